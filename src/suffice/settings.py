@@ -1,0 +1,270 @@
+"""The settings: one reader (YAML file, environment, defaults), frozen values, no globals.
+
+A wrong key or value names where it stands (file or variable), the key and what is allowed there.
+"""
+
+from __future__ import annotations
+
+import os
+import typing
+from collections.abc import Mapping
+from dataclasses import dataclass, field, is_dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar
+
+from suffice.errors import SettingsError
+
+ENV_PREFIX = "SUFFICE_"
+DEFAULT_FILE = "suffice.yaml"
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """The numbers a setting may take, ends included."""
+
+    low: float
+    high: float
+
+    def __str__(self) -> str:
+        return f"a number from {self.low:g} to {self.high:g}"
+
+
+Share = Annotated[float, Range(0, 1)]
+Count = Annotated[int, Range(1, 1_000_000)]
+
+
+@dataclass(frozen=True, slots=True)
+class ReadSettings:
+    """What may come in."""
+
+    max_bytes: Annotated[int, Range(1, 1 << 40)] = 20_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class PassageSettings:
+    """How documents are cut. `tokens` counts the title and headings that travel with a passage."""
+
+    tokens: Annotated[int, Range(32, 8192)] = 256
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedderSettings:
+    """Which embedder: a name of the catalogue, a folder with a model, or an embeddings URL."""
+
+    model: str = "minilm-l6-embedder"
+    remote_model: str = ""
+    key_env: str = "OPENAI_API_KEY"
+    threads: Annotated[int, Range(0, 256)] = 0
+    timeout: Annotated[float, Range(0.1, 3600)] = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class SearchSettings:
+    """How evidence is found. `dense_weight` is the cosine's share in the fused score."""
+
+    top_k: Count = 5
+    candidates: Count = 100
+    dense_weight: Share = 0.5
+    floor: Share = 0.2
+    engine: Literal["edge", "memory"] = "edge"
+
+
+@dataclass(frozen=True, slots=True)
+class TiersSettings:
+    """The published tiers of similarity."""
+
+    relevant: Share = 0.30
+    one: Share = 0.40
+    two: Share = 0.35
+    three: Share = 0.30
+
+
+@dataclass(frozen=True, slots=True)
+class CoverageSettings:
+    """The published weighted score."""
+
+    min_contexts: Count = 1
+    sufficient: Share = 0.8
+    partial: Share = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class GateSettings:
+    """Which policy decides whether the evidence is enough, and its numbers."""
+
+    policy: Literal["tiers", "coverage"] = "tiers"
+    tiers: TiersSettings = field(default_factory=TiersSettings)
+    coverage: CoverageSettings = field(default_factory=CoverageSettings)
+
+
+@dataclass(frozen=True, slots=True)
+class DraftSettings:
+    """How the extractive drafter chooses: the best statement must reach `answers`; others are
+    added down to `keep` times its score, up to `sentences` in all."""
+
+    sentences: Annotated[int, Range(1, 20)] = 3
+    answers: Share = 0.40
+    keep: Share = 0.90
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionSettings:
+    """A domain's own way: how its documents are cut, searched and gated."""
+
+    passages: PassageSettings = field(default_factory=PassageSettings)
+    search: SearchSettings = field(default_factory=SearchSettings)
+    gate: GateSettings = field(default_factory=GateSettings)
+    draft: DraftSettings = field(default_factory=DraftSettings)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """All of it. `collections` overrides passages, search, gate and draft for one collection."""
+
+    store: str = "suffice.db"
+    wait: Annotated[float, Range(0, 86400)] = 60.0
+    read: ReadSettings = field(default_factory=ReadSettings)
+    embedder: EmbedderSettings = field(default_factory=EmbedderSettings)
+    passages: PassageSettings = field(default_factory=PassageSettings)
+    search: SearchSettings = field(default_factory=SearchSettings)
+    gate: GateSettings = field(default_factory=GateSettings)
+    draft: DraftSettings = field(default_factory=DraftSettings)
+    collections: Mapping[str, CollectionSettings] = field(default_factory=dict)
+
+    def collection(self, name: str) -> CollectionSettings:
+        """The settings that hold for one collection."""
+        general = CollectionSettings(self.passages, self.search, self.gate, self.draft)
+        return self.collections.get(name, general)
+
+
+def read_settings(
+    path: str | Path | None = None, environ: Mapping[str, str] | None = None
+) -> Settings:
+    """Defaults, then the YAML file, then `SUFFICE_…` variables (`SUFFICE_GATE__POLICY=coverage`).
+
+    Without a path, `$SUFFICE_CONFIG` is read, or `suffice.yaml` where there is one.
+    """
+    environ = os.environ if environ is None else environ
+    named = path or environ.get(f"{ENV_PREFIX}CONFIG")
+    file = Path(named or DEFAULT_FILE)
+    tree: dict[str, Any] = {}
+    if named or file.is_file():
+        tree = _load_yaml(file)
+    general = {key: value for key, value in tree.items() if key != "collections"}
+    settings = _build(Settings, general, str(file), "")
+    settings = _build(Settings, _environment_tree(environ), "environment", "", base=settings)
+    return _with_collections(settings, tree.get("collections"), str(file))
+
+
+def _with_collections(settings: Settings, raw: Any, origin: str) -> Settings:
+    """A collection starts from the general settings and changes only what it names."""
+    if raw is None:
+        return settings
+    if not isinstance(raw, dict):
+        raise _wrong(origin, "collections", raw, "a mapping of names to settings")
+    base = settings.collection("")
+    own = {
+        str(name): _build(CollectionSettings, value, origin, f"collections.{name}", base=base)
+        for name, value in raw.items()
+    }
+    return replace(settings, collections=own)
+
+
+def _load_yaml(file: Path) -> dict[str, Any]:
+    import yaml
+
+    try:
+        tree = yaml.safe_load(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise SettingsError(
+            f"{file}: there is no such settings file.", remedy="Check --config or SUFFICE_CONFIG."
+        ) from None
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as problem:
+        raise SettingsError(
+            f"{file}: cannot be read as YAML: {problem}.", remedy="Correct the file."
+        ) from problem
+    if tree is None:
+        return {}
+    if not isinstance(tree, dict):
+        raise _wrong(str(file), "(top level)", tree, "a mapping of keys to values")
+    return tree
+
+
+def _environment_tree(environ: Mapping[str, str]) -> dict[str, Any]:
+    """`SUFFICE_A__B=x` becomes `{"a": {"b": x}}`; scalars are read as YAML reads them."""
+    import yaml
+
+    tree: dict[str, Any] = {}
+    for name, value in environ.items():
+        if not name.startswith(ENV_PREFIX) or name == f"{ENV_PREFIX}CONFIG":
+            continue
+        *parents, last = name.removeprefix(ENV_PREFIX).lower().split("__")
+        node = tree
+        for parent in parents:
+            node = node.setdefault(parent, {})
+        try:
+            node[last] = yaml.safe_load(value)
+        except yaml.YAMLError:
+            node[last] = value
+    return tree
+
+
+def _build(shape: type[T], raw: Any, origin: str, where: str, base: T | None = None) -> T:
+    """A value of `shape` from a raw mapping; keys left out keep the base's (or default) value."""
+    if not isinstance(raw, dict):
+        raise _wrong(origin, where or "(top level)", raw, "a mapping of keys to values")
+    hints = typing.get_type_hints(shape, include_extras=True)
+    for key in raw:
+        if key not in hints:
+            raise SettingsError(
+                f"{origin}: unknown key '{_join(where, key)}'.",
+                remedy=f"Allowed here: {', '.join(sorted(hints))}.",
+            )
+    start = base if base is not None else shape()
+    changes = {
+        key: _value(hints[key], value, origin, _join(where, str(key)), getattr(start, key))
+        for key, value in raw.items()
+    }
+    changed: T = replace(start, **changes)  # type: ignore[type-var]
+    return changed
+
+
+def _value(hint: Any, raw: Any, origin: str, where: str, base: Any) -> Any:
+    """One raw value read as its type hint, or a SettingsError that says what is allowed."""
+    if is_dataclass(hint) and isinstance(hint, type):
+        return _build(hint, raw, origin, where, base=base)
+    if typing.get_origin(hint) is Annotated:
+        kind, limit = typing.get_args(hint)
+        number = _number(kind, raw)
+        if number is None or not limit.low <= number <= limit.high:
+            allowed = f"{'a whole ' if kind is int else 'a '}{str(limit).removeprefix('a ')}"
+            raise _wrong(origin, where, raw, allowed)
+        return number
+    if typing.get_origin(hint) is Literal:
+        allowed_values = typing.get_args(hint)
+        if raw not in allowed_values:
+            raise _wrong(origin, where, raw, "one of " + ", ".join(map(str, allowed_values)))
+        return raw
+    if hint is str and isinstance(raw, str | int | float) and not isinstance(raw, bool):
+        return str(raw)
+    if hint is bool and isinstance(raw, bool):
+        return raw
+    raise _wrong(origin, where, raw, {str: "text", bool: "true or false"}.get(hint, str(hint)))
+
+
+def _number(kind: type, raw: Any) -> int | float | None:
+    if isinstance(raw, bool) or not isinstance(raw, int | float):
+        return None
+    if kind is int:
+        return int(raw) if float(raw).is_integer() else None
+    return float(raw)
+
+
+def _join(where: str, key: str) -> str:
+    return f"{where}.{key}" if where else key
+
+
+def _wrong(origin: str, where: str, raw: Any, allowed: str) -> SettingsError:
+    return SettingsError(f"{origin}: '{where}' is {raw!r}.", remedy=f"Allowed: {allowed}.")

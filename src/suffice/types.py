@@ -1,0 +1,211 @@
+"""The nouns of Suffice. Every room speaks in these values; all are frozen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import date
+from enum import StrEnum
+
+
+class Kind(StrEnum):
+    """What sort of text a document is."""
+
+    FACT = "fact"
+    QA = "qa"
+    PROCEDURE = "procedure"
+    DISCUSSION = "discussion"
+
+
+class Level(StrEnum):
+    """What the gate says of the evidence, before anything is written."""
+
+    SUFFICIENT = "SUFFICIENT"
+    PARTIAL = "PARTIAL"
+    INSUFFICIENT = "INSUFFICIENT"
+    CONFLICT = "CONFLICT"
+    REVIEW = "REVIEW"
+
+
+class Support(StrEnum):
+    """A check's judgement of one claim. What nobody checked is UNCHECKED, never BACKED."""
+
+    BACKED = "BACKED"
+    CONTRADICTED = "CONTRADICTED"
+    UNBACKED = "UNBACKED"
+    UNCHECKED = "UNCHECKED"
+
+
+class Action(StrEnum):
+    """What leaves the house."""
+
+    SERVE = "SERVE"
+    CAVEAT = "CAVEAT"
+    CONFLICT = "CONFLICT"
+    WITHHOLD = "WITHHOLD"
+    REVIEW = "REVIEW"
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A piece of a document version. `source[start:end] == text` for the source text as stored.
+
+    The id names document, version and place; the same file gives the same id anywhere.
+    `until` is the first day on which the passage is no longer in force (expired, superseded or
+    retired), `None` while no such day is known.
+    """
+
+    id: str
+    text: str
+    document: str
+    version: str = ""
+    title: str = ""
+    kind: Kind = Kind.FACT
+    heading: tuple[str, ...] = ()
+    start: int = 0
+    end: int = 0
+    page: int | None = None
+    content_hash: str = ""
+    effective: date | None = None
+    expires: date | None = None
+    until: date | None = None
+    collection: str = "default"
+    access: frozenset[str] = frozenset()
+
+    @property
+    def place(self) -> str:
+        """Where in the document this stands, in words: "Leave > Parental, page 3"."""
+        parts = [" > ".join(self.heading)] if self.heading else []
+        if self.page is not None:
+            parts.append(f"page {self.page}")
+        return ", ".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieved:
+    """A passage found for a question, with its raw scores.
+
+    `relevance` is the cosine to the question (`None` when there were no vectors), `keywords` the
+    BM25 score, `score` what the two were fused to. None is normalised over the other results.
+    """
+
+    passage: Passage
+    relevance: float | None
+    keywords: float = 0.0
+    score: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """The passages at hand for one question, best first."""
+
+    question: str
+    items: tuple[Retrieved, ...] = ()
+    notes: tuple[str, ...] = ()
+    """What the reader should know of the search: a fallback taken, an embedder out of reach."""
+
+    def __iter__(self) -> Iterator[Retrieved]:
+        return iter(self.items)
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    @property
+    def passages(self) -> tuple[Passage, ...]:
+        return tuple(item.passage for item in self.items)
+
+
+@dataclass(frozen=True, slots=True)
+class GateDecision:
+    """The decision before generation, with its reasons and what is missing."""
+
+    level: Level
+    score: float
+    policy: str
+    reasons: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+    factors: tuple[str, ...] = ()
+    tier: str | None = None
+
+    @property
+    def open(self) -> bool:
+        """Whether a draft may be written from this evidence."""
+        return self.level in (Level.SUFFICIENT, Level.PARTIAL)
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """One numbered source of an answer: `n` is the mark `[n]` in the text."""
+
+    n: int
+    passage: Passage
+    quote: str
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One checkable statement of a draft: `draft.text[start:end] == text`."""
+
+    text: str
+    start: int
+    end: int
+    cites: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What a drafter wrote. Untrusted until the checks have read it. Empty text: it declined."""
+
+    text: str
+    claims: tuple[Claim, ...] = ()
+    citations: tuple[Citation, ...] = ()
+    drafter: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One check's judgement of one claim."""
+
+    claim: Claim
+    check: str
+    support: Support
+    score: float | None = None
+    passage_id: str | None = None
+    span: tuple[int, int] | None = None
+    """Where in the passage's text the support stands."""
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A document named to the reader of a refusal."""
+
+    document: str
+    title: str
+    version: str
+    heading: tuple[str, ...] = ()
+    relevance: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What leaves, and why. `released` is the only text a user may be shown as an answer."""
+
+    question: str
+    action: Action
+    reason: str
+    gate: GateDecision
+    evidence: Evidence
+    draft: Draft | None = None
+    released: str = ""
+    findings: tuple[Finding, ...] = ()
+    citations: tuple[Citation, ...] = ()
+    missing: tuple[str, ...] = ()
+    nearest: tuple[Source, ...] = ()
+    share_read: float = 0.0
+    """The share of the draft's claim characters that some checker actually read."""
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def served(self) -> bool:
+        return self.action in (Action.SERVE, Action.CAVEAT, Action.CONFLICT)

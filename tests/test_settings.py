@@ -1,0 +1,87 @@
+"""One reader for the settings; a mistake is told with its place and what is allowed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from suffice.errors import SettingsError
+from suffice.settings import Settings, read_settings
+
+
+def write(folder: Path, text: str) -> Path:
+    file = folder / "suffice.yaml"
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def test_defaults_are_the_published_ones(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    settings = read_settings(environ={})
+    assert settings == Settings()
+    tiers = settings.gate.tiers
+    assert (tiers.relevant, tiers.one, tiers.two, tiers.three) == (0.30, 0.40, 0.35, 0.30)
+
+
+def test_file_then_environment(tmp_path: Path) -> None:
+    file = write(tmp_path, "gate:\n  policy: coverage\nsearch:\n  top_k: 7\n")
+    settings = read_settings(file, {"SUFFICE_SEARCH__TOP_K": "9"})
+    assert settings.gate.policy == "coverage"
+    assert settings.search.top_k == 9
+
+
+def test_the_working_folder_and_the_variable_name_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = write(tmp_path, "store: here.db\n")
+    monkeypatch.chdir(tmp_path)
+    assert read_settings(environ={}).store == "here.db"
+    monkeypatch.chdir("/")
+    assert read_settings(environ={"SUFFICE_CONFIG": str(file)}).store == "here.db"
+
+
+def test_a_collection_changes_only_what_it_names(tmp_path: Path) -> None:
+    file = write(
+        tmp_path,
+        "search:\n  top_k: 4\ncollections:\n  legal:\n    passages:\n      tokens: 99\n",
+    )
+    settings = read_settings(file, {})
+    legal = settings.collection("legal")
+    assert (legal.passages.tokens, legal.search.top_k) == (99, 4)
+    assert settings.collection("other").passages.tokens == Settings().passages.tokens
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("gate:\n  polcy: tiers\n", ["unknown key 'gate.polcy'", "policy"]),
+        ("gate:\n  policy: magic\n", ["'gate.policy' is 'magic'", "tiers, coverage"]),
+        ("search:\n  top_k: many\n", ["'search.top_k' is 'many'", "a whole number from 1"]),
+        ("search:\n  top_k: 2.5\n", ["'search.top_k' is 2.5", "a whole number from 1"]),
+        ("search:\n  dense_weight: 1.5\n", ["'search.dense_weight'", "from 0 to 1"]),
+        ("gate: yes\n", ["'gate' is True", "a mapping"]),
+        ("- a\n- b\n", ["(top level)", "a mapping"]),
+        ("gate: [\n", ["cannot be read as YAML"]),
+        ("collections:\n  hr:\n    top: 1\n", ["unknown key 'collections.hr.top'", "passages"]),
+        ("collections: 3\n", ["'collections' is 3"]),
+    ],
+)
+def test_a_mistake_names_file_key_and_what_is_allowed(
+    tmp_path: Path, text: str, says: list[str]
+) -> None:
+    file = write(tmp_path, text)
+    with pytest.raises(SettingsError) as caught:
+        read_settings(file, {})
+    assert str(file) in str(caught.value)
+    assert all(part in str(caught.value) for part in says)
+
+
+def test_a_wrong_variable_is_named() -> None:
+    with pytest.raises(SettingsError, match=r"environment: unknown key 'gate\.nope'"):
+        read_settings(environ={"SUFFICE_GATE__NOPE": "1"})
+
+
+def test_a_missing_file_is_said(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="no such settings file"):
+        read_settings(tmp_path / "none.yaml", {})
