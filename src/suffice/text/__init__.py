@@ -1,0 +1,1 @@
+"""Reading text without a model: sentences and words, with exact spans."""

@@ -1,0 +1,28 @@
+"""Words that carry meaning, for the policies and drafters that compare by word."""
+
+from __future__ import annotations
+
+import re
+
+_WORD = re.compile(r"[a-zA-Z]{3,}")
+
+STOP_WORDS = frozenset(
+    """
+    a about above after again against all also am an and any are aren as at be because been before
+    being below between both but by can cannot could couldn did didn do does doesn doing don down
+    during each either else ever every few for from further get gets give given gives got had hadn
+    has hasn have haven having he her here hers herself him himself his how however i if in into is
+    isn it its itself just let like made make makes many may me might mine more most much must my
+    myself no nor not now of off often on once one only onto or other our ours ourselves out over
+    own per please same shall she should shouldn since so some such take takes tell than that the
+    their theirs them themselves then there these they this those through thus to too under until
+    up upon us use used very via was wasn we were weren what when where whether which while who
+    whom whose why will with within without won would wouldn yet you your yours yourself yourselves
+    """.split()
+)
+
+
+def content_words(text: str) -> list[str]:
+    """The distinct words of three letters or more that are no stop words, lower-cased, in order."""
+    words = (word.lower() for word in _WORD.findall(text))
+    return list(dict.fromkeys(word for word in words if word not in STOP_WORDS))

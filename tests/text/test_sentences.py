@@ -1,0 +1,60 @@
+"""Sentences keep their place in the text; items, rows and code stay whole."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from suffice.text.sentences import sentences
+from suffice.text.words import content_words
+
+
+def said(text: str) -> list[str]:
+    return [text[start:end] for start, end in sentences(text)]
+
+
+def test_abbreviations_and_decimals_do_not_end_a_sentence() -> None:
+    text = "Dr. Smith paid $4.2M on Jan. 5, 2024. See Sec. 4.2 for details (e.g. taxes). Done!"
+    assert said(text) == [
+        "Dr. Smith paid $4.2M on Jan. 5, 2024.",
+        "See Sec. 4.2 for details (e.g. taxes).",
+        "Done!",
+    ]
+
+
+def test_a_wrapped_paragraph_is_read_across_its_lines() -> None:
+    assert said("Leave is\n20 weeks. It is\npaid.") == ["Leave is\n20 weeks.", "It is\npaid."]
+
+
+def test_items_and_rows_stand_alone() -> None:
+    text = "You need:\n- a form\n- two copies. Signed ones.\n\n| a | b |\n|---|---|\n| 1 | 2. 3 |\n"
+    assert said(text) == [
+        "You need:",
+        "- a form",
+        "- two copies.",
+        "Signed ones.",
+        "| a | b |",
+        "|---|---|",
+        "| 1 | 2. 3 |",
+    ]
+
+
+def test_code_is_not_cut() -> None:
+    text = "Run this.\n\n```\nfirst. second.\n\nthird.\n```\n"
+    assert said(text) == ["Run this.", "```\nfirst. second.\n\nthird.\n```"]
+
+
+@given(st.text())
+def test_spans_are_in_order_and_lose_only_white_space(text: str) -> None:
+    place = 0
+    for start, end in sentences(text):
+        assert text[place:start].strip() == ""
+        assert start < end
+        assert text[start:end] == text[start:end].strip()
+        place = end
+    assert text[place:].strip() == ""
+
+
+def test_content_words() -> None:
+    question = "How many weeks of Parental leave, and leave for whom?"
+    assert content_words(question) == ["weeks", "parental", "leave"]
