@@ -1,0 +1,96 @@
+"""Reading files: bytes in, `Content` out, or `Unreadable` with the reason and the remedy.
+
+Inside this room a reader raises `Unreadable("is empty")`, the predicate only; the door puts the
+name of the file before it.
+"""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+from suffice.errors import Unreadable
+from suffice.evidence.read import csv, docx, html, json, markdown, pdf
+from suffice.evidence.read.decode import storable
+from suffice.evidence.read.source import Content, FrontMatter
+
+__all__ = ["SUFFIXES", "Content", "FrontMatter", "read_bytes", "read_file"]
+
+_READERS: dict[str, Callable[[bytes], Content]] = {
+    ".md": markdown.read,
+    ".markdown": markdown.read,
+    ".txt": markdown.read_plain,
+    ".html": html.read,
+    ".htm": html.read,
+    ".pdf": pdf.read,
+    ".docx": docx.read,
+    ".csv": csv.read,
+    ".json": json.read,
+}
+SUFFIXES: frozenset[str] = frozenset(_READERS)
+
+
+def read_bytes(data: bytes, suffix: str, name: str) -> Content:
+    """Read a document from memory. Bad data raises `Unreadable`, never anything else."""
+    try:
+        return _read(data, suffix.lower())
+    except Unreadable as flaw:
+        raise Unreadable(f"{name} {flaw.message}.", remedy=flaw.remedy) from flaw
+    except Exception as error:  # a parser's own failure must cost one file, not the whole run
+        reason = str(error).strip().rstrip(".") or type(error).__name__
+        raise Unreadable(f"{name} could not be read: {reason}.") from error
+
+
+def read_file(path: Path, max_bytes: int) -> tuple[bytes, Content]:
+    """Read a file of at most `max_bytes`; also hands back the bytes, for their hash."""
+    try:
+        data = _load(path, max_bytes)
+    except Unreadable as flaw:
+        raise Unreadable(f"{path.name} {flaw.message}.", remedy=flaw.remedy) from flaw
+    except FileNotFoundError as error:
+        raise Unreadable(f"{path.name} is not there any more.") from error
+    except PermissionError as error:
+        remedy = "Give the user that runs Suffice the right to read it."
+        raise Unreadable(f"{path.name} may not be read.", remedy=remedy) from error
+    except (OSError, ValueError) as error:
+        raise Unreadable(f"{path.name} could not be read: {error}.") from error
+    return data, read_bytes(data, path.suffix, path.name)
+
+
+def _read(data: bytes, suffix: str) -> Content:
+    """The suffix's reader, and what every reader's result has to hold."""
+    if suffix not in _READERS:
+        remedy = "Readable are " + ", ".join(sorted(SUFFIXES)) + "."
+        raise Unreadable(f"has a suffix nobody here reads ('{suffix}')", remedy=remedy)
+    content = _READERS[suffix](data)
+    if not content.text[content.body :].strip():
+        raise Unreadable("is empty after its front matter" if content.body else "is empty")
+    return replace(content, text=storable(content.text))
+
+
+def _load(path: Path, max_bytes: int) -> bytes:
+    """The bytes of a regular file. The size is asked first, so that no giant is ever loaded."""
+    status = path.stat()
+    if stat.S_ISDIR(status.st_mode):
+        raise Unreadable("is a folder, not a file")
+    if not stat.S_ISREG(status.st_mode):
+        raise Unreadable("is not a regular file")
+    _check_size(status.st_size, max_bytes)
+    with path.open("rb") as file:
+        data = file.read(max_bytes + 1)
+    _check_size(len(data), max_bytes)  # it may have grown since
+    return data
+
+
+def _check_size(size: int, max_bytes: int) -> None:
+    if size > max_bytes:
+        raise Unreadable(
+            f"is {_in_words(size)}, over the limit of {_in_words(max_bytes)}",
+            remedy="Split the file, or raise read.max_bytes in the settings.",
+        )
+
+
+def _in_words(size: int) -> str:
+    return f"{size / 1e6:.1f} MB" if size >= 100_000 else f"{size:,} bytes"

@@ -1,0 +1,64 @@
+"""The pieces a formatted document is made of, and how they become one Markdown-like text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+from itertools import pairwise
+
+from suffice.errors import Unreadable
+
+_MOST = 100_000_000  # characters
+
+
+class Shape(Enum):
+    """What a block is, as far as the space after it goes."""
+
+    TEXT = "text"
+    LINE = "line"
+    """A line of a paragraph that goes on in the next block."""
+    ITEM = "item"
+    ROW = "row"
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A paragraph, heading, list item or table row; its text carries its own mark (`# `, `- `)."""
+
+    text: str
+    shape: Shape = Shape.TEXT
+
+
+def join_blocks(blocks: list[Block]) -> str:
+    """One text: list items and table rows stand together, all else is set apart by a blank line."""
+    parts = [blocks[0].text] if blocks else []
+    for before, block in pairwise(blocks):
+        close = before.shape is Shape.LINE or before.shape is block.shape is not Shape.TEXT
+        parts += ["\n" if close else "\n\n", block.text]
+    return "".join(parts)
+
+
+def join_lines(lines: Iterable[str]) -> str:
+    """One text of many lines. Keys repeated at every value can grow without bound; this is it."""
+    kept, size = [], 0
+    for line in lines:
+        kept.append(line)
+        size += len(line) + 1
+        if size > _MOST:
+            raise Unreadable("unfolds to over 100 million characters", remedy="Split the file.")
+    return "\n".join(kept)
+
+
+def first_heading(text: str, start: int = 0) -> str | None:
+    """The first `# ` heading outside fenced code."""
+    fence = ""
+    for line in text[start:].split("\n"):
+        mark = line.lstrip()[:3]
+        if mark in ("```", "~~~") and fence in ("", mark):
+            fence = "" if fence else mark
+        elif not fence and line.startswith("# "):
+            heading = line[2:].strip().rstrip("#").rstrip()
+            if heading:
+                return heading
+    return None

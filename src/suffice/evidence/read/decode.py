@@ -1,0 +1,54 @@
+"""From bytes to text: UTF-8, or UTF-16 that says so. Nothing is guessed, nothing replaced."""
+
+from __future__ import annotations
+
+import codecs
+import re
+
+from suffice.errors import Unreadable
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f]")
+_UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
+_TOO_MANY_CONTROLS = 0.1
+
+
+def decode(data: bytes) -> str:
+    """The text of a text file, with `\\n` as the only line end; never blank."""
+    wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+    if not wide and b"\0" in data:
+        raise _binary()
+    try:
+        text = data.decode("utf-16" if wide else "utf-8")
+    except UnicodeDecodeError as error:
+        if not wide and _looks_binary(data.decode("latin-1")):
+            raise _binary() from error
+        encoding, byte = ("UTF-16" if wide else "UTF-8"), error.object[error.start]
+        raise Unreadable(
+            f"is not valid {encoding} (byte 0x{byte:02x} at offset {error.start})",
+            remedy="Save it as UTF-8.",
+        ) from error
+    text = unix_lines(text.removeprefix("\ufeff"))
+    if not text.strip():
+        raise Unreadable("is empty")
+    if _looks_binary(text):
+        raise _binary()
+    return text
+
+
+def unix_lines(text: str) -> str:
+    """The text with `\\n` as its only line end."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def storable(text: str) -> str:
+    """The text without what no database or UTF-8 file can hold. Offsets stay as they are."""
+    return _UNSTORABLE.sub("\ufffd", text).replace("\r", "\n")
+
+
+def _looks_binary(text: str) -> bool:
+    controls = len(text) - len(_CONTROL.sub("", text))
+    return "\0" in text or controls > _TOO_MANY_CONTROLS * len(text)
+
+
+def _binary() -> Unreadable:
+    return Unreadable("looks like binary data, not text", remedy="Give it its proper suffix.")

@@ -1,0 +1,144 @@
+"""What a document declares about itself. A declaration that cannot be understood is an error.
+
+To guess here would be to serve an expired or a restricted document.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from datetime import date
+
+import yaml
+
+from suffice.errors import Unreadable
+from suffice.evidence.read.decode import storable
+from suffice.evidence.read.source import FrontMatter
+from suffice.types import Kind
+
+_KEYS = ("title", "version", "effective", "expires", "kind", "access", "id")
+
+_LONGEST = 65_536  # a rule of dashes further down closes nothing
+_OPEN = re.compile(r"---[ \t]*\n")
+_CLOSE = re.compile(r"^---[ \t]*(?:\n|\Z)", re.MULTILINE)
+_NOTHING = frozenset({"", "~", "null"})
+_ALIASES = {
+    "q&a": Kind.QA,
+    "faq": Kind.QA,
+    "policy": Kind.FACT,
+    "reference": Kind.FACT,
+    "howto": Kind.PROCEDURE,
+    "how-to": Kind.PROCEDURE,
+    "minutes": Kind.DISCUSSION,
+    "proposal": Kind.DISCUSSION,
+}
+KIND_NAMES = frozenset((*Kind, *_ALIASES))
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_MONTH = (
+    r"(?P<month>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
+    r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
+)
+_DATES = tuple(
+    re.compile(pattern, re.IGNORECASE | re.ASCII)
+    for pattern in (
+        r"(?P<year>\d{4})(?P<by>[-/])(?P<number>\d{1,2})(?P=by)(?P<day>\d{1,2})(?:[T ]\d\d:.*)?",
+        rf"(?P<day>\d{{1,2}})(?:st|nd|rd|th)? {_MONTH},? (?P<year>\d{{4}})",
+        rf"{_MONTH} (?P<day>\d{{1,2}})(?:st|nd|rd|th)?,? (?P<year>\d{{4}})",
+    )
+)
+
+
+def split(text: str) -> tuple[FrontMatter, int]:
+    """The front matter at the very top of a text, and where the text proper begins."""
+    opened = _OPEN.match(text)
+    closed = _CLOSE.search(text, opened.end(), _LONGEST) if opened else None
+    if opened is None or closed is None:
+        return FrontMatter(), 0
+    return declared(_mapping(text[opened.end() : closed.start()])), closed.end()
+
+
+def declared(values: Mapping[str, object]) -> FrontMatter:
+    """Front matter from keys and plain values; unknown keys are ignored."""
+    known = {key.strip().lower(): value for key, value in values.items()}
+    texts = {key: _plain(key, known.get(key)) for key in _KEYS if key != "access"}
+    effective = _date("effective", texts["effective"])
+    expires = _date("expires", texts["expires"])
+    if effective and expires and expires < effective:
+        raise Unreadable(
+            f"expires on {expires}, before it takes effect on {effective}",
+            remedy="Correct effective or expires.",
+        )
+    return FrontMatter(
+        title=texts["title"],
+        version=texts["version"],
+        effective=effective,
+        expires=expires,
+        kind=_kind(texts["kind"]),
+        access=_access(known.get("access")),
+        id=texts["id"],
+    )
+
+
+def _mapping(block: str) -> Mapping[str, object]:
+    """The YAML of a front matter block, all scalars as written: version 2.10 keeps its zero."""
+    try:
+        values = yaml.load(block, Loader=yaml.BaseLoader)  # builds text, lists and mappings only
+    except yaml.YAMLError as error:
+        reason = getattr(error, "problem", None) or "it cannot be parsed"
+        raise Unreadable(
+            f"has front matter that is not valid YAML ({reason})",
+            remedy="Correct the lines between the two '---' lines.",
+        ) from error
+    if not block.strip() or values is None:
+        return {}
+    if not isinstance(values, dict):
+        raise Unreadable(
+            "has front matter that is not a list of keys and values",
+            remedy="Write it as 'key: value' lines, or remove the '---' line at the top.",
+        )
+    return values
+
+
+def _plain(key: str, value: object) -> str | None:
+    """A scalar as one line of text, `None` for nothing."""
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise Unreadable(f"declares {key}, but not as plain text", remedy=f"Write '{key}: …'.")
+    text = " ".join(storable(value).split())
+    return None if text.lower() in _NOTHING else text
+
+
+def _date(key: str, value: str | None) -> date | None:
+    if value is None:
+        return None
+    found = next(filter(None, (form.fullmatch(value) for form in _DATES)), None)
+    try:
+        if found is None:
+            raise ValueError(value)
+        parts = found.groupdict()
+        month = parts.get("number") or _MONTHS.index(parts["month"][:3].lower()) + 1
+        return date(int(parts["year"]), int(month), int(parts["day"]))
+    except ValueError as error:
+        raise Unreadable(
+            f"has a wrong date: {key} is '{value[:60]}'", remedy="Write it as YYYY-MM-DD."
+        ) from error
+
+
+def _kind(value: str | None) -> Kind | None:
+    if value is None:
+        return None
+    name = value.lower()
+    if name in _ALIASES:
+        return _ALIASES[name]
+    if name not in frozenset(Kind):
+        allowed = ", ".join((*Kind, *_ALIASES))
+        raise Unreadable(f"has an unknown kind: '{value[:60]}'", remedy=f"Use one of {allowed}.")
+    return Kind(name)
+
+
+def _access(value: object) -> frozenset[str]:
+    """Labels, from a list or from text with commas."""
+    labels: Iterable[object] = value if isinstance(value, list) else [value]
+    plain = (_plain("access", label) or "" for label in labels)
+    return frozenset(part.strip() for text in plain for part in text.split(",") if part.strip())

@@ -1,0 +1,89 @@
+"""JSON and JSON lines: flattened to "path.to.key: value" lines, a block for each object."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+from suffice.errors import Unreadable
+from suffice.evidence.read.blocks import join_lines
+from suffice.evidence.read.decode import decode, unix_lines
+from suffice.evidence.read.frontmatter import KIND_NAMES, declared
+from suffice.evidence.read.source import Content, FrontMatter
+
+# Numbers stay as written: 2.10 keeps its zero, and no number is too long.
+_parse = partial(json.loads, parse_int=str, parse_float=str, parse_constant=str)
+
+
+def read(data: bytes) -> Content:
+    """The flattened text; the front matter keys of a top-level object are front matter."""
+    text = decode(data)
+    try:
+        value = _load(text)
+        lines = join_lines(_lines("", value))
+    except RecursionError as error:
+        raise Unreadable("is nested too deeply", remedy="Flatten it.") from error
+    blocks = re.sub(r"\n{3,}", "\n\n", lines.strip("\n"))
+    return Content(text=blocks, front=_front(value))
+
+
+def _load(text: str) -> Any:
+    """One JSON value, or a list of the values that stand one a line."""
+    try:
+        return _parse(text)
+    except json.JSONDecodeError as error:
+        if error.msg == "Extra data":
+            return _load_lines(text)
+        raise _invalid(error, error.lineno) from error
+
+
+def _load_lines(text: str) -> list[Any]:
+    values = []
+    for number, line in enumerate(text.split("\n"), start=1):
+        try:
+            values += [_parse(line)] if line.strip() else []
+        except json.JSONDecodeError as error:
+            raise _invalid(error, number) from error
+    return values
+
+
+def _invalid(error: json.JSONDecodeError, line: int) -> Unreadable:
+    return Unreadable(f"is not valid JSON (line {line}, column {error.colno}: {error.msg})")
+
+
+def _front(value: Any) -> FrontMatter:
+    """Dates and access labels must be right; the rest often means something else in JSON."""
+    if not isinstance(value, dict):
+        return FrontMatter()
+    return declared({key: item for key, item in value.items() if _declares(key.lower(), item)})
+
+
+def _declares(key: str, item: Any) -> bool:
+    if key == "kind":
+        return isinstance(item, str) and item.lower() in KIND_NAMES
+    if key in ("title", "version"):
+        return isinstance(item, str)
+    return key in ("effective", "expires", "access")
+
+
+def _lines(path: str, value: Any) -> Iterator[str]:
+    """The lines of a value; an empty one parts two blocks."""
+    if isinstance(value, dict):
+        for key, item in value.items():
+            yield from _lines(f"{path}.{key}" if path else key, item)
+    elif isinstance(value, list) and any(isinstance(item, dict | list) for item in value):
+        for item in value:
+            yield ""
+            yield from _lines(path, item)
+        yield ""
+    elif value != []:
+        text = ", ".join(map(_scalar, value)) if isinstance(value, list) else _scalar(value)
+        yield f"{path}: {text}" if path else text
+
+
+def _scalar(value: Any) -> str:
+    """A scalar as JSON writes it, strings without their quotes."""
+    return unix_lines(value) if isinstance(value, str) else json.dumps(value)

@@ -1,0 +1,106 @@
+"""The package a Word file is: a zip of XML parts, opened with care."""
+
+from __future__ import annotations
+
+import io
+import re
+from dataclasses import dataclass
+from xml.etree.ElementTree import Element, ParseError, TreeBuilder, XMLParser
+from zipfile import BadZipFile, ZipFile
+
+from suffice.errors import Unreadable
+
+_PREFIXES = {
+    "http://schemas.openxmlformats.org/wordprocessingml/2006/main": "w",
+    "http://purl.oclc.org/ooxml/wordprocessingml/main": "w",
+    "http://schemas.openxmlformats.org/markup-compatibility/2006": "mc",
+}
+_OLE = bytes.fromhex("D0CF11E0")
+_LARGEST_PART = 200_000_000
+_DOCUMENT = re.compile(r"word/document\d*\.xml")
+
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    """What a reader needs of a Word file. `styles` maps style ids to names, both in lower case."""
+
+    document: Element
+    styles: dict[str, str]
+    title: str | None
+
+
+def open_package(data: bytes) -> Package:
+    """Unpack a Word file, or say what is wrong with it."""
+    if data.startswith(_OLE):
+        raise _ole(data)
+    try:
+        with ZipFile(io.BytesIO(data)) as archive:
+            return _unpack(archive)
+    except BadZipFile as error:
+        raise Unreadable("is damaged, or no Word file") from error
+    except ParseError as error:
+        raise Unreadable(f"holds damaged XML ({error})") from error
+
+
+def name_of(element: Element) -> str:
+    """The name with its usual prefix, such as "w:p", whatever prefix the file uses."""
+    space, _, local = element.tag[1:].rpartition("}")
+    return f"{_PREFIXES.get(space, '?')}:{local}"
+
+
+def attribute(element: Element | None, name: str) -> str:
+    """A Word attribute's value; empty when it, or the element, is missing."""
+    if element is None:
+        return ""
+    spaces = (space for space, prefix in _PREFIXES.items() if prefix == "w")
+    return next(filter(None, (element.get(f"{{{space}}}{name}") for space in spaces)), "")
+
+
+def _unpack(archive: ZipFile) -> Package:
+    names = filter(_DOCUMENT.fullmatch, archive.namelist())
+    document = _part(archive, next(names, "word/document.xml"))
+    if document is None:
+        raise Unreadable("is no Word file: it has no word/document.xml")
+    styles = _part(archive, "word/styles.xml")
+    core = _part(archive, "docProps/core.xml")
+    return Package(document, _style_names(styles), _title(core))
+
+
+def _style_names(styles: Element | None) -> dict[str, str]:
+    names = {}
+    for style in () if styles is None else styles:
+        parts = {name_of(part): part for part in style}
+        names[attribute(style, "styleId").lower()] = attribute(parts.get("w:name"), "val").lower()
+    return names
+
+
+def _title(core: Element | None) -> str | None:
+    found = None if core is None else core.find("{http://purl.org/dc/elements/1.1/}title")
+    text = "" if found is None else found.text or ""
+    return " ".join(text.split()) or None
+
+
+def _part(archive: ZipFile, name: str) -> Element | None:
+    """The root of one XML part, `None` when there is no such part."""
+    if name not in archive.NameToInfo:
+        return None
+    if archive.getinfo(name).file_size > _LARGEST_PART:
+        raise Unreadable(f"unpacks to more than {_LARGEST_PART // 1_000_000} MB ({name})")
+    parser = XMLParser(target=_NoDoctype())
+    parser.feed(archive.read(name))
+    root: Element = parser.close()
+    return root
+
+
+class _NoDoctype(TreeBuilder):
+    """Refuses document types: Word writes none, and entities can grow without bound."""
+
+    def doctype(self, name: str, pubid: str | None, system: str | None) -> None:
+        raise Unreadable("holds a document type, which no Word file does")
+
+
+def _ole(data: bytes) -> Unreadable:
+    """An OLE container holds either an encrypted .docx or a Word file of the old kind."""
+    if "WordDocument".encode("utf-16-le") in data:
+        return Unreadable("is an old Word file (.doc)", remedy="Save it as .docx.")
+    return Unreadable("is encrypted", remedy="Remove the password, then read it again.")
