@@ -1,0 +1,198 @@
+"""Bringing documents in: read, cut, keep; embed what has no vector yet; publish the index.
+
+Each step goes on from what the last run committed, so a run that was cut off anywhere is
+finished by the next one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from itertools import islice
+from pathlib import Path
+
+from suffice.errors import ModelMismatch, SourceMissing, Unreadable
+from suffice.evidence.edge import index_model, publish
+from suffice.evidence.read import SUFFIXES
+from suffice.evidence.rows import Known, NewVersion
+from suffice.evidence.sources import Cutting, File, files, read_version
+from suffice.evidence.split import embedded_text
+from suffice.evidence.store import Store
+from suffice.models.embedder import Embedder
+from suffice.settings import Settings
+
+Progress = Callable[[str, int, int], None]
+"""Called with what is being done ("documents", "passages", "index"), how much, and of how much."""
+
+_DOCUMENTS_A_COMMIT = 32
+_PASSAGES_A_COMMIT = 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A file that could not be read, and why."""
+
+    document: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What one run of indexing did."""
+
+    added: int = 0
+    changed: int = 0
+    unchanged: int = 0
+    retired: int = 0
+    embedded: int = 0
+    failures: tuple[Failure, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Ingest:
+    """One run of indexing into one collection. The caller holds the writer's lock."""
+
+    store: Store
+    embedder: Embedder
+    settings: Settings
+    collection: str
+    today: date
+    strict: bool
+    progress: Progress
+
+    @property
+    def cutting(self) -> Cutting:
+        wanted = self.settings.collection(self.collection).passages.tokens
+        return Cutting(self.embedder, min(wanted, self.embedder.window))
+
+    def folder(self, source: Path, *, rebuild: bool = False) -> Report:
+        """A folder or a file: what is new or changed goes in, what has vanished is retired."""
+        if not rebuild:
+            self.check_model()
+        found = files(source)
+        known = self.store.known(self.collection)
+        gone = self._gone(source, found, known)
+        if not found and not gone:
+            raise SourceMissing(
+                f"{source} holds nothing that can be read.",
+                remedy=f"Suffice reads {', '.join(sorted(SUFFIXES))}.",
+            )
+        report = self._read_all(found, known)
+        if gone:
+            self.store.retire(self.collection, gone, self.today)
+        return replace(report, retired=len(gone))
+
+    def document(self, version: NewVersion) -> Report:
+        """One document that is already read, such as standard input."""
+        self.check_model()
+        known = self.store.known(self.collection).get(version.document)
+        self.store.save([version], self.today)
+        return _counted(Report(), known, version)
+
+    def documents(self, versions: Iterable[NewVersion]) -> int:
+        """Many documents that are already read, committed in groups. Says how many."""
+        self.check_model()
+        done = 0
+        for group in _groups(versions, _DOCUMENTS_A_COMMIT):
+            self.store.save(group, self.today)
+            done += len(group)
+        return done
+
+    def finish(self, *, rebuild: bool = False) -> int:
+        """Vectors for passages that have none, then the index. Says how many were embedded."""
+        embedded = self._embed()
+        if self.settings.search.engine == "edge":
+            total = self.store.count_changes(0)
+            publish(
+                self.store,
+                self.embedder.id,
+                self.embedder.dimension,
+                rebuild=rebuild,
+                progress=lambda done: self.progress("index", done, total),
+            )
+        return embedded
+
+    def check_model(self) -> None:
+        """Refuses to mix the vectors of two embedders in one index."""
+        made_with = index_model(self.store)
+        if made_with not in ("", self.embedder.id):
+            raise ModelMismatch(
+                f"The index was made with {made_with}, the embedder is {self.embedder.id}.",
+                remedy="Run: suffice index --rebuild, or set embedder.model back.",
+            )
+
+    def _read_all(self, found: Sequence[File], known: dict[str, Known]) -> Report:
+        report = Report()
+        waiting: list[NewVersion] = []
+        for done, file in enumerate(found):
+            self.progress("documents", done, len(found))
+            before = known.get(file.name)
+            marked = replace(file, stamp=f"{file.stamp}:{self.cutting.budget}:{self.embedder.id}")
+            if before and not before.retired and before.stamp == marked.stamp:
+                report = replace(report, unchanged=report.unchanged + 1)
+                continue
+            try:
+                version = self._read(marked, before)
+            except Unreadable as problem:
+                if self.strict:
+                    raise
+                failure = Failure(file.name, str(problem))
+                report = replace(report, failures=(*report.failures, failure))
+                continue
+            waiting.append(version)
+            report = _counted(report, before, version)
+            if len(waiting) >= _DOCUMENTS_A_COMMIT:
+                self.store.save(waiting, self.today)
+                waiting = []
+        self.store.save(waiting, self.today)
+        self.progress("documents", len(found), len(found))
+        return report
+
+    def _read(self, file: File, before: Known | None) -> NewVersion:
+        if before and not before.retired and _other_file(before, file):
+            raise Unreadable(
+                f"{file.name}: a document of this name came from {before.root}.",
+                remedy="Index this folder into a --collection or --store of its own.",
+            )
+        limit = self.settings.read.max_bytes
+        return read_version(file, self.collection, self.cutting, limit)
+
+    def _gone(self, source: Path, found: Sequence[File], known: dict[str, Known]) -> list[str]:
+        root, present = str(source.resolve()), {file.name for file in found}
+        return [
+            name
+            for name, document in known.items()
+            if document.root == root and not document.retired and name not in present
+        ]
+
+    def _embed(self) -> int:
+        total, done = self.store.count_unembedded(self.embedder.id), 0
+        for batch in self.store.unembedded(self.embedder.id, _PASSAGES_A_COMMIT):
+            inputs = {digest: embedded_text(passage) for digest, passage in batch}
+            vectors = self.embedder.embed(list(inputs.values()))
+            self.store.put_vectors(list(inputs), vectors, self.embedder.id)
+            done += len(batch)
+            self.progress("passages", done, total)
+        return done
+
+
+def _groups(versions: Iterable[NewVersion], size: int) -> Iterator[list[NewVersion]]:
+    rest = iter(versions)
+    while group := list(islice(rest, size)):
+        yield group
+
+
+def _counted(report: Report, before: Known | None, version: NewVersion) -> Report:
+    if before is None:
+        return replace(report, added=report.added + 1)
+    if before.key == version.key and not before.retired:
+        return replace(report, unchanged=report.unchanged + 1)
+    return replace(report, changed=report.changed + 1)
+
+
+def _other_file(before: Known, file: File) -> bool:
+    """Whether the document of this name still stands at another place."""
+    root = Path(before.root)
+    old = root if root.is_file() else root / file.name
+    return old.is_file() and not old.samefile(file.path)

@@ -1,0 +1,116 @@
+"""A store with its embedder and index: the door of this room."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime
+from pathlib import Path
+
+from suffice.evidence.index import Filter
+from suffice.evidence.ingest import Ingest, Progress, Report
+from suffice.evidence.lock import writing
+from suffice.evidence.search import Search, open_index
+from suffice.evidence.sources import read_input, read_text
+from suffice.evidence.store import Store
+from suffice.models.catalog import open_embedder
+from suffice.models.embedder import Embedder
+from suffice.settings import Settings
+
+
+def today() -> date:
+    """The day by which documents are in force or not, the same wherever the server stands."""
+    return datetime.now(UTC).date()
+
+
+def _silent(what: str, done: int, total: int) -> None:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """Documents to add to and to search. One process at a time adds; any number search."""
+
+    store: Store
+    embedder: Embedder
+    settings: Settings
+
+    @classmethod
+    def open(
+        cls, store: str | Path, settings: Settings | None = None, *, create: bool = False
+    ) -> Library:
+        settings = settings or Settings()
+        opened = Store.open(store, create=create, wait=settings.wait)
+        return cls(opened, open_embedder(settings.embedder), settings)
+
+    def add(
+        self,
+        source: str | Path,
+        *,
+        collection: str = "default",
+        strict: bool = False,
+        rebuild: bool = False,
+        progress: Progress = _silent,
+    ) -> Report:
+        """Brings a folder or a file in, incrementally, and the index up to date."""
+        run = self._run(collection, strict, progress)
+        with writing(self.store.path, self.settings.wait):
+            report = run.folder(Path(source), rebuild=rebuild)
+            return replace(report, embedded=run.finish(rebuild=rebuild))
+
+    def add_input(
+        self,
+        data: bytes,
+        name: str,
+        *,
+        collection: str = "default",
+        progress: Progress = _silent,
+    ) -> Report:
+        """Brings one document in that is no file, under the given name."""
+        run = self._run(collection, True, progress)
+        with writing(self.store.path, self.settings.wait):
+            version = read_input(data, name, collection, run.cutting, run.today)
+            report = run.document(version)
+            return replace(report, embedded=run.finish())
+
+    def add_texts(
+        self,
+        texts: Iterable[tuple[str, str, str]],
+        *,
+        collection: str = "default",
+        progress: Progress = _silent,
+    ) -> Report:
+        """Brings in many documents that are no files, as (name, title, text)."""
+        run = self._run(collection, True, progress)
+        with writing(self.store.path, self.settings.wait):
+            added = run.documents(
+                read_text(name, title, text, collection, run.cutting, run.today)
+                for name, title, text in texts
+            )
+            return Report(added=added, embedded=run.finish())
+
+    def rebuild(self, progress: Progress = _silent) -> Report:
+        """Makes the index anew from the store; with another embedder, the vectors too."""
+        run = self._run("default", False, progress)
+        with writing(self.store.path, self.settings.wait):
+            return Report(embedded=run.finish(rebuild=True))
+
+    def retire(self, document: str, *, collection: str = "default") -> None:
+        """Takes a document out of force from today on."""
+        self.store.versions(collection=collection, document=document)
+        run = self._run(collection, False, _silent)
+        with writing(self.store.path, self.settings.wait):
+            self.store.retire(collection, [document], run.today)
+            run.finish()
+
+    def search(self, allowed: Filter | None = None) -> Search:
+        """A retriever over what the filter allows (by default: public, in force today)."""
+        allowed = allowed or Filter(as_of=today())
+        settings = self.settings.collection(allowed.collection).search
+        index = open_index(self.store, settings.engine, self.embedder.id)
+        return Search(self.store, index, self.embedder, settings, allowed)
+
+    def _run(self, collection: str, strict: bool, progress: Progress) -> Ingest:
+        return Ingest(
+            self.store, self.embedder, self.settings, collection, today(), strict, progress
+        )

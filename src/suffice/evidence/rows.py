@@ -1,0 +1,158 @@
+"""The rows of the store as values, and back."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from dataclasses import dataclass
+from datetime import date
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suffice.evidence.split import Piece
+from suffice.evidence.versions import NEVER, Dated
+from suffice.types import Kind, Passage
+
+Vectors = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True)
+class NewVersion:
+    """A document's content, read and cut, ready to be kept."""
+
+    collection: str
+    document: str
+    root: str
+    stamp: str
+    key: str
+    label: str
+    title: str
+    kind: Kind
+    access: frozenset[str]
+    effective: date | None
+    expires: date | None
+    family: str
+    text: str
+    content_hash: str
+    file_date: date
+    pieces: tuple[Piece, ...]
+    hashes: tuple[tuple[str, str], ...]
+    """For each piece: the hash of its text, and of what is embedded for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the store knows of a file, enough to tell whether it must be read again."""
+
+    root: str
+    stamp: str
+    key: str
+    retired: bool
+
+
+@dataclass(frozen=True, slots=True)
+class VersionInfo:
+    """One line of `suffice documents`."""
+
+    document: str
+    collection: str
+    version: str
+    key: str
+    title: str
+    kind: Kind
+    access: frozenset[str]
+    effective: date | None
+    expires: date | None
+    seen: date
+    passages: int
+    force_from: date
+    force_until: date
+    retired_on: date | None
+
+    def status(self, day: date) -> str:
+        """Where the version stands on a day, in one word or two."""
+        if self.retired_on and self.retired_on <= day:
+            return "retired"
+        if self.expires and self.expires < day:
+            return "expired"
+        if self.force_until <= day or self.force_until <= self.force_from:
+            return "superseded"
+        return "not yet effective" if day < self.force_from else "current"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPassage:
+    """A passage with its number, its vector and the days on which it is in force."""
+
+    number: int
+    passage: Passage
+    vector: Vectors
+    force_from: date
+    force_until: date
+
+
+def iso(day: date | None) -> str | None:
+    return day.isoformat() if day else None
+
+
+def day(text: str | None) -> date | None:
+    return date.fromisoformat(text) if text else None
+
+
+def dated(row: sqlite3.Row) -> Dated:
+    return Dated(
+        row["id"], row["document_id"], row["label"], day(row["effective"]), day(row["expires"]),
+        date.fromisoformat(row["seen"]), row["sequence"], day(row["retired_on"]),
+    )  # fmt: skip
+
+
+def passage(row: sqlite3.Row) -> Passage:
+    until = date.fromisoformat(row["force_until"])
+    return Passage(
+        id=row["name"],
+        text=row["text"],
+        document=row["document"],
+        version=row["label"],
+        title=row["title"],
+        kind=Kind(row["kind"]),
+        heading=tuple(json.loads(row["heading"])),
+        start=row["start"],
+        end=row["end"],
+        page=row["page"],
+        content_hash=row["content_hash"],
+        effective=day(row["effective"]),
+        expires=day(row["expires"]),
+        until=None if until == NEVER else until,
+        collection=row["collection"],
+        access=frozenset(json.loads(row["access"])),
+    )
+
+
+def stored(row: sqlite3.Row) -> StoredPassage:
+    return StoredPassage(
+        row["id"],
+        passage(row),
+        np.frombuffer(row["vector"], dtype="<f4"),
+        date.fromisoformat(row["force_from"]),
+        date.fromisoformat(row["force_until"]),
+    )
+
+
+def version_info(row: sqlite3.Row) -> VersionInfo:
+    return VersionInfo(
+        document=row["name"],
+        collection=row["collection"],
+        version=row["label"],
+        key=row["key"],
+        title=row["title"],
+        kind=Kind(row["kind"]),
+        access=frozenset(json.loads(row["access"])),
+        effective=day(row["effective"]),
+        expires=day(row["expires"]),
+        seen=date.fromisoformat(row["seen"]),
+        passages=row["passages"],
+        force_from=date.fromisoformat(row["force_from"]),
+        force_until=date.fromisoformat(row["force_until"]),
+        retired_on=day(row["retired_on"]),
+    )

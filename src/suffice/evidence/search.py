@@ -1,0 +1,131 @@
+"""Finding evidence: embed the question, ask the index, fuse the two scores, read from the store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol, runtime_checkable
+
+from suffice.errors import ModelMismatch, ModelUnreachable
+from suffice.evidence.edge import EdgeIndex
+from suffice.evidence.index import Filter, Hit, Index
+from suffice.evidence.memory import MemoryIndex
+from suffice.evidence.store import Store
+from suffice.models.embedder import Embedder
+from suffice.settings import SearchSettings
+from suffice.types import Evidence, Passage, Retrieved
+
+Found = Evidence | Iterable[Passage | Retrieved | str]
+Retriever = Callable[[str], Found]
+"""Anyone's search: a question in, passages out, best first."""
+
+# BM25 has no upper end; this is the score at which it counts half.
+_HALF_KEYWORDS = 10.0
+
+
+@runtime_checkable
+class Lookup(Protocol):
+    """What a retriever may offer beside: passages by id, so that citations can be checked."""
+
+    def lookup(self, ids: Sequence[str]) -> dict[str, Passage]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """The retriever over the store. Calling it with a question gives the evidence."""
+
+    store: Store
+    index: Index
+    embedder: Embedder
+    settings: SearchSettings
+    allowed: Filter
+
+    def __call__(self, question: str) -> Evidence:
+        notes: list[str] = []
+        vector = None
+        try:
+            vector = self.embedder.embed([question])[0]
+        except ModelUnreachable as problem:
+            notes.append(f"Searched by keywords only: {problem.message}")
+        hits = self.index.search(vector, question, self.allowed, self.settings.candidates)
+        if vector is not None and not self._any_near(hits):
+            notes.append("Nothing is near the question in meaning; searched by keywords only.")
+        return Evidence(question, self.read(hits), tuple(notes))
+
+    def lookup(self, ids: Sequence[str]) -> dict[str, Passage]:
+        return self.store.lookup(ids)
+
+    def fused(self, hit: Hit) -> float:
+        """Cosine and BM25 in one number, from this passage's own scores alone."""
+        words = hit.keywords / (hit.keywords + _HALF_KEYWORDS)
+        if hit.similarity is None:
+            return words
+        weight = self.settings.dense_weight
+        return weight * hit.similarity + (1 - weight) * words
+
+    def _ranked(self, hits: Sequence[Hit]) -> list[Hit]:
+        """Best first; when nothing is near in meaning, the words alone decide."""
+        if self._any_near(hits):
+            return sorted(hits, key=lambda hit: (-self.fused(hit), hit.number))
+        worded = [hit for hit in hits if hit.keywords > 0]
+        return sorted(worded, key=lambda hit: (-hit.keywords, hit.number))
+
+    def _any_near(self, hits: Sequence[Hit]) -> bool:
+        return any((hit.similarity or 0.0) >= self.settings.floor for hit in hits)
+
+    def read(self, hits: Sequence[Hit]) -> tuple[Retrieved, ...]:
+        """The best as passages. What the store has since taken out of force is left out."""
+        ranked = self._ranked(hits)
+        items: list[Retrieved] = []
+        for start in range(0, len(ranked), self.settings.top_k):
+            portion = ranked[start : start + self.settings.top_k]
+            passages = self.store.passages([hit.number for hit in portion])
+            for hit in portion:
+                passage = passages.get(hit.number)
+                if passage is not None and self._still_allowed(passage):
+                    items.append(Retrieved(passage, hit.similarity, hit.keywords, self.fused(hit)))
+            if len(items) >= self.settings.top_k:
+                break
+        return tuple(items[: self.settings.top_k])
+
+    def _still_allowed(self, passage: Passage) -> bool:
+        ended = passage.until is not None and passage.until <= self.allowed.as_of
+        return self.allowed.history or not ended
+
+
+def open_index(store: Store, engine: str, model: str) -> Index:
+    """The index the settings name, refused if the embedder is not the one it was made with."""
+    if engine == "edge":
+        return EdgeIndex(store, model)
+    if store.count_unembedded(model):
+        raise ModelMismatch(
+            f"Some passages in {store.path} have no vectors of {model}.",
+            remedy="Run: suffice index --rebuild",
+        )
+    return MemoryIndex(store, model)
+
+
+def gather(question: str, found: Found, embedder: Embedder | None) -> Evidence:
+    """What any retriever gave, as evidence; relevance is computed where it is missing."""
+    if isinstance(found, Evidence):
+        return found
+    items = [_retrieved(number, entry) for number, entry in enumerate(found)]
+    blank = [i for i, item in enumerate(items) if item.relevance is None]
+    if blank and embedder is not None:
+        texts = [items[i].passage.text for i in blank]
+        vectors = embedder.embed([question, *texts])
+        for i, vector in zip(blank, vectors[1:], strict=True):
+            similarity = float(vector @ vectors[0])
+            items[i] = replace(items[i], relevance=similarity, score=similarity)
+    return Evidence(question, tuple(items))
+
+
+def _retrieved(number: int, entry: object) -> Retrieved:
+    if isinstance(entry, Retrieved):
+        return entry
+    if isinstance(entry, Passage):
+        return Retrieved(entry, None)
+    if isinstance(entry, str):
+        name = f"passage-{number + 1}"
+        return Retrieved(Passage(id=name, text=entry, document=name, end=len(entry)), None)
+    raise TypeError(f"a retriever gives Passage, Retrieved or str, not {type(entry).__name__}")

@@ -1,0 +1,160 @@
+"""Cutting a document into passages along headings and sentences.
+
+Invariant: a piece is a slice of the source text, `source[piece.start:piece.end]`; pieces do not
+overlap and leave out nothing but headings and white space.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from suffice.evidence.read import Content
+from suffice.text.sentences import Span, sentences
+from suffice.types import Passage
+
+_HEADING = re.compile(r"^(#{1,6})[ \t]+(.+?)[ \t]*#*[ \t]*$", re.MULTILINE)
+_FENCED = re.compile(r"^[ \t]*(```|~~~).*?^[ \t]*\1[ \t]*$", re.MULTILINE | re.DOTALL)
+# A tokenizer holds an object a token: a very long run of text is counted in slices of this size.
+_SLICE = 100_000
+_LEAST_BUDGET = 16
+
+
+class Tokens(Protocol):
+    """Where the tokens of a text end, as character offsets. Any embedder can say so."""
+
+    def token_ends(self, text: str) -> Sequence[int]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A passage to be: its place in the source text and the headings above it."""
+
+    start: int
+    end: int
+    heading: tuple[str, ...] = ()
+    page: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Section:
+    start: int
+    end: int
+    heading: tuple[str, ...]
+
+
+def split(content: Content, title: str, tokens: Tokens, budget: int) -> list[Piece]:
+    """The pieces of a document, each within `budget` tokens with its title and headings."""
+    found = list(_sections(content, title))
+    pieces = [
+        piece for section in found for piece in _pack(content, section, title, tokens, budget)
+    ]
+    if not pieces:  # nothing but headings: better kept as text than lost
+        whole = _Section(content.body, len(content.text), ())
+        pieces = list(_pack(content, whole, title, tokens, budget))
+    return pieces
+
+
+def context(title: str, heading: Sequence[str]) -> str:
+    """What a passage's text alone does not say: the document's title and the headings above."""
+    parts = [title, *heading]
+    return " > ".join(part for part in parts if part)
+
+
+def embedded_text(passage: Passage) -> str:
+    """What the search reads of a passage: its text with the title and headings above it."""
+    above = context(passage.title, passage.heading)
+    return f"{above}\n{passage.text}" if above else passage.text
+
+
+def _sections(content: Content, title: str) -> Iterator[_Section]:
+    """The runs of text between headings, each with the path of headings above it."""
+    text, start = content.text, content.body
+    path: list[tuple[int, str]] = []
+    if content.markdown:
+        fences = [match.span() for match in _FENCED.finditer(text, content.body)]
+        for match in _HEADING.finditer(text, content.body):
+            if any(first <= match.start() < last for first, last in fences):
+                continue
+            yield _Section(start, match.start(), _path(path, title))
+            level = len(match[1])
+            path = [entry for entry in path if entry[0] < level] + [(level, match[2])]
+            start = match.end()
+    yield _Section(start, len(text), _path(path, title))
+
+
+def _path(path: list[tuple[int, str]], title: str) -> tuple[str, ...]:
+    """The headings, without one that only repeats the document's title."""
+    names = [name for _, name in path]
+    return tuple(names[1:] if names and names[0].casefold() == title.casefold() else names)
+
+
+def _pack(
+    content: Content, section: _Section, title: str, tokens: Tokens, budget: int
+) -> Iterator[Piece]:
+    """Whole sentences while they fit; a sentence over the budget alone is cut between words."""
+    above = len(tokens.token_ends(context(title, section.heading)))
+    room = max(budget - above - 2, _LEAST_BUDGET)  # two for the model's own start and end marks
+    body = content.text[section.start : section.end]
+    ends = _token_ends(body, tokens)
+
+    def size(span: Span) -> int:
+        return bisect_right(ends, span[1]) - bisect_right(ends, span[0])
+
+    start: int | None = None
+    end = 0
+    for unit in _units(body, ends, room):
+        if start is not None and size((start, unit[1])) > room:
+            yield _piece(content, section, start, end)
+            start = None
+        start = unit[0] if start is None else start
+        end = unit[1]
+    if start is not None:
+        yield _piece(content, section, start, end)
+
+
+def _units(body: str, ends: list[int], room: int) -> Iterator[Span]:
+    """The sentences of a section, those over the budget cut into parts."""
+    for start, end in sentences(body):
+        first, last = bisect_right(ends, start), bisect_right(ends, end)
+        if last - first <= room:
+            yield start, end
+            continue
+        while start < end:
+            cut = _cut(body, start, ends[min(first + room, len(ends)) - 1], end)
+            yield start, cut
+            start = cut
+            while start < end and body[start].isspace():
+                start += 1
+            first = bisect_right(ends, start)
+
+
+def _cut(body: str, start: int, limit: int, end: int) -> int:
+    """The last word boundary at or before `limit`, or `limit` where there is none."""
+    if limit >= end:
+        return end
+    cut = limit
+    while cut > start and not body[cut].isspace():
+        cut -= 1
+    while cut > start and body[cut - 1].isspace():
+        cut -= 1
+    return cut if cut > start else limit
+
+
+def _token_ends(body: str, tokens: Tokens) -> list[int]:
+    ends: list[int] = []
+    start = 0
+    while start < len(body):
+        stop = min(start + _SLICE, len(body))
+        ends.extend(start + end for end in tokens.token_ends(body[start:stop]))
+        start = stop
+    return ends
+
+
+def _piece(content: Content, section: _Section, start: int, end: int) -> Piece:
+    first, last = section.start + start, section.start + end
+    page = bisect_right(content.pages, first) or None if content.pages else None
+    return Piece(first, last, section.heading, page)

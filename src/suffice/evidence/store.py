@@ -1,0 +1,327 @@
+"""The store: documents, versions, passages and vectors in one SQLite file. SQL is the truth;
+the search index is derived from it and can be rebuilt at any time.
+
+Several processes may read; one at a time writes (see `lock.py`). Nothing is ever deleted: a
+changed file gets a new version, a vanished one is retired.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import date
+from pathlib import Path
+
+from suffice.errors import DocumentMissing, StoreMissing
+from suffice.evidence import rows as read
+from suffice.evidence.database import connect, transaction, translated
+from suffice.evidence.rows import Known, NewVersion, StoredPassage, Vectors, VersionInfo
+from suffice.evidence.versions import in_force
+from suffice.types import Passage
+
+_PASSAGE = """
+    SELECT p.id, p.name, p.text, p."start", p."end", p.heading, p.page, p.content_hash,
+           p.input_hash, v.label, v.title, v.kind, v.access, v.effective, v.expires,
+           v.force_from, v.force_until, d.name AS document, d.collection
+    FROM passages p JOIN versions v ON v.id = p.version_id JOIN documents d ON d.id = v.document_id
+"""
+
+
+class Store:
+    """Documents and their versions. Made by `Store.open`; safe to share between threads."""
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        self.path = path
+        self._connection = connection
+        self._lock = threading.RLock()
+
+    @classmethod
+    def open(cls, path: str | Path, *, create: bool = False, wait: float = 60.0) -> Store:
+        """The store at a path; with `create`, made where there is none."""
+        path = Path(path)
+        if not create and not path.is_file():
+            raise StoreMissing(
+                f"There is no store at {path}.",
+                remedy="Run: suffice index FOLDER, or ask with --docs FOLDER.",
+            )
+        return cls(path, connect(path, wait))
+
+    def close(self) -> None:
+        self._connection.close()
+
+    # Reading
+
+    @property
+    def epoch(self) -> str:
+        """Which numbering of passages this is; an index of another epoch is made anew."""
+        return str(self._rows("SELECT epoch FROM store")[0]["epoch"])
+
+    def known(self, collection: str) -> dict[str, Known]:
+        """Every document of a collection with its newest content."""
+        rows = self._rows(
+            """SELECT d.name, d.root, d.stamp, d.retired_on, v.key FROM documents d
+               JOIN versions v ON v.document_id = d.id
+               WHERE d.collection = ? ORDER BY v.sequence""",
+            collection,
+        )
+        return {
+            row["name"]: Known(row["root"], row["stamp"], row["key"], row["retired_on"] is not None)
+            for row in rows
+        }
+
+    def versions(
+        self, *, collection: str | None = None, document: str | None = None
+    ) -> list[VersionInfo]:
+        """All versions, oldest first within a document."""
+        where = "(?1 IS NULL OR d.collection = ?1) AND (?2 IS NULL OR d.name = ?2)"
+        return self._versions(where, collection, document)
+
+    def history(self, collection: str, document: str) -> list[VersionInfo]:
+        """All versions of a document, those that other files hold among them, oldest first."""
+        where = """d.collection = ?1 AND v.family IN (SELECT family FROM versions w
+                   JOIN documents e ON e.id = w.document_id
+                   WHERE e.collection = ?1 AND e.name = ?2)"""
+        found = self._versions(where, collection, document)
+        return sorted(found, key=lambda version: version.force_from)
+
+    def _versions(
+        self, where: str, collection: str | None, document: str | None
+    ) -> list[VersionInfo]:
+        rows = self._rows(
+            f"""SELECT d.name, d.collection, d.retired_on, v.*,
+                       (SELECT count(*) FROM passages p WHERE p.version_id = v.id) AS passages
+                FROM versions v JOIN documents d ON d.id = v.document_id
+                WHERE {where} ORDER BY d.collection, d.name, v.sequence""",
+            collection,
+            document,
+        )
+        if document is not None and not rows:
+            raise DocumentMissing(
+                f"There is no document '{document}' in {self.path}.",
+                remedy="Run: suffice documents list",
+            )
+        return [read.version_info(row) for row in rows]
+
+    def text(self, collection: str, document: str, key: str) -> str:
+        """The source text of one version, as stored."""
+        rows = self._rows(
+            """SELECT v.text FROM versions v JOIN documents d ON d.id = v.document_id
+               WHERE d.collection = ? AND d.name = ? AND v.key = ?""",
+            collection,
+            document,
+            key,
+        )
+        if not rows:
+            raise DocumentMissing(
+                f"There is no version '{key}' of '{document}'.",
+                remedy=f"Run: suffice documents history {document}",
+            )
+        return str(rows[0]["text"])
+
+    def passages(self, numbers: Sequence[int]) -> dict[int, Passage]:
+        """Passages by their number in the index."""
+        return {
+            row["id"]: read.passage(row) for row in self._in(f"{_PASSAGE} WHERE p.id IN", numbers)
+        }
+
+    def lookup(self, ids: Sequence[str]) -> dict[str, Passage]:
+        """Passages by their public id, for citation checks; unknown ids are left out."""
+        rows = self._in(f"{_PASSAGE} WHERE p.name IN", ids)
+        return {row["name"]: read.passage(row) for row in rows}
+
+    def unembedded(self, model: str, batch: int) -> Iterator[list[tuple[str, Passage]]]:
+        """Passages the model has no vector for, with the hash of what is embedded for them."""
+        last = 0
+        while True:
+            rows = self._rows(
+                f"""{_PASSAGE} WHERE p.id > ? AND NOT EXISTS (SELECT 1 FROM vectors x
+                    WHERE x.input_hash = p.input_hash AND x.model = ?) ORDER BY p.id LIMIT ?""",
+                last,
+                model,
+                batch,
+            )
+            if not rows:
+                return
+            last = rows[-1]["id"]
+            yield [(row["input_hash"], read.passage(row)) for row in rows]
+
+    def count_unembedded(self, model: str) -> int:
+        """How many passages the model has yet to embed."""
+        query = """SELECT count(*) AS n FROM passages p WHERE NOT EXISTS (SELECT 1 FROM vectors x
+                   WHERE x.input_hash = p.input_hash AND x.model = ?)"""
+        return int(self._rows(query, model)[0]["n"])
+
+    def last_change(self) -> int:
+        """The number of the newest change."""
+        return int(self._rows("SELECT coalesce(max(changed), 0) AS n FROM versions")[0]["n"])
+
+    def count_changes(self, since: int) -> int:
+        """How many passages `changes` would go through."""
+        query = """SELECT count(*) AS n FROM passages p JOIN versions v ON v.id = p.version_id
+                   WHERE v.changed > ?"""
+        return int(self._rows(query, since)[0]["n"])
+
+    def changes(self, since: int, model: str, batch: int = 500) -> Iterator[list[StoredPassage]]:
+        """Every passage of every version changed after `since`, with its vector, in batches."""
+        last = 0
+        while True:
+            query = _PASSAGE.replace("SELECT p.id,", "SELECT x.vector, p.id,")
+            rows = self._rows(
+                f"""{query} JOIN vectors x ON x.input_hash = p.input_hash AND x.model = ?
+                    WHERE v.changed > ? AND p.id > ? ORDER BY p.id LIMIT ?""",
+                model,
+                since,
+                last,
+                batch,
+            )
+            if not rows:
+                return
+            last = rows[-1]["id"]
+            yield [read.stored(row) for row in rows]
+
+    # Writing
+
+    def put_vectors(self, hashes: Sequence[str], vectors: Vectors, model: str) -> None:
+        """Keeps vectors by the hash of what was embedded: equal text is embedded once."""
+        rows = [(h, model, v.astype("<f4").tobytes()) for h, v in zip(hashes, vectors, strict=True)]
+        with self._lock, transaction(self._connection, self.path):
+            self._connection.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?, ?)", rows)
+
+    def save(self, versions: Iterable[NewVersion], today: date) -> None:
+        """Keeps new contents; what they replace becomes superseded. All of them or none."""
+        with self._lock, transaction(self._connection, self.path):
+            families: set[str] = set()
+            for version in versions:
+                families |= self._save_one(version, today)
+            self._renew(families)
+
+    def touch(self, collection: str, stamps: dict[str, str]) -> None:
+        """Notes that files were read again and found unchanged."""
+        rows = [(stamp, collection, name) for name, stamp in stamps.items()]
+        with self._lock, transaction(self._connection, self.path):
+            self._connection.executemany(
+                "UPDATE documents SET stamp = ? WHERE collection = ? AND name = ?", rows
+            )
+
+    def retire(self, collection: str, documents: Sequence[str], today: date) -> None:
+        """Takes documents out of force from today on; their versions stay for history."""
+        with self._lock, transaction(self._connection, self.path):
+            families: set[str] = set()
+            for name in documents:
+                self._connection.execute(
+                    "UPDATE documents SET retired_on = ? WHERE collection = ? AND name = ?",
+                    (today.isoformat(), collection, name),
+                )
+                families |= self._families(collection, name)
+            self._renew(families)
+
+    def _save_one(self, new: NewVersion, today: date) -> set[str]:
+        run = self._connection.execute
+        before = self._families(new.collection, new.document)
+        document = run(
+            """INSERT INTO documents (collection, name, root, stamp) VALUES (?, ?, ?, ?)
+               ON CONFLICT (collection, name) DO UPDATE SET root = excluded.root,
+               stamp = excluded.stamp, retired_on = NULL RETURNING id""",
+            (new.collection, new.document, new.root, new.stamp),
+        ).fetchone()[0]
+        sequence = run("SELECT coalesce(max(sequence), 0) + 1 FROM versions").fetchone()[0]
+        known = run(
+            "SELECT id FROM versions WHERE document_id = ? AND key = ?", (document, new.key)
+        ).fetchone()
+        if known:
+            self._renew_version(new, known[0], sequence, today)
+        else:
+            self._insert(new, document, sequence, today)
+        run("UPDATE versions SET family = ? WHERE document_id = ?", (new.family, document))
+        return before | {new.family}
+
+    def _renew_version(self, new: NewVersion, version: int, sequence: int, today: date) -> None:
+        """An earlier content came back, or the same content is cut in another way."""
+        run = self._connection.execute
+        newest = run(
+            "SELECT id FROM versions WHERE document_id = (SELECT document_id FROM versions "
+            "WHERE id = ?) ORDER BY sequence DESC LIMIT 1",
+            (version,),
+        ).fetchone()[0]
+        if newest != version:
+            run(
+                "UPDATE versions SET sequence = ?, seen = ? WHERE id = ?",
+                (sequence, today.isoformat(), version),
+            )
+        cut = run(
+            'SELECT "start", "end" FROM passages WHERE version_id = ? ORDER BY id', (version,)
+        )
+        if [tuple(row) for row in cut] != [(piece.start, piece.end) for piece in new.pieces]:
+            run("DELETE FROM passages WHERE version_id = ?", (version,))
+            self._insert_passages(new, version)
+            run("UPDATE store SET epoch = lower(hex(randomblob(16)))")
+
+    def _insert(self, new: NewVersion, document: int, sequence: int, today: date) -> None:
+        version = self._connection.execute(
+            """INSERT INTO versions (document_id, key, label, title, kind, access, effective,
+               expires, family, text, content_hash, file_date, seen, sequence, force_from,
+               force_until, changed) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,'','',0) RETURNING id""",
+            (
+                document, new.key, new.label, new.title, new.kind.value,
+                json.dumps(sorted(new.access)), read.iso(new.effective), read.iso(new.expires),
+                new.family, new.text, new.content_hash, new.file_date.isoformat(),
+                today.isoformat(), sequence,
+            ),
+        ).fetchone()[0]  # fmt: skip
+        self._insert_passages(new, version)
+
+    def _insert_passages(self, new: NewVersion, version: int) -> None:
+        self._connection.executemany(
+            """INSERT INTO passages (name, version_id, "start", "end", heading, page, text,
+               content_hash, input_hash) VALUES (?,?,?,?,?,?,?,?,?)""",
+            (
+                (
+                    f"{new.document}@{new.key}#{piece.start}-{piece.end}", version, piece.start,
+                    piece.end, json.dumps(piece.heading), piece.page,
+                    new.text[piece.start : piece.end], *hashes,
+                )
+                for piece, hashes in zip(new.pieces, new.hashes, strict=True)
+            ),
+        )  # fmt: skip
+
+    def _families(self, collection: str, document: str) -> set[str]:
+        rows = self._rows(
+            """SELECT DISTINCT family FROM versions v JOIN documents d ON d.id = v.document_id
+               WHERE d.collection = ? AND d.name = ?""",
+            collection,
+            document,
+        )
+        return {row["family"] for row in rows}
+
+    def _renew(self, families: set[str]) -> None:
+        """Works out anew which versions are in force; only what changed gets a new number."""
+        change = self.last_change() + 1
+        for name in families:
+            rows = self._rows(
+                """SELECT v.*, d.retired_on, d.collection FROM versions v
+                   JOIN documents d ON d.id = v.document_id WHERE v.family = ?""",
+                name,
+            )
+            for collection in {row["collection"] for row in rows}:
+                dated = [read.dated(row) for row in rows if row["collection"] == collection]
+                self._connection.executemany(
+                    """UPDATE versions SET force_from = ?1, force_until = ?2, changed = ?3
+                       WHERE id = ?4 AND (force_from, force_until) IS NOT (?1, ?2)""",
+                    [
+                        (force.start.isoformat(), force.until.isoformat(), change, version)
+                        for version, force in in_force(dated).items()
+                    ],
+                )
+
+    def _rows(self, query: str, *values: object) -> list[sqlite3.Row]:
+        with self._lock, translated(self.path):
+            return self._connection.execute(query, values).fetchall()
+
+    def _in(self, query: str, keys: Sequence[object], *before: object) -> Iterator[sqlite3.Row]:
+        """`query IN (keys)`, in portions SQLite takes."""
+        for first in range(0, len(keys), 500):
+            portion = keys[first : first + 500]
+            marks = ",".join("?" * len(portion))
+            yield from self._rows(f"{query} ({marks})", *before, *portion)

@@ -1,0 +1,118 @@
+"""Which version of a document is in force on which days.
+
+Versions of one document are the successive contents of one file, and files that declare the same
+`id` (or the same title and different versions). Each is in force on the days
+`force_from <= day < force_until`; on any day at most one content of a file is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+from suffice.evidence.read import FrontMatter
+
+EVER = date.min
+NEVER = date.max
+_STATUS = re.compile(r"[\s\-–—:(\[]*(?:superseded|archived|old|previous|obsolete)[)\]]?$", re.I)
+
+
+@dataclass(frozen=True, slots=True)
+class Dated:
+    """What the order of versions depends on."""
+
+    id: int
+    document_id: int
+    label: str
+    effective: date | None
+    expires: date | None
+    seen: date
+    sequence: int
+    retired_on: date | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Force:
+    """The days on which a version holds: `start <= day < until`."""
+
+    start: date
+    until: date
+
+
+def family(front: FrontMatter, name: str) -> str:
+    """The name that the versions of one document share."""
+    if front.id:
+        return f"id:{front.id}"
+    if front.title and front.version:
+        return f"title:{_bare_title(front)}"
+    return f"file:{name}"
+
+
+def in_force(versions: Sequence[Dated]) -> dict[int, Force]:
+    """The days of each version of one family."""
+    starts = _starts(versions)
+    void = {v.id for v in versions if _replaced(v, versions, starts)}
+    line = sorted(
+        (v for v in versions if v.id not in void),
+        key=lambda v: (starts[v.id], version_order(v.label), v.sequence),
+    )
+    force = {id: Force(starts[id], starts[id]) for id in void}
+    for place, version in enumerate(line):
+        start = starts[version.id]
+        successors = (starts[v.id] for v in line[place + 1 :] if _succeeds(v, version))
+        ends = (min(successors, default=NEVER), version.retired_on, _day_after(version.expires))
+        force[version.id] = Force(start, max(start, min(day or NEVER for day in ends)))
+    return force
+
+
+def version_order(label: str) -> tuple[tuple[int, str], ...]:
+    """Natural order of version labels: 2 < 10, 1.9 < 1.10."""
+    return tuple(
+        (int(part), "") if part.isdigit() else (-1, part)
+        for part in re.findall(r"\d+|[a-z]+", label.lower())
+    )
+
+
+def _starts(versions: Sequence[Dated]) -> dict[int, date]:
+    """Declared dates hold; undated, a file's first content always held, a later one since read."""
+    first: dict[int, int] = {}
+    for version in sorted(versions, key=lambda v: v.sequence):
+        first.setdefault(version.document_id, version.id)
+    return {
+        v.id: v.effective or (EVER if first[v.document_id] == v.id else v.seen) for v in versions
+    }
+
+
+def _succeeds(later: Dated, version: Dated) -> bool:
+    """Two files that declare the same title and the same version are no versions of each other."""
+    return later.document_id == version.document_id or later.label != version.label
+
+
+def _replaced(version: Dated, versions: Sequence[Dated], starts: dict[int, date]) -> bool:
+    """Whether the same file later got a content that holds from the same day or earlier."""
+    return any(
+        other.document_id == version.document_id
+        and other.sequence > version.sequence
+        and starts[other.id] <= starts[version.id]
+        for other in versions
+    )
+
+
+def _day_after(expires: date | None) -> date:
+    """A document expires at the end of the day it names."""
+    return NEVER if expires is None or expires == NEVER else expires + timedelta(days=1)
+
+
+def _bare_title(front: FrontMatter) -> str:
+    """The title without its own version number, year or "(superseded)" at the end."""
+    title = " ".join((front.title or "").casefold().split())
+    title = _STATUS.sub("", title)
+    own = [re.escape(front.version.casefold())] if front.version else []
+    if front.effective:
+        own.append(str(front.effective.year))
+    if own:
+        tail = rf"[\s\-–—:,(\[]+(?:v|version|edition|rev\.?|revision)?\s*(?:{'|'.join(own)})[)\]]?$"
+        title = re.sub(tail, "", title)
+    return title

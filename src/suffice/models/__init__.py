@@ -1,0 +1,1 @@
+"""Models: cards, sessions in and scores out. This room knows nothing of claims or gates."""

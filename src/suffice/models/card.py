@@ -1,0 +1,73 @@
+"""A model's card: what the weight file is, where it came from, what it must score."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from suffice.errors import ModelDamaged, ModelMissing
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """A model folder's description, read from its `card.json`; the one source of truth on it."""
+
+    folder: Path
+    name: str
+    version: str
+    dimension: int
+    window: int
+    files: dict[str, str]
+    """File name to sha256."""
+    raw: dict[str, Any]
+
+    @property
+    def id(self) -> str:
+        """Names the weights exactly: an index made with one id is not searched with another."""
+        return f"{self.name}-{self.version}-{self.files['model.onnx'][:8]}"
+
+    def verify(self) -> None:
+        """Refuses a folder whose files are not the ones described."""
+        for name, expected in self.files.items():
+            try:
+                data = (self.folder / name).read_bytes()
+            except OSError as problem:
+                raise ModelDamaged(
+                    f"{self.name}: {name} cannot be read: {problem.strerror}.", remedy=_REINSTALL
+                ) from problem
+            found = hashlib.sha256(data).hexdigest()
+            if found != expected:
+                raise ModelDamaged(
+                    f"{self.name}: {name} has sha256 {found[:12]}…, its card says "
+                    f"{expected[:12]}….",
+                    remedy=_REINSTALL,
+                )
+
+
+_REINSTALL = "Run: pip install --force-reinstall suffice"
+
+
+def read_card(folder: Path) -> Card:
+    """The card of a model folder."""
+    try:
+        raw = json.loads((folder / "card.json").read_text(encoding="utf-8"))
+        return Card(
+            folder=folder,
+            name=raw["name"],
+            version=raw["version"],
+            dimension=raw["dimension"],
+            window=raw["window"],
+            files={name: entry["sha256"] for name, entry in raw["files"].items()},
+            raw=raw,
+        )
+    except FileNotFoundError:
+        raise ModelMissing(
+            f"There is no model card in {folder}.", remedy="Name a model folder that has one."
+        ) from None
+    except (ValueError, KeyError, TypeError) as problem:
+        raise ModelDamaged(
+            f"{folder}/card.json is not a card: {problem!r}.", remedy=_REINSTALL
+        ) from problem

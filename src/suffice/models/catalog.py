@@ -1,0 +1,133 @@
+"""The catalogue: from what the settings name to a model that can be called.
+
+a name      weights inside the package, verified against their card
+a folder    an ONNX model, or a sentence-transformers folder
+a URL       an OpenAI-compatible embeddings endpoint
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from importlib import resources
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+from suffice.errors import ModelDamaged, ModelMissing
+from suffice.models.card import read_card
+from suffice.models.embedder import Embedder, OnnxEmbedder, Pool, first_token, mean_pool
+from suffice.settings import EmbedderSettings
+
+EMBEDDERS = ("minilm-l6-embedder",)
+DEFAULT = EMBEDDERS[0]
+
+
+def weights(name: str) -> Path:
+    """The folder of a model that ships in the package."""
+    return Path(str(resources.files("suffice.models"))) / "weights" / name
+
+
+def open_embedder(settings: EmbedderSettings) -> Embedder:
+    """The embedder the settings name."""
+    if settings.model in EMBEDDERS:
+        return _packaged(settings.model, settings.threads)
+    if settings.model.startswith(("http://", "https://")):
+        from suffice.models.remote import RemoteEmbedder
+
+        return RemoteEmbedder.open(settings, _packaged(DEFAULT, settings.threads))
+    folder = Path(settings.model).expanduser()
+    if folder.is_dir():
+        return _folder(folder, settings.threads)
+    raise ModelMissing(
+        f"There is no embedder '{settings.model}'.",
+        remedy=f"Set embedder.model to one of {', '.join(EMBEDDERS)}, to a folder with a model, "
+        "or to the URL of an embeddings endpoint.",
+    )
+
+
+def _packaged(name: str, threads: int) -> OnnxEmbedder:
+    card = read_card(weights(name))
+    card.verify()
+    return OnnxEmbedder(
+        card.id,
+        card.dimension,
+        card.window,
+        card.folder / "model.onnx",
+        card.folder / "tokenizer.json",
+        threads,
+    )
+
+
+def _folder(folder: Path, threads: int) -> Embedder:
+    """A user's own model: `model.onnx` (or `onnx/model.onnx`) beside `tokenizer.json`."""
+    model = next(
+        (p for p in (folder / "model.onnx", folder / "onnx/model.onnx") if p.is_file()), None
+    )
+    if model is None:
+        return _sentence_transformers(folder)
+    tokenizer = folder / "tokenizer.json"
+    if not tokenizer.is_file():
+        raise ModelDamaged(
+            f"{folder} has no tokenizer.json.", remedy="Save the model's fast tokenizer there."
+        )
+    config = _json(folder / "config.json")
+    window = _json(folder / "sentence_bert_config.json").get("max_seq_length")
+    digest = hashlib.sha256(model.read_bytes()).hexdigest()[:8]
+    embedder = OnnxEmbedder(
+        id=f"{folder.name}-{digest}",
+        dimension=int(config.get("hidden_size", 0)),
+        window=int(window or config.get("max_position_embeddings", 512)),
+        model=model,
+        tokenizer_file=tokenizer,
+        threads=threads,
+        pool=_pooling(folder),
+    )
+    return _measured(embedder)
+
+
+def _measured(embedder: OnnxEmbedder) -> OnnxEmbedder:
+    """The embedder with what its graph really gives: token vectors or one vector a text."""
+    shape = embedder.session.get_outputs()[0].shape
+    pool = embedder.pool if len(shape) == 3 else None
+    dimension = shape[-1] if isinstance(shape[-1], int) else embedder.dimension
+    if not dimension:
+        raise ModelDamaged(
+            f"{embedder.model}: the size of its vectors is not stated.",
+            remedy="Put hidden_size into the config.json beside it.",
+        )
+    return OnnxEmbedder(
+        embedder.id, dimension, embedder.window, embedder.model, embedder.tokenizer_file,
+        embedder.threads, pool,
+    )  # fmt: skip
+
+
+def _pooling(folder: Path) -> Pool:
+    config = _json(folder / "1_Pooling" / "config.json")
+    return first_token if config.get("pooling_mode_cls_token") else mean_pool
+
+
+def _sentence_transformers(folder: Path) -> Embedder:
+    if not (folder / "modules.json").is_file():
+        raise ModelMissing(
+            f"{folder} holds neither model.onnx nor a sentence-transformers model.",
+            remedy="Export the model to ONNX, with tokenizer.json beside it.",
+        )
+    if find_spec("sentence_transformers") is None:
+        raise ModelMissing(
+            f"{folder} is a sentence-transformers model without an ONNX file.",
+            remedy="Export it to ONNX, or run: pip install sentence-transformers",
+        )
+    from suffice.models.transformer import TransformerEmbedder
+
+    return TransformerEmbedder.open(folder)
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except (OSError, ValueError) as problem:
+        raise ModelDamaged(f"{path} cannot be read: {problem}.") from problem
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,160 @@
+"""Texts in, unit vectors out, through one ONNX session.
+
+A text's vector does not depend on the other texts of the call: batches are padded, the padding is
+masked, and the weights are quantised token by token.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Vectors = NDArray[np.float32]
+TokenIds = NDArray[np.int64]
+Ids = Sequence[int]
+Pool = Callable[[Vectors, TokenIds], Vectors]
+
+# Enough to keep two cores busy, little enough to stay in their caches.
+_TOKENS_A_BATCH = 2048
+
+
+class Embedder(Protocol):
+    """Anything that turns texts into unit vectors of one size."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def dimension(self) -> int: ...
+
+    @property
+    def window(self) -> int: ...
+
+    def embed(self, texts: Sequence[str]) -> Vectors: ...
+
+    def token_ends(self, text: str) -> Sequence[int]: ...
+
+
+@dataclass(frozen=True)
+class OnnxEmbedder:
+    """An encoder exported to ONNX, with its tokenizer. The session starts on first use."""
+
+    id: str
+    dimension: int
+    window: int
+    model: Path
+    tokenizer_file: Path
+    threads: int = 0
+    pool: Pool | None = None
+    """Token vectors and mask to text vectors, for graphs that do not pool by themselves."""
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """A unit vector a text. A text longer than the window is read in parts and pooled."""
+        parts = [list(self._windows(ids)) for ids in self._encode(texts)]
+        flat = [part for windows in parts for part in windows]
+        vectors = self._run(flat)
+        weights = np.array([len(part) for part in flat], dtype=np.float32)
+        pooled = np.zeros((len(texts), self.dimension), dtype=np.float32)
+        owners = [row for row, windows in enumerate(parts) for _ in windows]
+        np.add.at(pooled, owners, vectors * weights[:, None])
+        return unit(pooled)
+
+    def token_ends(self, text: str) -> Sequence[int]:
+        """Where each token ends, in characters."""
+        encoding = self.tokenizer.encode(text, add_special_tokens=False)
+        return [end for _, end in encoding.offsets]
+
+    @cached_property
+    def tokenizer(self) -> Any:
+        from tokenizers import Tokenizer
+
+        tokenizer = Tokenizer.from_file(str(self.tokenizer_file))
+        tokenizer.no_truncation()
+        tokenizer.no_padding()
+        return tokenizer
+
+    @cached_property
+    def session(self) -> Any:
+        from suffice.models.session import open_session
+
+        return open_session(self.model, self.threads)
+
+    @cached_property
+    def _marks(self) -> tuple[Ids, Ids]:
+        """The ids the tokenizer puts before and after a text."""
+        around = self.tokenizer.encode("a").ids
+        inside = self.tokenizer.encode("a", add_special_tokens=False).ids
+        start = around.index(inside[0])
+        return around[:start], around[start + len(inside) :]
+
+    def _encode(self, texts: Sequence[str]) -> list[Ids]:
+        encodings = self.tokenizer.encode_batch(list(texts), add_special_tokens=False)
+        return [encoding.ids for encoding in encodings]
+
+    def _windows(self, ids: Ids) -> Iterator[Ids]:
+        before, after = self._marks
+        room = self.window - len(before) - len(after)
+        for start in range(0, max(len(ids), 1), room):
+            yield [*before, *ids[start : start + room], *after]
+
+    def _run(self, parts: Sequence[Ids]) -> Vectors:
+        vectors = np.zeros((len(parts), self.dimension), dtype=np.float32)
+        for rows in _batches(parts):
+            ids, mask = _padded([parts[row] for row in rows])
+            vectors[rows] = self.infer(ids, mask)
+        return vectors
+
+    def prepare(self, texts: Sequence[str]) -> list[tuple[TokenIds, TokenIds]]:
+        """The batches (ids and mask) that these texts are run in; what is left is `infer`."""
+        parts = [part for ids in self._encode(texts) for part in self._windows(ids)]
+        return [_padded([parts[row] for row in rows]) for rows in _batches(parts)]
+
+    def infer(self, ids: TokenIds, mask: TokenIds) -> Vectors:
+        """One run of the session."""
+        inputs = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
+        wanted = {entry.name: inputs[entry.name] for entry in self.session.get_inputs()}
+        output: Vectors = self.session.run(None, wanted)[0]
+        return unit(self.pool(output, mask)) if self.pool else output
+
+
+def mean_pool(tokens: Vectors, mask: TokenIds) -> Vectors:
+    weights = mask[:, :, None].astype(np.float32)
+    pooled: Vectors = (tokens * weights).sum(axis=1) / weights.sum(axis=1)
+    return pooled
+
+
+def first_token(tokens: Vectors, mask: TokenIds) -> Vectors:
+    return tokens[:, 0]
+
+
+def _batches(parts: Sequence[Ids]) -> Iterator[list[int]]:
+    """Neighbours in length run together, so that little is spent on padding."""
+    batch: list[int] = []
+    for row in sorted(range(len(parts)), key=lambda i: len(parts[i])):
+        if batch and len(parts[row]) * (len(batch) + 1) > _TOKENS_A_BATCH:
+            yield batch
+            batch = []
+        batch.append(row)
+    if batch:
+        yield batch
+
+
+def _padded(parts: Sequence[Ids]) -> tuple[TokenIds, TokenIds]:
+    ids = np.zeros((len(parts), max(map(len, parts))), dtype=np.int64)
+    mask = np.zeros_like(ids)
+    for row, part in enumerate(parts):
+        ids[row, : len(part)] = part
+        mask[row, : len(part)] = 1
+    return ids, mask
+
+
+def unit(vectors: Vectors) -> Vectors:
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    scaled: Vectors = (vectors / np.maximum(lengths, 1e-12)).astype(np.float32)
+    return scaled

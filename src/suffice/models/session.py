@@ -1,0 +1,27 @@
+"""Opening an ONNX file: bounded threads, no telemetry, errors in our own words."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from suffice.errors import ModelDamaged
+
+_MOST_THREADS = 4
+
+
+def open_session(model: Path, threads: int = 0) -> Any:
+    """An onnxruntime session on the CPU; `threads` 0 takes the cores there are, at most four."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads or min(_MOST_THREADS, os.cpu_count() or 1)
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    try:
+        return onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+    except Exception as problem:  # onnxruntime raises a type of its own for each kind of damage
+        raise ModelDamaged(
+            f"{model} cannot be loaded: {problem}", remedy="Check the file, or export it again."
+        ) from problem

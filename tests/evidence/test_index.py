@@ -1,0 +1,187 @@
+"""One contract over both indexes; the exact one in memory is the oracle."""
+
+from __future__ import annotations
+
+from datetime import date
+from pathlib import Path
+
+import pytest
+from tests.fakes import HashEmbedder
+
+from suffice.errors import ModelMismatch, StoreFull, StoreMissing
+from suffice.evidence import edge
+from suffice.evidence.edge import EdgeIndex, index_folder, publish
+from suffice.evidence.index import Filter, Index
+from suffice.evidence.ingest import Ingest
+from suffice.evidence.memory import MemoryIndex
+from suffice.evidence.store import Store
+from suffice.settings import Settings
+from suffice.types import Kind
+
+TODAY = date(2026, 11, 15)
+EMBEDDER = HashEmbedder()
+QUESTIONS = [
+    "how many weeks of parental leave",
+    "receipts above which amount on business trips",
+    "who approves remote work",
+    "password length",
+    "salary band",
+    "zebra",
+]
+
+
+def filled(path: Path, folder: Path) -> Store:
+    store = Store.open(path, create=True)
+    run = Ingest(store, EMBEDDER, Settings(), "default", TODAY, False, lambda *_: None)
+    run.folder(folder)
+    run.finish()
+    return store
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory, handbook: Path) -> Store:
+    return filled(tmp_path_factory.mktemp("index") / "s.db", handbook)
+
+
+@pytest.fixture(params=["edge", "memory"])
+def index(request: pytest.FixtureRequest, store: Store) -> Index:
+    make = EdgeIndex if request.param == "edge" else MemoryIndex
+    return make(store, EMBEDDER.id)
+
+
+def found(index: Index, store: Store, allowed: Filter, question: str = "leave") -> set[str]:
+    vector = EMBEDDER.embed([question])[0]
+    hits = index.search(vector, question, allowed, 500)
+    return {p.document for p in store.passages([hit.number for hit in hits]).values()}
+
+
+def test_only_what_is_in_force(index: Index, store: Store) -> None:
+    names = found(index, store, Filter(TODAY))
+    assert "remote-work.md" in names
+    assert not names & {
+        "remote-work-2023.md",
+        "travel-allowance-2024.md",
+        "mobility-budget.md",
+        "salary-bands.md",
+    }
+
+
+def test_as_of_another_day(index: Index, store: Store) -> None:
+    names = found(index, store, Filter(date(2024, 6, 1)))
+    assert {"remote-work-2023.md", "travel-allowance-2024.md"} <= names
+    assert "remote-work.md" not in names
+
+
+def test_history_shows_all_versions(index: Index, store: Store) -> None:
+    names = found(index, store, Filter(TODAY, history=True))
+    assert {"remote-work-2023.md", "remote-work.md", "mobility-budget.md"} <= names
+    assert "salary-bands.md" not in names
+
+
+def test_labels_are_a_hard_filter(index: Index, store: Store) -> None:
+    assert "salary-bands.md" in found(index, store, Filter(TODAY, labels=frozenset({"hr"})))
+    assert "salary-bands.md" not in found(index, store, Filter(TODAY, labels=frozenset({"it"})))
+
+
+def test_kind_and_collection(index: Index, store: Store) -> None:
+    qa = Filter(TODAY, kinds=frozenset({Kind.QA}))
+    assert found(index, store, qa) == {"payroll-faq.md"}
+    assert found(index, store, Filter(TODAY, collection="other")) == set()
+
+
+def test_without_a_vector_words_alone_find(index: Index, store: Store) -> None:
+    hits = index.search(None, "parental leave", Filter(TODAY), 5)
+    assert hits
+    assert all(hit.similarity is None and hit.keywords > 0 for hit in hits)
+
+
+def test_no_words_and_no_vector_find_nothing(index: Index) -> None:
+    assert index.search(None, "", Filter(TODAY), 5) == []
+
+
+def test_every_hit_has_both_scores(index: Index) -> None:
+    question = "parental leave weeks"
+    hits = index.search(EMBEDDER.embed([question])[0], question, Filter(TODAY), 3)
+    assert 3 <= len(hits) <= 6
+    assert all(hit.similarity is not None for hit in hits)
+
+
+@pytest.mark.parametrize("question", QUESTIONS)
+@pytest.mark.parametrize(
+    "allowed",
+    [Filter(TODAY), Filter(TODAY, history=True), Filter(TODAY, labels=frozenset({"hr"}))],
+)
+def test_both_indexes_agree(store: Store, question: str, allowed: Filter) -> None:
+    vector = EMBEDDER.embed([question])[0]
+    one, other = (
+        {hit.number: hit for hit in make(store, EMBEDDER.id).search(vector, question, allowed, 8)}
+        for make in (EdgeIndex, MemoryIndex)
+    )
+    shared = one.keys() & other.keys()
+    # Equal scores at the cut may be ordered either way; the rest must be the same.
+    assert len(shared) >= len(one.keys() | other.keys()) - 2
+    for number in shared:
+        assert one[number].similarity == pytest.approx(other[number].similarity, abs=1e-4)
+        assert one[number].keywords == pytest.approx(other[number].keywords, abs=1e-3)
+
+
+def test_what_a_caller_may_not_see_changes_nothing(tmp_path: Path, index: Index) -> None:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "open.md").write_text("Bonus rules are public.\n")
+    before = filled(tmp_path / "a.db", docs)
+    (docs / "secret.md").write_text("---\naccess: [board]\n---\nBonus bonus bonus.\n")
+    after = filled(tmp_path / "b.db", docs)
+    vector = EMBEDDER.embed(["bonus"])[0]
+    alone, beside = (
+        type(index)(store, EMBEDDER.id).search(vector, "bonus", Filter(TODAY), 5)  # type: ignore[call-arg]
+        for store in (before, after)
+    )
+    for one, other in zip(alone, beside, strict=True):
+        assert one.similarity == pytest.approx(other.similarity)
+        assert one.keywords == pytest.approx(other.keywords)
+
+
+def test_a_new_generation_is_seen_by_an_open_reader(tmp_path: Path, index: Index) -> None:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "a.md").write_text("Alpha is one.\n")
+    store = filled(tmp_path / "s.db", docs)
+    reader = type(index)(store, EMBEDDER.id)  # type: ignore[call-arg]
+    assert found(reader, store, Filter(TODAY), "alpha") == {"a.md"}
+    (docs / "b.md").write_text("Alpha and beta.\n")
+    filled(tmp_path / "s.db", docs)
+    assert found(reader, store, Filter(TODAY), "alpha") == {"a.md", "b.md"}
+
+
+def test_an_index_of_another_embedder_is_refused(store: Store) -> None:
+    with pytest.raises(ModelMismatch, match="suffice index --rebuild"):
+        EdgeIndex(store, "another-1")
+
+
+def test_an_index_that_is_not_built_yet(tmp_path: Path) -> None:
+    empty = Store.open(tmp_path / "s.db", create=True)
+    with pytest.raises(StoreMissing, match="not built"):
+        EdgeIndex(empty, EMBEDDER.id)
+
+
+def test_rebuilding_gives_the_same_hits(tmp_path: Path, handbook: Path) -> None:
+    store = filled(tmp_path / "s.db", handbook)
+    vector = EMBEDDER.embed(["leave"])[0]
+    before = EdgeIndex(store, EMBEDDER.id).search(vector, "leave", Filter(TODAY), 10)
+    assert publish(store, EMBEDDER.id, EMBEDDER.dimension, rebuild=True)
+    after = EdgeIndex(store, EMBEDDER.id).search(vector, "leave", Filter(TODAY), 10)
+    assert before == after
+    assert not publish(store, EMBEDDER.id, EMBEDDER.dimension)  # nothing left to do
+
+
+def test_room_is_asked_for_before_building(
+    tmp_path: Path, handbook: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = filled(tmp_path / "s.db", handbook)
+    published = (index_folder(store) / "CURRENT").read_text()
+    monkeypatch.setattr(edge, "_SPARE_BYTES", 1 << 60)
+    with pytest.raises(StoreFull, match="no document is lost"):
+        publish(store, EMBEDDER.id, EMBEDDER.dimension, rebuild=True)
+    assert (index_folder(store) / "CURRENT").read_text() == published
+    assert EdgeIndex(store, EMBEDDER.id).search(None, "leave", Filter(TODAY), 3)

@@ -1,0 +1,90 @@
+"""Passages are slices of the source, along headings and sentences, within the budget."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.fakes import HashEmbedder
+
+from suffice.evidence.read import Content
+from suffice.evidence.split import Piece, context, split
+
+TOKENS = HashEmbedder()
+
+
+def cut(text: str, budget: int = 60, title: str = "Leave", **more: object) -> list[Piece]:
+    content = Content(text, markdown=True, **more)  # type: ignore[arg-type]
+    return split(content, title, TOKENS, budget)
+
+
+def texts(source: str, pieces: list[Piece]) -> list[str]:
+    return [source[piece.start : piece.end] for piece in pieces]
+
+
+def test_headings_part_passages_and_are_kept_as_a_path() -> None:
+    source = (
+        "# Leave\n\nIntro.\n\n## Parental\n\nTwenty weeks.\n\n"
+        "### Pay\n\nFull pay.\n\n## Sick\n\nCall.\n"
+    )
+    pieces = cut(source)
+    assert texts(source, pieces) == ["Intro.", "Twenty weeks.", "Full pay.", "Call."]
+    assert [piece.heading for piece in pieces] == [
+        (),
+        ("Parental",),
+        ("Parental", "Pay"),
+        ("Sick",),
+    ]
+
+
+def test_sentences_are_packed_up_to_the_budget_and_not_broken() -> None:
+    source = " ".join(f"Rule number {n} holds for everyone here." for n in range(30))
+    pieces = cut(source, budget=40)
+    assert len(pieces) > 3
+    for text in texts(source, pieces):
+        assert text.startswith("Rule")
+        assert text.endswith("here.")
+        assert len(TOKENS.token_ends(text)) <= 40
+
+
+def test_a_sentence_over_the_budget_is_cut_between_words() -> None:
+    source = "word " * 200
+    pieces = cut(source, budget=40)
+    assert "".join(texts(source, pieces)).replace(" ", "") == "word" * 200
+    assert all(len(TOKENS.token_ends(text)) <= 40 for text in texts(source, pieces))
+
+
+def test_a_heading_in_code_is_no_heading() -> None:
+    source = "Start.\n\n```\n# not a heading\n```\n"
+    assert len(cut(source)) == 1
+
+
+def test_front_matter_is_left_out_and_pages_are_counted() -> None:
+    source = "---\ntitle: x\n---\nFirst page. \n\nSecond page."
+    pieces = cut(source, body=17, pages=(17, 31), budget=20)
+    assert texts(source, pieces)[0].startswith("First")
+    assert pieces[0].page == 1
+
+
+def test_only_headings_are_kept_as_text() -> None:
+    source = "# Leave\n## Parental\n"
+    assert texts(source, cut(source)) == ["# Leave\n## Parental"]
+
+
+def test_context() -> None:
+    assert context("Leave", ("Parental", "Pay")) == "Leave > Parental > Pay"
+
+
+@given(st.text(alphabet=st.sampled_from("ab.# \n-|é漢1`"), max_size=400), st.integers(32, 80))
+def test_pieces_are_ordered_slices_that_lose_nothing_but_headings(source: str, budget: int) -> None:
+    place = 0
+    for piece in split(Content(source, markdown=True), "", TOKENS, budget):
+        assert place <= piece.start < piece.end <= len(source)
+        assert source[piece.start : piece.end].strip()
+        place = piece.end
+
+
+@given(st.text(max_size=400))
+def test_plain_text_loses_only_white_space(source: str) -> None:
+    pieces = split(Content(source), "", TOKENS, 40)
+    kept = "".join(source[p.start : p.end] for p in pieces)
+    assert "".join(kept.split()) == "".join(source.split())

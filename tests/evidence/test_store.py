@@ -1,0 +1,220 @@
+"""Documents and versions in SQL: nothing is lost, ids are the same anywhere."""
+
+from __future__ import annotations
+
+import sqlite3
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+
+import pytest
+from tests.fakes import HashEmbedder
+
+from suffice.errors import DocumentMissing, StoreDamaged, StoreFull, StoreMissing, StoreNewer
+from suffice.evidence.ingest import Ingest, Report
+from suffice.evidence.store import Store
+from suffice.settings import Settings
+from suffice.types import Passage
+
+TODAY = date(2026, 11, 15)
+
+
+def ingest(store: Store, day: date = TODAY, collection: str = "default") -> Ingest:
+    quiet = lambda what, done, total: None  # noqa: E731
+    return Ingest(store, HashEmbedder(), Settings(), collection, day, False, quiet)
+
+
+def add(store: Store, folder: Path, day: date = TODAY) -> Report:
+    return ingest(store, day).folder(folder)
+
+
+def passages(store: Store) -> list[Passage]:
+    model = HashEmbedder().id
+    return [passage for batch in store.unembedded(model, 100) for _, passage in batch]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store.open(tmp_path / "s.db", create=True)
+
+
+@pytest.fixture
+def docs(tmp_path: Path) -> Path:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / "a.md").write_text("---\ntitle: A\nversion: 1\n---\n# A\n\nAlpha is one.\n")
+    (folder / "b.md").write_text("Beta is two.\n")
+    return folder
+
+
+def test_same_content_twice_is_a_no_op(store: Store, docs: Path) -> None:
+    assert add(store, docs) == Report(added=2)
+    before = store.last_change()
+    assert add(store, docs) == Report(unchanged=2)
+    (docs / "a.md").touch()  # another time, the same content
+    assert add(store, docs) == Report(unchanged=2)
+    assert store.last_change() == before
+    assert len(store.versions()) == 2
+
+
+def test_changed_content_is_a_new_version_and_the_old_one_is_kept(store: Store, docs: Path) -> None:
+    add(store, docs, date(2026, 1, 1))
+    (docs / "a.md").write_text("---\ntitle: A\nversion: 2\n---\n# A\n\nAlpha is three.\n")
+    assert add(store, docs).changed == 1
+    versions = store.versions(document="a.md")
+    assert [v.version for v in versions] == ["1", "2"]
+    assert [v.status(TODAY) for v in versions] == ["superseded", "current"]
+    assert "Alpha is one." in store.text("default", "a.md", versions[0].key)
+
+
+def test_changed_content_without_a_declared_version(store: Store, docs: Path) -> None:
+    add(store, docs)
+    (docs / "b.md").write_text("Beta is four.\n")
+    add(store, docs)
+    versions = store.versions(document="b.md")
+    assert [v.status(TODAY) for v in versions] == ["superseded", "current"]
+    assert versions[0].key != versions[1].key
+
+
+def test_an_earlier_content_that_comes_back_is_current_again(store: Store, docs: Path) -> None:
+    first = (docs / "b.md").read_text()
+    for text in (first, "Beta is four.\n", first):
+        (docs / "b.md").write_text(text)
+        add(store, docs)
+    assert sorted(v.status(TODAY) for v in store.versions(document="b.md")) == [
+        "current",
+        "superseded",
+    ]
+    current = next(v for v in store.versions(document="b.md") if v.status(TODAY) == "current")
+    assert store.text("default", "b.md", current.key) == first
+
+
+def test_a_vanished_file_is_retired_and_can_return(store: Store, docs: Path) -> None:
+    add(store, docs)
+    text = (docs / "b.md").read_text()
+    (docs / "b.md").unlink()
+    assert add(store, docs).retired == 1
+    assert store.versions(document="b.md")[0].status(TODAY) == "retired"
+    (docs / "b.md").write_text(text)
+    add(store, docs)
+    assert store.versions(document="b.md")[0].status(TODAY) == "current"
+
+
+def test_front_matter_that_gains_a_title_still_supersedes(store: Store, docs: Path) -> None:
+    add(store, docs)
+    (docs / "b.md").write_text("---\ntitle: Beta\nversion: 1\n---\nBeta is five.\n")
+    add(store, docs)
+    assert [v.status(TODAY) for v in store.versions(document="b.md")] == ["superseded", "current"]
+
+
+def test_ids_name_document_version_and_place_and_are_the_same_anywhere(
+    tmp_path: Path, docs: Path
+) -> None:
+    elsewhere = tmp_path / "copy" / "of" / "docs"
+    elsewhere.mkdir(parents=True)
+    for file in docs.iterdir():
+        (elsewhere / file.name).write_bytes(file.read_bytes())
+    found = []
+    for name, folder in (("one.db", docs), ("two.db", elsewhere)):
+        opened = Store.open(tmp_path / name, create=True)
+        add(opened, folder)
+        found.append({p.id: p.content_hash for p in passages(opened)})
+    assert found[0] == found[1]
+    assert all(id.startswith(("a.md@1+", "b.md@")) and "#" in id for id in found[0])
+
+
+def test_passages_are_slices_of_the_stored_text(store: Store, handbook: Path) -> None:
+    add(store, handbook)
+    keys = {(v.document, v.version): v.key for v in store.versions()}
+    found = passages(store)
+    assert len(found) > 60
+    for passage in found:
+        text = store.text("default", passage.document, keys[passage.document, passage.version])
+        assert text[passage.start : passage.end] == passage.text
+
+
+def test_lookup_by_id(store: Store, docs: Path) -> None:
+    add(store, docs)
+    id = passages(store)[0].id
+    assert store.lookup([id, "no.md@1#0-1"]).keys() == {id}
+
+
+def test_two_files_of_one_policy_are_one_history(store: Store, handbook: Path) -> None:
+    add(store, handbook)
+    history = store.history("default", "remote-work.md")
+    assert [(v.document, v.version, v.status(TODAY)) for v in history] == [
+        ("remote-work-2023.md", "1.0", "superseded"),
+        ("remote-work.md", "2.0", "current"),
+    ]
+    by_name = {v.document: v.status(TODAY) for v in store.versions()}
+    assert by_name["travel-allowance-2024.md"] == "expired"
+    assert by_name["mobility-budget.md"] == "not yet effective"
+
+
+def test_other_cutting_makes_other_passages_of_the_same_version(store: Store, docs: Path) -> None:
+    (docs / "long.md").write_text(" ".join(f"Sentence number {n} stands here." for n in range(40)))
+    add(store, docs)
+    epoch, before, versions = store.epoch, len(passages(store)), len(store.versions())
+    narrow = replace(ingest(store), embedder=HashEmbedder(window=40))
+    narrow.folder(docs)
+    assert len(passages(store)) > before
+    assert len(store.versions()) == versions
+    assert store.epoch != epoch  # so the index is made anew
+
+
+def test_no_such_document(store: Store) -> None:
+    with pytest.raises(DocumentMissing, match=r"no document 'x.md'"):
+        store.versions(document="x.md")
+
+
+def test_no_store(tmp_path: Path) -> None:
+    with pytest.raises(StoreMissing, match="suffice index"):
+        Store.open(tmp_path / "none.db")
+
+
+def test_garbage_is_no_store(tmp_path: Path) -> None:
+    file = tmp_path / "s.db"
+    file.write_bytes(b"this is not a database, and long enough to look like one" * 40)
+    with pytest.raises(StoreDamaged, match="not a store"):
+        Store.open(file)
+
+
+def test_another_programs_database_is_left_alone(tmp_path: Path) -> None:
+    file = tmp_path / "other.db"
+    with sqlite3.connect(file) as other:
+        other.execute("CREATE TABLE theirs (x)")
+    with pytest.raises(StoreDamaged, match="another program"):
+        Store.open(file)
+
+
+def test_a_store_of_a_newer_version_is_refused(tmp_path: Path, store: Store) -> None:
+    store.close()
+    with sqlite3.connect(tmp_path / "s.db") as newer:
+        newer.execute("PRAGMA user_version = 99")
+    with pytest.raises(StoreNewer, match="Upgrade Suffice"):
+        Store.open(tmp_path / "s.db")
+
+
+def test_a_full_disk_loses_nothing_committed(store: Store, docs: Path) -> None:
+    add(store, docs)
+    pages = store._connection.execute("PRAGMA page_count").fetchone()[0]
+    store._connection.execute(f"PRAGMA max_page_count = {pages + 2}")
+    (docs / "c.md").write_text("Gamma. " * 20_000)
+    with pytest.raises(StoreFull, match="Free some space"):
+        add(store, docs)
+    assert len(store.versions()) == 2
+    store._connection.execute("PRAGMA max_page_count = 1000000")
+    add(store, docs)
+    assert len(store.versions()) == 3
+
+
+def test_a_second_folder_with_the_same_names_does_not_take_them_over(
+    store: Store, docs: Path, tmp_path: Path
+) -> None:
+    add(store, docs)
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "a.md").write_text("Something else.\n")
+    report = add(store, other)
+    assert "came from" in report.failures[0].reason
+    assert len(store.versions(document="a.md")) == 1
