@@ -1,0 +1,1 @@
+"""The gate: is this evidence enough? One module a policy, one protocol."""
