@@ -1,0 +1,123 @@
+"""Values as the JSON that `--json` prints. The shapes are documented in docs/cli.md."""
+
+from __future__ import annotations
+
+import json
+from datetime import date
+from typing import Any
+
+import click
+
+from suffice.evidence.ingest import Report
+from suffice.evidence.rows import VersionInfo
+from suffice.types import Citation, Evidence, GateDecision, Passage, Source, Verdict
+
+
+def show(value: Any) -> None:
+    click.echo(json.dumps(value, ensure_ascii=False, indent=2))
+
+
+def verdict(value: Verdict) -> dict[str, Any]:
+    return {
+        "question": value.question,
+        "verdict": value.action.value,
+        "answer": value.released or None,
+        "citations": [citation(entry) for entry in value.citations],
+        "gate": gate(value.gate),
+        "reason": value.reason,
+        "missing": list(value.missing),
+        "nearest": [source(entry) for entry in value.nearest],
+        "share_read": round(value.share_read, 4),
+        "notes": list(value.notes),
+    }
+
+
+def citation(value: Citation) -> dict[str, Any]:
+    return {"n": value.n, **_origin(value.passage), "quote": value.quote}
+
+
+def gate(value: GateDecision) -> dict[str, Any]:
+    return {
+        "level": value.level.value,
+        "score": round(value.score, 4),
+        "policy": value.policy,
+        "tier": value.tier,
+        "reasons": list(value.reasons),
+        "factors": list(value.factors),
+    }
+
+
+def source(value: Source) -> dict[str, Any]:
+    return {
+        "document": value.document,
+        "title": value.title,
+        "version": value.version,
+        "heading": list(value.heading),
+        "relevance": _round(value.relevance),
+    }
+
+
+def evidence(value: Evidence) -> dict[str, Any]:
+    return {
+        "question": value.question,
+        "passages": [
+            {
+                **_origin(item.passage),
+                "text": item.passage.text,
+                "relevance": _round(item.relevance),
+                "keywords": _round(item.keywords),
+                "score": _round(item.score),
+            }
+            for item in value
+        ],
+        "notes": list(value.notes),
+    }
+
+
+def report(value: Report) -> dict[str, Any]:
+    return {
+        "added": value.added,
+        "changed": value.changed,
+        "unchanged": value.unchanged,
+        "retired": value.retired,
+        "embedded": value.embedded,
+        "failures": [{"document": f.document, "reason": f.reason} for f in value.failures],
+    }
+
+
+def version(value: VersionInfo, day: date) -> dict[str, Any]:
+    return {
+        "document": value.document,
+        "collection": value.collection,
+        "title": value.title,
+        "version": value.version,
+        "key": value.key,
+        "status": value.status(day),
+        "kind": value.kind.value,
+        "effective": _iso(value.effective),
+        "expires": _iso(value.expires),
+        "seen": _iso(value.seen),
+        "access": sorted(value.access),
+        "passages": value.passages,
+    }
+
+
+def _origin(passage: Passage) -> dict[str, Any]:
+    return {
+        "document": passage.document,
+        "title": passage.title,
+        "version": passage.version,
+        "passage": passage.id,
+        "heading": list(passage.heading),
+        "page": passage.page,
+        "effective": _iso(passage.effective),
+        "expires": _iso(passage.expires),
+    }
+
+
+def _iso(day: date | None) -> str | None:
+    return day.isoformat() if day else None
+
+
+def _round(value: float | None) -> float | None:
+    return None if value is None else round(value, 4)

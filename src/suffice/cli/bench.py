@@ -1,0 +1,85 @@
+"""`suffice bench`: figures on your own data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from suffice.cli import as_json as to_json
+from suffice.cli.options import settings_of
+from suffice.cli.progress import bars
+
+
+@click.group()
+def bench() -> None:
+    """Measure retrieval and indexing on your own data."""
+
+
+@bench.command()
+@click.argument("corpus", type=click.Path(path_type=Path))
+@click.argument("queries", type=click.Path(path_type=Path))
+@click.option("--config", type=click.Path(), help="Settings file (default: suffice.yaml).")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--quiet", is_flag=True, help="No progress bars.")
+def retrieval(corpus: Path, queries: Path, config: str | None, as_json: bool, quiet: bool) -> int:
+    """nDCG@10, recall@100 and search time on CORPUS and QUERIES.
+
+    CORPUS rows are {"id", "title"?, "text"}, QUERIES rows {"query", "relevant": {id: gain}};
+    JSON lines, gzipped or not. Times leave the embedding of the query out; it stands apart.
+    """
+    from suffice.bench.retrieval import bench_retrieval
+
+    with bars(quiet=quiet) as progress:
+        figures = bench_retrieval(corpus, queries, settings_of(config), progress)
+    if as_json:
+        to_json.show(figures)
+    else:
+        _show_retrieval(figures)
+    return 0
+
+
+@bench.command()
+@click.argument("source", type=click.Path(path_type=Path))
+@click.option("--config", type=click.Path(), help="Settings file (default: suffice.yaml).")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--quiet", is_flag=True, help="No progress bars.")
+def indexing(source: Path, config: str | None, as_json: bool, quiet: bool) -> int:
+    """The rate of indexing the folder SOURCE against the bare ONNX session, in one run."""
+    from suffice.bench.indexing import bench_indexing
+
+    with bars(quiet=quiet) as progress:
+        figures = bench_indexing(source, settings_of(config), progress)
+    if as_json:
+        to_json.show(figures)
+    else:
+        for name, value in figures.items():
+            if name != "run":
+                click.echo(f"{name.replace('_', ' '):>20}  {value}")
+    return 0
+
+
+def _show_retrieval(figures: dict[str, Any]) -> None:
+    table = Table(box=box.SIMPLE_HEAD)
+    for name in ("", "nDCG@10", "recall@100", "p50 ms", "p95 ms"):
+        table.add_column(name, justify="right" if name else "left")
+    for way in ("hybrid", "bm25", "dense"):
+        row = figures[way]
+        table.add_row(
+            way,
+            f"{row['ndcg@10']:.3f}",
+            f"{row['recall@100']:.3f}",
+            f"{row['p50_ms']:.1f}",
+            f"{row['p95_ms']:.1f}",
+        )
+    console = Console()
+    console.print(table)
+    embedding = figures["query_embedding"]
+    console.print(
+        f"{figures['passages']:,} passages, {figures['queries']:,} queries; "
+        f"embedding a query takes another {embedding['p50_ms']:.1f} ms (p50)."
+    )

@@ -1,0 +1,101 @@
+"""`suffice documents`: what is in the store, in which versions."""
+
+from __future__ import annotations
+
+import click
+
+from suffice.cli import as_json as to_json
+from suffice.cli.options import common, open_library, settings_of
+from suffice.cli.show import show_text, show_versions
+from suffice.evidence.library import today
+from suffice.evidence.rows import VersionInfo
+from suffice.evidence.store import Store
+
+
+@click.group()
+def documents() -> None:
+    """List, show and retire documents and their versions."""
+
+
+def _store(config: str | None, store: str | None) -> Store:
+    settings = settings_of(config)
+    return Store.open(store or settings.store, wait=settings.wait)
+
+
+def _print(versions: list[VersionInfo], as_json: bool) -> None:
+    if as_json:
+        to_json.show([to_json.version(version, today()) for version in versions])
+    else:
+        show_versions(versions, today())
+
+
+def _newest(versions: list[VersionInfo]) -> list[VersionInfo]:
+    """One line a document: the version in force, else the newest."""
+    chosen: dict[tuple[str, str], VersionInfo] = {}
+    for version in versions:
+        key = (version.collection, version.document)
+        if key not in chosen or chosen[key].status(today()) != "current":
+            chosen[key] = version
+    return list(chosen.values())
+
+
+@documents.command("list")
+@common
+def list_(
+    config: str | None, store: str | None, collection: str, as_json: bool, quiet: bool
+) -> int:
+    """One line a document: the version in force, else the newest."""
+    _print(_newest(_store(config, store).versions(collection=collection)), as_json)
+    return 0
+
+
+@documents.command()
+@click.argument("name")
+@common
+def history(
+    name: str, config: str | None, store: str | None, collection: str, as_json: bool, quiet: bool
+) -> int:
+    """All versions of the document NAME, oldest first."""
+    versions = _store(config, store).history(collection, name)
+    _print(versions, as_json)
+    return 0
+
+
+@documents.command()
+@click.argument("name")
+@click.option("--version", help="Which version (default: the one in force, else the newest).")
+@common
+def show(
+    name: str,
+    version: str | None,
+    config: str | None,
+    store: str | None,
+    collection: str,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """The text of the document NAME, as stored."""
+    opened = _store(config, store)
+    versions = opened.versions(collection=collection, document=name)
+    named = [v for v in versions if version in (v.version, v.key)]
+    if version is None:
+        named = _newest(versions)
+    text = opened.text(collection, name, named[-1].key if named else str(version))
+    if as_json:
+        to_json.show({**to_json.version(named[-1], today()), "text": text})
+    else:
+        show_text(named[-1], text, today())
+    return 0
+
+
+@documents.command()
+@click.argument("name")
+@common
+def retire(
+    name: str, config: str | None, store: str | None, collection: str, as_json: bool, quiet: bool
+) -> int:
+    """Take the document NAME out of force from today on. Its versions are kept."""
+    library = open_library(settings_of(config), store)
+    library.retire(name, collection=collection)
+    _print(library.store.versions(collection=collection, document=name), as_json)
+    return 0

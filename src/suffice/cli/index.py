@@ -1,0 +1,86 @@
+"""`suffice index`: documents into a store."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+
+import click
+
+from suffice.cli import as_json as to_json
+from suffice.cli.options import common, open_library, settings_of
+from suffice.cli.progress import bars
+from suffice.cli.show import show_failures, show_report
+from suffice.errors import SourceMissing
+from suffice.evidence.ingest import Report
+from suffice.evidence.library import Library
+
+
+@click.command()
+@click.argument("sources", nargs=-1, type=click.Path())
+@click.option("--rebuild", is_flag=True, help="Make the index anew, from the store.")
+@click.option("--strict", is_flag=True, help="Stop at a file that cannot be read.")
+@click.option("--name", default="stdin.md", show_default=True, help="Name of standard input (-).")
+@common
+def index(
+    sources: tuple[str, ...],
+    rebuild: bool,
+    strict: bool,
+    name: str,
+    config: str | None,
+    store: str | None,
+    collection: str,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """Bring SOURCES (folders, files, or - for standard input) into a store.
+
+    What is unchanged is left alone, what has changed becomes a new version, what has vanished is
+    retired. Exit code 0: all in. 2: some files could not be read and were skipped. 1: an error.
+    """
+    if not sources and not rebuild:
+        raise SourceMissing(
+            "Nothing to index was named.", remedy="Run: suffice index FOLDER, or --rebuild."
+        )
+    library = open_library(settings_of(config), store, create=bool(sources))
+    total = Report()
+    with bars(quiet=quiet or as_json) as progress:
+        for source in sources:
+            if source == "-":
+                data = sys.stdin.buffer.read()
+                done = library.add_input(data, name, collection=collection, progress=progress)
+            else:
+                done = library.add(
+                    source,
+                    collection=collection,
+                    strict=strict,
+                    rebuild=rebuild,
+                    progress=progress,
+                )
+            total = _sum(total, done)
+        if not sources:
+            total = library.rebuild(progress)
+    if as_json:
+        to_json.show(to_json.report(total))
+    else:
+        show_report(total)
+    return 2 if total.failures else 0
+
+
+def add_quietly(library: Library, docs: str, collection: str, *, strict: bool, quiet: bool) -> None:
+    """Brings `--docs` up to date before a question is asked of it."""
+    with bars(quiet=quiet) as progress:
+        report = library.add(docs, collection=collection, strict=strict, progress=progress)
+    show_failures(report)
+
+
+def _sum(one: Report, other: Report) -> Report:
+    return replace(
+        one,
+        added=one.added + other.added,
+        changed=one.changed + other.changed,
+        unchanged=one.unchanged + other.unchanged,
+        retired=one.retired + other.retired,
+        embedded=one.embedded + other.embedded,
+        failures=one.failures + other.failures,
+    )

@@ -1,0 +1,162 @@
+"""What people see in the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date
+
+from rich import box
+from rich.console import Console, Group, RenderableType
+from rich.markdown import Markdown
+from rich.padding import Padding
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from suffice.evidence.ingest import Report
+from suffice.evidence.rows import VersionInfo
+from suffice.types import Citation, Evidence, Passage, Source, Verdict
+from suffice.verdict.wording import NEXT_STEPS
+
+_STATUS_STYLE = {
+    "current": "green",
+    "superseded": "yellow",
+    "expired": "red",
+    "retired": "red",
+    "not yet effective": "cyan",
+}
+
+
+def show_verdict(verdict: Verdict, console: Console | None = None) -> None:
+    """The answer with its sources, or the refusal with what helps."""
+    console = console or Console()
+    console.print(_served(verdict) if verdict.served else _withheld(verdict))
+    for note in verdict.notes:
+        console.print(Text(note, style="dim"))
+
+
+def _served(verdict: Verdict) -> RenderableType:
+    parts: list[RenderableType] = [Markdown(verdict.released), Text()]
+    parts += [_citation(citation) for citation in verdict.citations]
+    gate = verdict.gate
+    how = f"{gate.level.value.lower()} · {gate.policy} {gate.score:.2f} · {verdict.reason}"
+    return Panel(
+        Group(*parts),
+        title=f"[bold green]{verdict.action.value}",
+        title_align="left",
+        subtitle=f"[dim]{how}",
+        subtitle_align="left",
+        border_style="green",
+        padding=(1, 2),
+    )
+
+
+def _citation(citation: Citation) -> RenderableType:
+    head = Text.assemble((f"[{citation.n}] ", "bold cyan"), *_origin(citation.passage))
+    quote = Padding(Text(f"“{' '.join(citation.quote.split())}”", style="dim italic"), (0, 0, 0, 4))
+    return Group(head, quote)
+
+
+def _origin(passage: Passage) -> list[Text | tuple[str, str]]:
+    parts: list[Text | tuple[str, str]] = [(passage.title, "bold")]
+    facts = [f"version {passage.version}"] if passage.version else []
+    if passage.effective:
+        facts.append(f"in force since {passage.effective}")
+    if passage.place:
+        facts.append(passage.place)
+    parts.append((f" · {' · '.join(facts)}" if facts else "", ""))
+    parts.append((f"  {passage.document}", "dim"))
+    return parts
+
+
+def _withheld(verdict: Verdict) -> RenderableType:
+    parts: list[RenderableType] = [Text(verdict.reason)]
+    if verdict.missing:
+        said = ", ".join(verdict.missing)
+        parts += [Text(), Text.assemble(("Not found: ", "bold"), said)]
+    if verdict.nearest:
+        parts += [Text(), Text("Nearest sources", style="bold")]
+        parts += [_source(source) for source in verdict.nearest]
+    parts += [Text(), Text(NEXT_STEPS, style="dim")]
+    gate = verdict.gate
+    return Panel(
+        Group(*parts),
+        title=f"[bold yellow]{verdict.action.value}",
+        title_align="left",
+        subtitle=f"[dim]{gate.level.value.lower()} · {gate.policy} {gate.score:.2f}",
+        subtitle_align="left",
+        border_style="yellow",
+        padding=(1, 2),
+    )
+
+
+def _source(source: Source) -> RenderableType:
+    place = f" > {' > '.join(source.heading)}" if source.heading else ""
+    near = "" if source.relevance is None else f"  similarity {source.relevance:.2f}"
+    return Text.assemble(
+        "  ", source.title, (place, ""), (f"  {source.document}", "dim"), (near, "dim")
+    )
+
+
+def show_evidence(evidence: Evidence, console: Console | None = None) -> None:
+    """The passages found, with their raw scores."""
+    console = console or Console()
+    if not evidence.items:
+        console.print(Text("Nothing was found.", style="yellow"))
+    for place, item in enumerate(evidence, 1):
+        near = "–" if item.relevance is None else f"{item.relevance:.3f}"
+        scores = f"similarity {near} · keywords {item.keywords:.2f} · score {item.score:.3f}"
+        console.print(Text.assemble((f"{place}. ", "bold cyan"), *_origin(item.passage)))
+        console.print(Padding(Text(item.passage.text.strip()), (0, 0, 0, 3)))
+        console.print(Padding(Text(scores, style="dim"), (0, 0, 1, 3)))
+    for note in evidence.notes:
+        console.print(Text(note, style="dim"))
+
+
+def show_report(report: Report) -> None:
+    """What indexing did, in one line, then what it could not read."""
+    counts = {
+        "added": report.added,
+        "changed": report.changed,
+        "unchanged": report.unchanged,
+        "retired": report.retired,
+        "passages embedded": report.embedded,
+    }
+    said = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
+    Console().print(Text(said or "Nothing to do."))
+    show_failures(report)
+
+
+def show_failures(report: Report) -> None:
+    console = Console(stderr=True)
+    for failure in report.failures:
+        console.print(Text.assemble(("Skipped ", "yellow"), failure.reason), soft_wrap=True)
+
+
+def show_versions(versions: Sequence[VersionInfo], day: date) -> None:
+    """Documents as a table."""
+    table = Table(box=box.SIMPLE_HEAD)
+    for name in ("document", "title", "version", "status", "effective", "expires", "kind"):
+        table.add_column(name, overflow="fold")
+    table.add_column("passages", justify="right")
+    for version in versions:
+        status = version.status(day)
+        table.add_row(
+            version.document,
+            version.title,
+            version.version,
+            Text(status, style=_STATUS_STYLE[status]),
+            str(version.effective or ""),
+            str(version.expires or ""),
+            version.kind.value,
+            str(version.passages),
+        )
+    Console().print(table)
+
+
+def show_text(version: VersionInfo, text: str, day: date) -> None:
+    """One version's text under a line that says which it is."""
+    console = Console()
+    head = f"{version.document} · {version.title} · version {version.version} · "
+    console.print(Text(head + version.status(day), style="bold"))
+    console.print(Text(text), soft_wrap=True)

@@ -1,0 +1,1 @@
+"""Drafting: what a model, or the extractive drafter, writes from the evidence. Untrusted."""

@@ -1,0 +1,94 @@
+"""The statements a passage makes, each with what it needs to stand alone."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from suffice.text.sentences import Span, sentences
+
+# A sentence that leans on the one before it is quoted with it.
+_LEANS = re.compile(
+    r"(?:this|that|these|those|it|they|he|she|such|there|in (?:this|that|these|such)\b.*?"
+    r"|otherwise|however|for (?:this|that)|the (?:same|latter|former))\b",
+    re.IGNORECASE,
+)
+_QUESTION = re.compile(r"\?[*_\"')\]]*$")
+_ANSWER_MARK = re.compile(r"(?:\*\*)?(?:A|Answer)\s*:(?:\*\*)?\s*")
+_RULE = re.compile(r"\|?[\s:|\-]+\|?")
+_ITEM = re.compile(r"[ \t]*(?:[-*+•]|\d{1,3}[.)])\s")
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What may be quoted: slices of the passage's text, and the words it is found by.
+
+    `slices` is more than one only for a table row, which comes with its header.
+    """
+
+    slices: tuple[Span, ...]
+    wording: str
+
+
+def statements(text: str) -> Iterator[Statement]:
+    """Every statement of a passage, in order."""
+    spans = sentences(text)
+    header: Span | None = None
+    place = 0
+    while place < len(spans):
+        start, end = spans[place]
+        if "|" in text[start:end]:
+            row, header = _row(text, spans, place, header)
+            if row:
+                yield row
+            place += 1
+            continue
+        header = None
+        last = _whole(text, spans, place)
+        yield _statement(text, spans, place, last)
+        place = last + 1
+
+
+def _whole(text: str, spans: list[Span], place: int) -> int:
+    """The last sentence that belongs to the one at `place`: an answer, a list after its colon."""
+    said = text[slice(*spans[place])]
+    last = place
+    if _QUESTION.search(said):
+        while last + 1 < len(spans) and not _QUESTION.search(text[slice(*spans[last + 1])]):
+            last += 1
+            if "\n\n" in text[spans[last][1] : spans[last][1] + 3]:
+                break
+    elif said.endswith(":"):
+        while last + 1 < len(spans) and _ITEM.match(text[slice(*spans[last + 1])]):
+            last += 1
+    return last
+
+
+def _statement(text: str, spans: list[Span], place: int, last: int) -> Statement:
+    start, end = spans[place][0], spans[last][1]
+    wording = text[start:end]
+    if last > place and _QUESTION.search(text[slice(*spans[place])]):
+        start = spans[place + 1][0]
+        mark = _ANSWER_MARK.match(text, start)
+        start = mark.end() if mark and mark.end() < end else start
+    elif place and _LEANS.match(wording) and "|" not in text[slice(*spans[place - 1])]:
+        start = spans[place - 1][0]
+        wording = text[start:end]
+    return Statement(((start, end),), wording)
+
+
+def _row(
+    text: str, spans: list[Span], place: int, header: Span | None
+) -> tuple[Statement | None, Span | None]:
+    """A table row with its header; the header itself and the rule under it state nothing."""
+    span = spans[place]
+    said = text[slice(*span)]
+    if _RULE.fullmatch(said):
+        return None, (header[0], span[1]) if header else None
+    following = text[slice(*spans[place + 1])] if place + 1 < len(spans) else ""
+    if header is None and _RULE.fullmatch(following):
+        return None, span
+    slices = (header, span) if header else (span,)
+    wording = " ".join(text[slice(*part)] for part in slices)
+    return Statement(slices, re.sub(r"[|\-:]{2,}|\|", " ", wording)), header

@@ -1,0 +1,73 @@
+"""The main path, on one page:
+
+    question ─▶ evidence ─▶ gate ─▶ draft ─▶ checks ─▶ verdict
+
+No answer leaves without a verdict; if the gate is shut, nothing is drafted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from suffice.checks.check import Check, run_checks
+from suffice.checks.verbatim import Verbatim
+from suffice.draft.drafter import Drafter
+from suffice.draft.extractive import Extractive
+from suffice.errors import QuestionError
+from suffice.evidence.search import Retriever, gather
+from suffice.gate.policy import Policy, open_policy
+from suffice.models.embedder import Embedder
+from suffice.settings import CollectionSettings
+from suffice.types import Evidence, Verdict
+from suffice.verdict import wording
+from suffice.verdict.decide import decide, withhold
+
+LONGEST_QUESTION = 8_000
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """Question in, verdict out. Each part can be replaced by anything that keeps its protocol."""
+
+    retriever: Retriever
+    gate: Policy
+    drafter: Drafter
+    checks: Sequence[Check] = (Verbatim(),)
+    embedder: Embedder | None = None
+    """Only for retrievers that give no relevance of their own."""
+
+    @classmethod
+    def of(
+        cls, retriever: Retriever, embedder: Embedder, settings: CollectionSettings | None = None
+    ) -> Pipeline:
+        """The pipeline that settings describe, over any retriever."""
+        settings = settings or CollectionSettings()
+        drafter = Extractive(embedder, settings.draft)
+        return cls(retriever, open_policy(settings.gate), drafter, embedder=embedder)
+
+    def answer(self, question: str) -> Verdict:
+        evidence = self.find(question)
+        gate = self.gate.decide(evidence)
+        if not gate.open:
+            return withhold(evidence, gate, wording.shut(gate, len(evidence)))
+        draft = self.drafter.write(evidence)
+        findings = run_checks(self.checks, draft, evidence)
+        return decide(evidence, gate, draft, findings)
+
+    def find(self, question: str) -> Evidence:
+        asked = checked_question(question)
+        return gather(asked, self.retriever(asked), self.embedder)
+
+
+def checked_question(question: str) -> str:
+    """The question as it is asked, or a clear word on why it cannot be."""
+    asked = question.strip()
+    if not asked:
+        raise QuestionError("The question is empty.", remedy="Ask something in words.")
+    if len(asked) > LONGEST_QUESTION:
+        raise QuestionError(
+            f"The question has {len(asked):,} characters, over the limit of {LONGEST_QUESTION:,}.",
+            remedy="Ask a shorter question; put long material among the documents.",
+        )
+    return asked

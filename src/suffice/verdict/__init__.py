@@ -1,0 +1,1 @@
+"""The verdict: what leaves, and in which words."""

@@ -1,0 +1,23 @@
+"""What the reader is told, in one place."""
+
+from __future__ import annotations
+
+from suffice.types import GateDecision
+
+QUOTED = "Every statement is quoted from the document it cites."
+LIMITED = "Based on available information; the evidence covers the question only in part."
+NOTHING_FOUND = "Nothing in the documents matches this question."
+NOT_ENOUGH = "The documents do not hold enough to answer this question"
+NO_STATEMENT = (
+    "Documents on the subject were found, but no statement in them answers this question."
+)
+NOT_BACKED = "The draft says something the documents were not found to say."
+
+NEXT_STEPS = "Rephrase the question, name the document you have in mind, or ask its owner."
+
+
+def shut(gate: GateDecision, found: int) -> str:
+    """Why the gate stayed shut."""
+    if not found:
+        return NOTHING_FOUND
+    return f"{NOT_ENOUGH}: {'; '.join(gate.reasons)}."
