@@ -6,7 +6,6 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from tests.fakes import HashEmbedder
 
 from suffice.errors import ModelMismatch, StoreFull, StoreMissing
 from suffice.evidence import edge
@@ -17,6 +16,7 @@ from suffice.evidence.memory import MemoryIndex
 from suffice.evidence.store import Store
 from suffice.settings import Settings
 from suffice.types import Kind
+from tests.fakes import HashEmbedder
 
 TODAY = date(2026, 11, 15)
 EMBEDDER = HashEmbedder()

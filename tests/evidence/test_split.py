@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.fakes import HashEmbedder
 
 from suffice.evidence.read import Content
 from suffice.evidence.split import Piece, context, split
+from tests.fakes import HashEmbedder
 
 TOKENS = HashEmbedder()
 

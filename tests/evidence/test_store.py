@@ -8,13 +8,13 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from tests.fakes import HashEmbedder
 
 from suffice.errors import DocumentMissing, StoreDamaged, StoreFull, StoreMissing, StoreNewer
 from suffice.evidence.ingest import Ingest, Report
 from suffice.evidence.store import Store
 from suffice.settings import Settings
 from suffice.types import Passage
+from tests.fakes import HashEmbedder
 
 TODAY = date(2026, 11, 15)
 

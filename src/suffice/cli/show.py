@@ -38,15 +38,19 @@ def show_verdict(verdict: Verdict, console: Console | None = None) -> None:
 def _served(verdict: Verdict) -> RenderableType:
     parts: list[RenderableType] = [Markdown(verdict.released), Text()]
     parts += [_citation(citation) for citation in verdict.citations]
+    parts += [Text(), Text(verdict.reason, style="dim")]
+    return _panel(verdict, parts, "green")
+
+
+def _panel(verdict: Verdict, parts: list[RenderableType], colour: str) -> RenderableType:
     gate = verdict.gate
-    how = f"{gate.level.value.lower()} · {gate.policy} {gate.score:.2f} · {verdict.reason}"
     return Panel(
         Group(*parts),
-        title=f"[bold green]{verdict.action.value}",
+        title=f"[bold {colour}]{verdict.action.value}",
         title_align="left",
-        subtitle=f"[dim]{how}",
+        subtitle=f"[dim]evidence {gate.level.value.lower()} · {gate.policy} {gate.score:.2f}",
         subtitle_align="left",
-        border_style="green",
+        border_style=colour,
         padding=(1, 2),
     )
 
@@ -78,16 +82,7 @@ def _withheld(verdict: Verdict) -> RenderableType:
         parts += [Text(), Text("Nearest sources", style="bold")]
         parts += [_source(source) for source in verdict.nearest]
     parts += [Text(), Text(NEXT_STEPS, style="dim")]
-    gate = verdict.gate
-    return Panel(
-        Group(*parts),
-        title=f"[bold yellow]{verdict.action.value}",
-        title_align="left",
-        subtitle=f"[dim]{gate.level.value.lower()} · {gate.policy} {gate.score:.2f}",
-        subtitle_align="left",
-        border_style="yellow",
-        padding=(1, 2),
-    )
+    return _panel(verdict, parts, "yellow")
 
 
 def _source(source: Source) -> RenderableType:

@@ -11,11 +11,12 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from suffice.errors import ModelMismatch, StoreFull, StoreMissing
+from suffice.errors import ModelMismatch, StoreDamaged, StoreFull, StoreMissing, SufficeError
 from suffice.evidence.database import translated
 from suffice.evidence.index import PUBLIC, Filter, Hit
 from suffice.evidence.keywords import bm25
@@ -26,7 +27,7 @@ from suffice.evidence.store import Store
 # From about 20,000 passages on a graph is built; below, exact search is as quick.
 _GRAPH_FROM_KB = 30_000
 # Qdrant maps its files: a full disk would end the process, so room is asked for beforehand.
-_SPARE_BYTES = 200_000_000
+_SPARE_BYTES = 64_000_000
 _BYTES_A_PASSAGE = 6_000
 
 
@@ -100,12 +101,27 @@ class EdgeIndex:
                 )
             import qdrant_edge as q
 
-            self._shard = q.EdgeShard.load(str(self._folder / current / "shard"))
+            with _engine(self._folder):
+                self._shard = q.EdgeShard.load(str(self._folder / current / "shard"))
             self._loaded = current
 
 
 def index_folder(store: Store) -> Path:
     return store.path.with_name(store.path.name + ".index")
+
+
+@contextmanager
+def _engine(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except (SufficeError, OSError):
+        raise
+    except Exception as problem:  # the engine raises nothing more specific
+        raise StoreDamaged(
+            f"The search index in {folder} cannot be used: {problem}",
+            remedy="Check that the disk has room, then run: suffice index --rebuild. "
+            "The documents themselves are not touched.",
+        ) from problem
 
 
 def index_model(store: Store) -> str:
@@ -142,7 +158,8 @@ def publish(
         _clean(folder, keep={current})
         last = folder / current / "shard" if goes_on else None
         _ask_for_room(folder, last, store.count_changes(since))
-        _build(fresh / "shard", last, store, since, model, dimension, progress)
+        with _engine(folder):
+            _build(fresh / "shard", last, store, since, model, dimension, progress)
         state = {"epoch": store.epoch, "model": model, "through": through}
         _write(fresh / "state.json", json.dumps(state))
         _write(folder / "CURRENT", fresh.name)

@@ -1,0 +1,212 @@
+"""The command line as a user runs it: output, JSON, exit codes, and every bad input."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    return tmp_path / "home"
+
+
+def run(home: Path, *args: str, stdin: bytes = b"") -> subprocess.CompletedProcess[str]:
+    variables = {**os.environ, "XDG_CACHE_HOME": str(home / "cache"), "COLUMNS": "100"}
+    home.mkdir(exist_ok=True)
+    done = subprocess.run(
+        [sys.executable, "-c", "from suffice.cli import main; main()", *args],
+        input=stdin,
+        capture_output=True,
+        cwd=home,
+        env=variables,
+        check=False,
+    )
+    out, err = done.stdout.decode(), done.stderr.decode()
+    assert "Traceback" not in out + err, err
+    return subprocess.CompletedProcess(done.args, done.returncode, out, err)
+
+
+def loaded(home: Path, *args: str) -> Any:
+    return json.loads(run(home, *args, "--json").stdout)
+
+
+def write(folder: Path, **files: str | bytes) -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        data = text.encode() if isinstance(text, str) else text
+        (folder / name.replace("_", ".")).write_bytes(data)
+    return folder
+
+
+def test_ask_serves_with_citations(home: Path, handbook: Path) -> None:
+    question = "How many days per week may I work remotely?"
+    answer = loaded(home, "ask", question, "--docs", str(handbook))
+    assert answer["question"] == question
+    assert answer["verdict"] == "SERVE"
+    assert "3 days per week" in answer["answer"]
+    citation = answer["citations"][0]
+    assert citation["n"] == 1
+    assert citation["document"] == "remote-work.md"
+    assert citation["title"] == "Remote work policy"
+    assert citation["version"] == "2.0"
+    assert citation["quote"] in (handbook / "remote-work.md").read_text()
+    assert answer["gate"]["level"] == "SUFFICIENT"
+    assert answer["gate"]["score"] > 0.4
+    assert answer["missing"] == []
+
+    people = run(home, "ask", question, "--docs", str(handbook))
+    assert people.returncode == 0
+    assert "[1]" in people.stdout
+    assert "version 2.0" in people.stdout
+
+
+def test_ask_withholds_and_helps(home: Path, handbook: Path) -> None:
+    question = "Which antivirus does the moon base use for penguins?"
+    people = run(home, "ask", question, "--docs", str(handbook))
+    assert people.returncode == 2
+    assert "WITHHOLD" in people.stdout
+    assert "Not found" in people.stdout
+    answer = loaded(home, "ask", question, "--docs", str(handbook))
+    assert answer["answer"] is None
+    assert answer["verdict"] == "WITHHOLD"
+    assert answer["reason"]
+    assert answer["missing"] == ["antivirus", "moon", "base"]
+
+
+def test_as_of_and_history_and_labels(home: Path, handbook: Path) -> None:
+    ask = ("ask", "How many remote days per week are allowed?", "--docs", str(handbook))
+    past = loaded(home, *ask, "--as-of", "2024-06-01")
+    assert past["citations"][0]["version"] == "1.0"
+    search = ("search", "salary bands", "--docs", str(handbook), "--top", "20")
+    assert "salary-bands.md" not in {p["document"] for p in loaded(home, *search)["passages"]}
+    mine = loaded(home, *search, "--label", "hr")
+    assert "salary-bands.md" in {p["document"] for p in mine["passages"]}
+    every = loaded(home, "search", "remote days", "--docs", str(handbook), "--history")
+    versions = {p["version"] for p in every["passages"] if p["title"] == "Remote work policy"}
+    assert versions == {"1.0", "2.0"}
+
+
+def test_index_search_and_documents(home: Path, handbook: Path) -> None:
+    first = run(home, "index", str(handbook))
+    assert first.returncode == 0
+    assert "17 added" in first.stdout
+    assert loaded(home, "index", str(handbook))["unchanged"] == 17
+    assert (home / "suffice.db").is_file()
+    found = loaded(home, "search", "hotel in Zurich", "--top", "3")
+    assert len(found["passages"]) == 3
+    assert found["passages"][0]["document"] == "business-travel.md"
+    listed = {d["document"]: d["status"] for d in loaded(home, "documents", "list")}
+    assert listed["remote-work-2023.md"] == "superseded"
+    history = loaded(home, "documents", "history", "remote-work.md")
+    assert [v["version"] for v in history] == ["1.0", "2.0"]
+    shown = loaded(home, "documents", "show", "remote-work.md")
+    assert shown["text"] == (handbook / "remote-work.md").read_text()
+    assert loaded(home, "documents", "retire", "remote-work.md")[0]["status"] == "retired"
+    after = loaded(home, "search", "remote work days", "--top", "20")
+    assert "remote-work.md" not in {p["document"] for p in after["passages"]}
+    assert run(home, "documents", "list").returncode == 0
+    assert run(home, "documents", "show", "nothing.md").returncode == 1
+
+
+def test_standard_input_and_a_single_file(home: Path, handbook: Path) -> None:
+    text = b"---\ntitle: Parking\nversion: 3\n---\nParking costs 4 euros a day.\n"
+    assert run(home, "index", "-", "--name", "parking.md", stdin=text).returncode == 0
+    assert run(home, "index", str(handbook / "expenses.md")).returncode == 0
+    answer = loaded(home, "ask", "What does parking cost per day?")
+    assert answer["citations"][0]["title"] == "Parking"
+    assert len(loaded(home, "documents", "list")) == 2
+    assert run(home, "index", "-", stdin=b"").returncode == 1
+
+
+def test_rebuild(home: Path, handbook: Path) -> None:
+    run(home, "index", str(handbook / "expenses.md"))
+    before = loaded(home, "search", "receipts")
+    assert run(home, "index", "--rebuild").returncode == 0
+    assert loaded(home, "search", "receipts") == before
+
+
+def test_bad_files_are_reported_and_the_rest_goes_in(home: Path, tmp_path: Path) -> None:
+    docs = write(
+        tmp_path / "docs",
+        good_md="Parking costs 4 euros a day.\n",
+        garbage_md=bytes(range(256)) * 40,
+        latin_txt="Über den Wolken".encode("latin-1"),
+        date_md="---\neffective: 2024-13-45\n---\nText.\n",
+        broken_pdf=b"%PDF-1.4 nothing",
+        line_txt=b"word " * 10_000_000,
+    )
+    done = run(home, "index", str(docs))
+    assert done.returncode == 2
+    assert "1 added" in done.stdout
+    for name, reason in {
+        "garbage.md": "binary",
+        "latin.txt": "UTF-8",
+        "date.md": "2024-13-45",
+        "broken.pdf": "PDF",
+        "line.txt": "over the limit",
+    }.items():
+        line = next(line for line in done.stderr.splitlines() if name in line)
+        assert reason in line
+    assert loaded(home, "ask", "What does parking cost?")["verdict"] == "SERVE"
+    strict = run(home, "index", str(docs), "--strict")
+    assert strict.returncode == 1
+    assert "Error" in strict.stderr
+
+
+@pytest.mark.parametrize(
+    ("args", "says"),
+    [
+        (("index", "empty"), "nothing that can be read"),
+        (("index", "nowhere"), "no file or folder"),
+        (("index",), "Nothing to index"),
+        (("ask", "", "--docs", "empty"), "empty"),
+        (("ask", "x" * 100_000, "--docs", "empty"), "100,000 characters"),
+        (("ask", "What?"), "no store"),
+        (("ask", "What?", "--store", "garbage.db"), "not a store"),
+        (("ask", "What?", "--config", "none.yaml"), "no such settings file"),
+        (("ask", "What?", "--as-of", "yesterday"), "does not match"),
+        (("search", "x", "--kind", "poem"), "fact"),
+        (("nonsense",), "No such command"),
+        (("ask",), "Missing argument"),
+    ],
+)
+def test_a_clear_message_and_exit_code_one(home: Path, args: tuple[str, ...], says: str) -> None:
+    write(home, garbage_db=b"not a database at all, but long enough " * 100)
+    (home / "empty").mkdir()
+    done = run(home, *args)
+    assert done.returncode == 1
+    assert says in done.stderr
+    error = json.loads(run(home, *args, "--json").stdout)["error"]
+    assert says in error["message"] + error["remedy"]
+
+
+def test_a_wrong_setting_names_the_key(home: Path) -> None:
+    home.mkdir()
+    (home / "suffice.yaml").write_text("gate:\n  policy: magic\n")
+    done = run(home, "ask", "What?")
+    assert done.returncode == 1
+    assert "'gate.policy' is 'magic'" in done.stderr
+    assert "tiers, coverage" in done.stderr
+
+
+def test_collections_have_their_own_settings(home: Path, handbook: Path) -> None:
+    home.mkdir()
+    (home / "suffice.yaml").write_text("collections:\n  hr:\n    gate: {policy: coverage}\n")
+    run(home, "index", str(handbook), "--collection", "hr")
+    assert loaded(home, "ask", "remote days?", "--collection", "hr")["gate"]["policy"] == "coverage"
+    assert loaded(home, "ask", "remote days?")["gate"]["policy"] == "tiers"
+    assert loaded(home, "search", "remote days?")["passages"] == []
+
+
+def test_help_and_version(home: Path) -> None:
+    assert "Commands" in run(home, "--help").stdout
+    assert run(home, "--version").stdout.startswith("suffice")
+    for name in ("ask", "search", "index", "documents", "bench"):
+        assert run(home, name, "--help").returncode == 0

@@ -1,0 +1,46 @@
+"""What may be quoted, with what it needs to stand alone."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from suffice.draft.statements import statements
+
+
+def quotes(text: str) -> list[list[str]]:
+    return [[text[a:b] for a, b in statement.slices] for statement in statements(text)]
+
+
+def test_sentences() -> None:
+    assert quotes("Leave is 20 weeks. Pay is full.") == [["Leave is 20 weeks."], ["Pay is full."]]
+
+
+def test_a_sentence_that_leans_is_quoted_with_the_one_before() -> None:
+    found = quotes("Up to 5 days may be carried over. They lapse on 31 March.")
+    assert found[1] == ["Up to 5 days may be carried over. They lapse on 31 March."]
+
+
+def test_an_answer_is_found_by_its_question_and_quoted_without_it() -> None:
+    text = "**Q:** When is pay day?\n**A:** On the 26th. Always.\n\n**Q:** Who pays?\n**A:** We do."
+    found = list(statements(text))
+    assert [text[slice(*s.slices[0])] for s in found] == ["On the 26th. Always.", "We do."]
+    assert "When is pay day?" in found[0].wording
+
+
+def test_a_list_belongs_to_the_line_before_it() -> None:
+    text = "You need:\n- a form\n- a badge\n\nBring both."
+    assert quotes(text) == [["You need:\n- a form\n- a badge"], ["Bring both."]]
+
+
+def test_a_row_comes_with_its_header() -> None:
+    text = "| service | notice |\n|---|---|\n| 1 year | 4 weeks |\n| 5 years | 8 weeks |"
+    header = "| service | notice |\n|---|---|"
+    assert quotes(text) == [[header, "| 1 year | 4 weeks |"], [header, "| 5 years | 8 weeks |"]]
+
+
+@given(st.text(alphabet=st.sampled_from("aB.?:|-\n *1")))
+def test_slices_are_never_blank(text: str) -> None:
+    for statement in statements(text):
+        for start, end in statement.slices:
+            assert text[start:end].strip()

@@ -1,0 +1,126 @@
+"""The whole trip: question, evidence, gate, draft, checks, verdict."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from suffice import Action, Filter, Library, Passage, Pipeline, Retrieved
+from suffice.errors import QuestionError
+from suffice.evidence.library import today
+from suffice.evidence.search import Lookup
+from suffice.settings import CollectionSettings, GateSettings
+from suffice.types import Claim, Draft, Evidence
+
+
+@pytest.fixture(scope="module")
+def pipeline(library: Library) -> Pipeline:
+    return Pipeline.of(library.search(), library.embedder)
+
+
+def test_a_served_answer(pipeline: Pipeline) -> None:
+    verdict = pipeline.answer("How many days per week may I work remotely?")
+    assert verdict.action is Action.SERVE
+    assert "3 days per week" in verdict.released
+    assert verdict.citations[0].passage.version == "2.0"
+    assert verdict.share_read == 1.0
+
+
+def test_a_withheld_answer_helps(pipeline: Pipeline) -> None:
+    verdict = pipeline.answer("Who painted the ceiling of the Sistine Chapel?")
+    assert verdict.action is Action.WITHHOLD
+    assert verdict.released == ""
+    assert verdict.reason
+    assert verdict.missing
+
+
+def test_off_topic_questions_are_withheld(pipeline: Pipeline) -> None:
+    rows = map(json.loads, Path("examples/questions.jsonl").read_text().splitlines())
+    far = [row["question"] for row in rows if not row["answerable"] and not row["near_miss"]]
+    assert len(far) == 15
+    assert [q for q in far if pipeline.answer(q).served] == []
+
+
+def test_history_is_answered_when_asked_for(library: Library) -> None:
+    past = library.search(Filter(as_of=today().replace(year=2024)))
+    verdict = Pipeline.of(past, library.embedder).answer("How many remote days per week?")
+    assert "2 days per week" in verdict.released
+    assert verdict.citations[0].passage.version == "1.0"
+
+
+def test_a_restricted_document_is_not_even_named(library: Library) -> None:
+    question = "What is the salary band for senior engineers?"
+    anyone = Pipeline.of(library.search(), library.embedder).answer(question)
+    shown = {s.document for s in anyone.nearest} | {c.passage.document for c in anyone.citations}
+    assert "salary-bands.md" not in shown
+    allowed = library.search(Filter(as_of=today(), labels=frozenset({"hr"})))
+    assert "salary-bands.md" in {p.document for p in allowed(question).passages}
+
+
+class Shelf:
+    """Somebody's own retriever, with lookup."""
+
+    def __call__(self, question: str) -> Sequence[Passage | str]:
+        return ["Parental leave lasts 20 weeks.", Passage(id="x#1", text="Cats.", document="x")]
+
+    def lookup(self, ids: Sequence[str]) -> dict[str, Passage]:
+        return {}
+
+
+def test_bring_your_own_retriever(library: Library) -> None:
+    assert isinstance(Shelf(), Lookup)
+    verdict = Pipeline.of(Shelf(), library.embedder).answer("How long does parental leave last?")
+    assert verdict.released == "Parental leave lasts 20 weeks. [1]"
+    assert all(item.relevance is not None for item in verdict.evidence)
+
+
+def test_the_coverage_policy_by_setting(library: Library) -> None:
+    settings = CollectionSettings(gate=GateSettings(policy="coverage"))
+    verdict = Pipeline.of(library.search(), library.embedder, settings).answer(
+        "How many days per week may I work remotely?"
+    )
+    assert verdict.gate.policy == "coverage"
+    assert verdict.served
+
+
+class Liar:
+    """A drafter that cites well and says something else."""
+
+    def write(self, evidence: Evidence) -> Draft:
+        text = "Remote work is allowed 5 days per week. [1]"
+        claim = Claim(text[:-4], 0, len(text) - 4, (1,))
+        return Draft(text, (claim,))
+
+
+def test_what_no_check_has_backed_does_not_leave(pipeline: Pipeline) -> None:
+    verdict = replace(pipeline, drafter=Liar()).answer("How many remote days per week?")
+    assert verdict.action is Action.WITHHOLD
+    assert verdict.released == ""
+    assert verdict.draft is not None
+
+
+class Untouchable:
+    def write(self, evidence: Evidence) -> Draft:
+        raise AssertionError("the gate was shut")
+
+
+def test_a_shut_gate_calls_no_drafter(pipeline: Pipeline) -> None:
+    shut = replace(pipeline, drafter=Untouchable(), retriever=lambda question: [])
+    assert shut.answer("Anything?").action is Action.WITHHOLD
+
+
+@pytest.mark.parametrize("question", ["", "  \n", "x" * 100_000])
+def test_questions_that_cannot_be_asked(pipeline: Pipeline, question: str) -> None:
+    with pytest.raises(QuestionError):
+        pipeline.answer(question)
+
+
+def test_a_retriever_may_score_by_itself(library: Library) -> None:
+    scored = [Retrieved(Passage(id="1", text="Leave is long.", document="a"), 0.1)]
+    verdict = Pipeline.of(lambda question: scored, library.embedder).answer("leave?")
+    assert verdict.gate.score == 0.1
+    assert not verdict.served
