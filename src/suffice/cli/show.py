@@ -38,7 +38,7 @@ def show_verdict(verdict: Verdict, console: Console | None = None) -> None:
 def _served(verdict: Verdict) -> RenderableType:
     parts: list[RenderableType] = [Markdown(verdict.released), Text()]
     parts += [_citation(citation) for citation in verdict.citations]
-    parts += [Text(), Text(verdict.reason, style="dim")]
+    parts.append(Text(verdict.reason, style="dim"))
     return _panel(verdict, parts, "green")
 
 
@@ -56,21 +56,21 @@ def _panel(verdict: Verdict, parts: list[RenderableType], colour: str) -> Render
 
 
 def _citation(citation: Citation) -> RenderableType:
-    head = Text.assemble((f"[{citation.n}] ", "bold cyan"), *_origin(citation.passage))
-    quote = Padding(Text(f"“{' '.join(citation.quote.split())}”", style="dim italic"), (0, 0, 0, 4))
-    return Group(head, quote)
+    quote = Text(f"“{' '.join(citation.quote.split())}”", style="italic")
+    return Group(_origin(f"[{citation.n}]", citation.passage), Padding(quote, (0, 0, 1, 4)))
 
 
-def _origin(passage: Passage) -> list[Text | tuple[str, str]]:
-    parts: list[Text | tuple[str, str]] = [(passage.title, "bold")]
+def _origin(mark: str, passage: Passage) -> RenderableType:
+    """Which document, which version, where in it: two lines."""
     facts = [f"version {passage.version}"] if passage.version else []
     if passage.effective:
         facts.append(f"in force since {passage.effective}")
-    if passage.place:
-        facts.append(passage.place)
-    parts.append((f" · {' · '.join(facts)}" if facts else "", ""))
-    parts.append((f"  {passage.document}", "dim"))
-    return parts
+    if passage.until:
+        facts.append(f"until {passage.until}")
+    head = Text.assemble((f"{mark} ", "bold cyan"), (passage.title, "bold"))
+    head.append("".join(f" · {fact}" for fact in facts))
+    where = " · ".join(part for part in (passage.document, passage.place) if part)
+    return Group(head, Padding(Text(where, style="dim"), (0, 0, 0, 4)))
 
 
 def _withheld(verdict: Verdict) -> RenderableType:
@@ -79,18 +79,18 @@ def _withheld(verdict: Verdict) -> RenderableType:
         said = ", ".join(verdict.missing)
         parts += [Text(), Text.assemble(("Not found: ", "bold"), said)]
     if verdict.nearest:
-        parts += [Text(), Text("Nearest sources", style="bold")]
-        parts += [_source(source) for source in verdict.nearest]
+        parts += [Text(), Text("Nearest sources", style="bold"), _sources(verdict.nearest)]
     parts += [Text(), Text(NEXT_STEPS, style="dim")]
     return _panel(verdict, parts, "yellow")
 
 
-def _source(source: Source) -> RenderableType:
-    place = f" > {' > '.join(source.heading)}" if source.heading else ""
-    near = "" if source.relevance is None else f"  similarity {source.relevance:.2f}"
-    return Text.assemble(
-        "  ", source.title, (place, ""), (f"  {source.document}", "dim"), (near, "dim")
-    )
+def _sources(sources: Sequence[Source]) -> RenderableType:
+    table = Table.grid(padding=(0, 2))
+    for source in sources:
+        name = Text(" > ".join((source.title, *source.heading)))
+        near = "" if source.relevance is None else f"similarity {source.relevance:.2f}"
+        table.add_row("", name, Text(source.document, "dim"), Text(near, "dim", no_wrap=True))
+    return table
 
 
 def show_evidence(evidence: Evidence, console: Console | None = None) -> None:
@@ -101,9 +101,9 @@ def show_evidence(evidence: Evidence, console: Console | None = None) -> None:
     for place, item in enumerate(evidence, 1):
         near = "–" if item.relevance is None else f"{item.relevance:.3f}"
         scores = f"similarity {near} · keywords {item.keywords:.2f} · score {item.score:.3f}"
-        console.print(Text.assemble((f"{place}. ", "bold cyan"), *_origin(item.passage)))
-        console.print(Padding(Text(item.passage.text.strip()), (0, 0, 0, 3)))
-        console.print(Padding(Text(scores, style="dim"), (0, 0, 1, 3)))
+        console.print(_origin(f"{place}.", item.passage))
+        console.print(Padding(Text(item.passage.text.strip()), (0, 0, 0, 4)))
+        console.print(Padding(Text(scores, style="dim"), (0, 0, 1, 4)))
     for note in evidence.notes:
         console.print(Text(note, style="dim"))
 

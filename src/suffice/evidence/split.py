@@ -6,6 +6,7 @@ overlap and leave out nothing but headings and white space.
 
 from __future__ import annotations
 
+import math
 import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
@@ -104,10 +105,13 @@ def _pack(
     def size(span: Span) -> int:
         return bisect_right(ends, span[1]) - bisect_right(ends, span[0])
 
+    # Parts of like size: a full passage followed by a crumb would leave the crumb without sense.
+    goal = len(ends) / max(1, math.ceil(len(ends) / room))
     start: int | None = None
     end = 0
     for unit in _units(body, ends, room):
-        if start is not None and size((start, unit[1])) > room:
+        full = start is not None and size((start, end)) >= goal
+        if start is not None and (full or size((start, unit[1])) > room):
             yield _piece(content, section, start, end)
             start = None
         start = unit[0] if start is None else start

@@ -1,0 +1,41 @@
+"""Draws docs/images/answers.svg: a served and a withheld answer, as the terminal shows them.
+
+Run: .venv/bin/python scripts/picture.py
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from rich.console import Console
+from rich.text import Text
+
+from suffice import Library, Pipeline
+from suffice.cli.show import show_verdict
+
+ROOT = Path(__file__).parent.parent
+QUESTIONS = (
+    "How many days per week may I work remotely?",
+    "Who won the football world cup in 2022?",
+)
+
+
+def main() -> None:
+    console = Console(record=True, width=92, force_terminal=True)
+    with TemporaryDirectory() as folder:
+        library = Library.open(Path(folder) / "s.db", create=True)
+        library.add(ROOT / "examples" / "handbook")
+        pipeline = Pipeline.of(library.search(), library.embedder)
+        for question in QUESTIONS:
+            command = f'suffice ask "{question}" --docs examples/handbook'
+            console.print(Text.assemble(("$ ", "bold green"), command))
+            show_verdict(pipeline.answer(question), console)
+            console.print()
+    target = ROOT / "docs" / "images" / "answers.svg"
+    target.parent.mkdir(parents=True, exist_ok=True)
+    console.save_svg(str(target), title="suffice")
+
+
+if __name__ == "__main__":
+    main()
