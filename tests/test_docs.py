@@ -1,4 +1,4 @@
-"""The generated pages are what the code would write, and the README's commands are the real ones."""
+"""Generated pages are what the code would write; the README's commands are the real ones."""
 
 from __future__ import annotations
 

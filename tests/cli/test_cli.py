@@ -123,6 +123,9 @@ def test_standard_input_and_a_single_file(home: Path, handbook: Path) -> None:
     assert answer["citations"][0]["title"] == "Parking"
     assert len(loaded(home, "documents", "list")) == 2
     assert run(home, "index", "-", stdin=b"").returncode == 1
+    piped = run(home, "ask", "What does parking cost per day?", "--docs", "-", stdin=text)
+    assert piped.returncode == 0
+    assert "4 euros" in piped.stdout
 
 
 def test_rebuild(home: Path, handbook: Path) -> None:
@@ -165,6 +168,7 @@ def test_bad_files_are_reported_and_the_rest_goes_in(home: Path, tmp_path: Path)
     [
         (("index", "empty"), "nothing that can be read"),
         (("index", "nowhere"), "no file or folder"),
+        (("ask", "What?", "--docs", "nowhere"), "no file or folder"),
         (("index",), "Nothing to index"),
         (("ask", "", "--docs", "empty"), "empty"),
         (("ask", "x" * 100_000, "--docs", "empty"), "100,000 characters"),

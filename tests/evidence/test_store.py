@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from dataclasses import replace
 from datetime import date
@@ -218,3 +219,11 @@ def test_a_second_folder_with_the_same_names_does_not_take_them_over(
     report = add(store, other)
     assert "came from" in report.failures[0].reason
     assert len(store.versions(document="a.md")) == 1
+
+
+def test_a_file_name_that_is_no_utf8(store: Store, tmp_path: Path) -> None:
+    folder = tmp_path / "odd"
+    folder.mkdir()
+    (folder / os.fsdecode(b"caf\xe9.md")).write_text("Coffee is free.\n")
+    assert add(store, folder).added == 1
+    assert store.versions()[0].document == "caf\\xe9.md"

@@ -97,6 +97,7 @@ def version(value: VersionInfo, day: date) -> dict[str, Any]:
         "effective": _iso(value.effective),
         "expires": _iso(value.expires),
         "seen": _iso(value.seen),
+        "file_date": _iso(value.file_date),
         "access": sorted(value.access),
         "passages": value.passages,
     }

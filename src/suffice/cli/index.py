@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import click
 
 from suffice.cli import as_json as to_json
 from suffice.cli.options import common, open_library, settings_of
 from suffice.cli.progress import bars
-from suffice.cli.show import show_failures, show_report
+from suffice.cli.show import show_report
 from suffice.errors import SourceMissing
 from suffice.evidence.ingest import Report
-from suffice.evidence.library import Library
+from suffice.evidence.sources import check_exists
 
 
 @click.command()
@@ -42,6 +43,9 @@ def index(
         raise SourceMissing(
             "Nothing to index was named.", remedy="Run: suffice index FOLDER, or --rebuild."
         )
+    for source in sources:
+        if source != "-":
+            check_exists(Path(source))
     library = open_library(settings_of(config), store, create=bool(sources))
     total = Report()
     with bars(quiet=quiet or as_json) as progress:
@@ -65,13 +69,6 @@ def index(
     else:
         show_report(total)
     return 2 if total.failures else 0
-
-
-def add_quietly(library: Library, docs: str, collection: str, *, strict: bool, quiet: bool) -> None:
-    """Brings `--docs` up to date before a question is asked of it."""
-    with bars(quiet=quiet) as progress:
-        report = library.add(docs, collection=collection, strict=strict, progress=progress)
-    show_failures(report)
 
 
 def _sum(one: Report, other: Report) -> Report:

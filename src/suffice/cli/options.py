@@ -5,17 +5,14 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
-from datetime import date, datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from suffice.evidence.index import Filter
-from suffice.evidence.library import Library, today
+from suffice.evidence.library import Library
+from suffice.evidence.sources import check_exists
 from suffice.settings import Settings, read_settings
-from suffice.types import Kind
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -34,45 +31,6 @@ def common(command: F) -> F:
     return command
 
 
-def scope(command: F) -> F:
-    """What may be found: `--docs`, `--label`, `--as-of`, `--history`, `--kind`."""
-    kinds = click.Choice([kind.value for kind in Kind])
-    options = [
-        click.option("--docs", type=click.Path(), help="A folder or file; indexed as needed."),
-        click.option("--strict", is_flag=True, help="Stop at a file that cannot be read."),
-        click.option("--label", "labels", multiple=True, help="Access label you hold."),
-        click.option("--as-of", type=click.DateTime(["%Y-%m-%d"]), help="In force on that day."),
-        click.option("--history", is_flag=True, help="Also what is no longer in force."),
-        click.option("--kind", "kinds", multiple=True, type=kinds, help="Only this kind."),
-        click.option("--top", type=click.IntRange(1, 1000), help="How many passages."),
-    ]
-    for option in reversed(options):
-        command = option(command)
-    return command
-
-
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """The options of `scope`, as values."""
-
-    docs: str | None
-    strict: bool
-    labels: tuple[str, ...]
-    as_of: datetime | None
-    history: bool
-    kinds: tuple[str, ...]
-
-    def allowed(self, collection: str) -> Filter:
-        day: date = self.as_of.date() if self.as_of else today()
-        return Filter(
-            as_of=day,
-            history=self.history,
-            collection=collection,
-            kinds=frozenset(map(Kind, self.kinds)),
-            labels=frozenset(self.labels),
-        )
-
-
 def settings_of(config: str | None, *, top: int | None = None) -> Settings:
     """The settings, with what the command line says on top."""
     over = dict(os.environ)
@@ -85,6 +43,8 @@ def open_library(
     settings: Settings, store: str | None, docs: str | None = None, *, create: bool = False
 ) -> Library:
     """The store named, or the settings', or for `--docs` alone one in the cache folder."""
+    if docs is not None and docs != "-":
+        check_exists(Path(docs))
     if store is None and docs is not None:
         return Library.open(cached_store(Path(docs)), settings, create=True)
     return Library.open(store or settings.store, settings, create=create or docs is not None)

@@ -102,7 +102,7 @@ class Ingest:
     def finish(self, *, rebuild: bool = False) -> int:
         """Vectors for passages that have none, then the index. Says how many were embedded."""
         embedded = self._embed()
-        if self.settings.search.engine == "edge":
+        if self.settings.engine == "edge":
             total = self.store.count_changes(0)
             publish(
                 self.store,

@@ -107,7 +107,7 @@ class Library:
         """A retriever over what the filter allows (by default: public, in force today)."""
         allowed = allowed or Filter(as_of=today())
         settings = self.settings.collection(allowed.collection).search
-        index = open_index(self.store, settings.engine, self.embedder.id)
+        index = open_index(self.store, self.settings.engine, self.embedder.id)
         return Search(self.store, index, self.embedder, settings, allowed)
 
     def _run(self, collection: str, strict: bool, progress: Progress) -> Ingest:

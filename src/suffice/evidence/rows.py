@@ -65,6 +65,7 @@ class VersionInfo:
     effective: date | None
     expires: date | None
     seen: date
+    file_date: date
     passages: int
     force_from: date
     force_until: date
@@ -151,6 +152,7 @@ def version_info(row: sqlite3.Row) -> VersionInfo:
         effective=day(row["effective"]),
         expires=day(row["expires"]),
         seen=date.fromisoformat(row["seen"]),
+        file_date=date.fromisoformat(row["file_date"]),
         passages=row["passages"],
         force_from=date.fromisoformat(row["force_from"]),
         force_until=date.fromisoformat(row["force_until"]),

@@ -39,13 +39,21 @@ def files(source: Path) -> list[File]:
     """The readable files of a folder, or the one file named, in a fixed order."""
     if source.is_file():
         path = source.resolve()
-        return [File(source.name, path, path, _stamp(path))]
-    if not source.is_dir():
-        raise SourceMissing(f"There is no file or folder {source}.", remedy="Check the path.")
+        return [File(_name(Path(path.name)), path, path, _stamp(path))]
+    check_exists(source)
     root = source.resolve()
-    return [
-        File(path.relative_to(root).as_posix(), path, root, _stamp(path)) for path in _walk(root)
-    ]
+    return [File(_name(path.relative_to(root)), path, root, _stamp(path)) for path in _walk(root)]
+
+
+def _name(path: Path) -> str:
+    """The path as text that can be stored, also where a file's name is not valid UTF-8."""
+    return os.fsencode(path.as_posix()).decode("utf-8", "backslashreplace")
+
+
+def check_exists(source: Path) -> None:
+    """A wrong path is said before anything is made for it."""
+    if not source.exists():
+        raise SourceMissing(f"There is no file or folder {source}.", remedy="Check the path.")
 
 
 def _walk(root: Path) -> Iterator[Path]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -58,12 +59,7 @@ class OnnxEmbedder:
         """A unit vector a text. A text longer than the window is read in parts and pooled."""
         parts = [list(self._windows(ids)) for ids in self._encode(texts)]
         flat = [part for windows in parts for part in windows]
-        vectors = self._run(flat)
-        weights = np.array([len(part) for part in flat], dtype=np.float32)
-        pooled = np.zeros((len(texts), self.dimension), dtype=np.float32)
-        owners = [row for row, windows in enumerate(parts) for _ in windows]
-        np.add.at(pooled, owners, vectors * weights[:, None])
-        return unit(pooled)
+        return pooled(parts, self._run(flat), [len(part) for part in flat])
 
     def token_ends(self, text: str) -> Sequence[int]:
         """Where each token ends, in characters."""
@@ -121,6 +117,22 @@ class OnnxEmbedder:
         wanted = {entry.name: inputs[entry.name] for entry in self.session.get_inputs()}
         output: Vectors = self.session.run(None, wanted)[0]
         return unit(self.pool(output, mask)) if self.pool else output
+
+
+def pooled(
+    parts: Sequence[Sequence[object]], vectors: Vectors, weights: Sequence[float]
+) -> Vectors:
+    """One vector a text from the vectors of its parts, each counting by its length."""
+    owners = [row for row, windows in enumerate(parts) for _ in windows]
+    summed = np.zeros((len(parts), vectors.shape[1]), dtype=np.float32)
+    np.add.at(summed, owners, vectors * np.array(weights, dtype=np.float32)[:, None])
+    return unit(summed)
+
+
+def windows(text: str, ends: Sequence[int], room: int) -> list[str]:
+    """A text in parts of at most `room` tokens, for models that take text and would cut it."""
+    cuts = [0, *(ends[i - 1] for i in range(room, len(ends), room)), len(text)]
+    return [text[start:end] for start, end in pairwise(cuts)]
 
 
 def mean_pool(tokens: Vectors, mask: TokenIds) -> Vectors:

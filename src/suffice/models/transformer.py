@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from suffice.models.embedder import Vectors
+from suffice.models.embedder import Vectors, pooled, windows
 
 
 @dataclass(frozen=True)
@@ -30,8 +30,11 @@ class TransformerEmbedder:
         return cls(folder.name, size, int(model.max_seq_length), model)
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        vectors = self.model.encode(list(texts), normalize_embeddings=True)
-        return np.asarray(vectors, dtype=np.float32)
+        room = self.window - 2
+        parts = [windows(text, self.token_ends(text), room) for text in texts]
+        flat = [part for text in parts for part in text]
+        vectors = np.asarray(self.model.encode(flat, normalize_embeddings=True), dtype=np.float32)
+        return pooled(parts, vectors, [max(len(part), 1) for part in flat])
 
     def token_ends(self, text: str) -> Sequence[int]:
         encoding = self.model.tokenizer(

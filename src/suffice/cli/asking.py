@@ -1,0 +1,105 @@
+"""What `ask` and `search` share: a question, the documents it is put to, and the filter."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from functools import wraps
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import click
+
+from suffice.cli.options import common, open_library, settings_of
+from suffice.cli.progress import bars
+from suffice.cli.show import show_failures
+from suffice.evidence.index import Filter
+from suffice.evidence.library import Library, today
+from suffice.evidence.search import Search
+from suffice.pipeline import checked_question
+from suffice.settings import CollectionSettings
+from suffice.types import Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question with everything opened that it takes to answer it."""
+
+    question: str
+    search: Search
+    library: Library
+    settings: CollectionSettings
+    as_json: bool
+
+
+def asking(command: Callable[[Asked], int]) -> Callable[..., int]:
+    """Gives a command the question and its options, and calls it with them opened."""
+
+    @wraps(command)
+    def called(**options: Any) -> int:
+        return command(_open(**options))
+
+    kinds = click.Choice([kind.value for kind in Kind])
+    decorators = [
+        click.argument("question"),
+        click.option("--docs", help="A folder, a file or - for standard input; indexed as needed."),
+        click.option("--strict", is_flag=True, help="Stop at a file that cannot be read."),
+        click.option("--label", "labels", multiple=True, help="Access label you hold."),
+        click.option("--as-of", type=click.DateTime(["%Y-%m-%d"]), help="In force on that day."),
+        click.option("--history", is_flag=True, help="Also what is no longer in force."),
+        click.option("--kind", "kinds", multiple=True, type=kinds, help="Only this kind."),
+        click.option("--top", type=click.IntRange(1, 1000), help="How many passages."),
+        common,
+    ]
+    wrapped: Callable[..., int] = called
+    for decorate in reversed(decorators):
+        wrapped = decorate(wrapped)
+    return wrapped
+
+
+def _open(
+    question: str,
+    docs: str | None,
+    strict: bool,
+    labels: tuple[str, ...],
+    as_of: datetime | None,
+    history: bool,
+    kinds: tuple[str, ...],
+    top: int | None,
+    config: str | None,
+    store: str | None,
+    collection: str,
+    as_json: bool,
+    quiet: bool,
+) -> Asked:
+    question = checked_question(question)
+    settings = settings_of(config, top=top)
+    if docs == "-" and store is None:
+        # What is only piped in leaves no trace.
+        folder = click.get_current_context().with_resource(TemporaryDirectory())
+        store = str(Path(folder) / "suffice.db")
+    library = open_library(settings, store, docs)
+    if docs is not None:
+        _bring_in(library, docs, collection, strict=strict, quiet=quiet or as_json)
+    allowed = Filter(
+        as_of=as_of.date() if as_of else today(),
+        history=history,
+        collection=collection,
+        kinds=frozenset(map(Kind, kinds)),
+        labels=frozenset(labels),
+    )
+    search = library.search(allowed)
+    return Asked(question, search, library, settings.collection(collection), as_json)
+
+
+def _bring_in(library: Library, docs: str, collection: str, *, strict: bool, quiet: bool) -> None:
+    with bars(quiet=quiet) as progress:
+        if docs == "-":
+            data = sys.stdin.buffer.read()
+            library.add_input(data, "stdin.md", collection=collection, progress=progress)
+            return
+        report = library.add(docs, collection=collection, strict=strict, progress=progress)
+    show_failures(report)
