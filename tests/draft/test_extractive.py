@@ -82,3 +82,9 @@ def test_answers_of_the_handbook(library: Library) -> None:
     ]
     assert len(answerable) == 30
     assert len(right) >= 27
+
+
+def test_rows_of_one_table_stand_under_one_header() -> None:
+    table = "| service | notice |\n|---|---|\n| 1 year | 4 weeks |\n| 5 years | 8 weeks |"
+    draft = QUOTER.write(evidence("notice weeks service", table))
+    assert draft.text == f"{table}\n\n[1]"

@@ -156,4 +156,3 @@ def test_windows_lose_nothing_and_keep_to_the_room(text: str, room: int) -> None
     parts = windows(text, tokens.token_ends(text), room)
     assert "".join(parts) == text
     assert all(len(tokens.token_ends(part)) <= room for part in parts)
-

@@ -22,6 +22,15 @@ def test_abbreviations_and_decimals_do_not_end_a_sentence() -> None:
     ]
 
 
+def test_sentences_that_lost_the_space_between_them() -> None:
+    text = "It affects the brain.The effect (n = 7).Later, Node.js and e.g.x stay."
+    assert said(text) == [
+        "It affects the brain.",
+        "The effect (n = 7).",
+        "Later, Node.js and e.g.x stay.",
+    ]
+
+
 def test_a_wrapped_paragraph_is_read_across_its_lines() -> None:
     assert said("Leave is\n20 weeks. It is\npaid.") == ["Leave is\n20 weeks.", "It is\npaid."]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import date
 
@@ -56,8 +57,13 @@ def _panel(verdict: Verdict, parts: list[RenderableType], colour: str) -> Render
 
 
 def _citation(citation: Citation) -> RenderableType:
-    quote = Text(f"“{' '.join(citation.quote.split())}”", style="italic")
+    quote = Text(f"“{_one_line(citation.quote)}”", style="italic")
     return Group(_origin(f"[{citation.n}]", citation.passage), Padding(quote, (0, 0, 1, 4)))
+
+
+def _one_line(quote: str) -> str:
+    """A quote on one line; the bars of a table become spaces."""
+    return " ".join(re.sub(r"\|[\s:|\-]*\||\|", "  ", quote).split())
 
 
 def _origin(mark: str, passage: Passage) -> RenderableType:
@@ -129,24 +135,30 @@ def show_failures(report: Report) -> None:
 
 
 def show_versions(versions: Sequence[VersionInfo], day: date) -> None:
-    """Documents as a table."""
-    table = Table(box=box.SIMPLE_HEAD)
-    for name in ("document", "title", "version", "status", "effective", "expires", "kind"):
-        table.add_column(name, overflow="fold")
-    table.add_column("passages", justify="right")
+    """Documents as a table; what a narrow terminal has no room for is left to `--json`."""
+    console = Console()
+    wide = console.width >= 110
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("document", no_wrap=True, min_width=24)
+    table.add_column("title", no_wrap=True, overflow="ellipsis")
+    table.add_column("version", no_wrap=True, min_width=8)
+    table.add_column("status", no_wrap=True, min_width=10)
+    table.add_column("effective", no_wrap=True, min_width=10)
+    if wide:
+        table.add_column("expires", no_wrap=True, min_width=10)
+        table.add_column("passages", justify="right")
     for version in versions:
         status = version.status(day)
-        table.add_row(
+        row = [
             version.document,
             version.title,
             version.version,
             Text(status, style=_STATUS_STYLE[status]),
             str(version.effective or ""),
-            str(version.expires or ""),
-            version.kind.value,
-            str(version.passages),
-        )
-    Console().print(table)
+        ]
+        more = [str(version.expires or ""), str(version.passages)] if wide else []
+        table.add_row(*row, *more)
+    console.print(table)
 
 
 def show_text(version: VersionInfo, text: str, day: date) -> None:

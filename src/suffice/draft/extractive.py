@@ -6,12 +6,14 @@ Grounded by construction: every claim of its draft is a slice of the passage it 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from itertools import groupby
 
 from suffice.draft.statements import Statement, statements
 from suffice.evidence.split import context
 from suffice.models.embedder import Embedder
 from suffice.settings import DraftSettings
+from suffice.text.sentences import Span
 from suffice.types import Citation, Claim, Draft, Evidence, Passage
 
 
@@ -66,23 +68,56 @@ class Extractive:
 
 
 def compose(chosen: Sequence[Ranked]) -> Draft:
-    """The statements as one text, each followed by its mark, with exact spans of the claims."""
-    numbers: dict[str, int] = {}
-    quotes: dict[int, tuple[Passage, list[str]]] = {}
-    text = ""
-    claims: list[Claim] = []
+    """The statements as one text, each followed by its mark, with exact spans of the claims.
+
+    The passage of the best statement comes first; within a passage the order is its own, and the
+    rows of a table stand under one header.
+    """
+    by_passage: dict[str, list[Ranked]] = {}
     for entry in chosen:
-        n = numbers.setdefault(entry.passage.id, len(numbers) + 1)
-        quotes.setdefault(n, (entry.passage, []))[1].extend(entry.quotes)
-        table = len(entry.quotes) > 1 or "|" in entry.quotes[0]
-        text += ("\n\n" if table or "\n" in text else " ") if text else ""
-        for quote in entry.quotes:
-            text += "\n" if text.endswith("|") else ""
-            claims.append(Claim(quote, len(text), len(text) + len(quote), (n,)))
-            text += quote
-        text += f"\n\n[{n}]" if table else f" [{n}]"
-    citations = tuple(Citation(n, p, " … ".join(said)) for n, (p, said) in quotes.items())
-    return Draft(text, tuple(claims), citations, "extractive")
+        by_passage.setdefault(entry.passage.id, []).append(entry)
+    page = _Page()
+    citations: list[Citation] = []
+    for n, entries in enumerate(by_passage.values(), 1):
+        passage = entries[0].passage
+        slices = _apart({span for entry in entries for span in entry.statement.slices})
+        quotes = [passage.text[start:end] for start, end in slices]
+        page.write(quotes, n)
+        citations.append(Citation(n, passage, " … ".join(quotes)))
+    return Draft(page.text, tuple(page.claims), tuple(citations), "extractive")
+
+
+@dataclass(slots=True)
+class _Page:
+    """The text as it grows, with the claims written so far."""
+
+    text: str = ""
+    claims: list[Claim] = field(default_factory=list)
+
+    def write(self, quotes: Sequence[str], n: int) -> None:
+        for table, run in groupby(quotes, key=lambda quote: quote.startswith("|")):
+            if table:
+                self._add(list(run), n, mark=f"\n\n[{n}]", gap="\n\n")
+                continue
+            for quote in run:
+                self._add([quote], n, mark=f" [{n}]", gap="\n\n" if "\n" in self.text else " ")
+
+    def _add(self, lines: Sequence[str], n: int, *, mark: str, gap: str) -> None:
+        for place, line in enumerate(lines):
+            self.text += "\n" if place else (gap if self.text else "")
+            start = len(self.text)
+            self.text += line
+            self.claims.append(Claim(line, start, len(self.text), (n,)))
+        self.text += mark
+
+
+def _apart(spans: set[Span]) -> list[Span]:
+    """The spans in order, without those that lie inside another."""
+    return sorted(
+        one
+        for one in spans
+        if not any(o != one and o[0] <= one[0] and one[1] <= o[1] for o in spans)
+    )
 
 
 def _repeats(entry: Ranked, other: Ranked) -> bool:

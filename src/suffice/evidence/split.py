@@ -105,8 +105,7 @@ def _pack(
     def size(span: Span) -> int:
         return bisect_right(ends, span[1]) - bisect_right(ends, span[0])
 
-    # Parts of like size: a full passage followed by a crumb would leave the crumb without sense.
-    goal = len(ends) / max(1, math.ceil(len(ends) / room))
+    goal = _even(len(ends), room)
     start: int | None = None
     end = 0
     for unit in _units(body, ends, room):
@@ -127,13 +126,19 @@ def _units(body: str, ends: list[int], room: int) -> Iterator[Span]:
         if last - first <= room:
             yield start, end
             continue
+        part = _even(last - first, room)
         while start < end:
-            cut = _cut(body, start, ends[min(first + room, len(ends)) - 1], end)
+            cut = _cut(body, start, ends[min(first + part, len(ends)) - 1], end)
             yield start, cut
             start = cut
             while start < end and body[start].isspace():
                 start += 1
             first = bisect_right(ends, start)
+
+
+def _even(tokens: int, room: int) -> int:
+    """The size of parts that are alike: after a full passage, a crumb would make little sense."""
+    return math.ceil(tokens / max(1, math.ceil(tokens / room)))
 
 
 def _cut(body: str, start: int, limit: int, end: int) -> int:

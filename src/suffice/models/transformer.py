@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,8 +27,12 @@ class TransformerEmbedder:
         from sentence_transformers import SentenceTransformer
 
         model = SentenceTransformer(str(folder), device="cpu", local_files_only=True)
-        size = int(model.get_sentence_embedding_dimension() or 0)
-        return cls(folder.name, size, int(model.max_seq_length), model)
+        size = len(model.encode("size"))
+        digest = hashlib.sha256()
+        for file in sorted((*folder.rglob("*.safetensors"), *folder.rglob("*.bin"))):
+            digest.update(file.read_bytes())
+        id = f"{folder.name}-{digest.hexdigest()[:8]}"
+        return cls(id, size, int(model.max_seq_length), model)
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         room = self.window - 2

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 Span = tuple[int, int]
@@ -12,6 +13,8 @@ Span = tuple[int, int]
 # A list item, a table row or a heading is a unit of its own, even without a full stop.
 _UNIT_START = re.compile(r"[ \t]*(?:[-*+•]\s|\d{1,3}[.)]\s|\||#{1,6}\s|>\s|\*\*[A-Z]:)")
 _ROW = re.compile(r"[^\n|]*\|[^\n]*")
+# "…in the brain.The next sentence": extracted text often loses the space between sentences.
+_GLUED = re.compile(r"(?:(?<=[a-z]{3})|(?<=[)%]))[.!?](?=[A-Z][a-z]*[ ,])")
 _FENCE = re.compile(r"[ \t]*(?:```|~~~)")
 
 
@@ -55,7 +58,9 @@ def _split_block(text: str, start: int, end: int) -> Iterator[Span]:
         yield from _trimmed(text, start, end)
         return
     for first, last in _splitter().sent_spans(block):
-        yield from _trimmed(text, start + first, start + last)
+        cuts = [m.end() for m in _GLUED.finditer(block, first, last)]
+        for one, other in pairwise((first, *cuts, last)):
+            yield from _trimmed(text, start + one, start + other)
 
 
 def _trimmed(text: str, start: int, end: int) -> Iterator[Span]:
