@@ -139,17 +139,14 @@ def show_versions(versions: Sequence[VersionInfo], day: date) -> None:
     console = Console()
     wide = console.width >= 110
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    table.add_column("document", no_wrap=True, min_width=24)
-    table.add_column("title", no_wrap=True, overflow="ellipsis")
-    table.add_column("version", no_wrap=True, min_width=8)
-    table.add_column("status", no_wrap=True, min_width=10)
-    table.add_column("effective", no_wrap=True, min_width=10)
-    if wide:
-        table.add_column("expires", no_wrap=True, min_width=10)
-        table.add_column("passages", justify="right")
+    table.add_column("document", no_wrap=True, overflow="ellipsis", max_width=28)
+    title = max(8, console.width - (102 if wide else 76))
+    table.add_column("title", no_wrap=True, overflow="ellipsis", max_width=title)
+    for name in ("version", "status", "effective", *(("expires", "passages") if wide else ())):
+        table.add_column(name, no_wrap=True)
     for version in versions:
         status = version.status(day)
-        row = [
+        row: list[str | Text] = [
             version.document,
             version.title,
             version.version,

@@ -57,4 +57,4 @@ CREATE TABLE vectors (
     model TEXT NOT NULL,
     vector BLOB NOT NULL,
     PRIMARY KEY (input_hash, model)
-) WITHOUT ROWID;
+);
