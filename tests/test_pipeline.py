@@ -11,7 +11,7 @@ import pytest
 
 from suffice import Action, Filter, Library, Passage, Pipeline, Retrieved
 from suffice.errors import QuestionError
-from suffice.evidence.library import today
+from suffice.evidence.index import today
 from suffice.evidence.search import Lookup
 from suffice.settings import CollectionSettings, GateSettings
 from suffice.types import Claim, Draft, Evidence

@@ -85,3 +85,12 @@ def test_a_wrong_variable_is_named() -> None:
 def test_a_missing_file_is_said(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="no such settings file"):
         read_settings(tmp_path / "none.yaml", {})
+
+
+def test_variables_that_contradict_each_other() -> None:
+    for environ in (
+        {"SUFFICE_GATE": "x", "SUFFICE_GATE__POLICY": "tiers"},
+        {"SUFFICE_COLLECTIONS": "x"},
+    ):
+        with pytest.raises(SettingsError, match="environment"):
+            read_settings(environ=environ)

@@ -63,6 +63,10 @@ class Pipeline:
 def checked_question(question: str) -> str:
     """The question as it is asked, or a clear word on why it cannot be."""
     asked = question.strip()
+    try:
+        asked.encode()
+    except UnicodeEncodeError:
+        raise QuestionError("The question is not valid text.", remedy="Send it as UTF-8.") from None
     if not asked:
         raise QuestionError("The question is empty.", remedy="Ask something in words.")
     if len(asked) > LONGEST_QUESTION:

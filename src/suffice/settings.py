@@ -17,6 +17,9 @@ from suffice.errors import SettingsError
 ENV_PREFIX = "SUFFICE_"
 DEFAULT_FILE = "suffice.yaml"
 
+# Variables that say where the settings are, or how to run; not settings themselves.
+_NO_SETTINGS = frozenset({f"{ENV_PREFIX}CONFIG", f"{ENV_PREFIX}DEBUG"})
+
 T = TypeVar("T")
 
 
@@ -51,12 +54,14 @@ class PassageSettings:
 
 @dataclass(frozen=True, slots=True)
 class EmbedderSettings:
-    """Which embedder: a name of the catalogue, a folder with a model, or an embeddings URL."""
+    """Which embedder: a name of the catalogue, a folder with a model, or an embeddings URL.
+    For a URL: `remote_model`, the key's variable, and the window in tokens of our own tokenizer."""
 
     model: str = "minilm-l6-embedder"
     remote_model: str = ""
     key_env: str = "OPENAI_API_KEY"
     threads: Annotated[int, Range(0, 256)] = 0
+    window: Annotated[int, Range(16, 1_000_000)] = 512
     timeout: Annotated[float, Range(0.1, 3600)] = 30.0
 
 
@@ -153,8 +158,13 @@ def read_settings(
     if named or file.is_file():
         tree = _load_yaml(file)
     general = {key: value for key, value in tree.items() if key != "collections"}
+    overrides = _environment_tree(environ)
+    if "collections" in overrides:
+        raise SettingsError(
+            "environment: collections are not set by variables.", remedy="Use the settings file."
+        )
     settings = _build(Settings, general, str(file), "")
-    settings = _build(Settings, _environment_tree(environ), "environment", "", base=settings)
+    settings = _build(Settings, overrides, "environment", "", base=settings)
     return _with_collections(settings, tree.get("collections"), str(file))
 
 
@@ -198,12 +208,14 @@ def _environment_tree(environ: Mapping[str, str]) -> dict[str, Any]:
 
     tree: dict[str, Any] = {}
     for name, value in environ.items():
-        if not name.startswith(ENV_PREFIX) or name == f"{ENV_PREFIX}CONFIG":
+        if not name.startswith(ENV_PREFIX) or name in _NO_SETTINGS:
             continue
         *parents, last = name.removeprefix(ENV_PREFIX).lower().split("__")
         node = tree
         for parent in parents:
             node = node.setdefault(parent, {})
+            if not isinstance(node, dict):
+                raise _wrong("environment", parent, node, "a mapping of keys to values")
         try:
             node[last] = yaml.safe_load(value)
         except yaml.YAMLError:

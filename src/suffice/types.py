@@ -50,9 +50,10 @@ class Action(StrEnum):
 class Passage:
     """A piece of a document version. `source[start:end] == text` for the source text as stored.
 
-    The id names document, version and place; the same file gives the same id anywhere.
-    `until` is the first day on which the passage is no longer in force (expired, superseded or
-    retired), `None` while no such day is known.
+    The id names document, version and place; the same file gives the same id anywhere. In force
+    from `since` (`None`: always was) to the day before `until`, when it is expired, superseded or
+    retired (`None`: no such day is known). `summary` and `temperature` (a source's own measure of
+    how much it is used) count in the coverage policy where a retriever gives them.
     """
 
     id: str
@@ -68,9 +69,12 @@ class Passage:
     content_hash: str = ""
     effective: date | None = None
     expires: date | None = None
+    since: date | None = None
     until: date | None = None
     collection: str = "default"
     access: frozenset[str] = frozenset()
+    summary: str = ""
+    temperature: float | None = None
 
     @property
     def place(self) -> str:

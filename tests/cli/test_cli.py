@@ -214,3 +214,49 @@ def test_help_and_version(home: Path) -> None:
     assert run(home, "--version").stdout.startswith("suffice")
     for name in ("ask", "search", "index", "documents", "bench"):
         assert run(home, name, "--help").returncode == 0
+
+
+def test_odd_documents_do_not_break_the_terminal(home: Path, tmp_path: Path) -> None:
+    text = "---\ntitle: 'Odd [/b] title'\nversion: '[red]'\n---\nParking is \x1b[31mfree.\n"
+    docs = write(tmp_path / "docs", odd_md=text)
+    run(home, "index", str(docs))
+    for args in (("documents", "list"), ("search", "parking"), ("ask", "Is parking free?")):
+        done = run(home, *args)
+        assert done.returncode == 0
+        assert "\x1b[31m" not in done.stdout
+
+
+def test_top_holds_for_a_collection_with_its_own(home: Path, handbook: Path) -> None:
+    home.mkdir()
+    (home / "suffice.yaml").write_text("collections:\n  hr:\n    search: {top_k: 8}\n")
+    run(home, "index", str(handbook), "--collection", "hr")
+    found = loaded(home, "search", "leave", "--collection", "hr", "--top", "3")
+    assert len(found["passages"]) == 3
+
+
+def test_too_much_on_standard_input(home: Path) -> None:
+    home.mkdir()
+    (home / "suffice.yaml").write_text("read: {max_bytes: 100}\n")
+    done = run(home, "index", "-", stdin=b"word " * 100)
+    assert done.returncode == 1
+    assert "over the limit" in done.stderr
+
+
+def test_a_damaged_index_says_so_and_is_rebuilt(home: Path, handbook: Path) -> None:
+    run(home, "index", str(handbook / "expenses.md"))
+    (home / "suffice.db.index" / "CURRENT").write_text("garbage")
+    assert "--rebuild" in run(home, "search", "receipts").stderr
+    assert run(home, "index", "--rebuild").returncode == 0
+    assert loaded(home, "search", "receipts")["passages"]
+
+
+def test_suffice_alone_shows_its_help(home: Path) -> None:
+    done = run(home)
+    assert done.returncode == 0
+    assert "Commands" in done.stdout
+
+
+def test_a_question_that_is_no_text(home: Path, handbook: Path) -> None:
+    done = run(home, "ask", os.fsdecode(b"what\xff?"), "--docs", str(handbook))
+    assert done.returncode == 1
+    assert "not valid text" in done.stderr

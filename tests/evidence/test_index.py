@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from suffice.errors import ModelMismatch, StoreFull, StoreMissing
-from suffice.evidence import edge
-from suffice.evidence.edge import EdgeIndex, index_folder, publish
+from suffice.evidence import generations
+from suffice.evidence.edge import EdgeIndex
+from suffice.evidence.generations import index_folder, publish
 from suffice.evidence.index import Filter, Index
 from suffice.evidence.ingest import Ingest
 from suffice.evidence.memory import MemoryIndex
@@ -180,7 +181,7 @@ def test_room_is_asked_for_before_building(
 ) -> None:
     store = filled(tmp_path / "s.db", handbook)
     published = (index_folder(store) / "CURRENT").read_text()
-    monkeypatch.setattr(edge, "_SPARE_BYTES", 1 << 60)
+    monkeypatch.setattr(generations, "_SPARE_BYTES", 1 << 60)
     with pytest.raises(StoreFull, match="no document is lost"):
         publish(store, EMBEDDER.id, EMBEDDER.dimension, rebuild=True)
     assert (index_folder(store) / "CURRENT").read_text() == published

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -88,3 +89,10 @@ def test_plain_text_loses_only_white_space(source: str) -> None:
     pieces = split(Content(source), "", TOKENS, 40)
     kept = "".join(source[p.start : p.end] for p in pieces)
     assert "".join(kept.split()) == "".join(source.split())
+
+
+@pytest.mark.parametrize("tail", ["\u200b", "\ufffd", "\xad", "\ufe0f", "\x07", "…" * 50])
+def test_characters_that_are_no_token_end_nothing(tail: str) -> None:
+    source = "word " * 400 + tail
+    pieces = split(Content(source), "", TOKENS, 40)
+    assert source[pieces[-1].end :].strip() in ("", tail)

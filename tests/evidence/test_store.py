@@ -82,12 +82,9 @@ def test_an_earlier_content_that_comes_back_is_current_again(store: Store, docs:
     for text in (first, "Beta is four.\n", first):
         (docs / "b.md").write_text(text)
         add(store, docs)
-    assert sorted(v.status(TODAY) for v in store.versions(document="b.md")) == [
-        "current",
-        "superseded",
-    ]
-    current = next(v for v in store.versions(document="b.md") if v.status(TODAY) == "current")
-    assert store.text("default", "b.md", current.key) == first
+    versions = store.versions(document="b.md")
+    assert [v.status(TODAY) for v in versions] == ["superseded", "superseded", "current"]
+    assert store.text("default", "b.md", versions[-1].key) == first
 
 
 def test_a_vanished_file_is_retired_and_can_return(store: Store, docs: Path) -> None:
@@ -227,3 +224,74 @@ def test_a_file_name_that_is_no_utf8(store: Store, tmp_path: Path) -> None:
     (folder / os.fsdecode(b"caf\xe9.md")).write_text("Coffee is free.\n")
     assert add(store, folder).added == 1
     assert store.versions()[0].document == "caf\\xe9.md"
+
+
+def test_history_of_a_content_that_went_and_came_back(store: Store, docs: Path) -> None:
+    first = (docs / "b.md").read_text()
+    for day, text in ((1, first), (2, "Beta is four.\n"), (3, first)):
+        (docs / "b.md").write_text(text)
+        add(store, docs, date(2026, 1, day))
+    held = {
+        day: [
+            v.key[:4]
+            for v in store.versions(document="b.md")
+            if v.force_from <= date(2026, 1, day) < v.force_until
+        ]
+        for day in (1, 2, 3)
+    }
+    assert held[1] == held[3] != held[2]
+    assert [len(keys) for keys in held.values()] == [1, 1, 1]
+
+
+def test_what_a_person_retired_stays_so_until_its_content_changes(store: Store, docs: Path) -> None:
+    add(store, docs)
+    store.retire("default", ["b.md"], TODAY, by="person")
+    (docs / "b.md").touch()
+    assert add(store, docs) == Report(unchanged=2)
+    assert store.versions(document="b.md")[0].status(TODAY) == "retired"
+    (docs / "b.md").write_text("Beta is new.\n")
+    add(store, docs)
+    assert store.versions(document="b.md")[-1].status(TODAY) == "current"
+
+
+def test_a_folder_that_cannot_be_read_keeps_its_documents(
+    store: Store, docs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (docs / "sub").mkdir()
+    (docs / "sub" / "c.md").write_text("Gamma.\n")
+    add(store, docs)
+    scandir = os.scandir
+
+    def refusing(path: str) -> object:
+        if str(path).endswith("sub"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refusing)
+    report = add(store, docs)
+    assert report.retired == 0
+    assert "Permission denied" in report.failures[0].reason
+
+
+def test_a_file_indexed_alone_belongs_to_its_folder_later(store: Store, docs: Path) -> None:
+    ingest(store).folder(docs / "a.md")
+    add(store, docs)
+    (docs / "a.md").unlink()
+    assert add(store, docs).retired == 1
+
+
+def test_labels_added_later_close_the_older_contents_too(store: Store, docs: Path) -> None:
+    add(store, docs, date(2026, 1, 1))
+    (docs / "b.md").write_text("---\naccess: [hr]\n---\nBeta is secret.\n")
+    add(store, docs)
+    assert {v.access for v in store.versions(document="b.md")} == {frozenset({"hr"})}
+
+
+def test_another_programs_bytes_are_not_touched(tmp_path: Path) -> None:
+    file = tmp_path / "other.db"
+    with sqlite3.connect(file) as other:
+        other.execute("CREATE TABLE theirs (x)")
+    before = file.read_bytes()
+    with pytest.raises(StoreDamaged):
+        Store.open(file)
+    assert file.read_bytes() == before

@@ -115,3 +115,22 @@ def test_families() -> None:
     )
     assert family(FrontMatter(title="Remote work"), "a.md") == "file:a.md"
     assert family(FrontMatter(id="rw", title="x"), "a") == family(FrontMatter(id="rw"), "b")
+
+
+def test_a_withdrawn_announcement_changes_nothing() -> None:
+    old = dated(1, 1, "1", effective=date(2025, 1, 1))
+    announced = dated(2, 2, "2", effective=date(2027, 1, 1), retired=TODAY)
+    assert holding([old, announced], date(2027, 6, 1)) == [1]
+
+
+def test_files_of_one_id_without_versions_follow_the_order_of_reading() -> None:
+    first = Dated(1, 1, "", None, None, TODAY, 1)
+    second = Dated(2, 2, "", None, None, TODAY, 2)
+    assert holding([first, second], TODAY) == [2]
+
+
+def test_titles_meet_within_a_folder_and_its_archive_only() -> None:
+    one = FrontMatter(title="Overview", version="1")
+    two = FrontMatter(title="Overview", version="2")
+    assert family(one, "hr/archive/o.md") == family(two, "hr/o.md")
+    assert family(one, "hr/o.md") != family(two, "it/o.md")

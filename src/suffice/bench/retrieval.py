@@ -12,6 +12,7 @@ from typing import Any
 
 from suffice.bench.rows import read_rows
 from suffice.bench.run_record import run_record
+from suffice.errors import Unreadable
 from suffice.evidence.index import Hit
 from suffice.evidence.ingest import Progress
 from suffice.evidence.library import Library
@@ -59,7 +60,7 @@ def _figures(search: Search, asked: Sequence[Mapping[str, Any]], vectors: Sequen
     scores: dict[str, list[tuple[float, float]]] = {way: [] for way in ways}
     times: dict[str, list[float]] = {way: [] for way in ways}
     for row, vector in zip(asked, vectors, strict=True):
-        relevant = {str(name): float(gain) for name, gain in row["relevant"].items()}
+        relevant = _gains(row["relevant"])
         hits = search.index.search(vector, row["query"], search.allowed, _DEEP)
         names = {n: p.document for n, p in search.store.passages([h.number for h in hits]).items()}
         for way, score in ways.items():
@@ -83,7 +84,8 @@ def _timed(search: Search, question: str, vector: Any) -> dict[str, float]:
     took = {}
     for way, (dense, words) in ways.items():
         start = time.perf_counter()
-        search.read(search.index.search(dense, words, search.allowed, search.settings.candidates))
+        hits = search.index.search(dense, words, search.allowed, search.settings.candidates)
+        search.read(hits, search.allowed)
         took[way] = time.perf_counter() - start
     return took
 
@@ -98,6 +100,13 @@ def _documents(
         if value > 0:
             best[name] = max(value, best.get(name, 0.0))
     return sorted(best, key=lambda name: (-best[name], name))
+
+
+def _gains(relevant: Mapping[str, Any]) -> dict[str, float]:
+    try:
+        return {str(name): float(gain) for name, gain in relevant.items()}
+    except (TypeError, ValueError) as problem:
+        raise Unreadable(f"'relevant' holds something that is no number: {problem}.") from problem
 
 
 def ndcg(ranking: Sequence[str], relevant: Mapping[str, float], depth: int) -> float:

@@ -11,12 +11,15 @@ from suffice.types import Claim, Draft, Evidence, Finding, Support
 class Check(Protocol):
     """Judges every claim of a draft exactly once."""
 
+    @property
+    def name(self) -> str: ...
+
     def judge(self, draft: Draft, evidence: Evidence) -> list[Finding]: ...
 
 
 def run_checks(checks: Sequence[Check], draft: Draft, evidence: Evidence) -> tuple[Finding, ...]:
-    """All findings, in the order of the checks."""
-    return tuple(finding for check in checks for finding in check.judge(draft, evidence))
+    """All findings, in the order of the checks; what a check fails to judge is UNCHECKED."""
+    return tuple(finding for check in checks for finding in _judged(check, draft, evidence))
 
 
 def share_read(draft: Draft, findings: Sequence[Finding]) -> float:
@@ -24,6 +27,18 @@ def share_read(draft: Draft, findings: Sequence[Finding]) -> float:
     total = sum(map(_length, draft.claims))
     read = {f.claim for f in findings if f.support is not Support.UNCHECKED}
     return sum(map(_length, read)) / total if total else 0.0
+
+
+def _judged(check: Check, draft: Draft, evidence: Evidence) -> list[Finding]:
+    try:
+        found = {finding.claim: finding for finding in check.judge(draft, evidence)}
+        reason = "the check gave no judgement"
+    except Exception as problem:  # whatever a check dies of, its claims are unchecked, not lost
+        found, reason = {}, f"the check failed: {problem}"
+    return [
+        found.get(claim) or Finding(claim, check.name, Support.UNCHECKED, reason=reason)
+        for claim in draft.claims
+    ]
 
 
 def _length(claim: Claim) -> int:

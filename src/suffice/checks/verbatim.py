@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
+from suffice.text.sentences import Span, sentences
 from suffice.types import Claim, Draft, Evidence, Finding, Passage, Support
+
+_ANSWER_MARK = re.compile(r"(?:\*\*)?(?:A|Answer)\s*:(?:\*\*)?\s*")
 
 
 @dataclass(frozen=True, slots=True)
 class Verbatim:
-    """The cheapest check: exact quotation of a passage that is really among the evidence."""
+    """The cheapest check: whole sentences of a passage that is really among the evidence.
+
+    Part of a sentence is no quotation: "employees may carry over leave" out of "No employees may
+    carry over leave" says the opposite.
+    """
+
+    name: str = "verbatim"
 
     def judge(self, draft: Draft, evidence: Evidence) -> list[Finding]:
         retrieved = {passage.id: passage for passage in evidence.passages}
@@ -18,9 +28,20 @@ class Verbatim:
 
     def _judge(self, claim: Claim, passages: list[Passage | None]) -> Finding:
         for passage in passages:
-            start = passage.text.find(claim.text) if passage else -1
-            if passage and start >= 0:
-                span = (start, start + len(claim.text))
-                return Finding(claim, "verbatim", Support.BACKED, 1.0, passage.id, span)
+            span = _quoted(claim.text, passage.text) if passage else None
+            if passage and span:
+                return Finding(claim, self.name, Support.BACKED, 1.0, passage.id, span)
         reason = "not a quotation of a passage it cites"
-        return Finding(claim, "verbatim", Support.UNCHECKED, reason=reason)
+        return Finding(claim, self.name, Support.UNCHECKED, reason=reason)
+
+
+def _quoted(said: str, text: str) -> Span | None:
+    """Where the text holds this, from the start of a sentence to the end of one."""
+    spans = sentences(text)
+    ends = {end for _, end in spans}
+    for first, last in spans:
+        mark = _ANSWER_MARK.match(text, first, last)
+        for start in {first, mark.end() if mark else first}:
+            if said and text.startswith(said, start) and start + len(said) in ends:
+                return start, start + len(said)
+    return None

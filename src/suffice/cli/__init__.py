@@ -6,6 +6,7 @@ Exit codes: 0 done or served, 1 an error, 2 withheld (`ask`) or some files skipp
 from __future__ import annotations
 
 import json
+import os
 import sys
 from importlib import import_module
 
@@ -53,6 +54,9 @@ def main() -> None:
     except SufficeError as problem:
         _report(type(problem).__name__, problem.message, problem.remedy)
         code = 1
+    except click.exceptions.NoArgsIsHelpError as problem:
+        click.echo(problem.format_message())
+        code = 0
     except click.ClickException as problem:
         _report("UsageError", problem.format_message(), "Run with --help to see what is allowed.")
         code = 1
@@ -62,13 +66,19 @@ def main() -> None:
     except BrokenPipeError:
         sys.stderr.close()
         code = 1
+    except Exception as problem:  # a fault of ours: still one message, and a way to see more
+        if os.environ.get("SUFFICE_DEBUG"):
+            raise
+        message = f"{type(problem).__name__}: {problem}"
+        _report("InternalError", message, "Set SUFFICE_DEBUG=1 to see where, and report it.")
+        code = 1
     sys.exit(code if isinstance(code, int) else 0)
 
 
 def _report(kind: str, message: str, remedy: str) -> None:
     if "--json" in sys.argv:
         error = {"type": kind, "message": message, "remedy": remedy}
-        click.echo(json.dumps({"error": error}, ensure_ascii=False))
+        click.echo(json.dumps({"error": error}))
         return
     click.echo(f"{click.style('Error:', fg='red', bold=True)} {message}", err=True)
     if remedy:

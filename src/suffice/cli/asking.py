@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,14 +12,14 @@ from typing import Any
 
 import click
 
-from suffice.cli.options import common, open_library, settings_of
+from suffice.cli.options import common, open_library, piped
 from suffice.cli.progress import bars
 from suffice.cli.show import show_failures
 from suffice.evidence.index import Filter
-from suffice.evidence.library import Library, today
+from suffice.evidence.library import Library
 from suffice.evidence.search import Search
 from suffice.pipeline import checked_question
-from suffice.settings import CollectionSettings
+from suffice.settings import CollectionSettings, read_settings
 from suffice.types import Kind
 
 
@@ -76,7 +75,7 @@ def _open(
     quiet: bool,
 ) -> Asked:
     question = checked_question(question)
-    settings = settings_of(config, top=top)
+    settings = read_settings(config)
     if docs == "-" and store is None:
         # What is only piped in leaves no trace.
         folder = click.get_current_context().with_resource(TemporaryDirectory())
@@ -85,20 +84,20 @@ def _open(
     if docs is not None:
         _bring_in(library, docs, collection, strict=strict, quiet=quiet or as_json)
     allowed = Filter(
-        as_of=as_of.date() if as_of else today(),
+        as_of=as_of.date() if as_of else None,
         history=history,
         collection=collection,
         kinds=frozenset(map(Kind, kinds)),
         labels=frozenset(labels),
     )
-    search = library.search(allowed)
+    search = library.search(allowed, top=top)
     return Asked(question, search, library, settings.collection(collection), as_json)
 
 
 def _bring_in(library: Library, docs: str, collection: str, *, strict: bool, quiet: bool) -> None:
     with bars(quiet=quiet) as progress:
         if docs == "-":
-            data = sys.stdin.buffer.read()
+            data = piped(library.settings)
             library.add_input(data, "stdin.md", collection=collection, progress=progress)
             return
         report = library.add(docs, collection=collection, strict=strict, progress=progress)

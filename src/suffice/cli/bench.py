@@ -11,8 +11,8 @@ from rich.console import Console
 from rich.table import Table
 
 from suffice.cli import as_json as to_json
-from suffice.cli.options import settings_of
 from suffice.cli.progress import bars
+from suffice.settings import read_settings
 
 
 @click.group()
@@ -35,7 +35,7 @@ def retrieval(corpus: Path, queries: Path, config: str | None, as_json: bool, qu
     from suffice.bench.retrieval import bench_retrieval
 
     with bars(quiet=quiet) as progress:
-        figures = bench_retrieval(corpus, queries, settings_of(config), progress)
+        figures = bench_retrieval(corpus, queries, read_settings(config), progress)
     if as_json:
         to_json.show(figures)
     else:
@@ -53,7 +53,7 @@ def indexing(source: Path, config: str | None, as_json: bool, quiet: bool) -> in
     from suffice.bench.indexing import bench_indexing
 
     with bars(quiet=quiet) as progress:
-        figures = bench_indexing(source, settings_of(config), progress)
+        figures = bench_indexing(source, read_settings(config), progress)
     if as_json:
         to_json.show(figures)
     else:

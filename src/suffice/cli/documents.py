@@ -5,11 +5,12 @@ from __future__ import annotations
 import click
 
 from suffice.cli import as_json as to_json
-from suffice.cli.options import common, open_library, settings_of
+from suffice.cli.options import common, open_library
 from suffice.cli.show import show_text, show_versions
-from suffice.evidence.library import today
+from suffice.evidence.index import today
 from suffice.evidence.rows import VersionInfo
 from suffice.evidence.store import Store
+from suffice.settings import read_settings
 
 
 @click.group()
@@ -18,7 +19,7 @@ def documents() -> None:
 
 
 def _store(config: str | None, store: str | None) -> Store:
-    settings = settings_of(config)
+    settings = read_settings(config)
     return Store.open(store or settings.store, wait=settings.wait)
 
 
@@ -95,7 +96,7 @@ def retire(
     name: str, config: str | None, store: str | None, collection: str, as_json: bool, quiet: bool
 ) -> int:
     """Take the document NAME out of force from today on. Its versions are kept."""
-    library = open_library(settings_of(config), store)
+    library = open_library(read_settings(config), store)
     library.retire(name, collection=collection)
     _print(library.store.versions(collection=collection, document=name), as_json)
     return 0

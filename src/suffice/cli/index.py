@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import click
 
 from suffice.cli import as_json as to_json
-from suffice.cli.options import common, open_library, settings_of
+from suffice.cli.options import common, open_library, piped
 from suffice.cli.progress import bars
 from suffice.cli.show import show_report
 from suffice.errors import SourceMissing
 from suffice.evidence.ingest import Report
 from suffice.evidence.sources import check_exists
+from suffice.settings import read_settings
 
 
 @click.command()
@@ -46,20 +46,19 @@ def index(
     for source in sources:
         if source != "-":
             check_exists(Path(source))
-    library = open_library(settings_of(config), store, create=bool(sources))
+    library = open_library(read_settings(config), store, create=bool(sources))
     total = Report()
     with bars(quiet=quiet or as_json) as progress:
-        for source in sources:
+        for place, source in enumerate(sources):
+            anew = rebuild and place == 0
             if source == "-":
-                data = sys.stdin.buffer.read()
-                done = library.add_input(data, name, collection=collection, progress=progress)
+                data = piped(library.settings)
+                done = library.add_input(
+                    data, name, collection=collection, rebuild=anew, progress=progress
+                )
             else:
                 done = library.add(
-                    source,
-                    collection=collection,
-                    strict=strict,
-                    rebuild=rebuild,
-                    progress=progress,
+                    source, collection=collection, strict=strict, rebuild=anew, progress=progress
                 )
             total = _sum(total, done)
         if not sources:

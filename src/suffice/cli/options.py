@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
@@ -12,7 +13,7 @@ import click
 
 from suffice.evidence.library import Library
 from suffice.evidence.sources import check_exists
-from suffice.settings import Settings, read_settings
+from suffice.settings import Settings
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -31,14 +32,6 @@ def common(command: F) -> F:
     return command
 
 
-def settings_of(config: str | None, *, top: int | None = None) -> Settings:
-    """The settings, with what the command line says on top."""
-    over = dict(os.environ)
-    if top is not None:
-        over["SUFFICE_SEARCH__TOP_K"] = str(top)
-    return read_settings(config, over)
-
-
 def open_library(
     settings: Settings, store: str | None, docs: str | None = None, *, create: bool = False
 ) -> Library:
@@ -50,8 +43,13 @@ def open_library(
     return Library.open(store or settings.store, settings, create=create or docs is not None)
 
 
+def piped(settings: Settings) -> bytes:
+    """Standard input, read no further than it takes to see that it is too much."""
+    return sys.stdin.buffer.read(settings.read.max_bytes + 1)
+
+
 def cached_store(docs: Path) -> Path:
     """Where the index of a folder is kept when no store is named: one file a folder."""
     cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
-    digest = hashlib.sha256(str(docs.resolve()).encode()).hexdigest()[:16]
+    digest = hashlib.sha256(os.fsencode(docs.resolve())).hexdigest()[:16]
     return Path(cache) / "suffice" / digest / "suffice.db"

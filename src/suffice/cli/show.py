@@ -19,6 +19,7 @@ from suffice.evidence.rows import VersionInfo
 from suffice.types import Citation, Evidence, Passage, Source, Verdict
 from suffice.verdict.wording import NEXT_STEPS
 
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _STATUS_STYLE = {
     "current": "green",
     "superseded": "yellow",
@@ -26,6 +27,11 @@ _STATUS_STYLE = {
     "retired": "red",
     "not yet effective": "cyan",
 }
+
+
+def plain(text: str, style: str = "") -> Text:
+    """A document's own words: no markup, no control characters that could drive a terminal."""
+    return Text(_CONTROL.sub("\N{REPLACEMENT CHARACTER}", text), style=style)
 
 
 def show_verdict(verdict: Verdict, console: Console | None = None) -> None:
@@ -37,7 +43,7 @@ def show_verdict(verdict: Verdict, console: Console | None = None) -> None:
 
 
 def _served(verdict: Verdict) -> RenderableType:
-    parts: list[RenderableType] = [Markdown(verdict.released), Text()]
+    parts: list[RenderableType] = [Markdown(_CONTROL.sub("", verdict.released)), Text()]
     parts += [_citation(citation) for citation in verdict.citations]
     parts.append(Text(verdict.reason, style="dim"))
     return _panel(verdict, parts, "green")
@@ -57,7 +63,7 @@ def _panel(verdict: Verdict, parts: list[RenderableType], colour: str) -> Render
 
 
 def _citation(citation: Citation) -> RenderableType:
-    quote = Text(f"“{_one_line(citation.quote)}”", style="italic")
+    quote = plain(f"“{_one_line(citation.quote)}”", "italic")
     return Group(_origin(f"[{citation.n}]", citation.passage), Padding(quote, (0, 0, 1, 4)))
 
 
@@ -73,10 +79,10 @@ def _origin(mark: str, passage: Passage) -> RenderableType:
         facts.append(f"in force since {passage.effective}")
     if passage.until:
         facts.append(f"until {passage.until}")
-    head = Text.assemble((f"{mark} ", "bold cyan"), (passage.title, "bold"))
-    head.append("".join(f" · {fact}" for fact in facts))
+    head = Text.assemble((f"{mark} ", "bold cyan"), plain(passage.title, "bold"))
+    head.append_text(plain("".join(f" · {fact}" for fact in facts)))
     where = " · ".join(part for part in (passage.document, passage.place) if part)
-    return Group(head, Padding(Text(where, style="dim"), (0, 0, 0, 4)))
+    return Group(head, Padding(plain(where, "dim"), (0, 0, 0, 4)))
 
 
 def _withheld(verdict: Verdict) -> RenderableType:
@@ -93,9 +99,9 @@ def _withheld(verdict: Verdict) -> RenderableType:
 def _sources(sources: Sequence[Source]) -> RenderableType:
     table = Table.grid(padding=(0, 2))
     for source in sources:
-        name = Text(" > ".join((source.title, *source.heading)))
+        name = plain(" > ".join((source.title, *source.heading)))
         near = "" if source.relevance is None else f"similarity {source.relevance:.2f}"
-        table.add_row("", name, Text(source.document, "dim"), Text(near, "dim", no_wrap=True))
+        table.add_row("", name, plain(source.document, "dim"), Text(near, "dim", no_wrap=True))
     return table
 
 
@@ -108,7 +114,7 @@ def show_evidence(evidence: Evidence, console: Console | None = None) -> None:
         near = "–" if item.relevance is None else f"{item.relevance:.3f}"
         scores = f"similarity {near} · keywords {item.keywords:.2f} · score {item.score:.3f}"
         console.print(_origin(f"{place}.", item.passage))
-        console.print(Padding(Text(item.passage.text.strip()), (0, 0, 0, 4)))
+        console.print(Padding(plain(item.passage.text.strip()), (0, 0, 0, 4)))
         console.print(Padding(Text(scores, style="dim"), (0, 0, 1, 4)))
     for note in evidence.notes:
         console.print(Text(note, style="dim"))
@@ -131,7 +137,7 @@ def show_report(report: Report) -> None:
 def show_failures(report: Report) -> None:
     console = Console(stderr=True)
     for failure in report.failures:
-        console.print(Text.assemble(("Skipped ", "yellow"), failure.reason), soft_wrap=True)
+        console.print(Text.assemble(("Skipped ", "yellow"), plain(failure.reason)), soft_wrap=True)
 
 
 def show_versions(versions: Sequence[VersionInfo], day: date) -> None:
@@ -146,14 +152,14 @@ def show_versions(versions: Sequence[VersionInfo], day: date) -> None:
         table.add_column(name, no_wrap=True)
     for version in versions:
         status = version.status(day)
-        row: list[str | Text] = [
-            version.document,
-            version.title,
-            version.version,
+        row = [
+            plain(version.document),
+            plain(version.title),
+            plain(version.version),
             Text(status, style=_STATUS_STYLE[status]),
-            str(version.effective or ""),
+            Text(str(version.effective or "")),
         ]
-        more = [str(version.expires or ""), str(version.passages)] if wide else []
+        more = [Text(str(version.expires or "")), Text(str(version.passages))] if wide else []
         table.add_row(*row, *more)
     console.print(table)
 
@@ -162,5 +168,5 @@ def show_text(version: VersionInfo, text: str, day: date) -> None:
     """One version's text under a line that says which it is."""
     console = Console()
     head = f"{version.document} · {version.title} · version {version.version} · "
-    console.print(Text(head + version.status(day), style="bold"))
-    console.print(Text(text), soft_wrap=True)
+    console.print(plain(head + version.status(day), "bold"))
+    console.print(plain(text), soft_wrap=True)

@@ -95,7 +95,7 @@ class _Page:
     claims: list[Claim] = field(default_factory=list)
 
     def write(self, quotes: Sequence[str], n: int) -> None:
-        for table, run in groupby(quotes, key=lambda quote: quote.startswith("|")):
+        for table, run in groupby(quotes, key=lambda quote: "|" in quote):
             if table:
                 self._add(list(run), n, mark=f"\n\n[{n}]", gap="\n\n")
                 continue

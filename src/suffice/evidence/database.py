@@ -23,6 +23,7 @@ def connect(path: Path, wait: float = 60.0) -> sqlite3.Connection:
         )
         try:
             connection.row_factory = sqlite3.Row
+            _schema(connection, path)  # another program's file is left as it is
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("PRAGMA synchronous = FULL")
             connection.execute("PRAGMA foreign_keys = ON")
@@ -43,17 +44,13 @@ def migrate(connection: sqlite3.Connection, path: Path) -> None:
             remedy="Upgrade Suffice, or name another --store.",
         )
     for number, script in steps[known:]:
-        connection.execute("BEGIN IMMEDIATE")
-        try:
-            if _schema(connection, path) < number:  # another process may have been first
-                for statement in _statements(script):
-                    connection.execute(statement)
-                connection.execute(f"PRAGMA user_version = {number}")
-                connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-            connection.execute("COMMIT")
-        except BaseException:
-            connection.execute("ROLLBACK")
-            raise
+        with transaction(connection, path):
+            if _schema(connection, path) >= number:  # another process was first
+                continue
+            for statement in _statements(script):
+                connection.execute(statement)
+            connection.execute(f"PRAGMA user_version = {number}")
+            connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
 
 
 def migrations() -> list[tuple[int, str]]:

@@ -13,10 +13,10 @@ from itertools import islice
 from pathlib import Path
 
 from suffice.errors import ModelMismatch, SourceMissing, Unreadable
-from suffice.evidence.edge import index_model, publish
+from suffice.evidence.generations import index_model, publish
 from suffice.evidence.read import SUFFIXES
 from suffice.evidence.rows import Known, NewVersion
-from suffice.evidence.sources import Cutting, File, files, read_version
+from suffice.evidence.sources import Cutting, Failure, File, Listing, files, read_version
 from suffice.evidence.split import embedded_text
 from suffice.evidence.store import Store
 from suffice.models.embedder import Embedder
@@ -27,14 +27,6 @@ Progress = Callable[[str, int, int], None]
 
 _DOCUMENTS_A_COMMIT = 32
 _PASSAGES_A_COMMIT = 1024
-
-
-@dataclass(frozen=True, slots=True)
-class Failure:
-    """A file that could not be read, and why."""
-
-    document: str
-    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,22 +62,24 @@ class Ingest:
         """A folder or a file: what is new or changed goes in, what has vanished is retired."""
         if not rebuild:
             self.check_model()
-        found = files(source)
+        listing = files(source)
         known = self.store.known(self.collection)
-        gone = self._gone(source, found, known)
-        if not found and not gone:
+        gone = _gone(listing, known)
+        if not listing.files and not gone and not listing.failures:
             raise SourceMissing(
                 f"{source} holds nothing that can be read.",
                 remedy=f"Suffice reads {', '.join(sorted(SUFFIXES))}.",
             )
-        report = self._read_all(found, known)
+        report = self._read_all(listing.files, known)
         if gone:
             self.store.retire(self.collection, gone, self.today)
-        return replace(report, retired=len(gone))
+        failures = (*listing.failures, *report.failures)
+        return replace(report, retired=len(gone), failures=failures)
 
-    def document(self, version: NewVersion) -> Report:
+    def document(self, version: NewVersion, *, rebuild: bool = False) -> Report:
         """One document that is already read, such as standard input."""
-        self.check_model()
+        if not rebuild:
+            self.check_model()
         known = self.store.known(self.collection).get(version.document)
         self.store.save([version], self.today)
         return _counted(Report(), known, version)
@@ -125,20 +119,23 @@ class Ingest:
     def _read_all(self, found: Sequence[File], known: dict[str, Known]) -> Report:
         report = Report()
         waiting: list[NewVersion] = []
+        unchanged: dict[str, tuple[str, str]] = {}
         for done, file in enumerate(found):
             self.progress("documents", done, len(found))
             before = known.get(file.name)
             marked = replace(file, stamp=f"{file.stamp}:{self.cutting.budget}:{self.embedder.id}")
-            if before and not before.retired and before.stamp == marked.stamp:
-                report = replace(report, unchanged=report.unchanged + 1)
-                continue
             try:
-                version = self._read(marked, before)
+                version = None if _unchanged(marked, before) else self._read(marked, before)
             except Unreadable as problem:
                 if self.strict:
                     raise
                 failure = Failure(file.name, str(problem))
                 report = replace(report, failures=(*report.failures, failure))
+                continue
+            # What a person has retired stays so until its content changes.
+            if version is None or (before and before.by_person and before.key == version.key):
+                report = replace(report, unchanged=report.unchanged + 1)
+                unchanged[file.name] = (file.root, marked.stamp)
                 continue
             waiting.append(version)
             report = _counted(report, before, version)
@@ -146,6 +143,7 @@ class Ingest:
                 self.store.save(waiting, self.today)
                 waiting = []
         self.store.save(waiting, self.today)
+        self.store.touch(self.collection, unchanged)
         self.progress("documents", len(found), len(found))
         return report
 
@@ -157,14 +155,6 @@ class Ingest:
             )
         limit = self.settings.read.max_bytes
         return read_version(file, self.collection, self.cutting, limit)
-
-    def _gone(self, source: Path, found: Sequence[File], known: dict[str, Known]) -> list[str]:
-        root, present = str(source.resolve()), {file.name for file in found}
-        return [
-            name
-            for name, document in known.items()
-            if document.root == root and not document.retired and name not in present
-        ]
 
     def _embed(self) -> int:
         total, done = self.store.count_unembedded(self.embedder.id), 0
@@ -181,6 +171,24 @@ def _groups(versions: Iterable[NewVersion], size: int) -> Iterator[list[NewVersi
     rest = iter(versions)
     while group := list(islice(rest, size)):
         yield group
+
+
+def _gone(listing: Listing, known: dict[str, Known]) -> list[str]:
+    """What came from here and is here no more; a folder that cannot be read keeps its documents."""
+    present = {file.name for file in listing.files}
+    unread = tuple(f"{failure.document}/".removeprefix("./") for failure in listing.failures)
+    return [
+        name
+        for name, document in known.items()
+        if document.root == listing.root
+        and not document.retired
+        and name not in present
+        and not name.startswith(unread)
+    ]
+
+
+def _unchanged(file: File, before: Known | None) -> bool:
+    return before is not None and not before.retired and before.stamp == file.stamp
 
 
 def _counted(report: Report, before: Known | None, version: NewVersion) -> Report:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime
 from pathlib import Path
 
-from suffice.evidence.index import Filter
+from suffice.evidence.index import Filter, today
 from suffice.evidence.ingest import Ingest, Progress, Report
 from suffice.evidence.lock import writing
 from suffice.evidence.search import Search, open_index
@@ -16,11 +15,6 @@ from suffice.evidence.store import Store
 from suffice.models.catalog import open_embedder
 from suffice.models.embedder import Embedder
 from suffice.settings import Settings
-
-
-def today() -> date:
-    """The day by which documents are in force or not, the same wherever the server stands."""
-    return datetime.now(UTC).date()
 
 
 def _silent(what: str, done: int, total: int) -> None:
@@ -64,14 +58,16 @@ class Library:
         name: str,
         *,
         collection: str = "default",
+        rebuild: bool = False,
         progress: Progress = _silent,
     ) -> Report:
         """Brings one document in that is no file, under the given name."""
         run = self._run(collection, True, progress)
+        limit = self.settings.read.max_bytes
         with writing(self.store.path, self.settings.wait):
-            version = read_input(data, name, collection, run.cutting, run.today)
-            report = run.document(version)
-            return replace(report, embedded=run.finish())
+            version = read_input(data, name, collection, run.cutting, run.today, limit)
+            report = run.document(version, rebuild=rebuild)
+            return replace(report, embedded=run.finish(rebuild=rebuild))
 
     def add_texts(
         self,
@@ -96,17 +92,20 @@ class Library:
             return Report(embedded=run.finish(rebuild=True))
 
     def retire(self, document: str, *, collection: str = "default") -> None:
-        """Takes a document out of force from today on."""
+        """Takes a document out of force from today on, until its content changes."""
         self.store.versions(collection=collection, document=document)
         run = self._run(collection, False, _silent)
+        run.check_model()
         with writing(self.store.path, self.settings.wait):
-            self.store.retire(collection, [document], run.today)
+            self.store.retire(collection, [document], run.today, by="person")
             run.finish()
 
-    def search(self, allowed: Filter | None = None) -> Search:
-        """A retriever over what the filter allows (by default: public, in force today)."""
-        allowed = allowed or Filter(as_of=today())
+    def search(self, allowed: Filter | None = None, *, top: int | None = None) -> Search:
+        """A retriever over what the filter allows (by default: public, in force on the day)."""
+        allowed = allowed or Filter()
         settings = self.settings.collection(allowed.collection).search
+        if top is not None:
+            settings = replace(settings, top_k=top, candidates=max(top, settings.candidates))
         index = open_index(self.store, self.settings.engine, self.embedder.id)
         return Search(self.store, index, self.embedder, settings, allowed)
 

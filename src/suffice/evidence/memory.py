@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.evidence.index import PUBLIC, Filter, Hit
+from suffice.evidence.index import Filter, Hit
 from suffice.evidence.keywords import bm25
 from suffice.evidence.rows import StoredPassage, Vectors
 from suffice.evidence.split import embedded_text
@@ -20,14 +20,15 @@ class MemoryIndex:
     def __init__(self, store: Store, model: str) -> None:
         self._store = store
         self._model = model
-        self._read: tuple[str, int] | None = None
+        self._read: tuple[int, int, int] | None = None
         self._passages: list[StoredPassage] = []
         self._matrix = np.zeros((0, 0), dtype=np.float32)
         self._postings: dict[int, list[tuple[int, float]]] = {}
 
     def search(self, vector: Vectors | None, text: str, allowed: Filter, limit: int) -> list[Hit]:
         self._refresh()
-        mask = np.array([_allows(allowed, p) for p in self._passages], dtype=bool)
+        allowed = allowed.dated()
+        mask = np.array([allowed.allows(p.passage) for p in self._passages], dtype=bool)
         if not mask.any():
             return []
         words = self._words(text, mask)
@@ -46,7 +47,7 @@ class MemoryIndex:
         ]
 
     def _refresh(self) -> None:
-        state = (self._store.epoch, self._store.last_change())
+        state = (self._store.epoch, self._store.last_change(), self._store.last_vector())
         if state == self._read:
             return
         self._passages = [p for batch in self._store.changes(0, self._model) for p in batch]
@@ -73,13 +74,3 @@ class MemoryIndex:
 def _best(scores: Scores, mask: NDArray[np.bool_], limit: int) -> list[int]:
     rows = np.flatnonzero(mask)
     return [int(row) for row in rows[np.argsort(-scores[rows], kind="stable")][:limit]]
-
-
-def _allows(allowed: Filter, stored: StoredPassage) -> bool:
-    passage = stored.passage
-    return (
-        passage.collection == allowed.collection
-        and (not allowed.kinds or passage.kind in allowed.kinds)
-        and bool((passage.access or {PUBLIC}) & (allowed.labels | {PUBLIC}))
-        and (allowed.history or stored.force_from <= allowed.as_of < stored.force_until)
-    )

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.evidence.split import Piece
-from suffice.evidence.versions import NEVER, Dated
+from suffice.evidence.versions import EVER, NEVER, Dated
 from suffice.types import Kind, Passage
 
 Vectors = NDArray[np.float32]
@@ -49,6 +49,8 @@ class Known:
     stamp: str
     key: str
     retired: bool
+    by_person: bool = False
+    """Retired by somebody, not because the file was gone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +86,11 @@ class VersionInfo:
 
 @dataclass(frozen=True, slots=True)
 class StoredPassage:
-    """A passage with its number, its vector and the days on which it is in force."""
+    """A passage with its number in the index and its vector."""
 
     number: int
     passage: Passage
     vector: Vectors
-    force_from: date
-    force_until: date
 
 
 def iso(day: date | None) -> str | None:
@@ -102,14 +102,15 @@ def day(text: str | None) -> date | None:
 
 
 def dated(row: sqlite3.Row) -> Dated:
+    declared = row["label"] if "+" in row["key"] else ""
     return Dated(
-        row["id"], row["document_id"], row["label"], day(row["effective"]), day(row["expires"]),
+        row["id"], row["document_id"], declared, day(row["effective"]), day(row["expires"]),
         date.fromisoformat(row["seen"]), row["sequence"], day(row["retired_on"]),
     )  # fmt: skip
 
 
 def passage(row: sqlite3.Row) -> Passage:
-    until = date.fromisoformat(row["force_until"])
+    since, until = date.fromisoformat(row["force_from"]), date.fromisoformat(row["force_until"])
     return Passage(
         id=row["name"],
         text=row["text"],
@@ -124,6 +125,7 @@ def passage(row: sqlite3.Row) -> Passage:
         content_hash=row["content_hash"],
         effective=day(row["effective"]),
         expires=day(row["expires"]),
+        since=None if since == EVER else since,
         until=None if until == NEVER else until,
         collection=row["collection"],
         access=frozenset(json.loads(row["access"])),
@@ -135,8 +137,6 @@ def stored(row: sqlite3.Row) -> StoredPassage:
         row["id"],
         passage(row),
         np.frombuffer(row["vector"], dtype="<f4"),
-        date.fromisoformat(row["force_from"]),
-        date.fromisoformat(row["force_until"]),
     )
 
 

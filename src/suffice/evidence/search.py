@@ -47,13 +47,16 @@ class Search:
             vector = self.embedder.embed([question])[0]
         except ModelUnreachable as problem:
             notes.append(f"Searched by keywords only: {problem.message}")
-        hits = self.index.search(vector, question, self.allowed, self.settings.candidates)
+        allowed = self.allowed.dated()
+        hits = self.index.search(vector, question, allowed, self.settings.candidates)
         if vector is not None and not self._any_near(hits):
             notes.append("Nothing is near the question in meaning; searched by keywords only.")
-        return Evidence(question, self.read(hits), tuple(notes))
+        return Evidence(question, self.read(hits, allowed), tuple(notes))
 
     def lookup(self, ids: Sequence[str]) -> dict[str, Passage]:
-        return self.store.lookup(ids)
+        """Passages by id, in force or not, as far as the caller may read them."""
+        found = self.store.lookup(ids)
+        return {id: passage for id, passage in found.items() if self.allowed.may_read(passage)}
 
     def fused(self, hit: Hit) -> float:
         """Cosine and BM25 in one number, from this passage's own scores alone."""
@@ -73,8 +76,8 @@ class Search:
     def _any_near(self, hits: Sequence[Hit]) -> bool:
         return any((hit.similarity or 0.0) >= self.settings.floor for hit in hits)
 
-    def read(self, hits: Sequence[Hit]) -> tuple[Retrieved, ...]:
-        """The best as passages. What the store has since taken out of force is left out."""
+    def read(self, hits: Sequence[Hit], allowed: Filter) -> tuple[Retrieved, ...]:
+        """The best as passages. The store has the last word on what the filter allows."""
         ranked = self._ranked(hits)
         items: list[Retrieved] = []
         for start in range(0, len(ranked), self.settings.top_k):
@@ -82,25 +85,21 @@ class Search:
             passages = self.store.passages([hit.number for hit in portion])
             for hit in portion:
                 passage = passages.get(hit.number)
-                if passage is not None and self._still_allowed(passage):
+                if passage is not None and allowed.allows(passage):
                     items.append(Retrieved(passage, hit.similarity, hit.keywords, self.fused(hit)))
             if len(items) >= self.settings.top_k:
                 break
         return tuple(items[: self.settings.top_k])
-
-    def _still_allowed(self, passage: Passage) -> bool:
-        ended = passage.until is not None and passage.until <= self.allowed.as_of
-        return self.allowed.history or not ended
 
 
 def open_index(store: Store, engine: str, model: str) -> Index:
     """The index the settings name, refused if the embedder is not the one it was made with."""
     if engine == "edge":
         return EdgeIndex(store, model)
-    if store.count_unembedded(model):
+    if store.last_vector() and not store.has_vectors(model):
         raise ModelMismatch(
-            f"Some passages in {store.path} have no vectors of {model}.",
-            remedy="Run: suffice index --rebuild",
+            f"The vectors in {store.path} were not made with {model}.",
+            remedy="Run: suffice index --rebuild, or set embedder.model back.",
         )
     return MemoryIndex(store, model)
 

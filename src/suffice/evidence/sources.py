@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from pathlib import Path
@@ -23,8 +23,25 @@ class File:
 
     name: str
     path: Path
-    root: Path
+    root: str
     stamp: str
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A file that could not be read, and why."""
+
+    document: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What a source holds, and the folders in it that could not be looked into."""
+
+    root: str
+    files: tuple[File, ...]
+    failures: tuple[Failure, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,29 +52,47 @@ class Cutting:
     budget: int
 
 
-def files(source: Path) -> list[File]:
+def files(source: Path) -> Listing:
     """The readable files of a folder, or the one file named, in a fixed order."""
-    if source.is_file():
-        path = source.resolve()
-        return [File(_name(Path(path.name)), path, path, _stamp(path))]
     check_exists(source)
     root = source.resolve()
-    return [File(_name(path.relative_to(root)), path, root, _stamp(path)) for path in _walk(root)]
+    if root.is_file():
+        return Listing(
+            _text(root), (File(_text(Path(root.name)), root, _text(root), _stamp(root)),)
+        )
+    failures: list[Failure] = []
+
+    def unread(problem: OSError) -> None:
+        name = _text(Path(problem.filename).relative_to(root))
+        failures.append(Failure(name, f"{name} cannot be looked into: {problem.strerror}."))
+
+    found = tuple(
+        File(_text(path.relative_to(root)), path, _text(root), _stamp(path))
+        for path in _walk(root, unread)
+    )
+    return Listing(_text(root), found, tuple(failures))
 
 
-def _name(path: Path) -> str:
-    """The path as text that can be stored, also where a file's name is not valid UTF-8."""
+def _text(path: Path) -> str:
+    """A path as text that can be stored, also where a name is not valid UTF-8."""
     return os.fsencode(path.as_posix()).decode("utf-8", "backslashreplace")
 
 
 def check_exists(source: Path) -> None:
     """A wrong path is said before anything is made for it."""
-    if not source.exists():
-        raise SourceMissing(f"There is no file or folder {source}.", remedy="Check the path.")
+    try:
+        source.stat()
+    except OSError as problem:
+        reason = "" if isinstance(problem, FileNotFoundError) else f" ({problem.strerror})"
+        name = _text(source)
+        shown = name if len(name) < 200 else f"{name[:200]}…"
+        raise SourceMissing(
+            f"There is no file or folder {shown}{reason}.", remedy="Check the path."
+        ) from None
 
 
-def _walk(root: Path) -> Iterator[Path]:
-    for folder, folders, names in os.walk(root):
+def _walk(root: Path, unread: Callable[[OSError], None]) -> Iterator[Path]:
+    for folder, folders, names in os.walk(root, onerror=unread):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(names):
             path = Path(folder, name)
@@ -81,22 +116,23 @@ def read_version(file: File, collection: str, cutting: Cutting, max_bytes: int) 
 
 
 def read_input(
-    data: bytes, name: str, collection: str, cutting: Cutting, today: date
+    data: bytes, name: str, collection: str, cutting: Cutting, today: date, max_bytes: int
 ) -> NewVersion:
     """Standard input as a document of the given name; its suffix says what it is."""
     suffix = Path(name).suffix.lower()
-    content = read_bytes(data, suffix if suffix in SUFFIXES else ".md", name)
-    here = Path(name)
-    return _version(File(name, here, here, ""), collection, data, content, today, cutting)
+    content = read_bytes(data, suffix if suffix in SUFFIXES else ".md", name, max_bytes)
+    file = File(name, Path(name), name, "")
+    return _version(file, collection, data, content, today, cutting)
 
 
 def read_text(
     name: str, title: str, text: str, collection: str, cutting: Cutting, today: date
 ) -> NewVersion:
     """A text at hand as a document."""
-    here = Path(name)
     content = Content(text, FrontMatter(title=title or None))
-    return _version(File(name, here, here, ""), collection, text.encode(), content, today, cutting)
+    file = File(name, Path(name), name, "")
+    data = f"{title}\n{text}".encode("utf-8", "surrogatepass")
+    return _version(file, collection, data, content, today, cutting)
 
 
 def _version(
@@ -111,7 +147,7 @@ def _version(
     return NewVersion(
         collection=collection,
         document=file.name,
-        root=str(file.root),
+        root=file.root,
         stamp=file.stamp,
         key=f"{front.version}+{digest[:8]}" if front.version else digest[:8],
         label=label,

@@ -128,7 +128,9 @@ def _units(body: str, ends: list[int], room: int) -> Iterator[Span]:
             continue
         part = _even(last - first, room)
         while start < end:
-            cut = _cut(body, start, ends[min(first + part, len(ends)) - 1], end)
+            # What is left may hold no token at all (a soft hyphen): it stays with its sentence.
+            limit = ends[first + part - 1] if first + part <= last else end
+            cut = _cut(body, start, limit, end)
             yield start, cut
             start = cut
             while start < end and body[start].isspace():

@@ -7,18 +7,18 @@ changed file gets a new version, a vanished one is retired.
 
 from __future__ import annotations
 
-import json
 import sqlite3
 import threading
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
 
 from suffice.errors import DocumentMissing, StoreMissing
+from suffice.evidence import keep
 from suffice.evidence import rows as read
 from suffice.evidence.database import connect, transaction, translated
 from suffice.evidence.rows import Known, NewVersion, StoredPassage, Vectors, VersionInfo
-from suffice.evidence.versions import in_force
 from suffice.types import Passage
 
 _PASSAGE = """
@@ -54,20 +54,31 @@ class Store:
     # Reading
 
     @property
-    def epoch(self) -> str:
-        """Which numbering of passages this is; an index of another epoch is made anew."""
-        return str(self._rows("SELECT epoch FROM store")[0]["epoch"])
+    def id(self) -> str:
+        """Which store this is; passages are numbered within one."""
+        return str(self._rows("SELECT id FROM store")[0]["id"])
+
+    @property
+    def epoch(self) -> int:
+        """Counts up when passages are cut anew; the index is then made anew."""
+        return int(self._rows("SELECT epoch FROM store")[0]["epoch"])
 
     def known(self, collection: str) -> dict[str, Known]:
         """Every document of a collection with its newest content."""
         rows = self._rows(
-            """SELECT d.name, d.root, d.stamp, d.retired_on, v.key FROM documents d
+            """SELECT d.name, d.root, d.stamp, d.retired_on, d.retired_by, v.key FROM documents d
                JOIN versions v ON v.document_id = d.id
                WHERE d.collection = ? ORDER BY v.sequence""",
             collection,
         )
         return {
-            row["name"]: Known(row["root"], row["stamp"], row["key"], row["retired_on"] is not None)
+            row["name"]: Known(
+                row["root"],
+                row["stamp"],
+                row["key"],
+                row["retired_on"] is not None,
+                row["retired_by"] == "person",
+            )
             for row in rows
         }
 
@@ -157,6 +168,13 @@ class Store:
         """The number of the newest change."""
         return int(self._rows("SELECT coalesce(max(changed), 0) AS n FROM versions")[0]["n"])
 
+    def has_vectors(self, model: str) -> bool:
+        return bool(self._rows("SELECT 1 FROM vectors WHERE model = ? LIMIT 1", model))
+
+    def last_vector(self) -> int:
+        """The number of the newest vector."""
+        return int(self._rows("SELECT coalesce(max(rowid), 0) AS n FROM vectors")[0]["n"])
+
     def count_changes(self, since: int) -> int:
         """How many passages `changes` would go through."""
         query = """SELECT count(*) AS n FROM passages p JOIN versions v ON v.id = p.version_id
@@ -186,134 +204,33 @@ class Store:
     def put_vectors(self, hashes: Sequence[str], vectors: Vectors, model: str) -> None:
         """Keeps vectors by the hash of what was embedded: equal text is embedded once."""
         rows = [(h, model, v.astype("<f4").tobytes()) for h, v in zip(hashes, vectors, strict=True)]
-        with self._lock, transaction(self._connection, self.path):
-            self._connection.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?, ?)", rows)
+        with self._writing() as connection:
+            connection.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?, ?)", rows)
 
     def save(self, versions: Iterable[NewVersion], today: date) -> None:
         """Keeps new contents; what they replace becomes superseded. All of them or none."""
-        with self._lock, transaction(self._connection, self.path):
-            families: set[str] = set()
-            for version in versions:
-                families |= self._save_one(version, today)
-            self._renew(families)
+        with self._writing() as connection:
+            keep.save(connection, versions, today)
 
-    def touch(self, collection: str, stamps: dict[str, str]) -> None:
-        """Notes that files were read again and found unchanged."""
-        rows = [(stamp, collection, name) for name, stamp in stamps.items()]
-        with self._lock, transaction(self._connection, self.path):
-            self._connection.executemany(
-                "UPDATE documents SET stamp = ? WHERE collection = ? AND name = ?", rows
+    def touch(self, collection: str, unchanged: Mapping[str, tuple[str, str]]) -> None:
+        """Notes where unchanged files stand now (their root), and their stamps."""
+        rows = [(*where, collection, name) for name, where in unchanged.items()]
+        with self._writing() as connection:
+            connection.executemany(
+                "UPDATE documents SET root = ?, stamp = ? WHERE collection = ? AND name = ?", rows
             )
 
-    def retire(self, collection: str, documents: Sequence[str], today: date) -> None:
+    def retire(
+        self, collection: str, documents: Iterable[str], today: date, *, by: str = "vanished"
+    ) -> None:
         """Takes documents out of force from today on; their versions stay for history."""
+        with self._writing() as connection:
+            keep.retire(connection, collection, documents, today, by)
+
+    @contextmanager
+    def _writing(self) -> Iterator[sqlite3.Connection]:
         with self._lock, transaction(self._connection, self.path):
-            families: set[str] = set()
-            for name in documents:
-                self._connection.execute(
-                    "UPDATE documents SET retired_on = ? WHERE collection = ? AND name = ?",
-                    (today.isoformat(), collection, name),
-                )
-                families |= self._families(collection, name)
-            self._renew(families)
-
-    def _save_one(self, new: NewVersion, today: date) -> set[str]:
-        run = self._connection.execute
-        before = self._families(new.collection, new.document)
-        document = run(
-            """INSERT INTO documents (collection, name, root, stamp) VALUES (?, ?, ?, ?)
-               ON CONFLICT (collection, name) DO UPDATE SET root = excluded.root,
-               stamp = excluded.stamp, retired_on = NULL RETURNING id""",
-            (new.collection, new.document, new.root, new.stamp),
-        ).fetchone()[0]
-        sequence = run("SELECT coalesce(max(sequence), 0) + 1 FROM versions").fetchone()[0]
-        known = run(
-            "SELECT id FROM versions WHERE document_id = ? AND key = ?", (document, new.key)
-        ).fetchone()
-        if known:
-            self._renew_version(new, known[0], sequence, today)
-        else:
-            self._insert(new, document, sequence, today)
-        run("UPDATE versions SET family = ? WHERE document_id = ?", (new.family, document))
-        return before | {new.family}
-
-    def _renew_version(self, new: NewVersion, version: int, sequence: int, today: date) -> None:
-        """An earlier content came back, or the same content is cut in another way."""
-        run = self._connection.execute
-        newest = run(
-            "SELECT id FROM versions WHERE document_id = (SELECT document_id FROM versions "
-            "WHERE id = ?) ORDER BY sequence DESC LIMIT 1",
-            (version,),
-        ).fetchone()[0]
-        if newest != version:
-            run(
-                "UPDATE versions SET sequence = ?, seen = ? WHERE id = ?",
-                (sequence, today.isoformat(), version),
-            )
-        cut = run(
-            'SELECT "start", "end" FROM passages WHERE version_id = ? ORDER BY id', (version,)
-        )
-        if [tuple(row) for row in cut] != [(piece.start, piece.end) for piece in new.pieces]:
-            run("DELETE FROM passages WHERE version_id = ?", (version,))
-            self._insert_passages(new, version)
-            run("UPDATE store SET epoch = lower(hex(randomblob(16)))")
-
-    def _insert(self, new: NewVersion, document: int, sequence: int, today: date) -> None:
-        version = self._connection.execute(
-            """INSERT INTO versions (document_id, key, label, title, kind, access, effective,
-               expires, family, text, content_hash, file_date, seen, sequence, force_from,
-               force_until, changed) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,'','',0) RETURNING id""",
-            (
-                document, new.key, new.label, new.title, new.kind.value,
-                json.dumps(sorted(new.access)), read.iso(new.effective), read.iso(new.expires),
-                new.family, new.text, new.content_hash, new.file_date.isoformat(),
-                today.isoformat(), sequence,
-            ),
-        ).fetchone()[0]  # fmt: skip
-        self._insert_passages(new, version)
-
-    def _insert_passages(self, new: NewVersion, version: int) -> None:
-        self._connection.executemany(
-            """INSERT INTO passages (name, version_id, "start", "end", heading, page, text,
-               content_hash, input_hash) VALUES (?,?,?,?,?,?,?,?,?)""",
-            (
-                (
-                    f"{new.document}@{new.key}#{piece.start}-{piece.end}", version, piece.start,
-                    piece.end, json.dumps(piece.heading), piece.page,
-                    new.text[piece.start : piece.end], *hashes,
-                )
-                for piece, hashes in zip(new.pieces, new.hashes, strict=True)
-            ),
-        )  # fmt: skip
-
-    def _families(self, collection: str, document: str) -> set[str]:
-        rows = self._rows(
-            """SELECT DISTINCT family FROM versions v JOIN documents d ON d.id = v.document_id
-               WHERE d.collection = ? AND d.name = ?""",
-            collection,
-            document,
-        )
-        return {row["family"] for row in rows}
-
-    def _renew(self, families: set[str]) -> None:
-        """Works out anew which versions are in force; only what changed gets a new number."""
-        change = self.last_change() + 1
-        for name in families:
-            rows = self._rows(
-                """SELECT v.*, d.retired_on, d.collection FROM versions v
-                   JOIN documents d ON d.id = v.document_id WHERE v.family = ?""",
-                name,
-            )
-            for collection in {row["collection"] for row in rows}:
-                dated = [read.dated(row) for row in rows if row["collection"] == collection]
-                self._connection.executemany(
-                    """UPDATE versions SET force_from = ?1, force_until = ?2, changed = ?3
-                       WHERE id = ?4 AND (force_from, force_until) IS NOT (?1, ?2)""",
-                    [
-                        (force.start.isoformat(), force.until.isoformat(), change, version)
-                        for version, force in in_force(dated).items()
-                    ],
-                )
+            yield self._connection
 
     def _rows(self, query: str, *values: object) -> list[sqlite3.Row]:
         with self._lock, translated(self.path):

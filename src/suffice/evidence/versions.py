@@ -16,6 +16,7 @@ from suffice.evidence.read import FrontMatter
 
 EVER = date.min
 NEVER = date.max
+_ARCHIVES = frozenset({"archive", "archived", "old", "previous", "history", "superseded"})
 _STATUS = re.compile(r"[\s\-–—:(\[]*(?:superseded|archived|old|previous|obsolete)[)\]]?$", re.I)
 
 
@@ -26,6 +27,7 @@ class Dated:
     id: int
     document_id: int
     label: str
+    """The declared version, empty where none is."""
     effective: date | None
     expires: date | None
     seen: date
@@ -46,14 +48,20 @@ def family(front: FrontMatter, name: str) -> str:
     if front.id:
         return f"id:{front.id}"
     if front.title and front.version:
-        return f"title:{_bare_title(front)}"
+        return f"title:{_home(name)}{_bare_title(front)}"
     return f"file:{name}"
+
+
+def _home(name: str) -> str:
+    """The folder a document belongs to: an archive's documents belong to the folder above it."""
+    folders = name.split("/")[:-1]
+    return "".join(f"{folder}/" for folder in folders if folder.lower() not in _ARCHIVES)
 
 
 def in_force(versions: Sequence[Dated]) -> dict[int, Force]:
     """The days of each version of one family."""
     starts = _starts(versions)
-    void = {v.id for v in versions if _replaced(v, versions, starts)}
+    void = {v.id for v in versions if _replaced(v, versions, starts) or _withdrawn(v, starts)}
     line = sorted(
         (v for v in versions if v.id not in void),
         key=lambda v: (starts[v.id], version_order(v.label), v.sequence),
@@ -87,7 +95,13 @@ def _starts(versions: Sequence[Dated]) -> dict[int, date]:
 
 def _succeeds(later: Dated, version: Dated) -> bool:
     """Two files that declare the same title and the same version are no versions of each other."""
-    return later.document_id == version.document_id or later.label != version.label
+    same_file = later.document_id == version.document_id
+    return same_file or not later.label or later.label != version.label
+
+
+def _withdrawn(version: Dated, starts: dict[int, date]) -> bool:
+    """Whether it was announced and taken back before it held."""
+    return version.retired_on is not None and version.retired_on <= starts[version.id]
 
 
 def _replaced(version: Dated, versions: Sequence[Dated], starts: dict[int, date]) -> bool:

@@ -44,7 +44,7 @@ class Coverage:
     settings: CoverageSettings = field(default_factory=CoverageSettings)
 
     def decide(self, evidence: Evidence) -> GateDecision:
-        contexts = [Context(passage.text) for passage in evidence.passages]
+        contexts = [Context(p.text, p.summary, p.temperature) for p in evidence.passages]
         cosines = [item.relevance for item in evidence if item.relevance is not None]
         score = coverage_score(
             evidence.question, contexts, max(cosines, default=None), self.settings.min_contexts

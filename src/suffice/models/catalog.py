@@ -73,9 +73,11 @@ def _folder(folder: Path, threads: int) -> Embedder:
         )
     config = _json(folder / "config.json")
     window = _json(folder / "sentence_bert_config.json").get("max_seq_length")
-    digest = hashlib.sha256(model.read_bytes()).hexdigest()[:8]
+    digest = hashlib.sha256()
+    for part in sorted((*model.parent.glob("*.onnx*"), tokenizer, *folder.glob("1_*/config.json"))):
+        digest.update(part.read_bytes())
     embedder = OnnxEmbedder(
-        id=f"{folder.name}-{digest}",
+        id=f"{folder.name}-{digest.hexdigest()[:8]}",
         dimension=int(config.get("hidden_size", 0)),
         window=int(window or config.get("max_position_embeddings", 512)),
         model=model,

@@ -16,6 +16,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from suffice.errors import ModelDamaged
+
 Vectors = NDArray[np.float32]
 TokenIds = NDArray[np.int64]
 Ids = Sequence[int]
@@ -70,7 +72,13 @@ class OnnxEmbedder:
     def tokenizer(self) -> Any:
         from tokenizers import Tokenizer
 
-        tokenizer = Tokenizer.from_file(str(self.tokenizer_file))
+        try:
+            tokenizer = Tokenizer.from_file(str(self.tokenizer_file))
+        except Exception as problem:  # the library raises nothing more specific
+            raise ModelDamaged(
+                f"{self.tokenizer_file} cannot be loaded: {problem}",
+                remedy="Save the model's fast tokenizer there.",
+            ) from problem
         tokenizer.no_truncation()
         tokenizer.no_padding()
         return tokenizer
@@ -80,6 +88,17 @@ class OnnxEmbedder:
         from suffice.models.session import open_session
 
         return open_session(self.model, self.threads)
+
+    @cached_property
+    def _inputs(self) -> list[str]:
+        names = [entry.name for entry in self.session.get_inputs()]
+        unknown = set(names) - {"input_ids", "attention_mask", "token_type_ids"}
+        if unknown:
+            raise ModelDamaged(
+                f"{self.model} asks for {', '.join(sorted(unknown))}, which is not known here.",
+                remedy="Export it with input_ids, attention_mask and token_type_ids alone.",
+            )
+        return names
 
     @cached_property
     def _marks(self) -> tuple[Ids, Ids]:
@@ -114,8 +133,7 @@ class OnnxEmbedder:
     def infer(self, ids: TokenIds, mask: TokenIds) -> Vectors:
         """One run of the session."""
         inputs = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
-        wanted = {entry.name: inputs[entry.name] for entry in self.session.get_inputs()}
-        output: Vectors = self.session.run(None, wanted)[0]
+        output: Vectors = self.session.run(None, {name: inputs[name] for name in self._inputs})[0]
         return unit(self.pool(output, mask)) if self.pool else output
 
 

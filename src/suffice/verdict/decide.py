@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from suffice.checks.check import share_read
+from suffice.gate.missing import missing_words
 from suffice.types import (
     Action,
+    Citation,
     Draft,
     Evidence,
     Finding,
@@ -18,9 +21,15 @@ from suffice.types import (
 )
 from suffice.verdict import wording
 
+_BETWEEN_CLAIMS = re.compile(r"(?:\s|\[\d+\])*")
+
 
 def withhold(
-    evidence: Evidence, gate: GateDecision, reason: str, draft: Draft | None = None
+    evidence: Evidence,
+    gate: GateDecision,
+    reason: str,
+    draft: Draft | None = None,
+    findings: Sequence[Finding] = (),
 ) -> Verdict:
     """No answer leaves; the reader is told why, what is missing and what is nearest."""
     return Verdict(
@@ -30,8 +39,10 @@ def withhold(
         gate=gate,
         evidence=evidence,
         draft=draft,
-        missing=gate.missing,
+        findings=tuple(findings),
+        missing=gate.missing or missing_words(evidence),
         nearest=nearest(evidence),
+        share_read=share_read(draft, findings) if draft else 0.0,
         notes=evidence.notes,
     )
 
@@ -39,12 +50,11 @@ def withhold(
 def decide(
     evidence: Evidence, gate: GateDecision, draft: Draft, findings: Sequence[Finding]
 ) -> Verdict:
-    """Serves a draft whose every claim is backed; anything else is withheld."""
+    """Serves a draft whose every claim is backed, by all that judged it; withholds any other."""
     if not draft.claims:
         return withhold(evidence, gate, wording.NO_STATEMENT, draft)
-    backed = {finding.claim for finding in findings if finding.support is Support.BACKED}
-    if not backed.issuperset(draft.claims):
-        return withhold(evidence, gate, wording.NOT_BACKED, draft)
+    if not _all_claimed(draft) or not _all_backed(draft, findings):
+        return withhold(evidence, gate, wording.NOT_BACKED, draft, findings)
     partial = gate.level is Level.PARTIAL
     return Verdict(
         question=evidence.question,
@@ -55,9 +65,38 @@ def decide(
         draft=draft,
         released=draft.text,
         findings=tuple(findings),
-        citations=draft.citations,
+        citations=_citations(draft, evidence),
         share_read=share_read(draft, findings),
         notes=evidence.notes,
+    )
+
+
+def _all_claimed(draft: Draft) -> bool:
+    """Whether the claims are the text: nothing but marks and white space stands outside them."""
+    place = 0
+    for claim in sorted(draft.claims, key=lambda claim: claim.start):
+        between = draft.text[place : claim.start]
+        exact = draft.text[claim.start : claim.end] == claim.text
+        if claim.start < place or not exact or not _BETWEEN_CLAIMS.fullmatch(between):
+            return False
+        place = claim.end
+    return bool(_BETWEEN_CLAIMS.fullmatch(draft.text[place:]))
+
+
+def _all_backed(draft: Draft, findings: Sequence[Finding]) -> bool:
+    backed = {finding.claim for finding in findings if finding.support is Support.BACKED}
+    against = (Support.CONTRADICTED, Support.UNBACKED)
+    return backed.issuperset(draft.claims) and not any(f.support in against for f in findings)
+
+
+def _citations(draft: Draft, evidence: Evidence) -> tuple[Citation, ...]:
+    """The sources as retrieved, with what the answer takes from each; the draft's word is not."""
+    retrieved = {passage.id: passage for passage in evidence.passages}
+    return tuple(
+        Citation(cited.n, retrieved[cited.passage.id], " … ".join(quotes))
+        for cited in draft.citations
+        if (quotes := [claim.text for claim in draft.claims if cited.n in claim.cites])
+        and cited.passage.id in retrieved
     )
 
 
@@ -66,10 +105,8 @@ def nearest(evidence: Evidence, most: int = 3) -> tuple[Source, ...]:
     found: dict[str, Source] = {}
     for item in evidence:
         passage = item.passage
-        found.setdefault(
-            passage.document,
-            Source(
-                passage.document, passage.title, passage.version, passage.heading, item.relevance
-            ),
+        source = Source(
+            passage.document, passage.title, passage.version, passage.heading, item.relevance
         )
+        found.setdefault(passage.document, source)
     return tuple(found.values())[:most]

@@ -108,9 +108,29 @@ def test_expiry_before_effect_is_refused() -> None:
     assert declared({"effective": "2025-01-01", "expires": "2025-01-01"}).expires
 
 
-@pytest.mark.parametrize("text", ["---\ntitle: A\nno end", "--- x\na\n---\n", "\n---\na: b\n---\n"])
+@pytest.mark.parametrize(
+    "text", ["---\nsome text\nno end", "--- x\na\n---\n", "x\n---\na: b\n---\n"]
+)
 def test_what_is_no_front_matter_is_ordinary_text(text: str) -> None:
     assert split(text) == (FrontMatter(), 0)
+
+
+@pytest.mark.parametrize("text", ["\n---\naccess: hr\n---\nx", "---\naccess: hr\n...\nx"])
+def test_usual_variations_are_understood(text: str) -> None:
+    front, body = split(text)
+    assert front.access == {"hr"}
+    assert text[body:] == "x"
+
+
+def test_front_matter_that_is_not_closed_is_refused() -> None:
+    with pytest.raises(Unreadable, match="not closed"):
+        split("---\naccess: hr\n\nThe text goes on.")
+
+
+@pytest.mark.parametrize("key", ["acces", "accesss", "expire", "expries", "efective"])
+def test_a_misspelt_right_or_date_is_refused(key: str) -> None:
+    with pytest.raises(Unreadable, match=f"declares '{key}'"):
+        split(f"---\n{key}: 2025-01-01\n---\nx")
 
 
 def test_rule_far_below_closes_nothing() -> None:

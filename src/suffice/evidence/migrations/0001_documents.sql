@@ -1,7 +1,10 @@
 -- Documents, their versions, their passages, and the vectors of what was embedded.
 
-CREATE TABLE store (epoch TEXT NOT NULL);  -- an index of another epoch is made anew
-INSERT INTO store VALUES (lower(hex(randomblob(16))));
+CREATE TABLE store (
+    id TEXT NOT NULL,                -- an index of another store is never searched
+    epoch INTEGER NOT NULL           -- counts up when passages are cut anew; the index follows
+);
+INSERT INTO store VALUES (lower(hex(randomblob(16))), 1);
 
 CREATE TABLE documents (
     id INTEGER PRIMARY KEY,
@@ -10,6 +13,7 @@ CREATE TABLE documents (
     root TEXT NOT NULL,              -- the folder (or file) it came from
     stamp TEXT NOT NULL,             -- time, size and settings of the last reading: equal = unchanged
     retired_on TEXT,
+    retired_by TEXT,                 -- 'person' or 'vanished'
     UNIQUE (collection, name)
 );
 
@@ -31,9 +35,9 @@ CREATE TABLE versions (
     sequence INTEGER NOT NULL,       -- order of reading
     force_from TEXT NOT NULL,        -- in force on days d with force_from <= d < force_until
     force_until TEXT NOT NULL,
-    changed INTEGER NOT NULL,        -- counts up; an index knows up to which change it has read
-    UNIQUE (document_id, key)
+    changed INTEGER NOT NULL         -- counts up; an index knows up to which change it has read
 );
+CREATE INDEX versions_document ON versions (document_id, sequence);
 CREATE INDEX versions_family ON versions (family);
 CREATE INDEX versions_changed ON versions (changed);
 

@@ -32,9 +32,11 @@ _READERS: dict[str, Callable[[bytes], Content]] = {
 SUFFIXES: frozenset[str] = frozenset(_READERS)
 
 
-def read_bytes(data: bytes, suffix: str, name: str) -> Content:
+def read_bytes(data: bytes, suffix: str, name: str, max_bytes: int | None = None) -> Content:
     """Read a document from memory. Bad data raises `Unreadable`, never anything else."""
     try:
+        if max_bytes is not None:
+            _check_size(len(data), max_bytes)
         return _read(data, suffix.lower())
     except Unreadable as flaw:
         raise Unreadable(f"{name} {flaw.message}.", remedy=flaw.remedy) from flaw

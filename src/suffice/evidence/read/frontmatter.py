@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from datetime import date
+from difflib import get_close_matches
 
 import yaml
 
@@ -19,8 +20,9 @@ from suffice.types import Kind
 _KEYS = ("title", "version", "effective", "expires", "kind", "access", "id")
 
 _LONGEST = 65_536  # a rule of dashes further down closes nothing
-_OPEN = re.compile(r"---[ \t]*\n")
-_CLOSE = re.compile(r"^---[ \t]*(?:\n|\Z)", re.MULTILINE)
+_OPEN = re.compile(r"\s*---[ \t]*\n")
+_CLOSE = re.compile(r"^(?:-{3,}|\.{3})[ \t]*(?:\n|\Z)", re.MULTILINE)
+_DECLARES = re.compile(r"(?:title|version|effective|expires|kind|access|id)[ \t]*:", re.IGNORECASE)
 _NOTHING = frozenset({"", "~", "null"})
 _ALIASES = {
     "q&a": Kind.QA,
@@ -52,6 +54,10 @@ def split(text: str) -> tuple[FrontMatter, int]:
     """The front matter at the very top of a text, and where the text proper begins."""
     opened = _OPEN.match(text)
     closed = _CLOSE.search(text, opened.end(), _LONGEST) if opened else None
+    if opened and not closed and _DECLARES.match(text, opened.end()):
+        raise Unreadable(
+            "has front matter that is not closed", remedy="End it with a line of three dashes."
+        )
     if opened is None or closed is None:
         return FrontMatter(), 0
     return declared(_mapping(text[opened.end() : closed.start()])), closed.end()
@@ -60,6 +66,7 @@ def split(text: str) -> tuple[FrontMatter, int]:
 def declared(values: Mapping[str, object]) -> FrontMatter:
     """Front matter from keys and plain values; unknown keys are ignored."""
     known = {key.strip().lower(): value for key, value in values.items()}
+    _check_spelling(known)
     texts = {key: _plain(key, known.get(key)) for key in _KEYS if key != "access"}
     effective = _date("effective", texts["effective"])
     expires = _date("expires", texts["expires"])
@@ -77,6 +84,14 @@ def declared(values: Mapping[str, object]) -> FrontMatter:
         access=_access(known.get("access")),
         id=texts["id"],
     )
+
+
+def _check_spelling(keys: Iterable[str]) -> None:
+    """A misspelt `access` or `expires` must not make a document public or everlasting."""
+    for key in keys:
+        meant = get_close_matches(key, ("access", "effective", "expires"), 1, cutoff=0.8)
+        if meant and key not in meant:
+            raise Unreadable(f"declares '{key[:60]}'", remedy=f"Write '{meant[0]}'.")
 
 
 def _mapping(block: str) -> Mapping[str, object]:

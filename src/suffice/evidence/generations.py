@@ -1,0 +1,236 @@
+"""The index on disk: Qdrant in the process, published in generations.
+
+A generation is a folder that is not changed once it is published; `CURRENT` names the newest. So
+readers in any number of processes need no lock, a crash in the middle of building leaves the last
+generation as it was, and the next run builds on from it. SQL is the truth: a generation records
+up to which change of which store it has read, and can always be made again.
+
+The engine touches a few small files even to read, so readers open `shard`, and the writer copies
+from `master`, which nobody opens.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+from suffice.errors import StoreDamaged, StoreFull, SufficeError
+from suffice.evidence.database import translated
+from suffice.evidence.index import PUBLIC
+from suffice.evidence.keywords import bm25
+from suffice.evidence.rows import StoredPassage
+from suffice.evidence.split import embedded_text
+from suffice.evidence.store import Store
+
+# From about 130,000 passages on a graph is built; exact search is quick enough below, and building
+# a graph takes twice the memory.
+_GRAPH_FROM_KB = 200_000
+# Qdrant maps its files: a full disk would end the process, so room is asked for beforehand.
+_SPARE_BYTES = 64_000_000
+_BYTES_A_PASSAGE = 8_000
+_EMPTY = bytes(1 << 16)
+_NAME = re.compile(r"generation-\d{6,}")
+
+
+def index_folder(store: Store) -> Path:
+    return store.path.with_name(store.path.name + ".index")
+
+
+def index_model(store: Store) -> str:
+    """The embedder the newest generation was made with; empty where there is none."""
+    folder = index_folder(store)
+    newest = current(folder)
+    return str(state_of(folder / newest).get("model", "")) if newest else ""
+
+
+def publish(
+    store: Store,
+    model: str,
+    dimension: int,
+    *,
+    rebuild: bool = False,
+    progress: Callable[[int], None] = lambda done: None,
+) -> bool:
+    """Brings the index up to the store: a copy of the last generation with the changes applied.
+
+    Only the holder of the writer's lock may call this. Says whether there was anything to do.
+    """
+    folder = index_folder(store)
+    with translated(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        newest = current(folder)
+        state = state_of(folder / newest) if newest else {}
+        made_of = (state.get("store"), state.get("epoch"), state.get("model"))
+        goes_on = not rebuild and made_of == (store.id, store.epoch, model)
+        since = int(state.get("through", 0)) if goes_on else 0
+        through = store.last_change()
+        if goes_on and since == through:
+            return False
+        fresh = folder / _next_name(folder)
+        last = folder / newest / "master" if goes_on else None
+        _ask_for_room(folder, last, store.count_changes(since))
+        with engine(folder):
+            _build(fresh / "master", last, store, since, model, dimension, progress)
+        _copy(fresh / "master", fresh / "shard")
+        state = {"store": store.id, "epoch": store.epoch, "model": model, "through": through}
+        _write(fresh / "state.json", json.dumps(state))
+        _write(folder / "CURRENT", fresh.name)
+        _clean(folder, newest, fresh.name)
+    return True
+
+
+def _build(
+    shard_folder: Path,
+    last: Path | None,
+    store: Store,
+    since: int,
+    model: str,
+    dimension: int,
+    progress: Callable[[int], None],
+) -> None:
+    import qdrant_edge as q
+
+    if last:
+        _copy(last, shard_folder)
+        shard = q.EdgeShard.load(str(shard_folder))
+    else:
+        shard_folder.mkdir(parents=True)
+        shard = q.EdgeShard.create(str(shard_folder), _config(dimension))
+        for name in ("collection", "access", "kind"):
+            operation = q.UpdateOperation.create_field_index(name, q.PayloadSchemaType.Keyword)
+            shard.update(operation)
+        for name in ("from", "until"):
+            operation = q.UpdateOperation.create_field_index(name, q.PayloadSchemaType.Integer)
+            shard.update(operation)
+    done = 0
+    for batch in store.changes(since, model):
+        shard.update(q.UpdateOperation.upsert_points([_point(stored) for stored in batch]))
+        done += len(batch)
+        progress(done)
+    shard.optimize()
+    shard.flush()
+    shard.close()
+
+
+def _copy(source: Path, target: Path) -> None:
+    """A copy that leaves out what is empty: the engine reserves its files in large pieces."""
+    shutil.copytree(source, target, copy_function=_copy_file)
+
+
+def _copy_file(source: str, target: str) -> None:
+    with open(source, "rb") as old, open(target, "wb") as new:
+        while block := old.read(len(_EMPTY)):
+            if block == _EMPTY:
+                new.seek(len(block), os.SEEK_CUR)
+            else:
+                new.write(block)
+        new.truncate()
+
+
+def _config(dimension: int) -> Any:
+    import qdrant_edge as q
+
+    return q.EdgeConfig(
+        vectors={"dense": q.EdgeVectorParams(size=dimension, distance=q.Distance.Dot)},
+        sparse_vectors={"words": q.EdgeSparseVectorParams(modifier=q.Modifier.Idf)},
+        optimizers=q.EdgeOptimizersConfig(indexing_threshold=_GRAPH_FROM_KB),
+        # The store is the log: a generation is flushed as a whole before it is published.
+        wal_enabled=False,
+    )
+
+
+def _point(stored: StoredPassage) -> Any:
+    import qdrant_edge as q
+
+    passage = stored.passage
+    return q.Point(
+        stored.number,
+        {
+            "dense": stored.vector.tolist(),
+            "words": bm25().embed_document(embedded_text(passage)),
+        },
+        {
+            "collection": passage.collection,
+            "kind": passage.kind.value,
+            "access": sorted(passage.access) or [PUBLIC],
+            "from": (passage.since or date.min).toordinal(),
+            "until": (passage.until or date.max).toordinal(),
+        },
+    )
+
+
+@contextmanager
+def engine(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except (SufficeError, OSError):
+        raise
+    except Exception as problem:  # the engine raises nothing more specific
+        raise StoreDamaged(
+            f"The search index in {folder} cannot be used: {problem}",
+            remedy="Check that the disk has room, then run: suffice index --rebuild. "
+            "The documents themselves are not touched.",
+        ) from problem
+
+
+def current(folder: Path) -> str:
+    """The name of the newest generation; empty where there is none, or its name is garbage."""
+    try:
+        name = (folder / "CURRENT").read_text(encoding="utf-8").strip()
+    except (FileNotFoundError, UnicodeDecodeError):
+        return ""
+    return name if _NAME.fullmatch(name) else ""
+
+
+def _next_name(folder: Path) -> str:
+    """A number not used yet; what a crash left unpublished is taken away first."""
+    newest = current(folder)
+    _clean(folder, newest)
+    number = int(newest.rpartition("-")[2]) + 1 if newest else 1
+    return f"generation-{number:06d}"
+
+
+def state_of(generation: Path) -> dict[str, Any]:
+    try:
+        state = json.loads((generation / "state.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return state if isinstance(state, dict) else {}
+
+
+def _write(path: Path, text: str) -> None:
+    """Written whole or not at all."""
+    fresh = path.with_name(path.name + ".new")
+    with fresh.open("w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    os.replace(fresh, path)
+
+
+def _clean(folder: Path, *keep: str) -> None:
+    """Takes away generations nobody needs. A reader that has one open keeps its mapped files."""
+    for old in folder.glob("generation-*"):
+        if old.name not in keep:
+            shutil.rmtree(old, ignore_errors=True)
+        elif old.name != keep[-1]:  # only the newest is copied from
+            shutil.rmtree(old / "master", ignore_errors=True)
+
+
+def _ask_for_room(folder: Path, last: Path | None, passages: int) -> None:
+    size = sum(file.stat().st_size for file in last.rglob("*") if file.is_file()) if last else 0
+    needed = 2 * (size + passages * _BYTES_A_PASSAGE) + _SPARE_BYTES
+    free = shutil.disk_usage(folder).free
+    if free < needed:
+        raise StoreFull(
+            f"The search index needs about {needed / 1e6:.0f} MB in {folder}, "
+            f"{free / 1e6:.0f} MB are free.",
+            remedy="Free some space, then run the same command again; no document is lost.",
+        )

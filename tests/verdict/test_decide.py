@@ -1,0 +1,106 @@
+"""What leaves: only a draft that is its claims, every one backed and none spoken against."""
+
+from __future__ import annotations
+
+import pytest
+
+from suffice.checks.check import run_checks
+from suffice.checks.verbatim import Verbatim
+from suffice.types import (
+    Action,
+    Citation,
+    Claim,
+    Draft,
+    Evidence,
+    Finding,
+    GateDecision,
+    Level,
+    Passage,
+    Retrieved,
+    Support,
+)
+from suffice.verdict.decide import decide, withhold
+
+SAID = "You get 30 days of leave."
+HERE = Passage(id="a@1#0-9", text=f"{SAID} No employee may sell leave.", document="a", title="A")
+EVIDENCE = Evidence("How many days of leave for contractors?", (Retrieved(HERE, 0.9),))
+OPEN = GateDecision(Level.SUFFICIENT, 0.9, "tiers")
+
+
+def draft(text: str, claimed: str | None = None, start: int = 0) -> Draft:
+    claimed = text if claimed is None else claimed
+    claim = Claim(claimed, start, start + len(claimed), (1,))
+    return Draft(text, (claim,), (Citation(1, HERE, "what the drafter says it quotes"),))
+
+
+def verdict(written: Draft, *more: Finding) -> Action:
+    findings = (*run_checks([Verbatim()], written, EVIDENCE), *more)
+    return decide(EVIDENCE, OPEN, written, findings).action
+
+
+def test_a_quotation_is_served_with_the_source_as_retrieved() -> None:
+    written = draft(f"{SAID} [1]", SAID)
+    served = decide(EVIDENCE, OPEN, written, run_checks([Verbatim()], written, EVIDENCE))
+    assert served.action is Action.SERVE
+    assert served.citations == (Citation(1, HERE, SAID),)
+    assert served.share_read == 1.0
+
+
+def test_partial_evidence_makes_a_caveat() -> None:
+    written = draft(SAID)
+    partial = GateDecision(Level.PARTIAL, 0.6, "coverage")
+    findings = run_checks([Verbatim()], written, EVIDENCE)
+    assert decide(EVIDENCE, partial, written, findings).action is Action.CAVEAT
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        draft(f"The boss is a thief. {SAID}", SAID, 21),  # words outside any claim
+        draft(f"{SAID} Trust me.", SAID),
+        draft("You get 99 days of leave.", SAID),  # the claim is not what the text says
+        draft("employee may sell leave."),  # part of a sentence that says the opposite
+        draft("0 days of leave."),
+        draft("You get 31 days of leave."),
+        Draft("You get 31 days of leave."),  # no claims at all
+    ],
+)
+def test_anything_else_is_withheld(written: Draft) -> None:
+    assert verdict(written) is Action.WITHHOLD
+
+
+@pytest.mark.parametrize("support", [Support.CONTRADICTED, Support.UNBACKED])
+def test_one_finding_against_a_claim_is_enough(support: Support) -> None:
+    written = draft(SAID)
+    against = Finding(written.claims[0], "other", support)
+    assert verdict(written, against) is Action.WITHHOLD
+
+
+class Broken:
+    name = "broken"
+
+    def judge(self, draft: Draft, evidence: Evidence) -> list[Finding]:
+        raise RuntimeError("no model")
+
+
+class Lazy:
+    name = "lazy"
+
+    def judge(self, draft: Draft, evidence: Evidence) -> list[Finding]:
+        return []
+
+
+@pytest.mark.parametrize("check", [Broken(), Lazy()])
+def test_a_check_that_fails_leaves_its_claims_unchecked(check: Broken | Lazy) -> None:
+    findings = run_checks([check], draft(SAID), EVIDENCE)
+    assert [finding.support for finding in findings] == [Support.UNCHECKED]
+    assert decide(EVIDENCE, OPEN, draft(SAID), findings).action is Action.WITHHOLD
+
+
+def test_a_refusal_helps_whatever_it_is_for() -> None:
+    refused = withhold(EVIDENCE, OPEN, "because")
+    assert refused.missing == ("contractors",)
+    assert refused.nearest[0].document == "a"
+    written = draft("You get 31 days of leave.")
+    findings = run_checks([Verbatim()], written, EVIDENCE)
+    assert decide(EVIDENCE, OPEN, written, findings).findings == findings
