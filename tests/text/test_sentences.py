@@ -67,3 +67,21 @@ def test_spans_are_in_order_and_lose_only_white_space(text: str) -> None:
 def test_content_words() -> None:
     question = "How many weeks of Parental leave, and leave for whom?"
     assert content_words(question) == ["weeks", "parental", "leave"]
+
+
+def test_ends_that_the_splitter_misses() -> None:
+    text = (
+        "It is near Ojai, CA. The soup is cold. Gravy is hot. See approx. Fig. 3 there. So be it."
+    )
+    assert said(text) == [
+        "It is near Ojai, CA.",
+        "The soup is cold.",
+        "Gravy is hot.",
+        "See approx. Fig. 3 there.",
+        "So be it.",
+    ]
+
+
+def test_code_ends_at_its_closing_line_and_needs_one() -> None:
+    assert said("Run:\n```\na. b\n```\nThen stop.") == ["Run:", "```\na. b\n```", "Then stop."]
+    assert said("```\nLeave is paid. Tax is due.")[-1] == "Tax is due."

@@ -15,6 +15,20 @@ _UNIT_START = re.compile(r"[ \t]*(?:[-*+•]\s|\d{1,3}[.)]\s|\||#{1,6}\s|>\s|\*\
 _ROW = re.compile(r"[^\n|]*\|[^\n]*")
 # "…in the brain.The next sentence": extracted text often loses the space between sentences.
 _GLUED = re.compile(r"(?:(?<=[a-z]{3})|(?<=[)%]))[.!?](?=[A-Z][a-z]*[ ,])")
+# "…in Goleta, CA. The shop": a state ends the sentence where a word follows that starts one.
+_AFTER_STATE = re.compile(
+    r"(?<=, [A-Z]{2})\.(?=\s(?:The|It|Its|This|They|Their|He|She|We|With|In|At|For|However|One)\b)"
+)
+# "…is cold. Gravy is": a plain word before the stop ends the sentence, whatever the model says.
+_PLAIN_END = re.compile(
+    r"\b([a-z]{3,}|so|it|up|us|me|do|go|is|on|be|to)\.(?=\s+[A-Z][a-z]*['’]?[a-z]*,?\s)"
+)
+_ABBREVIATIONS = frozenset(
+    """approx art assn ave avg bldg blvd cert chap cont dept dist div eds est etc exc excl ext
+    fig figs govt hon hrs incl intl lbs max mfg mgr min mins misc mtg nat natl oct orig
+    para pres prof pvt ref refs resp rev sched sec secs sect sept spec std subsec supp
+    tbsp tel temp tsp univ vol vols yrs viz esp""".split()
+)
 _FENCE = re.compile(r"[ \t]*(?:```|~~~)")
 
 
@@ -27,20 +41,45 @@ def blocks(text: str) -> Iterator[Span]:
     """Runs of lines that belong together: a paragraph, one list item, one table row, a heading."""
     start: int | None = None
     end = 0
+    fences = _fences(text)
     fenced = False
     for line_start, line_end in _lines(text):
         line = text[line_start:line_end]
-        fence = bool(_FENCE.match(line))
+        fence = line_start in fences
         breaks = not line.strip() or bool(_UNIT_START.match(line)) or bool(_ROW.fullmatch(line))
-        if start is not None and breaks and not fenced:
+        if start is not None and (breaks or fence) and not fenced:
             yield start, end
             start = None
         if line.strip() and start is None:
             start = line_start
         end = line_end
+        closed = (fence and fenced) or (not fenced and line.lstrip().startswith("|"))
+        if closed and start is not None:
+            yield start, end
+            start = None
         fenced ^= fence
     if start is not None:
         yield start, end
+
+
+def is_code(block: str) -> bool:
+    """Whether a block is fenced code, from its opening to its closing line."""
+    found = _FENCE.match(block)
+    last = block.rstrip().rfind("\n")
+    return bool(found) and last > 0 and bool(_FENCE.match(block, last + 1))
+
+
+def _fences(text: str) -> set[int]:
+    """Where lines start that open or close a block of code; what never closes opens none."""
+    places: list[int] = []
+    opened = ""
+    for start, end in _lines(text):
+        if found := _FENCE.match(text, start, end):
+            mark = found[0].strip()
+            if opened in ("", mark):
+                places.append(start)
+                opened = "" if opened else mark
+    return set(places[:-1] if opened else places)
 
 
 def _lines(text: str) -> Iterator[Span]:
@@ -54,13 +93,22 @@ def _lines(text: str) -> Iterator[Span]:
 
 def _split_block(text: str, start: int, end: int) -> Iterator[Span]:
     block = text[start:end]
-    if "|" in block or _FENCE.match(block):
+    if "|" in block or is_code(block):
         yield from _trimmed(text, start, end)
         return
     for first, last in _splitter().sent_spans(block):
-        cuts = [m.end() for m in _GLUED.finditer(block, first, last)]
-        for one, other in pairwise((first, *cuts, last)):
+        for one, other in pairwise((first, *_missed(block, first, last), last)):
             yield from _trimmed(text, start + one, start + other)
+
+
+def _missed(block: str, first: int, last: int) -> list[int]:
+    """Ends of sentences inside what the splitter took for one."""
+    ends = {match.end() for match in _GLUED.finditer(block, first, last)}
+    ends |= {match.end() for match in _AFTER_STATE.finditer(block, first, last)}
+    for match in _PLAIN_END.finditer(block, first, last):
+        if match[1] not in _ABBREVIATIONS:
+            ends.add(match.end())
+    return sorted(ends)
 
 
 def _trimmed(text: str, start: int, end: int) -> Iterator[Span]:

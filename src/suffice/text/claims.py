@@ -1,0 +1,237 @@
+"""The statements of a drafted answer: sentences with exact spans, what they are, what they cite."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from suffice.text.facts.clauses import finite, subject, tokens
+from suffice.text.facts.marks import bare, citations
+from suffice.text.nonclaims import StatementKind, nonclaim
+from suffice.text.sentences import is_code, sentences
+
+__all__ = ["Statement", "StatementKind", "claims"]
+
+_CODE_LINE = re.compile(r"`[^`]+`[.:]?")
+_BOLD = re.compile(r"(?:\*\*|__)[^*\n]{1,120}(?:\*\*|__):?")
+_ASKING = re.compile(r"(?:what|how|why|when|where|who|which)\b", re.IGNORECASE)
+_LABEL = re.compile(r"[A-Z][\w&/'’ -]{0,60}:$")
+_RULE = re.compile(r"[\s|:=*_~-]+$")
+_ITEM = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s")
+_PRONOUN = re.compile(
+    r"(?:(?:however|additionally|also|moreover|furthermore|overall|in addition|therefore),?\s)?"
+    r"(?:it|they|he|she|this|these|its|their|his|her)\b",
+    re.IGNORECASE,
+)
+_SPLIT_CELL = re.compile(r"(?<!\\)\|")
+_SOURCES = re.compile(
+    r"[\W_]*(?:sources?|references?|citations?|footnotes?)[\W_]*(?:\n|$)", re.IGNORECASE
+)
+_LONGEST_CONTEXT = 300
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One sentence of a draft: `draft[start:end] == text`.
+
+    `words` is how it reads without citation marks and Markdown; a table row reads as "Header: cell"
+    pairs. `context` is what a reader needs from before it: the subject that a leading pronoun
+    stands for, or the line that introduces the list it is an item of.
+    """
+
+    text: str
+    start: int
+    end: int
+    kind: StatementKind
+    words: str
+    cites: tuple[int, ...] = ()
+    context: str = ""
+
+    @property
+    def checkable(self) -> bool:
+        return self.kind is StatementKind.CLAIM
+
+
+def claims(text: str) -> list[Statement]:
+    """Every sentence of a draft in order, claims and others; rulers and lone marks are left out."""
+    found: list[Statement] = []
+    for start, end, cites in _cited(text):
+        said = text[start:end]
+        if not any(char.isalnum() for char in said) or _RULE.fullmatch(said):
+            continue
+        kind = _kind(said)
+        words = said if kind is StatementKind.CODE else bare(said)
+        found.append(Statement(said, start, end, kind, words, cites))
+    return _with_context(text, _rows(text, found))
+
+
+def _cited(text: str) -> Iterator[tuple[int, int, tuple[int, ...]]]:
+    """Sentences with their citations; marks around a sentence are outside its span.
+
+    Marks that open a sentence stand after the full stop of the one before it, if that is in the
+    same paragraph.
+    """
+    waiting: tuple[int, int, tuple[int, ...]] | None = None
+    for start, end in sentences(text):
+        lead, start_, cites, end_ = _peeled(text, start, end)
+        if waiting is not None:
+            first, last, before = waiting
+            same = "\n" not in text[last:start]
+            if (same and lead) or (lead and start_ >= end_):
+                yield first, last, _merged(before, lead)
+                lead = ()
+            else:
+                yield waiting
+        waiting = None
+        if start_ < end_:
+            waiting = (start_, end_, _merged(lead, cites))
+        elif lead:
+            yield start, end, lead
+    if waiting is not None:
+        yield waiting
+
+
+def _peeled(text: str, start: int, end: int) -> tuple[tuple[int, ...], int, tuple[int, ...], int]:
+    """The citations before a sentence, where it starts, those in and after it, where it ends."""
+    said = text[start:end]
+    lead: tuple[int, ...] = ()
+    rest: tuple[int, ...] = ()
+    first, last = 0, len(said)
+    marks = [] if _is_code(said) else citations(said)
+    for (begin, stop), numbers in marks:
+        if not rest and not said[first:begin].strip(" .,;\n\t"):
+            lead = _merged(lead, numbers)
+            first = stop
+        else:
+            rest = _merged(rest, numbers)
+    for (begin, stop), _ in reversed(marks):
+        # Only behind a full stop: "… weeks [1]." keeps its mark inside.
+        if (
+            begin >= first
+            and not said[stop:last].strip()
+            and said[first:begin].rstrip()[-1:] in ".!?"
+        ):
+            last = begin
+    while first < last and (said[first].isspace() or (first and said[first] in ".,;")):
+        first += 1
+    while last > first and said[last - 1].isspace():
+        last -= 1
+    return lead, start + first, rest, start + last
+
+
+def _merged(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(dict.fromkeys((*one, *other)))
+
+
+def _kind(said: str) -> StatementKind:
+    if _is_code(said):
+        return StatementKind.CODE
+    words = bare(said)
+    if not any(char.isalnum() for char in words):
+        return StatementKind.META
+    if _SOURCES.match(said) and not _has_verb(words):
+        return StatementKind.META
+    kind = nonclaim(words)
+    if kind is not None:
+        return kind
+    return StatementKind.HEADING if _is_heading(said, words) else StatementKind.CLAIM
+
+
+def _is_heading(said: str, words: str) -> bool:
+    """A heading names; a line that tells something with a verb is as good as a sentence."""
+    verb = _has_verb(words)
+    if said.startswith("#"):
+        return not (verb and any(char.isdigit() for char in words))
+    label = bool(_LABEL.fullmatch(words)) and len(words.split()) <= 6
+    return (label or bool(_BOLD.fullmatch(said))) and (not verb or bool(_ASKING.match(words)))
+
+
+def _is_code(said: str) -> bool:
+    return is_code(said) or bool(_CODE_LINE.fullmatch(said))
+
+
+def _has_verb(words: str) -> bool:
+    found = tokens(words) or []
+    return any(finite(found, place) for place in range(len(found)))
+
+
+def _rows(text: str, found: list[Statement]) -> list[Statement]:
+    """Table rows read with the header above them; the header row itself is a heading."""
+    header: list[str] = []
+    done: list[Statement] = []
+    for place, one in enumerate(found):
+        if not one.text.lstrip().startswith("|"):
+            header = []
+            done.append(one)
+            continue
+        cells = _cells(one.text)
+        below = found[place + 1].start if place + 1 < len(found) else len(text)
+        if not header and _ruled(text[one.end : below]):
+            header = cells
+            done.append(replace(one, kind=StatementKind.HEADING, words="; ".join(cells)))
+            continue
+        pairs = [
+            f"{header[at]}: {cell}" if at < len(header) and header[at] else cell
+            for at, cell in enumerate(cells)
+            if cell
+        ]
+        done.append(replace(one, kind=StatementKind.CLAIM, words="; ".join(pairs)))
+    return done
+
+
+def _cells(row: str) -> list[str]:
+    return [bare(cell.strip()) for cell in _SPLIT_CELL.split(row.strip().strip("|"))]
+
+
+def _ruled(between: str) -> bool:
+    return "|" in between and "-" in between
+
+
+def _with_context(text: str, found: list[Statement]) -> list[Statement]:
+    """Lead-ins of lists become META and the context of their items; pronouns get their subject."""
+    done: list[Statement] = []
+    lead_in = topic = ""
+    sourced = False
+    for place, one in enumerate(found):
+        follows = found[place + 1] if place + 1 < len(found) else None
+        item = bool(_ITEM.match(one.text))
+        if _introduces(one, follows) and not item:
+            lead_in = one.words[:_LONGEST_CONTEXT]
+            one = replace(one, kind=_lead_kind(one))
+        elif one.kind is StatementKind.HEADING:
+            lead_in, topic = one.words[:_LONGEST_CONTEXT], ""
+        elif not item and not _in_item(text, one.start) and one.kind is not StatementKind.CODE:
+            lead_in = ""
+        if not one.checkable:
+            sourced = bool(_SOURCES.match(one.words))
+        elif sourced and one.cites and not _has_verb(one.words):
+            one = replace(one, kind=StatementKind.META)
+        else:
+            sourced = False
+            context = topic if _PRONOUN.match(one.words) else lead_in if item else ""
+            topic = topic if context == topic != "" else _topic(one)
+            one = replace(one, context=context)
+        done.append(one)
+    return done
+
+
+def _topic(one: Statement) -> str:
+    return (subject(one.words) or one.words)[:_LONGEST_CONTEXT]
+
+
+def _in_item(text: str, place: int) -> bool:
+    line = text.rfind("\n", 0, place) + 1
+    return bool(_ITEM.match(text, line))
+
+
+def _introduces(one: Statement, follows: Statement | None) -> bool:
+    if follows is None or not one.words.rstrip().endswith(":"):
+        return False
+    return bool(_ITEM.match(follows.text)) or follows.kind is StatementKind.CODE
+
+
+def _lead_kind(one: Statement) -> StatementKind:
+    """A lead-in is read with its items; one with a number in it is checked by itself as well."""
+    numbered = any(char.isdigit() for char in one.words)
+    return one.kind if one.kind is not StatementKind.CLAIM or numbered else StatementKind.META

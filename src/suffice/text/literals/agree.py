@@ -1,0 +1,78 @@
+"""Which evidence literals can speak for or against a claim's literal, its subject left aside."""
+
+from __future__ import annotations
+
+import re
+
+from suffice.text.literals.same import rounds_to, same_amount
+from suffice.text.literals.values import QUANTITIES, Comparator, Day, Literal, LiteralKind
+
+_SCALED = re.compile(r"(?i:thousand|million|billion|trillion)|\d ?(?:[kKmMbB]|bn|mn|tn)\b")
+
+
+def agrees(claim: Literal, one: Literal) -> bool:
+    """Equal values, also where one side leaves the unit out or names an end of a range."""
+    if same_amount(claim, one):
+        return True
+    if claim.kind not in QUANTITIES:
+        return False
+    bare = claim.kind is LiteralKind.NUMBER and not claim.unit
+    if one.day:
+        return bare and one.day.year == claim.value
+    if one.kind not in QUANTITIES or claim.pair:
+        return False
+    if one.pair:
+        return claim.unit == one.unit and claim.value in one.pair
+    if claim.amount != one.amount:
+        return False
+    if {claim.unit, one.unit} == {"degree", "degree Celsius"}:
+        return True
+    if not bare and (one.unit or one.nouns):
+        return False
+    return (bare and not claim.nouns) or one.cell or bool(set(claim.about) & set(one.about))
+
+
+def comparable(claim: Literal, one: Literal) -> bool:
+    """Whether two literals could be values of the same thing."""
+    if claim.kind in QUANTITIES and one.cell and one.kind is LiteralKind.NUMBER and not one.unit:
+        return True  # a column says its unit in the heading, or nowhere
+    if _group(claim.kind) is not _group(one.kind):
+        return False
+    if claim.kind in (LiteralKind.NUMBER, LiteralKind.MEASURE):
+        return claim.unit == one.unit
+    if claim.kind is LiteralKind.IDENTIFIER:
+        return bool(claim.unit) and claim.unit == one.unit
+    if claim.day and one.day:
+        return _shape(claim.day) == _shape(one.day)
+    return True
+
+
+def _group(kind: LiteralKind) -> LiteralKind:
+    return LiteralKind.PERCENTAGE if kind is LiteralKind.FRACTION else kind
+
+
+def _shape(day: Day) -> tuple[bool, ...]:
+    return (*(part is not None for part in (*day.parts, day.quarter, day.weekday)), day.decade)
+
+
+def rounded(claim: Literal, one: Literal) -> bool:
+    """Whether the claim gives the evidence's exact value more coarsely, or a bound it meets."""
+    if not {claim.kind, one.kind} <= QUANTITIES or claim.unit != one.unit:
+        return False
+    if claim.value is None or one.value is None or claim.pair or one.pair:
+        return False
+    if one.comparator is not Comparator.EXACTLY or (one.per and claim.per and one.per != claim.per):
+        return False
+    hedged = claim.comparator is Comparator.ABOUT
+    scaled = bool(_SCALED.search(claim.text))
+    return rounds_to(one.value, claim.value, scaled, hedged) or _implied(claim, one)
+
+
+def _implied(claim: Literal, one: Literal) -> bool:
+    """Whether the claim's bound holds closely: "more than 4,000" is true of 4,213."""
+    if claim.value is None or one.value is None or not set(claim.about) & set(one.about):
+        return False
+    if not claim.comparator.direction or claim.comparator is Comparator.AT_MOST:
+        return False
+    apart = (one.value - claim.value) * claim.comparator.direction
+    return 0 <= apart <= abs(claim.value) / 6

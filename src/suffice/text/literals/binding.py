@@ -1,0 +1,226 @@
+"""What a literal is attached to: the content words of its own clause, stemmed."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from itertools import groupby, pairwise
+
+from suffice.text.literals.numbers import ORDINALS, SCALES, SMALL
+from suffice.text.literals.tables import Row, table_rows
+from suffice.text.literals.units import CURRENCIES, UNITS
+from suffice.text.literals.values import Literal, LiteralKind
+from suffice.text.words import STOP_WORDS
+
+_WORD = re.compile(r"[A-Za-z]{3,40}")
+_HARD = re.compile(r"[;|\n]|\b(?:but|while|whereas|whilst)\b", re.I)
+_STRONG = re.compile(
+    r"[,()]|\s[—–-]\s|\b(?:versus|vs|compared|against|than|instead|rather)\b", re.I
+)
+_WEAK = re.compile(r"\b(?:and|or|plus)\b", re.I)
+_LEFT, _RIGHT, _CONTEXT = 24, 14, 40
+_NOUNS = re.compile(
+    r"(?:[ -](?:of )?(?:the |its |their |"
+    r"all )?)([A-Za-z]{3,30})(?:[ -]([A-Za-z]{3,30}))?(?:[ -]([A-Za-z]{3,30}))?"
+)
+# Verbs and hedges that go with anything tell nothing of what a number is about.
+_LIGHT = frozenset(
+    """about approximately around roughly nearly almost least most exactly total
+    receive received receives entitled entitle granted grant allow allowed allows provide provided
+    provides include included includes including become became remain remained amount amounts equal
+    stand stood reach reached see according also well new old percent percentage per cent
+    respectively year years month months day days time times number first last next set due ago
+    later earlier early late increase increased increases decrease decreased rise rose fell fall
+    grew grow growth need needs needed require required requires""".split()
+)
+_NO_ABOUT = STOP_WORDS | _LIGHT | frozenset(SMALL) | frozenset(SCALES) | frozenset(ORDINALS)
+_NO_ABOUT |= (
+    frozenset(word for word in UNITS if word.isalpha())
+    | frozenset(CURRENCIES)
+    | {"dollars", "euros"}
+)
+
+
+@lru_cache(maxsize=16384)
+def stem(word: str) -> str:
+    """A light stem: plural, possessive, -ing and -ed removed, lower case."""
+    word = word.lower()
+    if word.endswith("ies") and len(word) > 4:
+        return word[:-3] + "y"
+    if word.endswith(("sses", "shes", "ches", "xes")):
+        word = word[:-2]
+    elif word.endswith("s") and not word.endswith(("ss", "us", "is")) and len(word) > 3:
+        word = word[:-1]
+    for ending in ("ing", "ed"):
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            word = word[: -len(ending)]
+            if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "ls":
+                word = word[:-1]
+            break
+    return word.removesuffix("e") if len(word) > 3 else word
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """The content words of one sentence with their places, and its clause boundaries."""
+
+    starts: tuple[int, ...]
+    stems: tuple[str, ...]
+    hard: tuple[int, ...]
+    strong: tuple[int, ...]
+    weak: tuple[int, ...]
+
+
+def bind(
+    text: str, found: Sequence[Literal], sentences: Sequence[tuple[int, int]]
+) -> list[Literal]:
+    """The literals with `nouns`, `about` and `context` filled in."""
+    bound: list[Literal] = []
+    rows = {row.start: row for row in table_rows(text)}
+    at = 0
+    for start, end in sentences:
+        inside: list[Literal] = []
+        while at < len(found) and found[at].start < end:
+            inside.append(found[at])
+            at += 1
+        if inside and (row := rows.get(start)):
+            bound.extend(_bind_row(row, one) for one in inside)
+        elif inside:
+            bound.extend(_bind_sentence(text, start, end, inside))
+    bound.extend(found[at:])
+    return bound
+
+
+def _bind_row(row: Row, literal: Literal) -> Literal:
+    """In a table the row's words and the column's heading say what a value is of."""
+    column = row.column(literal.start)
+    label = f"{row.heading[0]} {row.cells[0]}".lower() if row.heading else ""
+    beside = [cell for number, cell in enumerate(row.cells) if number != column]
+    head = row.heading[column] if column < len(row.heading) else ""
+    words = [*_content(head), *(word for cell in beside for word in _content(cell))]
+    if column and row.cells[0][:1].isdigit():
+        words.append(label)
+    return replace(literal, about=_distinct(words), cell=True, sentence=row.start)
+
+
+def _content(text: str) -> list[str]:
+    return [stem(m[0]) for m in _WORD.finditer(text[:400]) if m[0].lower() not in STOP_WORDS]
+
+
+def _bind_sentence(text: str, start: int, end: int, inside: list[Literal]) -> Iterator[Literal]:
+    words = _words(text, start, end, inside)
+    together = "respectively" in text[start:end]
+    reach: dict[int, tuple[int, int]] = {}
+    families = sorted(inside, key=_family)
+    for _, group in groupby(families, key=_family):
+        members = list(group)
+        cuts = [start, *(_cut(words, a, b) for a, b in pairwise(members)), end]
+        for number, member in enumerate(members):
+            left = _next(cuts[max(0, number - 40) : number + 1][::-1], 0, start)
+            reach[member.start] = (left, _next(cuts, number + 1, end))
+            if together:
+                reach[member.start] = (start, end)
+    for literal in inside:
+        yield _attach(text, literal, words, start, *reach[literal.start])
+
+
+def _next(cuts: list[int], number: int, end: int) -> int:
+    for cut in cuts[number : number + 40]:
+        if cut >= 0:
+            return cut
+    return end
+
+
+def _family(literal: Literal) -> tuple[str, str]:
+    kind = LiteralKind.PERCENTAGE if literal.kind is LiteralKind.FRACTION else literal.kind
+    return kind, literal.unit
+
+
+def _cut(words: _Words, first: Literal, second: Literal) -> int:
+    """Where the neighbourhood of one literal ends and the next one's begins; -1: they share one.
+
+    The subject mostly precedes its number, so the first comma belongs to what follows.
+    """
+    for marks in (words.hard, words.strong, words.weak):
+        at = bisect_left(marks, first.end)
+        if at < len(marks) and marks[at] < second.start:
+            return marks[at]
+    return -1
+
+
+def _words(text: str, start: int, end: int, inside: list[Literal]) -> _Words:
+    covered = [
+        (lit.start, lit.end)
+        for lit in inside
+        if lit.kind not in (LiteralKind.NAME, LiteralKind.QUOTATION)
+    ]
+    free = _outside(covered)
+    content = [
+        (m.start(), stem(m[0]))
+        for m in _WORD.finditer(text, start, end)
+        if m[0].lower() not in _NO_ABOUT and free(m.start())
+    ]
+    # A year tells one number from another as well as a word does.
+    content += [(lit.start, str(lit.day.year)) for lit in inside if lit.day and lit.day.year]
+    content += [(lit.start, f"q{lit.day.quarter}") for lit in inside if lit.day and lit.day.quarter]
+    content += [(lit.start, lit.key) for lit in inside if lit.kind is LiteralKind.IDENTIFIER]
+    content.sort()
+    starts, stems = tuple(at for at, _ in content), tuple(word for _, word in content)
+    hard, strong, weak = (
+        tuple(m.start() for m in pattern.finditer(text, start, end) if free(m.start()))
+        for pattern in (_HARD, _STRONG, _WEAK)
+    )
+    return _Words(starts, stems, hard, strong, weak)
+
+
+def _outside(covered: list[tuple[int, int]]) -> _Free:
+    return _Free([start for start, _ in covered], [end for _, end in covered])
+
+
+@dataclass(frozen=True, slots=True)
+class _Free:
+    starts: list[int]
+    ends: list[int]
+
+    def __call__(self, at: int) -> bool:
+        before = bisect_right(self.starts, at) - 1
+        return before < 0 or self.ends[before] <= at
+
+
+def _attach(
+    text: str, literal: Literal, words: _Words, sentence: int, left: int, right: int
+) -> Literal:
+    first, last = bisect_left(words.starts, left), bisect_left(words.starts, right)
+    here = bisect_left(words.starts, literal.start)
+    after = bisect_left(words.starts, literal.end)
+    near = (
+        *words.stems[after : min(last, after + _RIGHT)],
+        *words.stems[max(first, here - _LEFT) : here][::-1],
+    )
+    around = words.stems[max(0, here - _CONTEXT) : here + _CONTEXT]
+    nouns = _nouns(text, literal)
+    own = {str(literal.day.year), f"q{literal.day.quarter}"} if literal.day else {literal.key}
+    about = tuple(word for word in dict.fromkeys((*nouns, *near)) if word not in own)
+    context = tuple(word for word in _distinct(around) if word not in about and word not in own)
+    return replace(literal, nouns=nouns, about=about, context=context, sentence=sentence)
+
+
+def _nouns(text: str, literal: Literal) -> tuple[str, ...]:
+    """The words right after the number: "16 weeks of parental leave" has parental, leave."""
+    found = _NOUNS.match(text, literal.end)
+    if not found:
+        return ()
+    taken: list[str] = []
+    for word in found.groups():
+        if word is None or (word.lower() in STOP_WORDS):
+            break
+        if word.lower() not in _NO_ABOUT or literal.kind is LiteralKind.ORDINAL:
+            taken.append(stem(word))
+    return tuple(taken)
+
+
+def _distinct(words: Iterable[str]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(words))

@@ -1,0 +1,148 @@
+"""A claim's literals against the evidence: equal, mismatched, absent or derived."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from enum import StrEnum
+from itertools import pairwise
+
+from suffice.text.literals.agree import agrees, comparable, rounded
+from suffice.text.literals.attach import fits_better, namesake, rival, same_sort, words
+from suffice.text.literals.derive import Derivation, derive
+from suffice.text.literals.identifiers import normalised
+from suffice.text.literals.read import literals
+from suffice.text.literals.same import readings, same_amount
+from suffice.text.literals.values import QUANTITIES, Day, Literal, LiteralKind
+
+_BOUND_TO_SUBJECT = QUANTITIES | {LiteralKind.TIME, LiteralKind.DATE}
+
+
+class Outcome(StrEnum):
+    """What the evidence says of one literal of a claim."""
+
+    EQUAL = "equal"
+    MISMATCH = "mismatch"
+    ABSENT = "absent"
+    DERIVED = "derived"
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """One literal of the claim, and the evidence literal that decided about it.
+
+    EQUAL may still differ in the comparator ("5" for "up to 5"): callers read both.
+    """
+
+    claim: Literal
+    outcome: Outcome
+    evidence: Literal | None = None
+    derivation: Derivation | None = None
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """Evidence read once, for any number of claims."""
+
+    text: str
+    literals: tuple[Literal, ...]
+    vocabulary: frozenset[str]
+    spelled: str = field(repr=False, default="")
+
+    @classmethod
+    def of(cls, text: str) -> Reading:
+        found = tuple(literals(text))
+        known = frozenset(word for one in found for word in (*one.about, *one.context))
+        return cls(text, found, known, f" {_spelled(text)} ")
+
+
+def compare(claim: str, evidence: str | Reading) -> list[Comparison]:
+    """Every literal of the claim, in order, each with what the evidence says of it."""
+    reading = evidence if isinstance(evidence, Reading) else Reading.of(evidence)
+    return [_judge(one, claim, reading) for one in literals(claim)]
+
+
+def _judge(claim: Literal, said: str, reading: Reading) -> Comparison:
+    if claim.kind in (LiteralKind.NAME, LiteralKind.QUOTATION):
+        return _judge_spelling(claim, reading)
+    loose = [one for one in reading.literals if agrees(claim, one)]
+    agreeing = {one.start for one in loose}
+    rivals = [
+        one for one in reading.literals if comparable(claim, one) and one.start not in agreeing
+    ]
+    other = rival(claim, rivals, reading.vocabulary)
+    equal = [one for one in loose if same_amount(claim, one)]
+    # A number without its unit backs the claim only if nothing with that unit speaks against it.
+    if equal or (loose and not (other and claim.unit and other.unit == claim.unit)):
+        return _judge_subject(claim, equal or loose, rivals, reading.vocabulary)
+    if near := next((one for one in reading.literals if rounded(claim, one)), None):
+        return Comparison(claim, Outcome.EQUAL, near, reason="rounded")
+    if part := _composed(claim, reading):
+        return Comparison(claim, Outcome.EQUAL, part, reason="parts")
+    if derived := derive(claim, said, reading.literals):
+        return Comparison(claim, Outcome.DERIVED, derivation=derived, reason=derived.operation)
+    if other:
+        return Comparison(claim, Outcome.MISMATCH, other, reason="another value")
+    return Comparison(claim, Outcome.ABSENT)
+
+
+def _judge_subject(
+    claim: Literal, equal: list[Literal], rivals: list[Literal], vocabulary: frozenset[str]
+) -> Comparison:
+    """The value is there: is it said of the same thing, and does it bound the same way?"""
+    mine = set(claim.about)
+    best = max(
+        equal,
+        key=lambda one: (_bounds(claim, one), len(mine & words(one)), len(mine & set(one.about))),
+    )
+    if not _bounds(claim, best):
+        return Comparison(claim, Outcome.MISMATCH, best, reason="another bound")
+    weekday = claim.day is not None and claim.day.weekday is not None
+    if claim.kind in _BOUND_TO_SUBJECT and not weekday:
+        known = mine & vocabulary
+        for one in rivals:
+            if same_sort(claim, one) and all(fits_better(mine, known, one, eq) for eq in equal):
+                return Comparison(claim, Outcome.MISMATCH, one, reason="said of something else")
+    return Comparison(claim, Outcome.EQUAL, best)
+
+
+def _bounds(claim: Literal, evidence: Literal) -> bool:
+    """Opposite bounds contradict; a bound left out or added is the caller's to judge."""
+    return claim.comparator.direction * evidence.comparator.direction >= 0
+
+
+def _composed(claim: Literal, reading: Reading) -> Literal | None:
+    """A date or a range whose parts stand apart in the evidence: "3 May" and "2021"."""
+    if claim.day and claim.day.year and _dated(reading, Day(claim.day.year)):
+        for day in readings(claim.day):
+            rest = _dated(reading, Day(None, day.month, day.day, day.quarter))
+            if (day.month or day.quarter) and rest and rest.day and rest.day.year is None:
+                return rest
+    if claim.pair:
+        numbers = (one for one in reading.literals if one.kind in QUANTITIES)
+        for low, high in pairwise(numbers):
+            apart = low.amount, high.value, low.sentence
+            units = {low.unit, high.unit} <= {claim.unit, ""}
+            if units and apart == (claim.amount, claim.high, high.sentence):
+                return low
+    return None
+
+
+def _dated(reading: Reading, day: Day) -> Literal | None:
+    wanted = Literal(LiteralKind.DATE, "", 0, 0, day=day)
+    return next((one for one in reading.literals if same_amount(wanted, one)), None)
+
+
+def _judge_spelling(claim: Literal, reading: Reading) -> Comparison:
+    same = next((one for one in reading.literals if same_amount(claim, one)), None)
+    if same or f" {_spelled(claim.key)} " in reading.spelled:
+        return Comparison(claim, Outcome.EQUAL, same)
+    other = next((one for one in reading.literals if namesake(claim, one)), None)
+    if other:
+        return Comparison(claim, Outcome.MISMATCH, other, reason="another name")
+    return Comparison(claim, Outcome.ABSENT)
+
+
+def _spelled(text: str) -> str:
+    return re.sub(r"[^\w]+", " ", normalised(text).replace("'s ", " ")).strip()

@@ -1,0 +1,54 @@
+"""All literals of a text, in order, without overlap."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from suffice.text.literals.binding import bind
+from suffice.text.literals.dates import dates, times
+from suffice.text.literals.identifiers import codes, identifiers, marks, quotations, versions
+from suffice.text.literals.names import names
+from suffice.text.literals.quantities import dated_comparator, heights, quantities, ratios
+from suffice.text.literals.values import Literal, LiteralKind
+from suffice.text.sentences import sentences
+
+
+def literals(text: str) -> list[Literal]:
+    """Everything in a text that can be compared exactly: `text[l.start:l.end] == l.text`.
+
+    >>> [str(literal.value) for literal in literals("It costs four million dollars.")]
+    ['4000000']
+    """
+    spans = sentences(text)
+    taken = bytearray(len(text))
+    for start, end in marks(text):
+        taken[start:end] = b"\1" * (end - start)
+    found: list[Literal] = []
+    # The most specific reading of a piece of text comes first and keeps it.
+    _take(found, taken, identifiers(text))
+    _take(found, taken, versions(text))
+    _take(found, taken, codes(text))
+    _take(found, taken, times(text))
+    _take(found, taken, dates(text))
+    found = [_dated(text, literal) for literal in found]
+    _take(found, taken, heights(text))
+    _take(found, taken, ratios(text))
+    _take(found, taken, quantities(text, taken))
+    _take(found, taken, quotations(text))
+    _take(found, taken, names(text, spans))
+    found.sort(key=lambda literal: literal.start)
+    return bind(text, found, spans)
+
+
+def _take(found: list[Literal], taken: bytearray, candidates: Iterable[Literal]) -> None:
+    for literal in candidates:
+        if literal.start < literal.end and not any(taken[literal.start : literal.end]):
+            taken[literal.start : literal.end] = b"\1" * (literal.end - literal.start)
+            found.append(literal)
+
+
+def _dated(text: str, literal: Literal) -> Literal:
+    if literal.kind not in (LiteralKind.DATE, LiteralKind.TIME):
+        return literal
+    return replace(literal, comparator=dated_comparator(text, literal.start))

@@ -1,0 +1,153 @@
+"""When two literals say the same value."""
+
+from __future__ import annotations
+
+from decimal import ROUND_HALF_UP, Decimal
+
+from suffice.text.literals.values import (
+    QUANTITIES,
+    Comparator,
+    Day,
+    Literal,
+    LiteralKind,
+)
+
+_SPELLED = frozenset({LiteralKind.IDENTIFIER, LiteralKind.NAME, LiteralKind.QUOTATION})
+_HALF_DAY = 720
+_UNBOUND = (Comparator.EXACTLY, Comparator.ABOUT)
+
+
+def same_value(claim: Literal, evidence: Literal) -> bool:
+    """Whether both say the same value with the same bound.
+
+    A claim may be less precise than the evidence ("March 2024" for "12 March 2024"), not more.
+    """
+    return same_amount(claim, evidence) and same_bound(claim.comparator, evidence.comparator)
+
+
+def same_bound(claim: Comparator, evidence: Comparator) -> bool:
+    """ "at least" is not "more than"; "about" and nothing at all bound alike."""
+    return claim is evidence or (claim in _UNBOUND and evidence in _UNBOUND)
+
+
+def same_amount(claim: Literal, evidence: Literal) -> bool:
+    """`same_value` without the comparators."""
+    if claim.kind in QUANTITIES and evidence.kind in QUANTITIES:
+        return _same_quantity(claim, evidence)
+    kinds = {claim.kind, evidence.kind}
+    if kinds == {LiteralKind.VERSION, LiteralKind.NUMBER}:
+        return (claim.key or str(claim.amount)) == (evidence.key or str(evidence.amount))
+    if claim.kind is not evidence.kind:
+        return False
+    if claim.kind is LiteralKind.DATE and claim.day and evidence.day:
+        return any(same_day(one, evidence.day) for one in readings(claim.day))
+    if claim.kind is LiteralKind.TIME:
+        return _same_time(claim, evidence)
+    if claim.kind is LiteralKind.ORDINAL:
+        return claim.value == evidence.value
+    if claim.kind in _SPELLED:
+        return _same_spelling(claim, evidence)
+    return claim.key == evidence.key
+
+
+def _same_quantity(claim: Literal, evidence: Literal) -> bool:
+    if claim.value is None or evidence.value is None:
+        return False
+    if claim.per and evidence.per and claim.per != evidence.per:
+        return False
+    if claim.unit != evidence.unit:
+        return _pounds(claim, evidence)
+    if LiteralKind.FRACTION in (claim.kind, evidence.kind) and claim.kind is not evidence.kind:
+        # "two thirds" is 67 percent, 66.7 percent and 66.67 percent.
+        return claim.high is evidence.high and abs(claim.value - evidence.value) <= Decimal("0.4")
+    return claim.value == evidence.value and claim.high == evidence.high
+
+
+def _pounds(claim: Literal, evidence: Literal) -> bool:
+    """ "five pounds" may be money or a weight: both readings are compared as written."""
+    units = {claim.unit, evidence.unit}
+    money = claim if claim.kind is LiteralKind.MONEY else evidence
+    other = evidence if money is claim else claim
+    return (
+        units == {"GBP", "gram"} and other.text.endswith("pounds") and money.amount == other.amount
+    )
+
+
+def same_day(claim: Day, evidence: Day) -> bool:
+    """Whether every part the claim says, the evidence says too."""
+    if (claim.weekday, claim.decade) != (evidence.weekday, evidence.decade):
+        return False
+    if claim.quarter and claim.quarter != (evidence.quarter or _quarter(evidence.month)):
+        return False
+    return all(
+        any(mine is None or mine == theirs for theirs in other)
+        for mine, other in zip(
+            claim.parts,
+            zip(*(day.parts for day in _matching(claim, evidence)), strict=True),
+            strict=True,
+        )
+    )
+
+
+def _matching(claim: Day, evidence: Day) -> tuple[Day, ...]:
+    both = readings(evidence)
+    fitting = tuple(day for day in both if claim.month in (None, day.month))
+    return fitting[:1] or both[:1]
+
+
+def readings(day: Day) -> tuple[Day, ...]:
+    """The one or two ways to read a date: 03/04/2025 is 4 March or 3 April."""
+    if not day.ambiguous:
+        return (day,)
+    return Day(day.year, day.month, day.day), Day(day.year, day.day, day.month)
+
+
+def _quarter(month: int | None) -> int | None:
+    return None if month is None else (month + 2) // 3
+
+
+def _same_time(claim: Literal, evidence: Literal) -> bool:
+    if claim.value is None or evidence.value is None:
+        return False
+    unsure = "?" in (claim.key, evidence.key)
+    apart = abs(claim.value - evidence.value)
+    return apart == 0 or (unsure and apart == _HALF_DAY)
+
+
+def _same_spelling(claim: Literal, evidence: Literal) -> bool:
+    if claim.key == evidence.key:
+        return True
+    if claim.kind is LiteralKind.NAME:
+        return _within(claim.key.split(), evidence.key.split())
+    if claim.kind is LiteralKind.QUOTATION:
+        return claim.key in evidence.key
+    # "ISO 27001" for "ISO 27001:2022", "ON-3" for "form ON-3".
+    shorter, longer = sorted((claim.key, evidence.key), key=len)
+    return evidence.key.startswith(f"{claim.key}:") or longer.endswith(f" {shorter}")
+
+
+def _within(part: list[str], whole: list[str]) -> bool:
+    if len(part) > len(whole):
+        return len(whole) > 1 and set(whole) <= set(part)
+    return set(part) <= set(whole)
+
+
+def rounds_to(exact: Decimal, rough: Decimal, scaled: bool, hedged: bool) -> bool:
+    """Whether `rough` is `exact` at a coarser precision: 14 for 14.3, 4.2 million for 4,213,000.
+
+    Two digits must be left, and digits before the point may only be lost where the number is
+    written with a scale word or hedged ("about").
+    """
+    if not rough or not exact:
+        return False
+    if hedged and abs(exact - rough) <= abs(exact) * Decimal("0.05"):
+        return True
+    normal = rough.normalize().as_tuple()
+    exponent = int(normal.exponent)
+    if not scaled and not hedged:
+        exponent = min(exponent, 0)
+    digits = len(str(abs(int(rough.scaleb(-exponent)))))
+    if digits < (1 if hedged else 2) or abs(exact.adjusted() - rough.adjusted()) > 1:
+        return False
+    step = Decimal(1).scaleb(exponent)
+    return (exact / step).quantize(Decimal(1), rounding=ROUND_HALF_UP) * step == rough

@@ -1,0 +1,123 @@
+"""Which sentences of a drafted answer say nothing that could be checked, and why.
+
+Every pattern must match the whole sentence: what also says something is a claim.
+"""
+
+from __future__ import annotations
+
+import re
+from enum import StrEnum
+
+
+class StatementKind(StrEnum):
+    """What a sentence of an answer does. Only a CLAIM is checked."""
+
+    CLAIM = "claim"
+    QUESTION = "question"
+    GREETING = "greeting"
+    REFUSAL = "refusal"
+    META = "meta"
+    HEADING = "heading"
+    CODE = "code"
+
+
+_GREETING = re.compile(
+    r"""(?:
+      (?:hello|hi|hey|greetings|good\s(?:morning|afternoon|evening|day))
+          (?:,?\s(?:there|all|team|everyone))?
+    | dear\s[\w.]+(?:\s[\w.]+){0,3}
+    | (?:thank\syou|thanks)(?:\s(?:so\smuch|very\smuch|a\slot))?
+          (?:\sfor\s(?:your|the|asking)\b.{0,60})?
+    | you(?:'re|\sare)\s(?:very\s)?welcome
+    | (?:sure|of\scourse|certainly|absolutely|great|okay|ok|yes,\sof\scourse)(?:\sthing)?
+    | (?:that(?:'s|\sis)\sa\s)?(?:great|good|excellent|interesting)\squestion
+    | (?:best|kind|warm)\s(?:regards|wishes) | sincerely | goodbye | bye | cheers
+    | (?:my\sname\sis|i(?:'m|\sam))\s[\w\s]{0,30}assistant\b.{0,40}
+    | (?:nice|pleased)\sto\smeet\syou
+    )""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_SOURCES = (
+    r"(?:(?:the|these|this|those|any\sof\sthe|your|my|our|all)\s)?"
+    r"(?:(?:provided|given|available|retrieved|supplied|above|current|following|relevant)\s){0,2}"
+    r"(?:(?:source|reference|policy|company|context|search)\s)?"
+    r"(?:documents?|passages?|contexts?|sources?|evidence|information|text|excerpts?|materials?|"
+    r"knowledge\sbase|search\sresults?|data|documentation)"
+    r"(?:\s(?:provided|given|available|at\shand|i\s(?:have|was\sgiven)|above|retrieved|supplied))?"
+)
+_NOT = r"(?:\sdo(?:es)?\snot|\sdo(?:es)?n't|\sdid\snot|\sdidn't|\scannot|\scan\snot|\scan't)"
+_REFUSAL = re.compile(
+    rf"""(?:(?:unfortunately|i(?:'m|\sam)\s(?:sorry|afraid)|sorry|i\sapologi[sz]e)\b[,.]?\s?
+           (?:but\s|that\s)?|(?:based\son|from|according\sto|in)\s{_SOURCES},?\s)?(?:
+      i{_NOT}\s(?:have|find|know|see|locate|answer|say|provide|determine|tell|give|help|confirm|
+          verify|access)\b.*
+    | i(?:\s(?:was|am)|'m)\s(?:unable\sto|not\s(?:able\sto|sure|certain|aware))\b.*
+    | i\s(?:couldn't|could\snot|have\sno|lack|must\sdecline|decline|found\sno)\b.*
+    | we{_NOT}\shave\s(?:enough|sufficient|any)\b.*
+    | {_SOURCES}(?:{_NOT}\s(?:\w+ly\s)?(?:say|state|mention|contain|specify|provide|include|
+          address|cover|answer|give|indicate|explain|discuss|describe|tell|offer|support)
+        |\s(?:is|are)\s(?:insufficient|not\s(?:enough|sufficient))|\s(?:is|are)\ssilent)\b.*
+    | (?:there\s(?:is|are)\s)?(?:not\senough|insufficient|not\ssufficient)\s
+          (?:information|evidence|data|details?|context)\b.*
+    | there\s(?:is|are)\sno\s(?:\w+\s){{0,3}}?(?:information|evidence|mention|data|details?|answer)
+          \b.*\b(?:(?:in|from|by)\s{_SOURCES}|to\sanswer\b.*)
+    | (?:it|this|the\s(?:question|answer))\s(?:is\snot|isn't|cannot\sbe|can't\sbe|could\snot\sbe)\s
+          (?:\w+\s){{0,2}}?(?:stated|mentioned|specified|answered|determined|found|provided|clear)\b.*
+    | (?:unable|not\sable)\sto\s(?:answer|determine|find)\b.*
+    )""",
+    re.IGNORECASE | re.VERBOSE,
+)
+# "The documents do not say, but it is 5 %": a claim hides behind the refusal.
+_TURN = re.compile(
+    r"(?:,|;|\s—|\s-)\s(?:but|however|though|although|so|and|yet)\b|\b(?:but|however)\b|;",
+    re.IGNORECASE,
+)
+_BASED = rf"(?:based\son|according\sto|from|in|per|using)\s{_SOURCES}"
+_META = re.compile(
+    rf"""(?:(?:sure|of\scourse|certainly|okay)[,!]\s)?(?:
+      (?:{_BASED},?\s)?here(?:'s|\sis|\sare)\s(?:(?!\b(?:is|are|was|were|has|have)\b).){{0,160}}:
+    | here(?:'s|\sis|\sare)\s(?:the|a|an|my|your|some)\s(?:[a-z]+\s){{0,2}}
+          (?:answer|summary|overview|response|information|list|explanation|details)
+          (?:\sto\syour\squestion|\syou\s(?:requested|asked\sfor|need))?
+    | {_BASED}:?
+    | (?:the\s)?(?:answer|summary|response|sources?|references?|citations?|notes?|overview|
+          conclusion|explanation|details)(?:\sis)?(?:\sas\sfollows)?:
+    | (?:i\shope|hope)\s(?:this|that|it)\s(?:helps|answers|is\shelpful|clarifies)\b.{{0,60}}
+    | (?:please\s)?(?:let\sme\sknow|feel\sfree|do\snot\shesitate|don't\shesitate|reach\sout|ask)\b
+          .{{0,120}}
+    | if\syou\s(?:have|need|want|would\slike)\b.{{0,80}}(?:let\sme\sknow|feel\sfree|ask|contact\sme|
+          happy\sto\shelp|reach\sout)\b.{{0,60}}
+    | i(?:'d|\swould|'ll|\swill|\scan|'m|\sam)\s(?:be\s)?(?:happy|glad|pleased|help)\b.{{0,100}}
+    | (?:let\sme|i(?:'ll|\swill))\s(?:explain|answer|summari[sz]e|break\s(?:it|this)\sdown|help|
+          walk\syou)\b.{{0,80}}
+    | in\s(?:summary|short|conclusion|brief)[:,]?
+    | to\s(?:summari[sz]e|conclude|answer\syour\squestion)[:,]?
+    | (?:is\sthere\sanything\selse)\b.{{0,60}}
+    )""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_CLOSERS = " \t\n*_\"”'’)"
+_LONGEST = 400
+
+
+def nonclaim(words: str) -> StatementKind | None:
+    """What a sentence without marks and Markdown is if it is no claim; `None` if it may be one."""
+    said = words.strip(_CLOSERS + "(“")
+    if said.endswith("?"):
+        return StatementKind.QUESTION
+    if len(said) > _LONGEST:
+        return None
+    said = said.replace("’", "'")
+    plain = said.rstrip(".!, ")
+    if _GREETING.fullmatch(plain):
+        return StatementKind.GREETING
+    if _META.fullmatch(said) or _META.fullmatch(plain):
+        return StatementKind.META
+    if _REFUSAL.fullmatch(plain) and not _says_more(plain):
+        return StatementKind.REFUSAL
+    return None
+
+
+def _says_more(said: str) -> bool:
+    apology = re.match(r"(?:i'm |i am )?sorry,? but |(?:unfortunately|sorry)[,.]? ", said, re.I)
+    return bool(_TURN.search(said, apology.end() if apology else 0))
