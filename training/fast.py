@@ -26,9 +26,9 @@ from torch import Tensor, nn
 from transformers import BertConfig, BertModel
 
 from figures import sufficiency_figures, support_figures
-from rows import Label, Row, Task, all_rows
+from rows import ENOUGH_ROOM, Label, Row, Task, all_rows
 
-WINDOW = 448
+WINDOW = 512
 ROOM = 1500
 TOKENS_A_BATCH = 65_536
 RATE = 1.5e-4
@@ -46,8 +46,9 @@ class Verifier(nn.Module):
 
     def forward(self, ids: Tensor, types: Tensor, mask: Tensor) -> tuple[Tensor, Tensor]:
         hidden = self.encoder(ids, attention_mask=mask, token_type_ids=types).last_hidden_state
-        first = hidden[:, 0].float()
-        return self.support(first), self.sufficiency(first)
+        with torch.autocast("cuda", enabled=False):
+            first = hidden[:, 0].float()
+            return self.support(first), self.sufficiency(first)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +199,7 @@ def main() -> None:
         "made": not arguments.plain,
         "epochs": arguments.epochs,
         "grounding": support_figures(arguments.data, judge, ROOM),
-        "sufficiency": sufficiency_figures(arguments.data, judge, ROOM),
+        "sufficiency": sufficiency_figures(arguments.data, judge, ENOUGH_ROOM),
     }
     arguments.out.mkdir(parents=True, exist_ok=True)
     (arguments.out / "figures.json").write_text(json.dumps(figures, indent=2) + "\n")

@@ -46,6 +46,9 @@ class Row:
     origin: str
 
 
+ENOUGH_TIMES = 3
+ENOUGH_ROOM = 2000
+
 _LABELS = {
     "entail": Label.SUPPORTED,
     "neutral": Label.NOT_MENTIONED,
@@ -250,9 +253,17 @@ def _sufficiency(
 
 
 def all_rows(data: Path, room: int, seed: int, *, made: bool = True) -> list[Row]:
-    """Everything to train on, shuffled. `made=False` leaves the labelled rows alone."""
+    """Everything to train on, shuffled. `made=False` leaves the labelled rows alone.
+
+    Sufficiency has a tenth of the rows, so each counts `ENOUGH_TIMES`; its passages get more room.
+    """
     support = list(support_rows(read(data / "grounding" / "train.jsonl.gz"), room, seed))
-    enough = list(sufficiency_rows(list(read(data / "sufficiency" / "train.jsonl.gz")), room, seed))
+    labelled = list(read(data / "sufficiency" / "train.jsonl.gz"))
+    enough = [
+        row
+        for turn in range(ENOUGH_TIMES)
+        for row in sufficiency_rows(labelled, ENOUGH_ROOM, seed + turn)
+    ]
     rows = [row for row in support + enough if made or "+" not in row.origin]
     if made:
         rows += [
