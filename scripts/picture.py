@@ -5,6 +5,7 @@ Run: .venv/bin/python scripts/picture.py
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -17,7 +18,7 @@ from suffice.cli.show import show_verdict
 ROOT = Path(__file__).parent.parent
 QUESTIONS = (
     "How many days per week may I work remotely?",
-    "Who won the football world cup in 2022?",
+    "Can I bring my dog to the office?",
 )
 
 
@@ -34,7 +35,9 @@ def main() -> None:
             console.print()
     target = ROOT / "docs" / "images" / "answers.svg"
     target.parent.mkdir(parents=True, exist_ok=True)
-    console.save_svg(str(target), title="suffice")
+    # Without the web fonts: a picture should not fetch anything.
+    picture = re.sub(r"@font-face \{.*?\}", "", console.export_svg(title="suffice"), flags=re.S)
+    target.write_text(picture, encoding="utf-8")
 
 
 if __name__ == "__main__":
