@@ -47,7 +47,7 @@ def pages() -> dict[str, str]:
 
 
 def commands() -> Iterator[str]:
-    context = click.Context(cli, info_name="suffice")
+    context = click.Context(cli, info_name="suffice", **cli.context_settings)
     for name in cli.list_commands(context):
         command = cli.get_command(context, name)
         assert command is not None

@@ -230,9 +230,10 @@ def _build(shape: type[T], raw: Any, origin: str, where: str, base: T | None = N
     hints = typing.get_type_hints(shape, include_extras=True)
     for key in raw:
         if key not in hints:
+            levels = " Two underscores part the levels." if origin == "environment" else ""
             raise SettingsError(
                 f"{origin}: unknown key '{_join(where, key)}'.",
-                remedy=f"Allowed here: {', '.join(sorted(hints))}.",
+                remedy=f"Allowed here: {', '.join(sorted(hints))}.{levels}",
             )
     start = base if base is not None else shape()
     changes = {

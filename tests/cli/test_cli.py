@@ -260,3 +260,58 @@ def test_a_question_that_is_no_text(home: Path, handbook: Path) -> None:
     done = run(home, "ask", os.fsdecode(b"what\xff?"), "--docs", str(handbook))
     assert done.returncode == 1
     assert "not valid text" in done.stderr
+
+
+def test_answers_from_other_formats(home: Path, tmp_path: Path) -> None:
+    row = "<tr><td>{}</td><td>{}</td></tr>".format
+    docs = write(
+        tmp_path / "docs",
+        contacts_json=json.dumps(
+            {
+                "departments": {
+                    "biomedical": {"phone": "4412", "hours": "8 to 16"},
+                    "decontamination": {"phone": "4415", "hours": "24 hours"},
+                }
+            }
+        ),
+        fees_html=f"<h1>Fees</h1><table>{row('Service', 'Fee')}{row('Replacement card', '10 EUR')}"
+        f"{row('Outgoing wire transfer', '25 EUR')}</table>",
+        oxygen_txt="Oxygen cylinder handling\n\nEmpty cylinders are collected on Tuesdays.\n",
+    )
+
+    def ask(question: str) -> Any:
+        return loaded(home, "ask", question, "--docs", str(docs))
+
+    hours = ask("What are the opening hours of decontamination?")["answer"]
+    assert "24 hours" in hours
+    assert "4412" not in hours
+    fee = ask("What does an outgoing wire transfer cost?")["answer"]
+    assert "Service | Fee" in fee
+    assert "Outgoing wire transfer | 25 EUR" in fee
+    picked = ask("When are empty oxygen cylinders collected?")
+    assert picked["answer"] == "Empty cylinders are collected on Tuesdays. [1]"
+    assert picked["citations"][0]["title"] == "Oxygen cylinder handling"
+
+
+def test_words_that_no_source_holds_are_named_beside_an_answer(home: Path, handbook: Path) -> None:
+    answer = loaded(home, "ask", "How many remote days for llamas?", "--docs", str(handbook))
+    assert "llamas" in answer["missing"]
+
+
+def test_show_finds_a_version_that_another_file_holds(home: Path, handbook: Path) -> None:
+    run(home, "index", str(handbook))
+    shown = loaded(home, "documents", "show", "remote-work.md", "--version", "1.0")
+    assert shown["document"] == "remote-work-2023.md"
+    assert run(home, "documents", "show", "remote-work.md", "--version", "9").returncode == 1
+
+
+def test_nothing_readable_is_an_error_and_skipped_files_are_named(
+    home: Path, tmp_path: Path
+) -> None:
+    docs = write(tmp_path / "docs", broken_pdf=b"%PDF-1.4 nothing")
+    done = run(home, "ask", "When?", "--docs", str(docs))
+    assert done.returncode == 1
+    assert "broken.pdf" in done.stderr
+    write(docs, good_md="Parking is free.\n")
+    answer = loaded(home, "ask", "Is parking free?", "--docs", str(docs))
+    assert any("broken.pdf" in note for note in answer["notes"])

@@ -96,3 +96,13 @@ def test_characters_that_are_no_token_end_nothing(tail: str) -> None:
     source = "word " * 400 + tail
     pieces = split(Content(source), "", TOKENS, 40)
     assert source[pieces[-1].end :].strip() in ("", tail)
+
+
+def test_a_passage_stays_on_one_page() -> None:
+    source = "First page.\n\nSecond page.\n\nThird page."
+    pieces = split(Content(source, pages=(0, 13, 27)), "", TOKENS, 60)
+    assert [(source[p.start : p.end], p.page) for p in pieces] == [
+        ("First page.", 1),
+        ("Second page.", 2),
+        ("Third page.", 3),
+    ]

@@ -134,3 +134,9 @@ def test_titles_meet_within_a_folder_and_its_archive_only() -> None:
     two = FrontMatter(title="Overview", version="2")
     assert family(one, "hr/archive/o.md") == family(two, "hr/o.md")
     assert family(one, "hr/o.md") != family(two, "it/o.md")
+
+
+def test_a_forgotten_version_number_is_told_by_the_date() -> None:
+    old = dated(1, 1, "1.0", effective=date(2023, 1, 1))
+    new = dated(2, 2, "1.0", effective=date(2025, 1, 1))
+    assert holding([old, new], TODAY) == [2]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import click
 
 from suffice.cli import as_json as to_json
@@ -19,6 +21,7 @@ def ask(asked: Asked) -> int:
     """
     pipeline = Pipeline.of(asked.search, asked.library.embedder, asked.settings)
     verdict = pipeline.answer(asked.question)
+    verdict = replace(verdict, notes=(*verdict.notes, *asked.skipped)) if asked.as_json else verdict
     if asked.as_json:
         to_json.show(to_json.verdict(verdict))
     else:

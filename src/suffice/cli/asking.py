@@ -15,12 +15,16 @@ import click
 from suffice.cli.options import common, open_library, piped
 from suffice.cli.progress import bars
 from suffice.cli.show import show_failures
+from suffice.errors import SourceMissing
 from suffice.evidence.index import Filter
+from suffice.evidence.ingest import Report
 from suffice.evidence.library import Library
 from suffice.evidence.search import Search
 from suffice.pipeline import checked_question
 from suffice.settings import CollectionSettings, read_settings
 from suffice.types import Kind
+
+_DAY = click.DateTime(["%Y-%m-%d"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +36,8 @@ class Asked:
     library: Library
     settings: CollectionSettings
     as_json: bool
+    skipped: tuple[str, ...] = ()
+    """Files that could not be read, each with its reason."""
 
 
 def asking(command: Callable[[Asked], int]) -> Callable[..., int]:
@@ -47,7 +53,7 @@ def asking(command: Callable[[Asked], int]) -> Callable[..., int]:
         click.option("--docs", help="A folder, a file or - for standard input; indexed as needed."),
         click.option("--strict", is_flag=True, help="Stop at a file that cannot be read."),
         click.option("--label", "labels", multiple=True, help="Access label you hold."),
-        click.option("--as-of", type=click.DateTime(["%Y-%m-%d"]), help="In force on that day."),
+        click.option("--as-of", type=_DAY, metavar="DATE", help="In force on that day."),
         click.option("--history", is_flag=True, help="Also what is no longer in force."),
         click.option("--kind", "kinds", multiple=True, type=kinds, help="Only this kind."),
         click.option("--top", type=click.IntRange(1, 1000), help="How many passages."),
@@ -81,8 +87,9 @@ def _open(
         folder = click.get_current_context().with_resource(TemporaryDirectory())
         store = str(Path(folder) / "suffice.db")
     library = open_library(settings, store, docs)
+    report = Report()
     if docs is not None:
-        _bring_in(library, docs, collection, strict=strict, quiet=quiet or as_json)
+        report = _bring_in(library, docs, collection, strict=strict, quiet=quiet or as_json)
     allowed = Filter(
         as_of=as_of.date() if as_of else None,
         history=history,
@@ -91,14 +98,17 @@ def _open(
         labels=frozenset(labels),
     )
     search = library.search(allowed, top=top)
-    return Asked(question, search, library, settings.collection(collection), as_json)
+    skipped = tuple(f"Skipped {failure.reason}" for failure in report.failures)
+    return Asked(question, search, library, settings.collection(collection), as_json, skipped)
 
 
-def _bring_in(library: Library, docs: str, collection: str, *, strict: bool, quiet: bool) -> None:
+def _bring_in(library: Library, docs: str, collection: str, *, strict: bool, quiet: bool) -> Report:
     with bars(quiet=quiet) as progress:
         if docs == "-":
             data = piped(library.settings)
-            library.add_input(data, "stdin.md", collection=collection, progress=progress)
-            return
+            return library.add_input(data, "stdin.md", collection=collection, progress=progress)
         report = library.add(docs, collection=collection, strict=strict, progress=progress)
+    if report.failures and not report.added + report.changed + report.unchanged:
+        raise SourceMissing(f"Nothing in {docs} could be read.", remedy=report.failures[0].reason)
     show_failures(report)
+    return report

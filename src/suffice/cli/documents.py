@@ -7,6 +7,7 @@ import click
 from suffice.cli import as_json as to_json
 from suffice.cli.options import common, open_library
 from suffice.cli.show import show_text, show_versions
+from suffice.errors import DocumentMissing
 from suffice.evidence.index import today
 from suffice.evidence.rows import VersionInfo
 from suffice.evidence.store import Store
@@ -45,7 +46,7 @@ def _newest(versions: list[VersionInfo]) -> list[VersionInfo]:
 def list_(
     config: str | None, store: str | None, collection: str, as_json: bool, quiet: bool
 ) -> int:
-    """One line a document: the version in force, else the newest."""
+    """One line a file: the content in force, else the newest."""
     _print(_newest(_store(config, store).versions(collection=collection)), as_json)
     return 0
 
@@ -77,11 +78,17 @@ def show(
 ) -> int:
     """The text of the document NAME, as stored."""
     opened = _store(config, store)
-    versions = opened.versions(collection=collection, document=name)
-    named = [v for v in versions if version in (v.version, v.key)]
     if version is None:
-        named = _newest(versions)
-    text = opened.text(collection, name, named[-1].key if named else str(version))
+        named = _newest(opened.versions(collection=collection, document=name))
+    else:
+        line = opened.history(collection, name)
+        named = [v for v in line if version in (v.version, v.key)]
+    if not named:
+        raise DocumentMissing(
+            f"There is no version '{version}' of '{name}'.",
+            remedy=f"Run: suffice documents history {name}",
+        )
+    text = opened.text(collection, named[-1].document, named[-1].key)
     if as_json:
         to_json.show({**to_json.version(named[-1], today()), "text": text})
     else:

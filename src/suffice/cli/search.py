@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import click
 
 from suffice.cli import as_json as to_json
@@ -14,6 +16,7 @@ from suffice.cli.show import show_evidence
 def search(asked: Asked) -> int:
     """Find the passages nearest to QUESTION. Exit code 2: none found."""
     evidence = asked.search(asked.question)
+    evidence = replace(evidence, notes=(*evidence.notes, *asked.skipped))
     if asked.as_json:
         to_json.show(to_json.evidence(evidence))
     else:

@@ -14,6 +14,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
+from suffice.evidence.index import today
 from suffice.evidence.ingest import Report
 from suffice.evidence.rows import VersionInfo
 from suffice.types import Citation, Evidence, Passage, Source, Verdict
@@ -45,6 +46,8 @@ def show_verdict(verdict: Verdict, console: Console | None = None) -> None:
 def _served(verdict: Verdict) -> RenderableType:
     parts: list[RenderableType] = [Markdown(_CONTROL.sub("", verdict.released)), Text()]
     parts += [_citation(citation) for citation in verdict.citations]
+    if verdict.missing:
+        parts.append(Text.assemble(("Not in the sources: ", "yellow"), ", ".join(verdict.missing)))
     parts.append(Text(verdict.reason, style="dim"))
     return _panel(verdict, parts, "green")
 
@@ -77,8 +80,10 @@ def _origin(mark: str, passage: Passage) -> RenderableType:
     facts = [f"version {passage.version}"] if passage.version else []
     if passage.effective:
         facts.append(f"in force since {passage.effective}")
-    if passage.until:
-        facts.append(f"until {passage.until}")
+    if passage.until and passage.until <= today():
+        facts.append("no longer in force")
+    elif passage.expires:
+        facts.append(f"expires {passage.expires}")
     head = Text.assemble((f"{mark} ", "bold cyan"), plain(passage.title, "bold"))
     head.append_text(plain("".join(f" · {fact}" for fact in facts)))
     where = " · ".join(part for part in (passage.document, passage.place) if part)

@@ -105,12 +105,16 @@ def _pack(
     def size(span: Span) -> int:
         return bisect_right(ends, span[1]) - bisect_right(ends, span[0])
 
+    def page(place: int) -> int:
+        return bisect_right(content.pages, section.start + place)
+
     goal = _even(len(ends), room)
     start: int | None = None
     end = 0
     for unit in _units(body, ends, room):
+        turned = start is not None and page(start) != page(unit[0])
         full = start is not None and size((start, end)) >= goal
-        if start is not None and (full or size((start, unit[1])) > room):
+        if start is not None and (turned or full or size((start, unit[1])) > room):
             yield _piece(content, section, start, end)
             start = None
         start = unit[0] if start is None else start

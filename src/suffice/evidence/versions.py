@@ -94,9 +94,11 @@ def _starts(versions: Sequence[Dated]) -> dict[int, date]:
 
 
 def _succeeds(later: Dated, version: Dated) -> bool:
-    """Two files that declare the same title and the same version are no versions of each other."""
+    """Files that declare the same version, and no other date, are no versions of each other."""
     same_file = later.document_id == version.document_id
-    return same_file or not later.label or later.label != version.label
+    other_day = None not in (later.effective, version.effective)
+    dated_apart = other_day and later.effective != version.effective
+    return same_file or dated_apart or not later.label or later.label != version.label
 
 
 def _withdrawn(version: Dated, starts: dict[int, date]) -> bool:

@@ -11,7 +11,9 @@ from typing import Any
 Span = tuple[int, int]
 
 # A list item, a table row or a heading is a unit of its own, even without a full stop.
-_UNIT_START = re.compile(r"[ \t]*(?:[-*+•]\s|\d{1,3}[.)]\s|\||#{1,6}\s|>\s|\*\*[A-Z]:)")
+_UNIT_START = re.compile(
+    r"[ \t]*(?:[-*+•]\s|\d{1,3}[.)]\s|\||#{1,6}\s|>\s|\*\*[A-Z]:|\w[\w-]*(?:\.\w[\w-]*)+: )"
+)
 _ROW = re.compile(r"[^\n|]*\|[^\n]*")
 # "…in the brain.The next sentence": extracted text often loses the space between sentences.
 _GLUED = re.compile(r"(?:(?<=[a-z]{3})|(?<=[)%]))[.!?](?=[A-Z][a-z]*[ ,])")

@@ -66,6 +66,7 @@ def decide(
         released=draft.text,
         findings=tuple(findings),
         citations=_citations(draft, evidence),
+        missing=missing_words(evidence),
         share_read=share_read(draft, findings),
         notes=evidence.notes,
     )

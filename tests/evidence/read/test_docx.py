@@ -56,7 +56,7 @@ def test_headings_lists_and_tables(docx_of: Write) -> None:
     )
     assert content.text == (
         "# Handbook\n\n# Leave\n\n## Parental\n\nTwenty weeks.\n\n- one\n- two\n\nno item\n\n"
-        "Name | Days\nSick leave | 30\n\ncontrolled"
+        "Name | Days\n--- | ---\nSick leave | 30\n\ncontrolled"
     )
     assert content.front.title == "The handbook"
     assert content.pages == ()

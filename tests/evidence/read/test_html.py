@@ -33,7 +33,7 @@ def test_page() -> None:
     content = read_bytes(PAGE.encode(), ".html", "a.html")
     assert content.text == (
         "# Leave\n\nParents get 20 weeks & more.\n\nFirst\nsecond\n\nthird\n\n"
-        "- one\n- two\n- nested\n\nName | Days\nSick leave |  | 30\n\n"
+        "- one\n- two\n- nested\n\nName | Days\n--- | ---\nSick leave |  | 30\n\n"
         "```\n# code\n  x  = 1\n```\n\n### End\n\nlast words"
     )
     assert content.markdown

@@ -31,9 +31,17 @@ class Block:
 
 
 def join_blocks(blocks: list[Block]) -> str:
-    """One text: list items and table rows stand together, all else is set apart by a blank line."""
+    """One text: list items and table rows stand together, all else is set apart by a blank line.
+
+    The first row of a table is its header and gets a rule under it, as Markdown has it.
+    """
     parts = [blocks[0].text] if blocks else []
+    header = True
     for before, block in pairwise(blocks):
+        rows = before.shape is block.shape is Shape.ROW
+        if rows and header and "|" in before.text:
+            parts.append("\n" + " | ".join(["---"] * (before.text.count("|") + 1)))
+        header = not rows
         close = before.shape is Shape.LINE or before.shape is block.shape is not Shape.TEXT
         parts += ["\n" if close else "\n\n", block.text]
     return "".join(parts)

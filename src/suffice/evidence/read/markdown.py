@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from suffice.evidence.read.blocks import first_heading
@@ -9,16 +10,23 @@ from suffice.evidence.read.decode import decode
 from suffice.evidence.read.frontmatter import split
 from suffice.evidence.read.source import Content
 
+# A first line that is short, no sentence, and stands alone.
+_TITLE_LINE = re.compile(r"\s*(\S[^\n]{0,78}[^\s.!?:;,])[ \t]*\n[ \t]*\n")
+
 
 def read(data: bytes) -> Content:
     """Markdown; without a declared title the first `# ` heading is the title."""
-    content = read_plain(data)
-    title = content.front.title or first_heading(content.text, content.body)
-    return replace(content, front=replace(content.front, title=title), markdown=True)
+    text = decode(data)
+    front, body = split(text)
+    title = front.title or first_heading(text, body)
+    return Content(text=text, front=replace(front, title=title), body=body, markdown=True)
 
 
 def read_plain(data: bytes) -> Content:
-    """Plain text; `text` is the whole file, `body` stands after the front matter."""
+    """Plain text; `text` is the whole file, `body` stands after front matter and a title line."""
     text = decode(data)
     front, body = split(text)
+    line = _TITLE_LINE.match(text, body)
+    if line and not front.title and text[line.end() :].strip():
+        return Content(text=text, front=replace(front, title=line[1]), body=line.end())
     return Content(text=text, front=front, body=body)
