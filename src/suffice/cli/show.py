@@ -71,8 +71,8 @@ def _citation(citation: Citation) -> RenderableType:
 
 
 def _one_line(quote: str) -> str:
-    """A quote on one line; the bars of a table become spaces."""
-    return " ".join(re.sub(r"\|[\s:|\-]*\||\|", "  ", quote).split())
+    """A quote on one line; the rules and bars of a table become spaces."""
+    return " ".join(re.sub(r":?-{3,}:?|\|", " ", quote).split())
 
 
 def _origin(mark: str, passage: Passage) -> RenderableType:
