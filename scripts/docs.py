@@ -16,6 +16,8 @@ from typing import Annotated, Any, Literal
 import click
 
 from suffice.cli import cli
+from suffice.models.card import read_card
+from suffice.models.catalog import EMBEDDERS, weights
 from suffice.settings import Settings
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -35,6 +37,7 @@ def pages() -> dict[str, str]:
         "keys": ("settings.md", "\n".join(keys())),
         "embedder": ("models.md", "\n".join(embedder())),
         "retrieval": ("bench.md", "\n".join(retrieval())),
+        "indexing": ("bench.md", "\n".join(indexing())),
     }
     found: dict[str, str] = {}
     for part, (name, text) in parts.items():
@@ -91,6 +94,10 @@ def _allowed(hint: Any) -> str:
 
 
 def embedder() -> Iterator[str]:
+    card = read_card(weights(EMBEDDERS[0])).raw
+    for name, row in card["measured"]["cosine_to_fp32"].items():
+        yield f"- cosine to fp32 on {name} ({row['texts']} texts): mean {row['mean']}, least {row['min']}"
+    yield ""
     results = json.loads((RESULTS / "embedder.json").read_text(encoding="utf-8"))
     yield "| variant | MB | time, 128 tokens | cosine to fp32, mean / min | batch difference |"
     yield "|---|---|---|---|---|"
@@ -100,6 +107,15 @@ def embedder() -> Iterator[str]:
             f"| {row['variant']} | {row['bytes'] / 1e6:.1f} | {time:.2f} "
             f"| {row['cosine_mean']:.4f} / {row['cosine_min']:.4f} | {difference:.1g} |"
         )
+
+
+def indexing() -> Iterator[str]:
+    results = json.loads((RESULTS / "indexing.json").read_text(encoding="utf-8"))
+    yield (
+        f"400 SciFact abstracts as files, {results['passages']:,} passages, two ARM cores "
+        f"(`results/indexing.json`): ratio {results['ratio']:.2f}, peak memory "
+        f"{results['peak_memory_mb']} MB."
+    )
 
 
 def retrieval() -> Iterator[str]:
