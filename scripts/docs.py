@@ -96,7 +96,8 @@ def _allowed(hint: Any) -> str:
 def embedder() -> Iterator[str]:
     card = read_card(weights(EMBEDDERS[0])).raw
     for name, row in card["measured"]["cosine_to_fp32"].items():
-        yield f"- cosine to fp32 on {name} ({row['texts']} texts): mean {row['mean']}, least {row['min']}"
+        figures = f"mean {row['mean']}, least {row['min']}"
+        yield f"- cosine to fp32 on {name} ({row['texts']} texts): {figures}"
     yield ""
     results = json.loads((RESULTS / "embedder.json").read_text(encoding="utf-8"))
     yield "| variant | MB | time, 128 tokens | cosine to fp32, mean / min | batch difference |"
