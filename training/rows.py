@@ -83,6 +83,23 @@ def read(path: Path) -> Iterator[dict[str, Any]]:
         yield from map(json.loads, lines)
 
 
+def texts(row: dict[str, Any]) -> Iterator[str]:
+    """The question and each piece of evidence of a row, folded; short ones ("Yes.") say nothing."""
+    evidence = row["evidence"]
+    pieces = evidence if isinstance(evidence, list) else [evidence]
+    for text in (row.get("question") or "", *pieces):
+        folded = " ".join(text.lower().split())
+        if len(folded) > 40:
+            yield folded
+
+
+def apart(folder: Path) -> Iterator[dict[str, Any]]:
+    """The training rows of a folder that share no question and no piece of evidence with its dev
+    file. Sets with several passages a row share single ones, which would tell the answer."""
+    dev = {text for row in read(folder / "dev.jsonl.gz") for text in texts(row)}
+    return (row for row in read(folder / "train.jsonl.gz") if dev.isdisjoint(texts(row)))
+
+
 def sentences(text: str) -> list[str]:
     return [found.group() for found in _SENTENCE.finditer(text) if found.group().strip()]
 
@@ -257,8 +274,8 @@ def all_rows(data: Path, room: int, seed: int, *, made: bool = True) -> list[Row
 
     Sufficiency has a tenth of the rows, so each counts `ENOUGH_TIMES`; its passages get more room.
     """
-    support = list(support_rows(read(data / "grounding" / "train.jsonl.gz"), room, seed))
-    labelled = list(read(data / "sufficiency" / "train.jsonl.gz"))
+    support = list(support_rows(apart(data / "grounding"), room, seed))
+    labelled = list(apart(data / "sufficiency"))
     enough = [
         row
         for turn in range(ENOUGH_TIMES)

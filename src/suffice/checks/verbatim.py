@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 
-from suffice.text.sentences import Span, sentences
+from suffice.text.sentences import ANSWER_MARK, Span, sentences
 from suffice.types import Claim, Draft, Evidence, Finding, Passage, Support
-
-_ANSWER_MARK = re.compile(r"(?:\*\*)?(?:A|Answer)\s*:(?:\*\*)?\s*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +37,7 @@ def _quoted(said: str, text: str) -> Span | None:
     spans = sentences(text)
     ends = {end for _, end in spans}
     for first, last in spans:
-        mark = _ANSWER_MARK.match(text, first, last)
+        mark = ANSWER_MARK.match(text, first, last)
         for start in {first, mark.end() if mark else first}:
             if said and text.startswith(said, start) and start + len(said) in ends:
                 return start, start + len(said)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from suffice.text.sentences import Span, sentences
+from suffice.text.sentences import ANSWER_MARK, Span, sentences
 
 # A sentence that leans on the one before it is quoted with it.
 _LEANS = re.compile(
@@ -15,7 +15,6 @@ _LEANS = re.compile(
     re.IGNORECASE,
 )
 _QUESTION = re.compile(r"\?[*_\"')\]]*$")
-_ANSWER_MARK = re.compile(r"(?:\*\*)?(?:A|Answer)\s*:(?:\*\*)?\s*")
 _RULE = re.compile(r"\|?[\s:|\-]+\|?")
 _ITEM = re.compile(r"[ \t]*(?:[-*+•]|\d{1,3}[.)])\s")
 
@@ -70,7 +69,7 @@ def _statement(text: str, spans: list[Span], place: int, last: int) -> Statement
     wording = text[start:end]
     if last > place and _QUESTION.search(text[slice(*spans[place])]):
         start = spans[place + 1][0]
-        mark = _ANSWER_MARK.match(text, start)
+        mark = ANSWER_MARK.match(text, start)
         start = mark.end() if mark and mark.end() < end else start
     elif place and _LEANS.match(wording) and "|" not in text[slice(*spans[place - 1])]:
         start = spans[place - 1][0]

@@ -10,6 +10,9 @@ from typing import Any
 
 Span = tuple[int, int]
 
+# What stands before the answer in a question-and-answer pair.
+ANSWER_MARK = re.compile(r"(?:\*\*)?(?:A|Answer)\s*:(?:\*\*)?\s*")
+
 # A list item, a table row or a heading is a unit of its own, even without a full stop.
 _UNIT_START = re.compile(
     r"[ \t]*(?:[-*+•]\s|\d{1,3}[.)]\s|\||#{1,6}\s|>\s|\*\*[A-Z]:|\w[\w-]*(?:\.\w[\w-]*)+: )"
