@@ -1,0 +1,70 @@
+"""The two questions every verifier answers, and the shape of its answers.
+
+support       evidence, claim     → supported, contradicted or not mentioned
+sufficiency   passages, question  → enough or not
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """What is judged: a claim or a question, beside passages of evidence.
+
+    `question` is what a claim answers, where that is known; it helps to read a short claim.
+    """
+
+    said: str
+    evidence: tuple[str, ...]
+    question: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SupportScore:
+    """Three calibrated probabilities that sum to one. With `unchecked` set, nobody judged: the
+    probabilities mean nothing and the claim must not count as backed."""
+
+    supported: float = 0.0
+    contradicted: float = 0.0
+    not_mentioned: float = 0.0
+    passage: int | None = None
+    """The place in `evidence` that speaks most to the claim."""
+    unchecked: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SufficiencyScore:
+    """The calibrated probability that the passages answer the question; see `unchecked` above."""
+
+    enough: float = 0.0
+    passage: int | None = None
+    unchecked: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """From which probability on a claim counts as supported, and passages as enough."""
+
+    support: float = 0.5
+    sufficiency: float = 0.5
+
+
+class Verifier(Protocol):
+    """Anything that answers both questions. A pair's scores do not depend on its neighbours."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def tier(self) -> str: ...
+
+    @property
+    def thresholds(self) -> Thresholds: ...
+
+    def support(self, pairs: Sequence[Pair]) -> list[SupportScore]: ...
+
+    def sufficiency(self, pairs: Sequence[Pair]) -> list[SufficiencyScore]: ...
