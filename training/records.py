@@ -6,11 +6,15 @@ day said of the whole week, a category nobody stated. These rows are drawn, not 
 
 from __future__ import annotations
 
+import json
 import random
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-SUPPORTED, NOT_MENTIONED, CONTRADICTED = 0, 1, 2
+from suffice.text.flatten import flatten
+
+SUPPORTED, NOT_MENTIONED, CONTRADICTED, NOT_SUPPORTED = 0, 1, 2, 3
 _DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
 _FIRST = (
     "Blue Golden Old Harbor Maple Sunny Twin Red Silver Green Corner Little Grand Lucky".split()
@@ -53,21 +57,39 @@ _BLAME = (
 ).split("|")
 
 
-def record_rows(count: int, seed: int) -> Iterator[tuple[str, str, int]]:
-    """`count` triples of claim, evidence and class."""
+def record_rows(count: int, seed: int, noise: Sequence[str]) -> Iterator[tuple[str, str, int]]:
+    """`count` triples of claim, evidence and class; reviews hold sentences of `noise` too."""
     draw = random.Random(seed)
     makers = (_place, _category, _hours, _attribute, _parking, _ambience, _stars, _reviews, _wifi)
     while count > 0:
-        record = _record(draw)
-        evidence = _written(record, draw)
-        for make in draw.sample(makers, 5):
-            made = make(record, draw)
-            if made and count > 0:
-                yield made[0], evidence, made[1]
-                count -= 1
+        record = _record(draw, noise)
+        evidence = flatten(json.dumps(record))
+        made = [one for make in draw.sample(makers, 7) if (one := make(record, draw))]
+        while made and count > 0:
+            several = draw.choice((1, 1, 1, 2, 3))
+            taken, made = made[:several], made[several:]
+            yield _joined([text for text, _ in taken], draw), evidence, _together(taken)
+            count -= 1
 
 
-def _record(draw: random.Random) -> dict[str, Any]:
+def _joined(texts: Sequence[str], draw: random.Random) -> str:
+    """Several facts as one sentence, the way an answer lists them."""
+    if len(texts) == 1:
+        return texts[0]
+    first, *rest = (text.rstrip(".") for text in texts)
+    rest = [re.sub(r"^(It|The restaurant|The establishment) ", "it ", text) for text in rest]
+    return f"{first}{draw.choice((', and ', ' and ', '; ', ', while '))}{', '.join(rest)}."
+
+
+def _together(made: Sequence[tuple[str, int]]) -> int:
+    classes = {label for _, label in made}
+    if classes == {SUPPORTED}:
+        return SUPPORTED
+    wrong = classes - {SUPPORTED}
+    return wrong.pop() if len(wrong) == 1 else NOT_SUPPORTED
+
+
+def _record(draw: random.Random, noise: Sequence[str]) -> dict[str, Any]:
     city, state = draw.choice(_CITIES)
     usual = _span(draw)
     hours: dict[str, str] | None = {
@@ -88,7 +110,7 @@ def _record(draw: random.Random) -> dict[str, Any]:
             "Ambience": {kind: draw.random() < 0.2 for kind in _AMBIENCE},
         },
         "business_stars": draw.choice((2.0, 2.5, 3.0, 3.5, 4.0, 4.5, 5.0)),
-        "review_info": [_review(draw) for _ in range(draw.randint(1, 3))],
+        "review_info": [_review(draw, noise) for _ in range(draw.randint(1, 3))],
     }
 
 
@@ -97,7 +119,7 @@ def _span(draw: random.Random) -> str:
     return f"{opens}:{draw.choice((0, 30))}-{closes}:{draw.choice((0, 30))}"
 
 
-def _review(draw: random.Random) -> dict[str, Any]:
+def _review(draw: random.Random, noise: Sequence[str]) -> dict[str, Any]:
     good, bad = draw.choice(_PRAISE), draw.choice(_BLAME)
     kind = draw.random()
     if kind < 0.5:
@@ -106,23 +128,9 @@ def _review(draw: random.Random) -> dict[str, Any]:
         text = f"Disappointing visit because of {bad}. Not sure we return."
     else:
         text = f"I enjoyed {good}, but there was {bad} this time."
-    return {"review_stars": draw.choice((1.0, 3.0, 5.0)), "review_text": text}
-
-
-def _written(record: dict[str, Any], draw: random.Random) -> str:
-    """The record as lines that keep keys with values, as the product reads JSON."""
-    return "\n".join(_lines("", record))
-
-
-def _lines(path: str, value: Any) -> Iterator[str]:
-    if isinstance(value, dict):
-        for key, item in value.items():
-            yield from _lines(f"{path}.{key}" if path else key, item)
-    elif isinstance(value, list):
-        for item in value:
-            yield from _lines(path, item)
-    else:
-        yield f"{path}: {'null' if value is None else str(value)}"
+    parts = [text, *draw.sample(noise, min(len(noise), draw.randint(0, 4)))]
+    draw.shuffle(parts)
+    return {"review_stars": draw.choice((1.0, 3.0, 5.0)), "review_text": " ".join(parts)}
 
 
 def _subject(record: dict[str, Any], draw: random.Random) -> str:

@@ -1,9 +1,8 @@
 """Training rows for the verifiers: the labelled sets, and what is made from them.
 
-A row is one pair to be judged: a claim or question beside evidence, with a task and a label. Made
-rows: minimal edits of supported claims, evidence among distractors, records in the form of JSON
-with sentences that say them right or wrong, and passages in tens for sufficiency. Every draw comes
-from one seeded generator, so the same data gives the same rows.
+A row is one pair to be judged: a claim or question beside evidence, with a task and a label. Every
+draw comes from one seeded generator, so the same data gives the same rows. UNLABELLED rows are for
+the teacher to label, when the strong tier is distilled into the fast one.
 """
 
 from __future__ import annotations
@@ -12,13 +11,18 @@ import gzip
 import json
 import random
 import re
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
+from multiprocessing import Pool
 from pathlib import Path
 from typing import Any
 
+from edits import edit, edit_question
 from records import record_rows
+from suffice.text.digest import digest, pieces
+from suffice.text.flatten import flatten
 
 
 class Label(IntEnum):
@@ -28,6 +32,7 @@ class Label(IntEnum):
     NOT_MENTIONED = 1
     CONTRADICTED = 2
     NOT_SUPPORTED = 3
+    UNLABELLED = 4
 
 
 class Task(IntEnum):
@@ -37,17 +42,19 @@ class Task(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """`said` is the claim (after its question, where there is one) or the question."""
+    """`said` is the claim, with the `question` it answers where there is one, or the question."""
 
     task: Task
     said: str
     evidence: str
     label: Label
     origin: str
+    question: str = ""
 
 
-ENOUGH_TIMES = 3
+ROOM = 1500
 ENOUGH_ROOM = 2000
+RECORDS = 40_000
 
 _LABELS = {
     "entail": Label.SUPPORTED,
@@ -56,26 +63,14 @@ _LABELS = {
     "not_entail": Label.NOT_SUPPORTED,
     "partial": Label.NOT_SUPPORTED,
 }
-_SENTENCE = re.compile(r"[^.!?\n]+(?:[.!?](?![\s\"')\]])[^.!?\n]*)*[.!?]*[\"')\]]*\s*|\n")
-_WORD = re.compile(r"[A-Za-z0-9]{3,}")
-_MONTHS = (
-    "January February March April May June July August September October November December"
-).split()
-_DAYS = "Monday Tuesday Wednesday Thursday Friday Saturday Sunday".split()
-_NUMBER = re.compile(
-    r"(?<![\w.,-])\d{1,3}(?:,\d{3})+(?![\w,])|(?<![\w.,-])\d+(?:\.\d+)?(?![\w,-]|\.\d)"
-)
-_NAME = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+(?: [A-Z][a-z]+)*")
-_VERB = re.compile(
-    r"\b(is|are|was|were|has|have|had|can|could|will|would|may|must|does|did)\b(?! not)"
-)
-_SWAPS = {
-    "all": "some", "some": "all", "most": "all", "many": "few", "few": "many",
-    "always": "sometimes", "never": "often", "before": "after", "after": "before",
-    "more": "less", "less": "more",
-    "increased": "decreased", "decreased": "increased", "highest": "lowest", "first": "last",
-    "may": "must", "must": "may", "only": "also", "increase": "decrease", "rise": "fall",
+# Sets whose evidence is a document, as it is in use, count more often; pairs of captions less.
+_TIMES = {
+    "true_summeval": 2, "bump": 3, "true_frank": 3, "defacto": 2, "begin": 2,
+    "citation_integrity": 2, "scitab": 2, "fm2": 2,
+    "snli": 0.4, "snli_20k": 0.4, "med": 0.5, "breaking_nli": 0.4, "cad_nli": 0.6,
 }  # fmt: skip
+_ENOUGH_TIMES = {"squad2": 3, "ud_squad": 3, "ud_nq": 4, "ud_musique": 3, "qnli": 1}
+_WORD = re.compile(r"[A-Za-z0-9]{3,}")
 
 
 def read(path: Path) -> Iterator[dict[str, Any]]:
@@ -86,8 +81,8 @@ def read(path: Path) -> Iterator[dict[str, Any]]:
 def texts(row: dict[str, Any]) -> Iterator[str]:
     """The question and each piece of evidence of a row, folded; short ones ("Yes.") say nothing."""
     evidence = row["evidence"]
-    pieces = evidence if isinstance(evidence, list) else [evidence]
-    for text in (row.get("question") or "", *pieces):
+    parts = evidence if isinstance(evidence, list) else [evidence]
+    for text in (row.get("question") or "", *parts):
         folded = " ".join(text.lower().split())
         if len(folded) > 40:
             yield folded
@@ -100,192 +95,257 @@ def apart(folder: Path) -> Iterator[dict[str, Any]]:
     return (row for row in read(folder / "train.jsonl.gz") if dev.isdisjoint(texts(row)))
 
 
-def sentences(text: str) -> list[str]:
-    return [found.group() for found in _SENTENCE.finditer(text) if found.group().strip()]
+class Shelf:
+    """Texts found again by the rare words they hold: near misses, not noise."""
+
+    def __init__(self, stock: Sequence[str]) -> None:
+        self.stock = stock
+        self.places: dict[str, list[int]] = defaultdict(list)
+        for number, text in enumerate(stock):
+            for word in set(_WORD.findall(text.lower())):
+                if len(word) > 4:
+                    self.places[word].append(number)
+
+    def near(self, text: str, draw: random.Random, words: int = 6, each: int = 12) -> list[str]:
+        """The texts that share most of the rarest words, then those that share one."""
+        held = {word for word in _WORD.findall(text.lower()) if word in self.places}
+        shared: Counter[int] = Counter()
+        for word in sorted(held, key=lambda w: (len(self.places[w]), w))[:words]:
+            shared.update(draw.sample(self.places[word], min(each, len(self.places[word]))))
+        return [self.stock[number] for number, _ in shared.most_common()]
 
 
-def digest(evidence: str, said: str, room: int) -> str:
-    """Evidence within `room` characters: the sentences nearest in words to what is said."""
-    if len(evidence) <= room:
-        return evidence
-    asked = set(_WORD.findall(said.lower()))
-    parts = sentences(evidence)
-    counts: dict[str, int] = {}
-    held = [set(_WORD.findall(part.lower())) for part in parts]
-    for words in held:
-        for word in words & asked:
-            counts[word] = counts.get(word, 0) + 1
-    value = [sum(1 / counts[word] for word in words & asked) for words in held]
-    chosen: set[int] = set()
-    used = 0
-    for place in sorted(range(len(parts)), key=lambda i: (-value[i], i)):
-        if used + len(parts[place]) > room and chosen:
-            continue
-        chosen.add(place)
-        used += len(parts[place])
-    return "".join(parts[place] for place in sorted(chosen))[:room]
-
-
-def said_of(row: dict[str, Any]) -> str:
-    question = (row.get("question") or "").strip()
-    return f"{question} {row['claim']}" if question else str(row["claim"])
-
-
-def support_rows(rows: Iterable[dict[str, Any]], room: int, seed: int) -> Iterator[Row]:
-    """The labelled rows, each with long evidence cut to what is near the claim."""
+def support_rows(rows: Iterable[dict[str, Any]], seed: int, *, made: bool) -> Iterator[Row]:
+    """The labelled rows, minimal edits of the supported ones, and evidence among strangers."""
     draw = random.Random(seed)
     others: list[str] = []
-    for row in rows:
-        label, evidence = _LABELS[row["label"]], row["evidence"]
-        origin = row["set"]
-        said = said_of(row)
-        yield Row(Task.SUPPORT, said, digest(evidence, said, room), label, origin)
-        if label is Label.SUPPORTED:
-            for edited, kind in edits(row["claim"], evidence, draw):
-                said_edited = said_of({**row, "claim": edited})
-                near = digest(evidence, said_edited, room)
-                yield Row(Task.SUPPORT, said_edited, near, kind, f"{origin}+edit")
-        if others and len(evidence) < 400 and draw.random() < 0.3:
+    for raw in rows:
+        times = _TIMES.get(raw["set"], 1) if made else 1
+        evidence, long = flatten(raw["evidence"]), len(raw["evidence"]) > 300
+        label = _LABELS[raw["label"]]
+        row = Row(Task.SUPPORT, raw["claim"], evidence, label, raw["set"], raw["question"] or "")
+        for turn in range(int(times) + (draw.random() < times % 1)):
+            if turn == 0 or not long:
+                yield row
+            else:
+                yield replace(row, evidence=_partial(evidence, row.said, draw))
+            if made and label is Label.SUPPORTED and draw.random() < (0.9 if long else 0.5):
+                edited = edit(row.said, evidence, draw)
+                if edited:
+                    yield replace(
+                        row, said=edited[0], label=Label(edited[1]), origin=f"{row.origin}+edit"
+                    )
+        if made and others and len(evidence) < 400 and draw.random() < 0.25:
             company = [*draw.sample(others, min(len(others), draw.randint(1, 4))), evidence]
             draw.shuffle(company)
-            among = digest("\n".join(company), said, room)
             # A stranger's sentence may speak for or against by chance; rarely enough to be noise.
-            yield Row(Task.SUPPORT, said, among, label, f"{origin}+company")
+            yield replace(row, evidence="\n".join(company), origin=f"{row.origin}+company")
         if len(evidence) < 600:
             others.append(evidence)
             others = others[-200:]
 
 
-def edits(claim: str, evidence: str, draw: random.Random) -> Iterator[tuple[str, Label]]:
-    """At most one small change of a supported claim that the evidence no longer supports."""
-    makers = [_other_number, _other_name, _negated, _other_word]
-    draw.shuffle(makers)
-    if draw.random() > 0.6:
-        return
-    for make in makers:
-        made = make(claim, evidence, draw)
-        if made:
-            yield made
-            return
+def _partial(evidence: str, said: str, draw: random.Random) -> str:
+    """Another cut of long evidence: what is near the claim stays, some of the rest goes."""
+    kept = digest(evidence, said, ROOM * 2 // 3)
+    parts = [part for part in pieces(evidence) if part in kept or draw.random() < 0.3]
+    return "".join(parts)
 
 
-def _other_number(claim: str, evidence: str, draw: random.Random) -> tuple[str, Label] | None:
-    found = [m for m in _NUMBER.finditer(claim) if m.group() in evidence]
-    if not found:
-        return None
-    match = draw.choice(found)
-    rivals = [n for n in _NUMBER.findall(evidence) if n not in claim]
-    plain = match.group().replace(",", "")
-    if rivals and draw.random() < 0.4:
-        new = draw.choice(rivals)
-    elif "." in plain:
-        new = f"{float(plain) * draw.choice((0.5, 0.9, 1.1, 2)):.{len(plain.split('.')[1])}f}"
-    else:
-        step = draw.choice((1, 2, 5, 10, max(1, int(plain) // 3))) if len(plain) < 16 else 1
-        new = str(max(0, int(plain) + draw.choice((-1, 1)) * step))
-    if new == plain:
-        return None
-    return claim[: match.start()] + new + claim[match.end() :], Label.NOT_SUPPORTED
-
-
-def _other_name(claim: str, evidence: str, draw: random.Random) -> tuple[str, Label] | None:
-    for group in (_MONTHS, _DAYS):
-        named = [name for name in group if name in claim and name in evidence]
-        if named:
-            new = draw.choice([name for name in group if name != named[0]])
-            return claim.replace(named[0], new), Label.NOT_SUPPORTED
-    names = [name for name in _NAME.findall(claim) if name in evidence]
-    rivals = [name for name in set(_NAME.findall(evidence)) if name not in claim]
-    if not names or not rivals:
-        return None
-    return claim.replace(draw.choice(names), draw.choice(sorted(rivals)), 1), Label.NOT_SUPPORTED
-
-
-def _negated(claim: str, evidence: str, draw: random.Random) -> tuple[str, Label] | None:
-    if " not " in claim:
-        return claim.replace(" not ", " ", 1), Label.CONTRADICTED
-    match = _VERB.search(claim)
-    if not match:
-        return None
-    return f"{claim[: match.end()]} not{claim[match.end() :]}", Label.CONTRADICTED
-
-
-def _other_word(claim: str, evidence: str, draw: random.Random) -> tuple[str, Label] | None:
-    found = [word for word in _SWAPS if re.search(rf"\b{word}\b", claim)]
-    if not found:
-        return None
-    word = draw.choice(found)
-    return re.sub(rf"\b{word}\b", _SWAPS[word], claim, count=1), Label.NOT_SUPPORTED
-
-
-def sufficiency_rows(rows: Sequence[dict[str, Any]], room: int, seed: int) -> Iterator[Row]:
-    """The labelled rows, passages in tens, and sets of passages with one needed passage gone."""
+def whole_sentences(rows: Sequence[dict[str, Any]], seed: int) -> Iterator[Row]:
+    """Each sentence of a supported summary is supported; of a minimal pair, the one that differs
+    is not."""
     draw = random.Random(seed)
-    pool = [passage for row in rows for passage in row["evidence"]]
-    shelf: dict[str, list[int]] = {}
-    for number, passage in enumerate(pool):
-        for word in set(_WORD.findall(passage.lower())):
-            if len(word) > 5:
-                shelf.setdefault(word, []).append(number)
+    pairs: dict[str, dict[str, str]] = defaultdict(dict)
     for row in rows:
-        question, passages = row["question"], row["evidence"]
-        label = Label.SUPPORTED if row["sufficient"] else Label.NOT_MENTIONED
-        yield _sufficiency(question, passages, label, row["set"], room)
-        company = _company(question, passages, pool, shelf, draw)
-        mixed = [*passages, *company]
-        draw.shuffle(mixed)
-        if draw.random() < 0.7:
-            yield _sufficiency(question, mixed, label, f"{row['set']}+company", room)
-        if company and draw.random() < 0.35:
-            none = Label.NOT_MENTIONED
-            yield _sufficiency(question, company, none, f"{row['set']}+strangers", room)
-        if row["sufficient"] and len(passages) > 1:
-            left = list(passages)
-            left.pop(draw.randrange(len(left)))
-            yield _sufficiency(question, left, Label.NOT_MENTIONED, f"{row['set']}+dropped", room)
+        if row["set"] in ("true_summeval", "true_frank", "bump", "defacto"):
+            parts = [part.strip() for part in pieces(row["claim"])]
+            if row["label"] == "entail" and len(parts) > 1:
+                for part in parts:
+                    yield Row(
+                        Task.SUPPORT, part, row["evidence"], Label.SUPPORTED,
+                        f"{row['set']}+sentence",
+                    )  # fmt: skip
+                    edited = edit(part, row["evidence"], draw)
+                    if edited and draw.random() < 0.8:
+                        yield Row(
+                            Task.SUPPORT, edited[0], row["evidence"], Label(edited[1]),
+                            f"{row['set']}+edit",
+                        )  # fmt: skip
+            if row["set"] == "bump":
+                pairs[row["evidence"]][row["label"]] = row["claim"]
+    for evidence, both in pairs.items():
+        right = {part.strip() for part in pieces(both.get("entail", ""))}
+        wrong = [part.strip() for part in pieces(both.get("not_entail", ""))]
+        changed = [part for part in wrong if part not in right]
+        if right and len(changed) == 1:
+            yield Row(
+                Task.SUPPORT, changed[0], evidence, Label.NOT_SUPPORTED, "bump+sentence"
+            )
 
 
-def _company(
-    question: str,
-    passages: Sequence[str],
-    pool: Sequence[str],
-    shelf: dict[str, list[int]],
-    draw: random.Random,
-) -> list[str]:
-    """Passages that share a rare word with the question: near misses, not noise."""
-    numbers: list[int] = []
-    words = [word for word in set(_WORD.findall(question.lower())) if word in shelf]
-    for word in sorted(words, key=lambda w: len(shelf[w]))[:4]:
-        numbers += draw.sample(shelf[word], min(4, len(shelf[word])))
-    numbers += [draw.randrange(len(pool)) for _ in range(2)]
-    near = [pool[n][:700] for n in dict.fromkeys(numbers) if pool[n] not in passages]
-    return near[: draw.randint(1, 9)]
+def own_sentences(stock: Sequence[str], count: int, seed: int) -> Iterator[Row]:
+    """Sentences of a document as claims on it: as they stand, edited, or with the sentence gone
+    from the document (for the teacher to judge: the rest may still say it)."""
+    draw = random.Random(seed)
+    for text in draw.sample(stock, min(count, len(stock))):
+        parts = pieces(text)
+        good = [n for n, part in enumerate(parts) if 40 < len(part) < 300]
+        if len(parts) < 3 or not good:
+            continue
+        place = draw.choice(good)
+        said = parts[place].strip()
+        if place + 1 in good and draw.random() < 0.2:
+            said = f"{said} {parts[place + 1].strip()}"
+        edited = edit(said, text, draw)
+        without = "".join(part for n, part in enumerate(parts) if n != place)
+        if draw.random() < 0.35:
+            yield Row(Task.SUPPORT, said, text, Label.SUPPORTED, "own+kept")
+        if edited:
+            yield Row(Task.SUPPORT, edited[0], text, Label(edited[1]), "own+edit")
+        yield Row(Task.SUPPORT, said, without, Label.UNLABELLED, "own+dropped")
 
 
-def _sufficiency(
-    question: str, passages: Sequence[str], label: Label, origin: str, room: int
-) -> Row:
-    evidence = digest("\n".join(passages), question, room)
-    return Row(Task.SUFFICIENCY, question, evidence, label, origin)
+def answer_rows(rows: Iterable[dict[str, Any]], seed: int) -> Iterator[Row]:
+    """Answers as claims: the right one, and the answer to another question."""
+    draw = random.Random(seed)
+    earlier: list[str] = []
+    for row in rows:
+        answer, evidence = row.get("answer"), "\n".join(row["evidence"])
+        if not answer:
+            continue
+        question = row["question"]
+        yield Row(Task.SUPPORT, answer, evidence, Label.SUPPORTED, "answers", question)
+        wrong = edit(answer, evidence, draw)
+        if wrong:
+            yield Row(Task.SUPPORT, wrong[0], evidence, Label.NOT_SUPPORTED, "answers", question)
+        if earlier and draw.random() < 0.5:
+            other = draw.choice(earlier)
+            yield Row(Task.SUPPORT, other, evidence, Label.UNLABELLED, "answers", question)
+        earlier = [*earlier[-20:], answer]
 
 
-def all_rows(data: Path, room: int, seed: int, *, made: bool = True) -> list[Row]:
-    """Everything to train on, shuffled. `made=False` leaves the labelled rows alone.
+def sufficiency_rows(
+    rows: Sequence[dict[str, Any]], seed: int, *, made: bool
+) -> Iterator[Row]:
+    """The labelled rows; passages in tens; the needed passage or sentence gone; questions changed
+    so that the passage is near and does not answer."""
+    draw = random.Random(seed)
+    stock = list(dict.fromkeys(passage for row in rows for passage in row["evidence"]))
+    shelf = Shelf(stock)
+    none = Label.NOT_MENTIONED
+    for raw in rows:
+        question, passages, name = raw["question"], raw["evidence"], raw["set"]
+        label = Label.SUPPORTED if raw["sufficient"] else none
+        plain = Row(Task.SUFFICIENCY, question, "\n".join(passages), label, name)
+        yield plain
+        if not made:
+            continue
+        for _ in range(_ENOUGH_TIMES.get(name, 1) - 1):
+            mixed = list(passages)
+            draw.shuffle(mixed)
+            yield replace(plain, evidence="\n".join(mixed))
+        near = [text for text in shelf.near(question, draw) if text not in passages]
+        company = [text[:900] for text in near[: draw.randint(1, 9)]]
+        if company and draw.random() < 0.6:
+            mixed = [*passages, *company]
+            draw.shuffle(mixed)
+            yield replace(plain, evidence="\n".join(mixed), origin=f"{name}+company")
+        if near and draw.random() < 0.5:
+            yield replace(
+                plain, evidence=draw.choice(near), label=none, origin=f"{name}+stranger"
+            )
+        if company and draw.random() < 0.3:
+            yield replace(
+                plain, evidence="\n".join(company), label=none, origin=f"{name}+strangers"
+            )
+        if raw["sufficient"]:
+            yield from _lacking(raw, plain, draw)
 
-    Sufficiency has a tenth of the rows, so each counts `ENOUGH_TIMES`; its passages get more room.
-    """
-    support = list(support_rows(apart(data / "grounding"), room, seed))
-    labelled = list(apart(data / "sufficiency"))
-    enough = [
-        row
-        for turn in range(ENOUGH_TIMES)
-        for row in sufficiency_rows(labelled, ENOUGH_ROOM, seed + turn)
-    ]
-    rows = [row for row in support + enough if made or "+" not in row.origin]
+
+def _lacking(raw: dict[str, Any], plain: Row, draw: random.Random) -> Iterator[Row]:
+    """From evidence that is enough, evidence that is not."""
+    passages, none = raw["evidence"], Label.NOT_MENTIONED
+    if len(passages) > 1:
+        left = list(passages)
+        left.pop(draw.randrange(len(left)))
+        yield replace(
+            plain, evidence="\n".join(left), label=none, origin=f"{plain.origin}+dropped"
+        )
+    answer = raw.get("answer") or ""
+    if len(answer) > 2:
+        parts = pieces(plain.evidence)
+        left = [part for part in parts if answer.lower() not in part.lower()]
+        if 1 < len(left) < len(parts):
+            yield replace(plain, evidence="".join(left), label=none, origin=f"{plain.origin}+cut")
+    changed = edit_question(plain.said, plain.evidence, draw)
+    if changed and draw.random() < 0.7:
+        yield replace(plain, said=changed, label=none, origin=f"{plain.origin}+asked")
+
+
+def unlabelled(support: Sequence[Row], enough: Sequence[Row], seed: int, count: int) -> Iterator[Row]:
+    """Claims beside evidence that is near them, evidence with sentences gone, questions beside
+    passages found for them."""
+    draw = random.Random(seed)
+    documents = [row for row in support if len(row.evidence) > 200 and "+" not in row.origin]
+    shelf = Shelf(list(dict.fromkeys(row.evidence for row in documents)))
+    for row in draw.sample(documents, min(count, len(documents))):
+        for other in shelf.near(row.said, draw)[:2]:
+            if other != row.evidence:
+                yield replace(
+                    row, evidence=other, label=Label.UNLABELLED, origin="other evidence"
+                )
+        parts = pieces(row.evidence)
+        if len(parts) > 2:
+            left = [part for part in parts if draw.random() < 0.7]
+            yield replace(
+                row, evidence="".join(left), label=Label.UNLABELLED, origin="partial evidence"
+            )
+    questions = [row for row in enough if "+" not in row.origin]
+    passages = Shelf(list(dict.fromkeys(row.evidence for row in questions)))
+    for row in draw.sample(questions, min(count // 2, len(questions))):
+        for other in passages.near(row.said, draw)[:3]:
+            if other != row.evidence:
+                yield replace(row, evidence=other, label=Label.UNLABELLED, origin="other passage")
+
+
+def cut(row: Row) -> Row:
+    """The row with its evidence cut to what a model reads at once."""
+    room = ROOM if row.task is Task.SUPPORT else ENOUGH_ROOM
+    said = f"{row.question} {row.said}"
+    return replace(row, evidence=digest(row.evidence, said, room))
+
+
+def all_rows(data: Path, seed: int, *, made: bool = True, extra: int = 0) -> list[Row]:
+    """Everything to train on, shuffled. `made=False` leaves the labelled rows alone; `extra` asks
+    for about that many documents' worth of unlabelled rows."""
+    labelled = list(apart(data / "grounding"))
+    questions = list(apart(data / "sufficiency"))
+    support = list(support_rows(labelled, seed, made=made))
+    enough = list(sufficiency_rows(questions, seed, made=made))
+    rows = support + enough
     if made:
+        stock = sorted({row["evidence"] for row in labelled if len(row["evidence"]) > 300})
+        stock += sorted({passage for row in questions for passage in row["evidence"]})
+        noise = [part.strip() for text in stock[:4000] for part in pieces(text)[:2]]
+        rows += whole_sentences(labelled, seed)
+        rows += own_sentences(stock, 40_000, seed)
+        rows += answer_rows(questions, seed)
         rows += [
-            Row(Task.SUPPORT, claim, digest(evidence, claim, room), Label(label), "records")
-            for claim, evidence, label in record_rows(40_000, seed)
+            Row(Task.SUPPORT, claim, evidence, Label(label), "records")
+            for claim, evidence, label in record_rows(RECORDS, seed, noise)
         ]
+    rows += unlabelled(support, enough, seed, extra)
+    with Pool() as workers:
+        rows = workers.map(cut, rows, chunksize=4000)
     random.Random(seed).shuffle(rows)
     return rows
+
+
+def read_pairs(path: Path) -> list[Row]:
+    """Pairs of the dev files, as pairs.py writes them, to be judged."""
+    return [
+        Row(Task(pair["task"]), pair["said"], pair["evidence"], Label.UNLABELLED, pair["way"],
+            pair["question"])
+        for pair in read(path)
+    ]  # fmt: skip

@@ -5,16 +5,48 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from suffice.errors import SourceMissing, Unreadable
 
-FIELD_TYPES: dict[str, type] = {"query": str, "title": str, "text": str, "relevant": dict}
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What a field may hold, and how to say so."""
+
+    words: str
+    holds: Callable[[Any], bool]
 
 
-def read_rows(path: Path, needed: tuple[str, ...]) -> list[dict[str, Any]]:
-    """The rows of a file; a row that lacks a needed field is named by its line."""
+TEXT = Kind("text", lambda value: isinstance(value, str))
+TEXT_OR_NULL = Kind("text or null", lambda value: value is None or isinstance(value, str))
+PASSAGES = Kind(
+    "text or a list of texts",
+    lambda value: (
+        isinstance(value, str)
+        or (isinstance(value, list) and all(isinstance(one, str) for one in value))
+    ),
+)
+OBJECT = Kind("an object", lambda value: isinstance(value, dict))
+TRUTH = Kind("true or false", lambda value: isinstance(value, bool))
+RETRIEVAL = {"query": TEXT, "title": TEXT, "text": TEXT, "relevant": OBJECT}
+
+
+def one_of(*values: str) -> Kind:
+    """One of a few words."""
+    return Kind(
+        "one of " + ", ".join(values), lambda value: isinstance(value, str) and value in values
+    )
+
+
+def read_rows(
+    path: Path, needed: tuple[str, ...], kinds: Mapping[str, Kind] = RETRIEVAL
+) -> list[dict[str, Any]]:
+    """The rows of a file; one that lacks a needed field, or holds what is not its kind, is named
+    by its line. Fields without a kind may hold anything."""
     if not path.is_file():
         raise SourceMissing(f"There is no file {path}.", remedy="Check the path.")
     opener = gzip.open if path.suffix == ".gz" else open
@@ -23,7 +55,7 @@ def read_rows(path: Path, needed: tuple[str, ...]) -> list[dict[str, Any]]:
         with opener(path, "rt", encoding="utf-8") as file:
             for number, line in enumerate(file, 1):
                 if line.strip():
-                    rows.append(_row(json.loads(line), needed, path, number))
+                    rows.append(_row(json.loads(line), needed, kinds, f"{path}, line {number}"))
     except (OSError, EOFError, zlib.error, ValueError) as problem:
         raise Unreadable(f"{path} is not JSON lines: {problem}.") from problem
     if not rows:
@@ -31,17 +63,22 @@ def read_rows(path: Path, needed: tuple[str, ...]) -> list[dict[str, Any]]:
     return rows
 
 
-def _row(row: Any, needed: tuple[str, ...], path: Path, number: int) -> dict[str, Any]:
+def _row(
+    row: Any, needed: tuple[str, ...], kinds: Mapping[str, Kind], where: str
+) -> dict[str, Any]:
     missing = [field for field in needed if not isinstance(row, dict) or field not in row]
     if missing:
         raise Unreadable(
-            f"{path}, line {number}: no field {', '.join(missing)}.",
+            f"{where}: no field {', '.join(missing)}.",
             remedy=f"Each row needs {', '.join(needed)}.",
         )
-    for field, kind in FIELD_TYPES.items():
-        if field in row and not isinstance(row[field], kind):
+    for field, kind in kinds.items():
+        if field in row and not kind.holds(row[field]):
             raise Unreadable(
-                f"{path}, line {number}: '{field}' is {type(row[field]).__name__}.",
-                remedy=f"Write it as {kind.__name__}.",
+                f"{where}: '{field}' is {_seen(row[field])}.", remedy=f"Write it as {kind.words}."
             )
     return dict(row)
+
+
+def _seen(value: Any) -> str:
+    return repr(value[:40]) if isinstance(value, str) else type(value).__name__

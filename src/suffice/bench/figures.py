@@ -1,0 +1,64 @@
+"""The statistics of scores against truth. Pure: arrays in, numbers out, None where undefined.
+
+`scores` say how likely a row is positive (supported, sufficient); `positive` says whether it is.
+None of the figures depends on the order of the rows, ties included.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+Scores = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+
+
+def auroc(scores: Scores, positive: Flags) -> float | None:
+    """How often a positive row scores above another one; a tie counts half. Needs both classes."""
+    good, bad = int(positive.sum()), int((~positive).sum())
+    if not good or not bad:
+        return None
+    _, place, counts = np.unique(scores, return_inverse=True, return_counts=True)
+    ranks = (np.cumsum(counts) - (counts - 1) / 2)[place]
+    return float((ranks[positive].sum() - good * (good + 1) / 2) / (good * bad))
+
+
+def accuracy(passed: Flags, positive: Flags) -> float | None:
+    """The share of rows judged right."""
+    return float((passed == positive).mean()) if len(passed) else None
+
+
+def balanced_accuracy(passed: Flags, positive: Flags) -> float | None:
+    """The mean of both classes' shares judged right. Needs both classes."""
+    if positive.all() or not positive.any():
+        return None
+    return float((passed[positive].mean() + (~passed[~positive]).mean()) / 2)
+
+
+def f1_flagged(passed: Flags, positive: Flags) -> float | None:
+    """F1 of the negative class: what did not pass was flagged."""
+    either = int((~passed).sum() + (~positive).sum())
+    return 2 * int((~passed & ~positive).sum()) / either if either else None
+
+
+def coverage_at_risk(scores: Scores, positive: Flags, risk: float) -> float | None:
+    """The largest share that some threshold lets pass with at most `risk` of it negative.
+
+    Rows that tie pass together or not at all.
+    """
+    if not len(scores):
+        return None
+    values, place = np.unique(-scores, return_inverse=True)
+    passed = np.cumsum(np.bincount(place, minlength=len(values)))
+    wrong = np.cumsum(np.bincount(place[~positive], minlength=len(values)))
+    allowed = passed[wrong / passed <= risk]
+    return float(allowed.max() / len(scores)) if len(allowed) else 0.0
+
+
+def calibration_error(scores: Scores, positive: Flags, bins: int = 15) -> float | None:
+    """Expected calibration error over bins of equal mass; rows that tie share a bin."""
+    if not len(scores):
+        return None
+    place = np.searchsorted(np.sort(scores), scores, side="left")
+    gaps = np.bincount(place * bins // len(scores), weights=scores - positive, minlength=bins)
+    return float(np.abs(gaps).sum() / len(scores))

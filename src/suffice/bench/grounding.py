@@ -1,0 +1,94 @@
+"""How well a verifier tells answers that stay inside their evidence from those that do not.
+
+A response is split into its claims, every claim is judged, and one score speaks for them all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from suffice.bench.judged import Bench, Judgement, Row, choose
+from suffice.bench.rows import PASSAGES, TEXT, TEXT_OR_NULL, one_of, read_rows
+from suffice.bench.run_record import run_record
+from suffice.evidence.ingest import Progress
+from suffice.models.verifier import Pair, SupportScore, Verifier
+from suffice.text.claims import Statement, claims
+
+SUPPORTED = "entail"
+NOT_SUPPORTED = ("neutral", "contradict", "not_entail", "partial")
+_NEEDED = ("set", "evidence", "claim", "label")
+_KINDS = {
+    "set": TEXT,
+    "task": TEXT_OR_NULL,
+    "question": TEXT_OR_NULL,
+    "evidence": PASSAGES,
+    "claim": TEXT,
+    "label": one_of(SUPPORTED, *NOT_SUPPORTED),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Aggregation:
+    """One score for a response, from the probabilities that its claims are supported."""
+
+    name: str
+    score: Callable[[Sequence[float]], float]
+
+
+AGGREGATION = Aggregation("mean of the two worst claims", lambda found: fmean(sorted(found)[:2]))
+
+
+def bench_grounding(
+    data: Path, verifier: Verifier, limit: int | None, progress: Progress
+) -> dict[str, Any]:
+    """Figures per set and task on labelled responses; `f1` is that of "not supported"."""
+    rows = choose(read_rows(data, _NEEDED, _KINDS), limit)
+    bench = Bench(
+        positive=lambda row: bool(row["label"] == SUPPORTED),
+        blind=lambda row: -len(row["claim"]),
+        blind_figure="length_auroc",
+        judge=lambda chunk: _judged(verifier, chunk),
+    )
+    threshold = verifier.thresholds.support
+    return {
+        "tier": verifier.tier,
+        "model": verifier.id,
+        "threshold": threshold,
+        "aggregation": AGGREGATION.name,
+        **bench.figures(bench.run(rows, progress), threshold),
+        "run": run_record(data),
+    }
+
+
+def _judged(verifier: Verifier, rows: Sequence[Row]) -> list[Judgement]:
+    owned = [(place, pair) for place, row in enumerate(rows) for pair in _pairs(row)]
+    scores = verifier.support([pair for _, pair in owned])
+    responses: list[list[SupportScore]] = [[] for _ in rows]
+    for (place, _), score in zip(owned, scores, strict=True):
+        responses[place].append(score)
+    return [_response(response) for response in responses]
+
+
+def _pairs(row: Row) -> list[Pair]:
+    """A pair for each claim of a response; one for all of it where it makes none."""
+    evidence = row["evidence"]
+    text = evidence if isinstance(evidence, str) else "\n\n".join(evidence)
+    said = [_said(one) for one in claims(row["claim"]) if one.checkable] or [row["claim"]]
+    return [Pair(one, (text,), row.get("question") or "") for one in said]
+
+
+def _said(statement: Statement) -> str:
+    """A claim as it can be read alone: "AutoNation: They also announced …"."""
+    context = statement.context.rstrip(" :")
+    return f"{context}: {statement.text}" if context else statement.text
+
+
+def _response(scores: Sequence[SupportScore]) -> Judgement:
+    """A claim that nobody checked scores 0."""
+    found = [0.0 if score.unchecked else score.supported for score in scores]
+    open_ = sum(1 for score in scores if score.unchecked)
+    return Judgement(AGGREGATION.score(found), len(scores), open_)

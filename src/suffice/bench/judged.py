@@ -1,0 +1,146 @@
+"""Rows as a verifier judged them, and their figures: per set, per task, pooled.
+
+choose → judge (in chunks, timed) → figures
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+
+from suffice.bench.figures import (
+    accuracy,
+    auroc,
+    balanced_accuracy,
+    calibration_error,
+    coverage_at_risk,
+    f1_flagged,
+)
+from suffice.evidence.ingest import Progress
+
+Row = Mapping[str, Any]
+RISK = 0.05
+_ROWS_A_CALL = 64
+_SEED = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What the verifier made of one row. `checks` were asked of it, `unchecked` stayed open."""
+
+    score: float
+    checks: int
+    unchecked: int
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A judged row beside its truth; `blind` is what a judge that cannot read would score it."""
+
+    set: str
+    task: str
+    positive: bool
+    blind: float
+    seconds: float
+    judgement: Judgement
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """How the rows of one bench are read: their truth, their judge, and a judge that goes by
+    length alone; `blind_figure` is the name of its AUROC."""
+
+    positive: Callable[[Row], bool]
+    blind: Callable[[Row], float]
+    blind_figure: str
+    judge: Callable[[Sequence[Row]], list[Judgement]]
+
+    def run(self, rows: Sequence[Row], progress: Progress) -> list[Judged]:
+        """Every row judged, a set's task at a time, so that each has its own time."""
+        done: list[Judged] = []
+        progress("rows", 0, len(rows))
+        self.judge(rows[:1])  # the first call warms the model up and is not timed
+        for (name, task), members in _groups(rows).items():
+            for first in range(0, len(members), _ROWS_A_CALL):
+                chunk = members[first : first + _ROWS_A_CALL]
+                start = time.perf_counter()
+                judgements = self.judge(chunk)
+                seconds = (time.perf_counter() - start) / len(chunk)
+                done += (
+                    Judged(name, task, self.positive(row), self.blind(row), seconds, judgement)
+                    for row, judgement in zip(chunk, judgements, strict=True)
+                )
+                progress("rows", len(done), len(rows))
+        return done
+
+    def figures(self, judged: Sequence[Judged], threshold: float) -> dict[str, Any]:
+        """`sets` (with their `tasks`), `pooled` over all rows, `means` over the sets."""
+        sets: dict[str, dict[str, Any]] = {}
+        for name in dict.fromkeys(row.set for row in judged):
+            members = [row for row in judged if row.set == name]
+            sets[name] = self._figures(members, threshold)
+            tasks = {
+                task: self._figures([row for row in members if row.task == task], threshold)
+                for task in dict.fromkeys(row.task for row in members)
+                if task
+            }
+            if tasks:
+                sets[name]["tasks"] = tasks
+        means = {name: _mean(sets.values(), name) for name in ("auroc", "balanced_accuracy")}
+        return {"sets": sets, "pooled": self._figures(judged, threshold), "means": means}
+
+    def _figures(self, judged: Sequence[Judged], threshold: float) -> dict[str, Any]:
+        scores = np.array([row.judgement.score for row in judged], dtype=np.float64)
+        blind = np.array([row.blind for row in judged], dtype=np.float64)
+        positive = np.array([row.positive for row in judged], dtype=np.bool_)
+        passed = scores >= threshold
+        shares = {
+            "share_positive": float(positive.mean()),
+            "auroc": auroc(scores, positive),
+            "balanced_accuracy": balanced_accuracy(passed, positive),
+            "accuracy": accuracy(passed, positive),
+            "f1": f1_flagged(passed, positive),
+            "f1_flag_all": f1_flagged(np.zeros_like(passed), positive),
+            self.blind_figure: auroc(blind, positive),
+            "coverage_at_5_risk": coverage_at_risk(scores, positive, RISK),
+            "ece": calibration_error(scores, positive),
+        }
+        return {
+            "n": len(judged),
+            **{name: None if value is None else round(value, 4) for name, value in shares.items()},
+            "checks": sum(row.judgement.checks for row in judged),
+            "unchecked": sum(row.judgement.unchecked for row in judged),
+            "ms_per_row": round(fmean(row.seconds for row in judged) * 1e3, 2),
+        }
+
+
+def choose(rows: Sequence[Row], limit: int | None) -> list[Row]:
+    """All rows, or `limit` of each set, the same ones every time; a larger limit adds to them."""
+    if limit is None:
+        return list(rows)
+    places: dict[str, list[int]] = {}
+    for place, row in enumerate(rows):
+        places.setdefault(row["set"], []).append(place)
+    kept: list[int] = []
+    for members in places.values():
+        random.Random(_SEED).shuffle(members)
+        kept += members[:limit]
+    return [rows[place] for place in sorted(kept)]
+
+
+def _groups(rows: Sequence[Row]) -> dict[tuple[str, str], list[Row]]:
+    groups: dict[tuple[str, str], list[Row]] = {}
+    for row in rows:
+        groups.setdefault((row["set"], row.get("task") or ""), []).append(row)
+    return groups
+
+
+def _mean(sets: Iterable[Row], name: str) -> float | None:
+    known = [figures[name] for figures in sets if figures[name] is not None]
+    return round(fmean(known), 4) if known else None

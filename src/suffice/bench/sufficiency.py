@@ -1,0 +1,58 @@
+"""How well a verifier tells passages that answer a question from those that do not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from suffice.bench.judged import Bench, Judgement, Row, choose
+from suffice.bench.rows import PASSAGES, TEXT, TEXT_OR_NULL, TRUTH, read_rows
+from suffice.bench.run_record import run_record
+from suffice.evidence.ingest import Progress
+from suffice.models.verifier import Pair, SufficiencyScore, Verifier
+
+_NEEDED = ("set", "question", "evidence", "sufficient")
+_KINDS = {
+    "set": TEXT,
+    "task": TEXT_OR_NULL,
+    "question": TEXT,
+    "evidence": PASSAGES,
+    "sufficient": TRUTH,
+}
+
+
+def bench_sufficiency(
+    data: Path, verifier: Verifier, limit: int | None, progress: Progress
+) -> dict[str, Any]:
+    """Figures per set on labelled questions; `f1` is that of "not sufficient"."""
+    rows = choose(read_rows(data, _NEEDED, _KINDS), limit)
+    bench = Bench(
+        positive=lambda row: bool(row["sufficient"]),
+        blind=lambda row: sum(map(len, _passages(row))),
+        blind_figure="evidence_length_auroc",
+        judge=lambda chunk: _judged(verifier, chunk),
+    )
+    threshold = verifier.thresholds.sufficiency
+    return {
+        "tier": verifier.tier,
+        "model": verifier.id,
+        "threshold": threshold,
+        **bench.figures(bench.run(rows, progress), threshold),
+        "run": run_record(data),
+    }
+
+
+def _judged(verifier: Verifier, rows: Sequence[Row]) -> list[Judgement]:
+    scores = verifier.sufficiency([Pair(row["question"], _passages(row)) for row in rows])
+    return [_judgement(score) for score in scores]
+
+
+def _passages(row: Row) -> tuple[str, ...]:
+    evidence = row["evidence"]
+    return (evidence,) if isinstance(evidence, str) else tuple(evidence)
+
+
+def _judgement(score: SufficiencyScore) -> Judgement:
+    """A question that nobody checked scores 0."""
+    return Judgement(0.0 if score.unchecked else score.enough, 1, 1 if score.unchecked else 0)

@@ -1,0 +1,151 @@
+"""`suffice bench grounding` and `suffice bench sufficiency`: what a verifier is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from suffice.cli import as_json as to_json
+from suffice.cli.progress import bars
+from suffice.cli.show import plain
+from suffice.settings import read_settings
+
+F = TypeVar("F", bound=Callable[..., Any])
+Figures = Mapping[str, Any]
+_WIDE = 96
+"""From so many characters on, the columns of a table stand two spaces apart."""
+
+
+def _options(command: F) -> F:
+    options = [
+        click.argument("data", type=click.Path(path_type=Path)),
+        click.option(
+            "--tier",
+            type=click.Choice(["fast", "strong"]),
+            default="fast",
+            show_default=True,
+            help="Which verifier.",
+        ),
+        click.option(
+            "--limit",
+            type=click.IntRange(min=1),
+            help="Rows of each set, always the same ones (default: all).",
+        ),
+        click.option("--config", type=click.Path(), help="Settings file (default: suffice.yaml)."),
+        click.option("--json", "as_json", is_flag=True, help="Print JSON."),
+        click.option("--quiet", is_flag=True, help="No progress bars."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+@click.command()
+@_options
+def grounding(
+    data: Path, tier: str, limit: int | None, config: str | None, as_json: bool, quiet: bool
+) -> int:
+    """Does the verifier see which responses of DATA stay inside their evidence?
+
+    DATA rows are {"set", "evidence", "claim", "label", "question"?, "task"?}; the label is entail
+    (supported) or one of neutral, contradict, not_entail, partial. JSON lines, gzipped or not.
+    """
+    from suffice.bench.grounding import bench_grounding
+    from suffice.models.catalog import open_verifier
+
+    verifier = open_verifier(read_settings(config).verifier, tier)
+    with bars(quiet=quiet) as progress:
+        figures = bench_grounding(data, verifier, limit, progress)
+    if as_json:
+        to_json.show(figures)
+    else:
+        _show(figures, "supported", "length_auroc", "a short answer")
+    return 0
+
+
+@click.command()
+@_options
+def sufficiency(
+    data: Path, tier: str, limit: int | None, config: str | None, as_json: bool, quiet: bool
+) -> int:
+    """Does the verifier see which questions of DATA their passages answer?
+
+    DATA rows are {"set", "question", "evidence": [passage, …], "sufficient": true or false}; JSON
+    lines, gzipped or not.
+    """
+    from suffice.bench.sufficiency import bench_sufficiency
+    from suffice.models.catalog import open_verifier
+
+    verifier = open_verifier(read_settings(config).verifier, tier)
+    with bars(quiet=quiet) as progress:
+        figures = bench_sufficiency(data, verifier, limit, progress)
+    if as_json:
+        to_json.show(figures)
+    else:
+        _show(figures, "sufficient", "evidence_length_auroc", "much evidence")
+    return 0
+
+
+def _show(figures: Figures, good: str, length: str, guess: str) -> None:
+    """Sets with their tasks, then all rows pooled and the mean of the sets."""
+    columns = {
+        "n": "n",
+        "share_positive": f"{good[:4]}.\nshare",
+        "auroc": "AUROC",
+        "balanced_accuracy": "bal.\nacc.",
+        "accuracy": "acc.",
+        "f1": "F1",
+        "f1_flag_all": "F1\nflag\nall",
+        length: "AUROC\nby\nlength",
+        "coverage_at_5_risk": "served\nat 5 %\nrisk",
+        "ece": "ECE",
+        "ms_per_row": "ms",
+    }
+    console = Console()
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1 if console.width >= _WIDE else 0, 0, 0))
+    table.add_column("", min_width=10, overflow="ellipsis")
+    for title in columns.values():
+        table.add_column(title, justify="right", no_wrap=True)
+    for name, row in _lines(figures["sets"]):
+        table.add_row(plain(name), *_cells(row, columns))
+    table.add_section()
+    table.add_row("pooled", *_cells(figures["pooled"], columns))
+    table.add_row("mean of sets", *_cells(figures["means"], columns))
+    console.print(table)
+    for line in _notes(figures, good, guess):
+        console.print(line, markup=False, highlight=False)
+
+
+def _lines(sets: Mapping[str, Figures]) -> Iterator[tuple[str, Figures]]:
+    for name, row in sets.items():
+        yield name, row
+        for task, figures in row.get("tasks", {}).items():
+            yield f"  {task}", figures
+
+
+def _cells(row: Figures, columns: Iterable[str]) -> Iterator[str]:
+    """A dash where a figure is undefined; nothing where there is none."""
+    for name in columns:
+        value = row.get(name)
+        if value is None:
+            yield "–" if name in row else ""
+        elif name == "n":
+            yield f"{value:,}"
+        else:
+            yield f"{value:.1f}" if name == "ms_per_row" else f"{value:.3f}"
+
+
+def _notes(figures: Figures, good: str, guess: str) -> Iterator[str]:
+    pooled = figures["pooled"]
+    scored = f" · score: {figures['aggregation']}" if "aggregation" in figures else ""
+    yield f"{figures['model']} ({figures['tier']})"
+    yield f"{good} from {figures['threshold']:g} on{scored} · pooled ECE {pooled['ece']:.3f}"
+    yield f'F1 is that of "not {good}"; by length alone, {guess} counts as {good}.'
+    if pooled["unchecked"]:
+        yield f"{pooled['unchecked']:,} of {pooled['checks']:,} checks stayed open and score 0."

@@ -1,0 +1,271 @@
+"""A model of the user's own as verifier: an NLI cross-encoder, or a classifier of tokens.
+
+a folder      config.json, tokenizer.json and model.onnx, onnx/model.onnx or torch weights
+a hub name    `org/name`: such a folder from the hub's local cache, else over the net
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from suffice.errors import ModelDamaged, ModelMissing, ModelUnreachable
+from suffice.models.embedder import TokenIds, _batches
+from suffice.models.head import LABELS, Floats, Head, Logits, pooled, read_head
+from suffice.models.reader import Reader
+from suffice.models.verifier import Pair, SufficiencyScore, SupportScore, Thresholds, Verifier
+
+Run = Callable[[Mapping[str, TokenIds]], Logits]
+
+_DESCRIPTION = ("config.json", "tokenizer.json", "tokenizer_config.json")
+_ONNX = ("model.onnx", "onnx/model.onnx")
+_TORCH = ("model.safetensors", "pytorch_model.bin")
+_HUB_NAME = re.compile(r"\w[\w.-]*/\w[\w.-]*")
+# They keep their first two places for padding: 514 places read 512 tokens.
+_OFFSET_PLACES = ("roberta", "camembert", "mpnet", "longformer", "data2vec-text")
+
+
+def open_hub(name_or_folder: str, threads: int, fallback: Verifier) -> Verifier:
+    """The verifier in a folder or on the hub; `fallback` answers what it was not trained for."""
+    given = Path(name_or_folder).expanduser()
+    own = bool(name_or_folder) and given.is_dir()
+    folder = given.resolve() if own else _fetched(name_or_folder)
+    weights = _weights(folder)
+    config = _json(folder / "config.json")
+    try:
+        head, window = read_head(config), read_window(folder, config)
+        pad = int(config.get("pad_token_id") or 0)
+    except (AttributeError, TypeError, ValueError) as problem:
+        raise ModelDamaged(
+            f"{folder}/config.json does not describe a verifier: {problem}", remedy=LABELS
+        ) from problem
+    run = _onnx(weights, threads) if weights.suffix == ".onnx" else _torch(folder, head.tokens)
+    name = folder.name if own else given.name
+    reader = Reader(_tokenizer(folder / "tokenizer.json"), window, asks=head.tokens)
+    return HubVerifier(f"{name}-{_digest(weights)[:8]}", head, reader, run, fallback, pad)
+
+
+@dataclass(frozen=True, slots=True)
+class HubVerifier:
+    """Support from the user's model; sufficiency, which it was not trained for, from `fallback`."""
+
+    id: str
+    head: Head
+    reader: Reader
+    run: Run
+    fallback: Verifier
+    pad: int = 0
+
+    @property
+    def tier(self) -> str:
+        return "hub"
+
+    @property
+    def thresholds(self) -> Thresholds:
+        return Thresholds(sufficiency=self.fallback.thresholds.sufficiency)
+
+    def support(self, pairs: Sequence[Pair]) -> list[SupportScore]:
+        readings = [self.reader.read(pair) for pair in pairs]
+        rows = iter(self._judge([w.encoding for reading in readings for w in reading.windows]))
+        return [
+            SupportScore(unchecked=reading.unchecked)
+            if reading.unchecked
+            else pooled([(window.passage, next(rows)) for window in reading.windows])
+            for reading in readings
+        ]
+
+    def sufficiency(self, pairs: Sequence[Pair]) -> list[SufficiencyScore]:
+        return self.fallback.sufficiency(pairs)
+
+    def _judge(self, encodings: Sequence[Any]) -> Floats:
+        scores = np.zeros((len(encodings), 3))
+        for rows in _batches([encoding.ids for encoding in encodings]):
+            batch = [encodings[row] for row in rows]
+            inputs = {
+                "input_ids": _padded([encoding.ids for encoding in batch], self.pad),
+                "attention_mask": _padded([encoding.attention_mask for encoding in batch]),
+                "token_type_ids": _padded([encoding.type_ids for encoding in batch]),
+            }
+            claims = _padded([[part == 1 for part in e.sequence_ids] for e in batch])
+            logits = self.run(inputs)
+            if logits.ndim != 2 + self.head.tokens or logits.shape[-1] != self.head.labels:
+                raise ModelDamaged(
+                    f"{self.id} gives an output of shape {logits.shape}; its config.json names "
+                    f"{self.head.labels} labels.",
+                    remedy=LABELS,
+                )
+            scores[rows] = self.head.judge(logits, claims)
+        return scores
+
+
+def read_window(folder: Path, config: Mapping[str, Any]) -> int:
+    """How many tokens the model reads at once."""
+    places = int(config.get("max_position_embeddings") or 0)
+    if str(config.get("model_type")).removeprefix("xlm-").startswith(_OFFSET_PLACES):
+        places -= 2
+    beside = folder / "tokenizer_config.json"
+    limit = int(_json(beside).get("model_max_length") or 0) if beside.is_file() else 0
+    # A tokenizer without a limit says 1e30.
+    return min((size for size in (places, limit) if 0 < size < 1 << 20), default=512)
+
+
+def _fetched(name: str) -> Path:
+    """The folder of a hub model, from the cache if all that is needed lies there."""
+    if not _HUB_NAME.fullmatch(name):
+        raise ModelMissing(
+            f"There is no folder '{name}', and it is no name on the hub.",
+            remedy="Name a folder with a model, or one on the hub as org/name.",
+        )
+    kinds = (_ONNX, *((file,) for file in _TORCH if _has_torch()))
+    for local in (True, False):
+        for weights in kinds:
+            parts = [f"{file}*" for file in weights]  # with what a large file keeps beside it
+            folder = _snapshot(name, [*_DESCRIPTION, *parts], local)
+            if folder and _holds(folder, weights) and (not local or _described(folder)):
+                return folder
+    raise ModelMissing(
+        f"{name} has no {' or '.join(_ONNX)} on the hub.",
+        remedy="Export it to ONNX, or run: pip install transformers torch",
+    )
+
+
+def _holds(folder: Path, files: Sequence[str]) -> bool:
+    return any((folder / file).is_file() for file in files)
+
+
+def _described(folder: Path) -> bool:
+    return all((folder / file).is_file() for file in ("config.json", "tokenizer.json"))
+
+
+def _snapshot(name: str, files: list[str], local: bool) -> Path | None:
+    from huggingface_hub import snapshot_download
+    from huggingface_hub.errors import RepositoryNotFoundError
+
+    try:
+        return Path(snapshot_download(name, allow_patterns=files, local_files_only=local))
+    except RepositoryNotFoundError as problem:
+        raise ModelMissing(
+            f"There is no folder '{name}', and the hub shows no model of that name.",
+            remedy="Check the name; for a private or gated model run: hf auth login",
+        ) from problem
+    except Exception as problem:  # its own errors, the HTTP client's and the file system's
+        if local:
+            return None
+        raise ModelUnreachable(
+            f"There is no folder '{name}', and the hub does not give it: {problem}",
+            remedy="Check the connection, or download the model and name its folder.",
+        ) from problem
+
+
+def _weights(folder: Path) -> Path:
+    found = next((folder / f for f in (*_ONNX, *_TORCH) if (folder / f).is_file()), None)
+    if found is None:
+        raise ModelMissing(
+            f"{folder} holds no weights: none of {', '.join((*_ONNX, *_TORCH))}.",
+            remedy="Export the model to ONNX, with config.json and tokenizer.json beside it.",
+        )
+    if found.suffix != ".onnx" and not _has_torch():
+        raise ModelMissing(
+            f"{found} needs torch.",
+            remedy="Export the model to ONNX, or run: pip install transformers torch",
+        )
+    return found
+
+
+def _has_torch() -> bool:
+    return all(find_spec(name) is not None for name in ("torch", "transformers"))
+
+
+def _onnx(model: Path, threads: int) -> Run:
+    from suffice.models.session import open_session
+
+    session = open_session(model, threads)
+    names = [entry.name for entry in session.get_inputs()]
+    unknown = set(names) - {"input_ids", "attention_mask", "token_type_ids"}
+    if unknown:
+        raise ModelDamaged(
+            f"{model} asks for {', '.join(sorted(unknown))}, which is not known here.",
+            remedy="Export it with input_ids, attention_mask and token_type_ids alone.",
+        )
+    outputs = [entry.name for entry in session.get_outputs()]
+    output = "logits" if "logits" in outputs else outputs[0]
+
+    def run(inputs: Mapping[str, TokenIds]) -> Logits:
+        logits: Logits = session.run([output], {name: inputs[name] for name in names})[0]
+        return logits
+
+    return run
+
+
+def _torch(folder: Path, tokens: bool) -> Run:
+    torch, transformers = import_module("torch"), import_module("transformers")
+    kind = "TokenClassification" if tokens else "SequenceClassification"
+    try:
+        opened = getattr(transformers, f"AutoModelFor{kind}").from_pretrained(
+            str(folder), local_files_only=True
+        )
+    except Exception as problem:  # transformers and torch raise a type for each kind of damage
+        raise ModelDamaged(
+            f"{folder} cannot be loaded: {problem}", remedy="Download it again."
+        ) from problem
+    model = opened.float().eval()
+    names = ["input_ids", "attention_mask"]
+    if getattr(model.config, "type_vocab_size", 0) > 1:
+        names.append("token_type_ids")
+
+    def run(inputs: Mapping[str, TokenIds]) -> Logits:
+        with torch.inference_mode():
+            given = {name: torch.from_numpy(inputs[name]) for name in names}
+            logits: Logits = model(**given).logits.numpy()
+            return logits
+
+    return run
+
+
+def _tokenizer(path: Path) -> Any:
+    from tokenizers import Tokenizer
+
+    try:
+        tokenizer = Tokenizer.from_file(str(path))
+    except Exception as problem:  # the library raises nothing more specific
+        raise ModelDamaged(
+            f"{path} cannot be loaded: {problem}", remedy="Save the model's fast tokenizer there."
+        ) from problem
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    tokenizer.encode_special_tokens = True  # a claim that says "[SEP]" ends nothing
+    return tokenizer
+
+
+def _digest(weights: Path) -> str:
+    digest = hashlib.sha256()
+    for part in sorted(weights.parent.glob(f"{weights.name}*")):
+        with part.open("rb") as file:
+            hashlib.file_digest(file, lambda: digest)
+    return digest.hexdigest()
+
+
+def _json(path: Path) -> dict[str, Any]:
+    try:
+        value = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as problem:
+        raise ModelDamaged(
+            f"{path} cannot be read: {problem}", remedy="Save the model's own file there."
+        ) from problem
+    return value if isinstance(value, dict) else {}
+
+
+def _padded(rows: Sequence[Sequence[int]], pad: int = 0) -> TokenIds:
+    values = np.full((len(rows), max(map(len, rows))), pad, dtype=np.int64)
+    for row, part in enumerate(rows):
+        values[row, : len(part)] = part
+    return values

@@ -1,0 +1,118 @@
+"""Evidence and claim into inputs that fit a model's window: nothing is cut, all of it is read."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from suffice.models.verifier import Pair
+from suffice.text.sentences import Span, sentences
+
+# A claim must leave this many tokens for evidence.
+_LEAST_ROOM = 32
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """One input: a stretch of evidence with the claim behind it, and the passage it is from."""
+
+    passage: int
+    encoding: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """The windows of a pair, or why nobody can judge it."""
+
+    windows: tuple[Window, ...] = ()
+    unchecked: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Reader:
+    """Pairs into windows of at most `window` tokens; with `asks`, the question stands in each."""
+
+    tokenizer: Any
+    window: int
+    asks: bool = False
+
+    def read(self, pair: Pair) -> Reading:
+        """All evidence in one window where it fits; else each passage in windows of its own."""
+        passages = {n: text for n, text in enumerate(pair.evidence) if self._ids(text)}
+        question = f"{pair.question}\n" if self.asks and pair.question else ""
+        marks = self.tokenizer.num_special_tokens_to_add(True)
+        room = self.window - marks - len(self._ids(question)) - len(self._ids(pair.said))
+        if not self._ids(pair.said):
+            return Reading(unchecked="the claim is empty")
+        if not passages:
+            return Reading(unchecked="there is no evidence to read")
+        if room < _LEAST_ROOM:
+            return Reading(unchecked=f"the claim is too long for a window of {self.window} tokens")
+        windows = tuple(
+            Window(passage, self.tokenizer.encode(question + text, pair.said))
+            for passage, text in self._texts(pair.said, passages, room)
+        )
+        if any(len(window.encoding) > self.window for window in windows):
+            return Reading(unchecked=f"the evidence fits no window of {self.window} tokens")
+        return Reading(windows)
+
+    def stretches(self, text: str, room: int) -> Iterator[str]:
+        """Runs of sentences of at most `room` tokens; each begins with the last of the one before
+        where there is room for it."""
+        spans = [part for span in sentences(text) for part in self._parts(text, span, room)]
+
+        def fits(first: int, last: int) -> bool:
+            return len(self._ids(text[spans[first][0] : spans[last][1]])) <= room
+
+        first = 0
+        while first < len(spans):
+            last = first
+            while last + 1 < len(spans) and fits(first, last + 1):
+                last += 1
+            yield text[spans[first][0] : spans[last][1]]
+            overlaps = first < last < len(spans) - 1 and fits(last, last + 1)
+            first = last if overlaps else last + 1
+
+    def _texts(
+        self, said: str, passages: Mapping[int, str], room: int
+    ) -> Iterator[tuple[int, str]]:
+        together = "\n".join(passages.values())
+        if len(self._ids(together)) <= room:
+            yield self._nearest(said, passages), together
+            return
+        for passage, text in passages.items():
+            for stretch in self.stretches(text, room):
+                yield passage, stretch
+
+    def _parts(self, text: str, span: Span, room: int) -> Iterator[Span]:
+        """A sentence; one that is too long in parts of half a window, so that windows overlap."""
+        if len(self._ids(text[span[0] : span[1]])) <= room:
+            yield span
+        else:
+            yield from self._halved(text, span, room // 2)
+
+    def _halved(self, text: str, span: Span, room: int) -> Iterator[Span]:
+        start, end = span
+        encoding = self.tokenizer.encode(text[start:end], add_special_tokens=False)
+        if len(encoding) <= room or end - start < 2:
+            yield span
+            return
+        middle = start + encoding.offsets[len(encoding) // 2][0]
+        middle = min(max(middle, start + 1), end - 1)
+        yield from self._halved(text, (start, middle), room)
+        yield from self._halved(text, (middle, end), room)
+
+    def _nearest(self, said: str, passages: Mapping[int, str]) -> int:
+        """The passage that shares most with the claim; what few passages hold counts more."""
+        wanted = set(self._ids(said))
+        shared = {n: sorted(wanted & set(self._ids(text))) for n, text in passages.items()}
+        spread = Counter(token for tokens in shared.values() for token in tokens)
+        return max(shared, key=lambda n: sum(1 / spread[token] for token in shared[n]))
+
+    def _ids(self, text: str) -> list[int]:
+        if not text.strip():
+            return []
+        ids: list[int] = self.tokenizer.encode(text, add_special_tokens=False).ids
+        return ids

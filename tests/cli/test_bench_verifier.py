@@ -1,0 +1,90 @@
+"""`suffice bench grounding` and `sufficiency` with a verifier that counts words."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from suffice.cli.bench import bench
+from suffice.errors import SourceMissing
+from tests.bench.overlap import OverlapVerifier, write
+
+GROUNDING = [
+    {"set": name, "task": task, "evidence": "Leave lasts weeks.", "claim": claim, "label": label}
+    for name, task in (("ragtruth", "qa"), ("ragtruth", "summary"), ("odd [/b]\x1b[31m", None))
+    for claim, label in (("Leave lasts weeks.", "entail"), ("Latin is odd.", "neutral"))
+]
+SUFFICIENCY = [
+    {"set": "own", "question": "Who sleeps?", "evidence": ["Tom sleeps."], "sufficient": True}
+]
+
+
+@pytest.fixture(autouse=True)
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The tiers that were asked for; each opens the word counter."""
+    tiers: list[str] = []
+
+    def open_verifier(settings: object, tier: str) -> OverlapVerifier:
+        tiers.append(tier)
+        return OverlapVerifier(tier=tier)
+
+    def read_settings(path: str | None) -> Any:
+        return SimpleNamespace(verifier=path)
+
+    monkeypatch.setattr("suffice.models.catalog.open_verifier", open_verifier, raising=False)
+    monkeypatch.setattr("suffice.cli.bench_verifier.read_settings", read_settings)
+    monkeypatch.setenv("COLUMNS", "100")
+    return tiers
+
+
+def run(*args: object) -> Result:
+    return CliRunner().invoke(bench, [str(arg) for arg in args], catch_exceptions=True)
+
+
+def test_tables_fit_the_terminal(tmp_path: Path, opened: list[str]) -> None:
+    done = run("grounding", write(tmp_path / "g.jsonl", GROUNDING))
+    lines = done.output.splitlines()
+    assert all(len(line) <= 100 for line in lines)
+    for said in ("  qa", "pooled", "mean of sets", "mean of the two worst claims", "from 0.5 on"):
+        assert said in done.output
+    assert "3 of 6 checks stayed open" in done.output
+    assert "odd [/b]" in done.output
+    assert "\x1b[31m" not in done.output
+    assert "…" not in done.output
+    done = run("sufficiency", write(tmp_path / "s.jsonl", SUFFICIENCY), "--tier", "strong")
+    assert "much evidence counts as sufficient" in done.output
+    assert "–" in done.output
+    assert opened == ["fast", "strong"]
+
+
+def test_names_give_way_before_numbers_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    rows = [{**SUFFICIENCY[0], "set": "a-set-with-a-long-name"}] * 3
+    lines = run("sufficiency", write(tmp_path / "s.jsonl", rows)).output.splitlines()
+    own = next(line for line in lines if "a-set-wit" in line)
+    assert own.split()[1:-1] == "3 1.000 – – 1.000 – 0.000 – 1.000 0.500".split()
+
+
+def test_json_and_limit(tmp_path: Path) -> None:
+    data = write(tmp_path / "g.jsonl", GROUNDING)
+    figures = json.loads(run("grounding", data, "--json", "--limit", 1, "--quiet").output)
+    assert [entry["n"] for entry in figures["sets"].values()] == [1, 1]
+    figures = json.loads(run("sufficiency", write(data, SUFFICIENCY), "--json").output)
+    assert figures["pooled"]["auroc"] is None
+
+
+@pytest.mark.parametrize("args", [("--limit", 0), ("--limit", -1), ("--tier", "huge")])
+@pytest.mark.parametrize("name", ["grounding", "sufficiency"])
+def test_bad_options(tmp_path: Path, name: str, args: tuple[object, ...], opened: Any) -> None:
+    done = run(name, tmp_path / "none.jsonl", *args)
+    assert done.exit_code == 2
+    assert opened == []
+
+
+def test_no_such_file(tmp_path: Path) -> None:
+    assert isinstance(run("grounding", tmp_path / "none.jsonl").exception, SourceMissing)

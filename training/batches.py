@@ -1,0 +1,86 @@
+"""Rows of token ids in batches of like length, prepared ahead of the GPU."""
+
+from __future__ import annotations
+
+import queue
+import random
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
+Ints = np.ndarray[Any, np.dtype[np.int64]]
+
+
+@dataclass(frozen=True)
+class Ragged:
+    """Sequences of different length in one array."""
+
+    flat: Ints
+    starts: Ints
+
+    @classmethod
+    def of(cls, sequences: Sequence[Sequence[int]]) -> Ragged:
+        lengths = np.fromiter(map(len, sequences), np.int64, len(sequences))
+        flat = np.fromiter((i for ids in sequences for i in ids), np.int64, int(lengths.sum()))
+        return cls(flat, np.concatenate([[0], np.cumsum(lengths)]))
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    @property
+    def lengths(self) -> Ints:
+        return np.diff(self.starts)
+
+    def padded(self, rows: Ints, value: int = 0) -> Ints:
+        """The rows as a rectangle, a multiple of eight wide."""
+        lengths = self.lengths[rows]
+        width = -(-int(lengths.max()) // 8) * 8
+        columns = np.arange(width)
+        places = np.minimum(self.starts[rows][:, None] + columns, len(self.flat) - 1)
+        return np.where(columns < lengths[:, None], self.flat[places], value)
+
+
+def batches(lengths: Ints, tokens: int, draw: random.Random | None) -> Iterator[Ints]:
+    """Neighbours in length together, at most `tokens` with padding; with `draw`, in drawn order."""
+    order = np.arange(len(lengths))
+    if draw:
+        np.random.default_rng(draw.getrandbits(32)).shuffle(order)
+    chunk = 40_000 if draw else max(len(order), 1)
+    for start in range(0, len(order), chunk):
+        part = order[start : start + chunk]
+        part = part[np.argsort(lengths[part], kind="stable")]
+        made: list[list[int]] = [[]]
+        for place in part:
+            if (len(made[-1]) + 1) * (lengths[place] + 7) > tokens and made[-1]:
+                made.append([])
+            made[-1].append(int(place))
+        if draw:
+            draw.shuffle(made)
+        yield from (np.array(rows) for rows in made if rows)
+
+
+def ahead(chosen: Iterator[Ints], make: Callable[[Ints], Any], depth: int = 8) -> Iterator[Any]:
+    """What `make` gives for each batch, computed by another thread."""
+    waiting: queue.Queue[Any] = queue.Queue(depth)
+
+    def work() -> None:
+        for rows in chosen:
+            waiting.put((rows, make(rows)))
+        waiting.put(None)
+
+    threading.Thread(target=work, daemon=True).start()
+    while (item := waiting.get()) is not None:
+        yield item
+
+
+def support_loss(support: Tensor, label: Tensor) -> Tensor:
+    """Cross entropy a row; "not supported" counts the other two classes together."""
+    three = support.log_softmax(-1)
+    exact = three.gather(1, label.clamp(max=2)[:, None])[:, 0]
+    return -torch.where(label == 3, three[:, 1:].logsumexp(-1), exact)

@@ -1,0 +1,88 @@
+"""The dev files as pairs to judge, each read in the ways the product may read it.
+
+    python training/pairs.py --data ../shared/data --out pairs.jsonl.gz
+
+Needs no GPU. `way` says how the evidence was cut: near the claim, near the whole answer, or one
+window of it; and for sufficiency: passages together, or one alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from rows import ENOUGH_ROOM, ROOM, read
+from suffice.text.claims import claims
+from suffice.text.digest import digest, nearness, pieces, stems
+from suffice.text.flatten import flatten
+
+WINDOWS = 3
+
+
+def said_in(response: str) -> list[str]:
+    """The statements of a response as they are judged, each with what it leans on."""
+    found = [
+        f"{statement.context} {statement.words}".strip()
+        for statement in claims(response)
+        if statement.checkable
+    ]
+    return found or [response]
+
+
+def grounding_pairs(rows: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    for number, row in enumerate(rows):
+        evidence, question = flatten(row["evidence"]), row["question"] or ""
+        answer = f"{question} {row['claim']}"
+        shared = digest(evidence, answer, ENOUGH_ROOM)
+        for place, said in enumerate(said_in(row["claim"])):
+            base = {"row": number, "claim": place, "task": 0, "said": said, "question": question}
+            asked = f"{question} {said}"
+            yield base | {"way": "near", "evidence": digest(evidence, asked, ROOM)}
+            if len(evidence) > ROOM:
+                yield base | {"way": "shared", "evidence": shared}
+                for window in windows(evidence, asked)[:WINDOWS]:
+                    yield base | {"way": "window", "evidence": window}
+
+
+def windows(evidence: str, said: str) -> list[str]:
+    """Runs of sentences with one in common, those that share most with what is said first."""
+    made: list[list[str]] = [[]]
+    for piece in pieces(evidence):
+        if sum(map(len, made[-1])) + len(piece) > ROOM and made[-1]:
+            made.append(made[-1][-1:])
+        made[-1].append(piece)
+    runs = ["".join(run) for run in made]
+    near = nearness([stems(run) for run in runs], stems(said))
+    return [runs[n] for n in sorted(range(len(runs)), key=lambda n: (-near[n], n))]
+
+
+def sufficiency_pairs(rows: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    for number, row in enumerate(rows):
+        passages, said = row["evidence"], row["question"]
+        base = {"row": number, "claim": 0, "task": 1, "said": said, "question": ""}
+        together = digest("\n".join(passages), said, ENOUGH_ROOM)
+        yield base | {"way": "together", "evidence": together}
+        if len(passages) > 1:
+            for place, passage in enumerate(passages):
+                alone = digest(passage, said, ROOM)
+                yield base | {"way": "alone", "claim": place, "evidence": alone}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
+    parser.add_argument("--out", type=Path, required=True)
+    arguments = parser.parse_args()
+    with gzip.open(arguments.out, "wt", encoding="utf-8") as file:
+        for pair in grounding_pairs(read(arguments.data / "grounding" / "dev.jsonl.gz")):
+            file.write(json.dumps(pair) + "\n")
+        for pair in sufficiency_pairs(read(arguments.data / "sufficiency" / "dev.jsonl.gz")):
+            file.write(json.dumps(pair) + "\n")
+
+
+if __name__ == "__main__":
+    main()
