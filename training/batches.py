@@ -5,6 +5,7 @@ from __future__ import annotations
 import queue
 import random
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -84,3 +85,29 @@ def support_loss(support: Tensor, label: Tensor) -> Tensor:
     three = support.log_softmax(-1)
     exact = three.gather(1, label.clamp(max=2)[:, None])[:, 0]
     return -torch.where(label == 3, three[:, 1:].logsumexp(-1), exact)
+
+
+class Pace:
+    """The learning rate's share of its peak: up over the first steps, then down in a line to
+    nothing at the last step, or at a time on the clock where the machine is lent until then."""
+
+    def __init__(self, steps: int, until: float = 0.0, warm: int = 60) -> None:
+        self.steps, self.until, self.warm = steps, until, min(warm, max(1, steps // 20))
+        self.begun, self.step = time.time(), 0
+
+    def done(self) -> float:
+        """From 0 to 1. The clock starts after the warm-up, which pays for compiling too."""
+        if self.until:
+            if self.step <= self.warm:
+                self.begun = time.time()
+            return min(1.0, (time.time() - self.begun) / max(1e-9, self.until - self.begun))
+        return self.step / self.steps
+
+    def next(self, optimizer: torch.optim.Optimizer, peak: float) -> bool:
+        """Sets the rate for the next step; False when it is time to stop."""
+        self.step += 1
+        done = self.done()
+        rate = peak * min(self.step / self.warm, max(0.01, 1 - done))
+        for group in optimizer.param_groups:
+            group["lr"] = rate
+        return done < 1

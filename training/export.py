@@ -222,6 +222,20 @@ def bert_encoder(
     return _Bert(graph, tensors, shape, precision).encode(segments)
 
 
+def bert_first_token(
+    graph: Graph,
+    tensors: Mapping[str, Floats],
+    shape: BertShape,
+    precision: Precision,
+    segments: bool = False,
+) -> str:
+    """Write the same encoder, but only the first token's last hidden state (batch, hidden).
+
+    Of the last layer, the other tokens' keys and values are all that is computed.
+    """
+    return _Bert(graph, tensors, shape, precision).first_token(segments)
+
+
 def mean_pool(graph: Graph, hidden: str, mask: str) -> str:
     """Unit-length mean of the hidden states of the unmasked tokens."""
     weights = graph.add("Cast", mask, to=TensorProto.FLOAT)
@@ -229,6 +243,14 @@ def mean_pool(graph: Graph, hidden: str, mask: str) -> str:
     # The mean's divisor cancels in the normalisation, so a masked sum is enough.
     total = graph.add("Squeeze", graph.add("MatMul", row, hidden), graph.integers(1))
     return graph.add("LpNormalization", total, axis=-1, p=2)
+
+
+@dataclass(frozen=True, slots=True)
+class _Places:
+    """Where tokens stand: the unflattened shape (batch, tokens, hidden), and the keys to see."""
+
+    layout: str
+    key_mask: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,17 +263,32 @@ class _Bert:
     precision: Precision
 
     def encode(self, segments: bool) -> tuple[str, str]:
+        ids, mask, places = self._inputs()
+        states = self._embeddings(ids, segments)
+        for layer in range(self.shape.layers):
+            states = self._layer(f"encoder.layer.{layer}", states, states, places)
+        return self.graph.add("Reshape", states, places.layout), mask
+
+    def first_token(self, segments: bool) -> str:
+        ids, _, places = self._inputs()
+        states = self._embeddings(ids, segments)
+        for layer in range(self.shape.layers - 1):
+            states = self._layer(f"encoder.layer.{layer}", states, states, places)
+        rows = self.graph.add("Reshape", states, places.layout)
+        first = self.graph.add("Gather", rows, self.graph.constant("first", np.array(0)), axis=1)
+        return self._layer(f"encoder.layer.{self.shape.layers - 1}", first, states, places)
+
+    def _inputs(self) -> tuple[str, str, _Places]:
         ids = self._padded_input("input_ids")
         mask = self._padded_input("attention_mask")
         key_mask = self.graph.add("Cast", mask, to=TensorProto.INT32)
         width = self.graph.integers(self.shape.hidden)
         layout = self.graph.add("Concat", self.graph.add("Shape", ids), width, axis=0)
-        states = self._embeddings(ids, segments)
-        for layer in range(self.shape.layers):
-            prefix = f"encoder.layer.{layer}"
-            states = self._attention(prefix, states, layout, key_mask)
-            states = self._feed_forward(prefix, states)
-        return self.graph.add("Reshape", states, layout), mask
+        return ids, mask, _Places(layout, key_mask)
+
+    def _layer(self, prefix: str, asking: str, states: str, places: _Places) -> str:
+        """The new states of the `asking` tokens: all of `states`, or the first of each text."""
+        return self._feed_forward(prefix, self._attention(prefix, asking, states, places))
 
     def _padded_input(self, name: str) -> str:
         """An input (batch, tokens), lengthened with zeros to a multiple of PAD_MULTIPLE.
@@ -289,19 +326,27 @@ class _Bert:
         )
         return self._flat(normed)
 
-    def _attention(self, prefix: str, states: str, layout: str, key_mask: str) -> str:
+    def _attention(self, prefix: str, asking: str, states: str, places: _Places) -> str:
         parts = [f"{prefix}.attention.self.{part}" for part in ("query", "key", "value")]
         bias = np.concatenate([self.tensors[f"{part}.bias"] for part in parts])
-        projected = self._linear(states, parts)
+        if asking == states:
+            query, key, value = self._linear(states, parts)
+            asked = places.layout
+        else:
+            (query,) = self._linear(asking, parts[:1])
+            key, value = self._linear(states, parts[1:])
+            asked = self.graph.integers(-1, 1, self.shape.hidden)
         attended = self.graph.add(
             "MultiHeadAttention",
-            *(self.graph.add("Reshape", part, layout) for part in projected),
+            self.graph.add("Reshape", query, asked),
+            self.graph.add("Reshape", key, places.layout),
+            self.graph.add("Reshape", value, places.layout),
             self.graph.constant(f"{prefix}.attention.self.bias", bias),
-            key_mask,
+            places.key_mask,
             domain=CONTRIB,
             num_heads=self.shape.heads,
         )
-        return self._add_norm(f"{prefix}.attention.output", self._flat(attended), states)
+        return self._add_norm(f"{prefix}.attention.output", self._flat(attended), asking)
 
     def _feed_forward(self, prefix: str, states: str) -> str:
         inner = f"{prefix}.intermediate.dense"

@@ -23,13 +23,13 @@ from tokenizers import Tokenizer
 from torch import Tensor, nn
 from transformers import BertConfig, BertModel
 
-from batches import DEVICE, Ragged, ahead, batches, support_loss
+from batches import DEVICE, Pace, Ragged, ahead, batches, support_loss
 from prepare import SEED, prepared
 from rows import Label, Row, Task, read_pairs
 
 WINDOW = 512
-TOKENS = 65_536
-RATE = 2e-4
+TOKENS = 49_152
+RATE = 2.5e-4
 LABELS_COUNT = 0.4
 """The labels' share beside the teacher."""
 
@@ -100,6 +100,7 @@ def train(
     rows: Sequence[Row],
     teacher: np.ndarray[Any, Any] | None,
     epochs: int,
+    until: float,
 ) -> None:
     task = torch.tensor([int(row.task) for row in rows])
     label = torch.tensor([int(row.label) for row in rows])
@@ -107,13 +108,10 @@ def train(
     optimizer = torch.optim.AdamW(model.parameters(), lr=RATE, weight_decay=0.01, fused=True)
     lengths = encoded[0].lengths
     total = sum(1 for _ in batches(lengths, TOKENS, random.Random(0))) * epochs
-    warm = max(1, total // 20)
-    schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimizer, lambda step: min((step + 1) / warm, max(0.0, (total - step) / max(1, total - warm)))
-    )
+    pace = Pace(total, until, warm=100)
     draw = random.Random(SEED)
     model.train()
-    begun, step = time.time(), 0
+    begun = time.time()
     for _ in range(epochs):
         for chosen, arrays in ahead(batches(lengths, TOKENS, draw), lambda c: inputs(encoded, c)):
             with torch.autocast(DEVICE, dtype=torch.bfloat16, enabled=DEVICE == "cuda"):
@@ -123,12 +121,13 @@ def train(
             optimizer.zero_grad(set_to_none=True)
             loss.backward()
             nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            more = pace.next(optimizer, RATE)
             optimizer.step()
-            schedule.step()
-            step += 1
-            if step % 200 == 0:
+            if pace.step % 100 == 0:
                 spent = time.time() - begun
-                print(f"{step}/{total} loss {loss.item():.4f} {spent:.0f} s", flush=True)
+                print(f"{pace.step}/{total} loss {loss.item():.4f} {spent:.0f} s", flush=True)
+            if not more:
+                return
 
 
 @torch.inference_mode()
@@ -167,17 +166,20 @@ def main() -> None:
     parser.add_argument("--teacher", type=Path)
     parser.add_argument("--pairs", type=Path)
     parser.add_argument("--epochs", type=int, default=3)
+    parser.add_argument("--until", type=float, default=0.0, help="stop at this Unix time")
     parser.add_argument("--limit", type=int, default=0, help="train on this many rows only")
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
     model, tokenizer = load(arguments.base)
     rows = prepared(arguments.rows, arguments.limit)
-    teacher = np.load(arguments.teacher)[: len(rows)] if arguments.teacher else None
-    if teacher is None:
+    if arguments.teacher is None:
         rows = [row for row in rows if row.label is not Label.UNLABELLED]
     encoded = encode(tokenizer, rows)
     print(f"{len(rows)} rows, {encoded[0].starts[-1] / 1e6:.1f} M tokens", flush=True)
-    train(model, encoded, rows, teacher, arguments.epochs)
+    while arguments.teacher and not arguments.teacher.exists():
+        time.sleep(0.5)
+    teacher = np.load(arguments.teacher)[: len(rows)] if arguments.teacher else None
+    train(model, encoded, rows, teacher, arguments.epochs, arguments.until)
     state = {name: value.half().contiguous() for name, value in model.state_dict().items()}
     save_file(state, str(arguments.out / "model.safetensors"))
     if arguments.pairs:

@@ -23,11 +23,13 @@ def main() -> None:
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--plain", action="store_true", help="labelled rows alone, nothing made")
-    parser.add_argument("--extra", type=int, default=50_000, help="documents to draw unlabelled")
+    parser.add_argument("--extra", type=int, default=20_000, help="documents to draw unlabelled")
+    parser.add_argument("--limit", type=int, default=0, help="keep this many rows")
     arguments = parser.parse_args()
     begun = time.time()
     extra = 0 if arguments.plain else arguments.extra
     rows = all_rows(arguments.data, SEED, made=not arguments.plain, extra=extra)
+    rows = rows[: arguments.limit or len(rows)]
     arguments.out.write_bytes(pickle.dumps(rows))
     print(f"{len(rows)} rows in {time.time() - begun:.0f} s")
     for origin, count in Counter(row.origin for row in rows).most_common():

@@ -54,7 +54,7 @@ class Row:
 
 ROOM = 1500
 ENOUGH_ROOM = 2000
-RECORDS = 40_000
+RECORDS = 24_000
 
 _LABELS = {
     "entail": Label.SUPPORTED,

@@ -23,14 +23,14 @@ from gguf import GGUFReader
 from tokenizers import Tokenizer
 from torch import Tensor
 
-from batches import DEVICE, Ragged, ahead, batches, support_loss
+from batches import DEVICE, Pace, Ragged, ahead, batches, support_loss
 from prepare import SEED, prepared
 from rows import Label, Row, Task, read_pairs
 from smollm import SmolLM, tokenizer_of, write_adapter
 
 RANK = 32
-RATE = 8e-4
-TOKENS = 4096
+RATE = 6e-4
+TOKENS = 32_768
 WINDOW = 768
 ANSWERS = (" yes", " unknown", " no")
 """Supported (or enough), not mentioned (or not enough), contradicted."""
@@ -62,19 +62,19 @@ def loss_of(logits: Tensor, task: Tensor, label: Tensor) -> Tensor:
     return torch.where(task == Task.SUPPORT, support_loss(logits, label), enough).mean()
 
 
-def train(model: SmolLM, encoded: Ragged, rows: Sequence[Row], answers: Tensor, epochs: int) -> None:
+def train(
+    model: SmolLM, encoded: Ragged, rows: Sequence[Row], answers: Tensor, epochs: int, until: float
+) -> int:
     task = torch.tensor([int(row.task) for row in rows])
     label = torch.tensor([int(row.label) for row in rows])
     held = [value for value in model.parameters() if value.requires_grad]
     optimizer = torch.optim.AdamW(held, lr=RATE, weight_decay=0.0, betas=(0.9, 0.98), fused=True)
     total = sum(1 for _ in batches(encoded.lengths, TOKENS, random.Random(0))) * epochs
-    warm = max(1, total // 30)
-    schedule = torch.optim.lr_scheduler.LambdaLR(
-        optimizer, lambda step: min((step + 1) / warm, max(0.02, (total - step) / max(1, total - warm)))
-    )
+    pace = Pace(total, until)
     draw = random.Random(SEED)
     last = torch.from_numpy(encoded.lengths - 1)
-    begun, step, seen = time.time(), 0, 0.0
+    begun = time.time()
+    seen: list[float] = []
     for _ in range(epochs):
         for chosen, ids in ahead(batches(encoded.lengths, TOKENS, draw), encoded.padded):
             logits = model(torch.from_numpy(ids).to(DEVICE), last[chosen].to(DEVICE), answers)
@@ -82,12 +82,16 @@ def train(model: SmolLM, encoded: Ragged, rows: Sequence[Row], answers: Tensor, 
             optimizer.zero_grad(set_to_none=True)
             loss.backward()
             torch.nn.utils.clip_grad_norm_(held, 1.0)
+            more = pace.next(optimizer, RATE)
             optimizer.step()
-            schedule.step()
-            step += 1
-            if step % 100 == 0:
-                seen = 0.9 * seen + 0.1 * loss.item() if seen else loss.item()
-                print(f"{step}/{total} loss {seen:.4f} {time.time() - begun:.0f} s", flush=True)
+            if pace.step % 10 == 0:
+                seen.append(loss.item())
+            if pace.step % 100 == 0:
+                spent = time.time() - begun
+                print(f"{pace.step}/{total} loss {np.mean(seen[-10:]):.4f} {spent:.0f} s", flush=True)
+            if not more:
+                return pace.step
+    return pace.step
 
 
 @torch.inference_mode()
@@ -108,6 +112,7 @@ def main() -> None:
     parser.add_argument("--pairs", type=Path)
     parser.add_argument("--label", action="store_true")
     parser.add_argument("--epochs", type=int, default=2)
+    parser.add_argument("--until", type=float, default=0.0, help="stop at this Unix time")
     parser.add_argument("--limit", type=int, default=0, help="train on this many rows only")
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
@@ -123,18 +128,19 @@ def main() -> None:
             block.compile(dynamic=True)
     encoded = encode(tokenizer, labelled)
     print(f"{len(labelled)} rows, {encoded.starts[-1] / 1e6:.1f} M tokens", flush=True)
-    train(model, encoded, labelled, answers, arguments.epochs)
+    steps = train(model, encoded, labelled, answers, arguments.epochs, arguments.until)
     write_adapter(model, arguments.out / "adapter.gguf")
+    if arguments.label:
+        found = judge(model, encode(tokenizer, rows), answers)
+        np.save(arguments.out / "partial.npy", found)
+        (arguments.out / "partial.npy").rename(arguments.out / "teacher.npy")
+        print("rows labelled", flush=True)
     if arguments.pairs:
         pairs = read_pairs(arguments.pairs)
         np.save(arguments.out / "pairs-strong.npy", judge(model, encode(tokenizer, pairs), answers))
         print("pairs judged", flush=True)
-    if arguments.label:
-        np.save(arguments.out / "teacher.npy", judge(model, encode(tokenizer, rows), answers))
-        print("rows labelled", flush=True)
-    (arguments.out / "strong.json").write_text(
-        json.dumps({"rows": len(labelled), "tokens": int(encoded.starts[-1]), "rank": RANK})
-    )
+    facts = {"rows": len(labelled), "tokens": int(encoded.starts[-1]), "steps": steps, "rank": RANK}
+    (arguments.out / "strong.json").write_text(json.dumps(facts))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,269 @@
+"""The exported verifier: two heads, the same for a pair in any company, int8 near fp32."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tokenizers import Tokenizer
+
+pytest.importorskip("onnx", reason="needs onnx, of the dev extra")
+pytest.importorskip("safetensors", reason="needs safetensors, of the dev extra")
+
+from embedder import open_session
+from export import FLOAT, INT8, BertShape, Graph, bert_encoder
+from rows import Label, Row, Task
+from suffice.models.card import read_card
+from verifier import (
+    GOLDEN_PAIRS,
+    HEADS,
+    WINDOW,
+    Story,
+    Tokens,
+    Trained,
+    as_float,
+    build,
+    head,
+    read_merged,
+    run,
+    sample,
+    tokens,
+    training_sets,
+    write_verifier,
+)
+
+WORDS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", *(f"w{n}" for n in range(60)), "leave", "weeks")
+HIDDEN, INNER, LAYERS = 32, 64, 2
+CONFIG = {
+    "num_hidden_layers": LAYERS,
+    "hidden_size": HIDDEN,
+    "num_attention_heads": 4,
+    "layer_norm_eps": 1e-12,
+}
+
+
+def state() -> dict[str, Any]:
+    """A state dict as training/fast.py saves it: fp16, with a buffer that is no weight."""
+    draw = np.random.default_rng(7)
+    shapes: dict[str, tuple[int, ...]] = {
+        "encoder.embeddings.word_embeddings.weight": (len(WORDS), HIDDEN),
+        "encoder.embeddings.position_embeddings.weight": (WINDOW, HIDDEN),
+        "encoder.embeddings.token_type_embeddings.weight": (2, HIDDEN),
+    }
+    norms = ["encoder.embeddings.LayerNorm"]
+    for layer in range(LAYERS):
+        prefix = f"encoder.encoder.layer.{layer}"
+        sizes = {f"attention.self.{part}": (HIDDEN, HIDDEN) for part in ("query", "key", "value")}
+        sizes |= {"attention.output.dense": (HIDDEN, HIDDEN), "output.dense": (HIDDEN, INNER)}
+        sizes |= {"intermediate.dense": (INNER, HIDDEN)}
+        shapes |= {f"{prefix}.{name}.weight": size for name, size in sizes.items()}
+        shapes |= {f"{prefix}.{name}.bias": size[:1] for name, size in sizes.items()}
+        norms += [f"{prefix}.attention.output.LayerNorm", f"{prefix}.output.LayerNorm"]
+    for name, columns in HEADS.items():
+        shapes |= {f"{name}.weight": (len(columns), HIDDEN), f"{name}.bias": (len(columns),)}
+    made: dict[str, Any] = {
+        name: (draw.normal(size=size) * 0.3).astype(np.float16) for name, size in shapes.items()
+    }
+    for name in norms:
+        made[f"{name}.weight"] = np.ones(HIDDEN, np.float16)
+        made[f"{name}.bias"] = np.zeros(HIDDEN, np.float16)
+    made["encoder.embeddings.position_ids"] = np.arange(WINDOW)[None]
+    return made
+
+
+def tokenizer() -> dict[str, object]:
+    return {
+        "version": "1.0",
+        "truncation": None,
+        "padding": None,
+        "added_tokens": [],
+        "normalizer": {"type": "Lowercase"},
+        "pre_tokenizer": {"type": "Whitespace"},
+        "post_processor": None,
+        "decoder": None,
+        "model": {
+            "type": "WordLevel",
+            "vocab": {word: number for number, word in enumerate(WORDS)},
+            "unk_token": "[UNK]",
+        },
+    }
+
+
+@pytest.fixture(scope="module")
+def trained() -> Trained:
+    return Trained(CONFIG, as_float(state()), tokenizer())
+
+
+@pytest.fixture(scope="module")
+def int8(trained: Trained, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    path = tmp_path_factory.mktemp("int8") / "model.onnx"
+    write_verifier(trained, INT8, path)
+    return open_session(path)
+
+
+@pytest.fixture(scope="module")
+def fp32(trained: Trained, tmp_path_factory: pytest.TempPathFactory) -> Any:
+    path = tmp_path_factory.mktemp("fp32") / "model.onnx"
+    write_verifier(trained, FLOAT, path)
+    return open_session(path)
+
+
+def pair(draw: np.random.Generator, length: int) -> Tokens:
+    ids = [int(n) for n in draw.integers(4, len(WORDS), length)]
+    cut = length // 2
+    return [2, *ids[1:]], [0] * cut + [1] * (length - cut)
+
+
+def pairs(count: int, seed: int = 0) -> list[Tokens]:
+    draw = np.random.default_rng(seed)
+    return [pair(draw, int(draw.integers(3, 120))) for _ in range(count)]
+
+
+def test_one_batch_gives_a_row_a_pair_and_a_column_a_class(int8: Any) -> None:
+    given_names = {entry.name: entry.type for entry in int8.get_inputs()}
+    assert given_names == dict.fromkeys(
+        ("input_ids", "attention_mask", "token_type_ids"), "tensor(int64)"
+    )
+    scores = run(int8, pairs(3))
+    assert {name: values.shape for name, values in scores.items()} == {
+        "support": (3, 3),
+        "sufficiency": (3, 2),
+    }
+
+
+@given(
+    company=st.lists(st.integers(3, 90), max_size=5),
+    place=st.integers(0, 5),
+    extra=st.integers(0, 40),
+    length=st.integers(3, 90),
+)
+@settings(max_examples=40, deadline=None)
+def test_a_pair_scores_the_same_in_any_company(
+    int8: Any, company: list[int], place: int, extra: int, length: int
+) -> None:
+    draw = np.random.default_rng(length)
+    one = pair(draw, length)
+    others = [pair(draw, other) for other in company]
+    place = min(place, len(others))
+    alone = run(int8, [one])
+    together = run(int8, [*others[:place], one, *others[place:]], extra)
+    for name in HEADS:
+        # Equal to the bit on ARM; elsewhere a batch of one may take another kernel in the heads.
+        np.testing.assert_allclose(alone[name][0], together[name][place], atol=1e-5)
+
+
+def test_int8_is_near_fp32_and_pairs_differ(int8: Any, fp32: Any) -> None:
+    for name in HEADS:
+        ours = np.concatenate([run(int8, [one])[name] for one in pairs(40)])
+        exact = np.concatenate([run(fp32, [one])[name] for one in pairs(40)])
+        assert np.abs(ours - exact).mean() < 0.02
+        assert np.abs(ours - exact).max() < 0.1
+        assert exact.std(axis=0).max() > 0.1
+
+
+def test_segments_are_read(fp32: Any) -> None:
+    ids, kinds = pairs(1)[0]
+    swapped = [1 - kind for kind in kinds]
+    either, other = (run(fp32, [(ids, chosen)])["support"] for chosen in (kinds, swapped))
+    assert np.abs(either - other).max() > 1e-3
+
+
+def test_the_first_token_alone_is_what_the_whole_encoder_gives(
+    trained: Trained, fp32: Any, tmp_path: Path
+) -> None:
+    graph = Graph()
+    shape = BertShape.from_config(trained.config)
+    hidden, _ = bert_encoder(graph, trained.tensors, shape, FLOAT, segments=True)
+    first = graph.add("Gather", hidden, graph.constant("first", np.array(0)), axis=1)
+    for name, columns in HEADS.items():
+        logits = head(graph, name, trained.tensors, first)
+        graph.output(name, logits, ["batch", len(columns)])
+    graph.save(tmp_path / "whole.onnx")
+    whole = run(open_session(tmp_path / "whole.onnx"), pairs(8))
+    ours = run(fp32, pairs(8))
+    for name in HEADS:
+        np.testing.assert_allclose(ours[name], whole[name], atol=1e-5)
+
+
+def test_the_card_says_what_the_files_are(trained: Trained, tmp_path: Path) -> None:
+    evidence = " ".join(["weeks"] * 30)
+    rows = [
+        Row(task, f"w{n} leave", evidence, Label.UNLABELLED, "near")
+        for task in Task
+        for n in range(20)
+    ]
+    story = Story(
+        recipe="Made for a test.",
+        sets={"snli": {"rows": 3, "licences": ["CC-BY-SA-4.0"]}},
+        rows={"snli": 3},
+        merged={"calibration": {"support": [1.0, 0.0]}, "thresholds": {"support": 0.4}},
+    )
+    out = tmp_path / "out"
+    build(trained, out, sample(rows, 10), story, tmp_path)
+    card = read_card(out)
+    card.verify()
+    assert (card.name, card.version, card.window) == ("minilm-l6-verifier", "1", 512)
+    assert card.dimension == HIDDEN
+    raw = card.raw
+    assert raw["task"] == "verification"
+    assert raw["seed"] == 7
+    assert raw["heads"]["sufficiency"][1] == "enough"
+    assert raw["licence"] == "Apache-2.0"
+    assert raw["recipe"].startswith("Made for a test. ")
+    assert raw["training_sets"]["snli"]["licences"] == ["CC-BY-SA-4.0"]
+    assert raw["training_rows"] == {"snli": 3}
+    assert raw["calibration"] == {"support": [1.0, 0.0]}
+    assert raw["thresholds"] == {"support": 0.4}
+    assert {name: of["pairs"] for name, of in raw["measured"]["distance_to_fp32"].items()} == {
+        "support": 10,
+        "sufficiency": 10,
+    }
+    assert [(one["said"], one["evidence"]) for one in raw["golden"]] == list(GOLDEN_PAIRS)
+    for one in raw["golden"]:
+        assert sum(one["support"]) == pytest.approx(1, abs=1e-3)
+        assert sum(one["sufficiency"]) == pytest.approx(1, abs=1e-3)
+    first = (out / "model.onnx").read_bytes()
+    build(trained, out, sample(rows, 10), story, tmp_path)
+    assert (out / "model.onnx").read_bytes() == first
+
+
+def test_only_what_calibration_may_add_is_merged(tmp_path: Path) -> None:
+    path = tmp_path / "found.json"
+    path.write_text(json.dumps({"thresholds": {"support": 0.4}}))
+    assert read_merged(path) == {"thresholds": {"support": 0.4}}
+    path.write_text(json.dumps({"name": "another"}))
+    with pytest.raises(SystemExit, match="name"):
+        read_merged(path)
+
+
+def test_licences_are_counted_by_set(tmp_path: Path) -> None:
+    rows = {"grounding": [("a", "MIT"), ("b", "CC0")], "sufficiency": [("a", "BSD"), ("a", "MIT")]}
+    for name, entries in rows.items():
+        (tmp_path / name).mkdir()
+        with gzip.open(tmp_path / name / "train.jsonl.gz", "wt") as file:
+            for of, licence in entries:
+                file.write(json.dumps({"set": of, "licence": licence}) + "\n")
+    assert training_sets(tmp_path) == {
+        "a": {"rows": 3, "licences": ["BSD", "MIT"]},
+        "b": {"rows": 1, "licences": ["CC0"]},
+    }
+
+
+def test_no_training_files_is_said(tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match="--data"):
+        training_sets(tmp_path)
+
+
+def test_a_long_pair_fits_the_window_and_ends_well() -> None:
+    read = Tokenizer.from_str(json.dumps(tokenizer()))
+    row = Row(Task.SUPPORT, "w1 " * 400, "w2 " * 900, Label.UNLABELLED, "near", question="leave")
+    ids, kinds = tokens(read, row)
+    assert len(ids) == len(kinds) == WINDOW
+    assert (ids[0], ids[-1], ids[WINDOW // 2 + 1]) == (2, 3, 3)
+    assert kinds == [0] * (WINDOW // 2 + 2) + [1] * (WINDOW // 2 - 2)
