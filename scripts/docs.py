@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import json
 import typing
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from pathlib import Path
+from statistics import fmean
 from typing import Annotated, Any, Literal
 
 import click
@@ -23,6 +24,10 @@ from suffice.settings import Settings
 DOCS = Path(__file__).parent.parent / "docs"
 RESULTS = DOCS.parent / "results"
 BEGIN, END = "<!-- generated: {} -->", "<!-- end -->"
+TIERS = ("fast", "strong")
+GROUNDED = ("ragtruth", "wice", "expertqa", "factcheckgpt", "lfqa")
+ANSWERED = ("ud_squad", "ud_nq", "ud_musique")
+Figures = Mapping[str, Any]
 
 
 def main() -> None:
@@ -38,6 +43,10 @@ def pages() -> dict[str, str]:
         "embedder": ("models.md", "\n".join(embedder())),
         "retrieval": ("bench.md", "\n".join(retrieval())),
         "indexing": ("bench.md", "\n".join(indexing())),
+        "grounding": ("bench.md", "\n".join(judged("grounding", "length_auroc"))),
+        "sufficiency": ("bench.md", "\n".join(judged("sufficiency", "evidence_length_auroc"))),
+        "speed": ("bench.md", "\n".join(speed())),
+        "ablation": ("models.md", "\n".join(ablation())),
     }
     found: dict[str, str] = {}
     for part, (name, text) in parts.items():
@@ -45,8 +54,15 @@ def pages() -> dict[str, str]:
         begin = BEGIN.format(part)
         head, _, rest = page.partition(begin)
         _, _, tail = rest.partition(END)
-        found[name] = f"{head}{begin}\n\n{text.strip()}\n\n{END}{tail}"
+        body = f"\n{text.strip()}\n\n" if text else ""
+        found[name] = f"{head}{begin}\n{body}{END}{tail}"
     return found
+
+
+def _result(name: str) -> dict[str, Any]:
+    """What a bench left in results/; empty where it has not run."""
+    path = RESULTS / f"{name}.json"
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
 
 
 def commands() -> Iterator[str]:
@@ -99,7 +115,7 @@ def embedder() -> Iterator[str]:
         figures = f"mean {row['mean']}, least {row['min']}"
         yield f"- cosine to fp32 on {name} ({row['texts']} texts): {figures}"
     yield ""
-    results = json.loads((RESULTS / "embedder.json").read_text(encoding="utf-8"))
+    results = _result("embedder")
     yield "| variant | MB | time, 128 tokens | cosine to fp32, mean / min | batch difference |"
     yield "|---|---|---|---|---|"
     for row in results["variants"]:
@@ -111,7 +127,7 @@ def embedder() -> Iterator[str]:
 
 
 def indexing() -> Iterator[str]:
-    results = json.loads((RESULTS / "indexing.json").read_text(encoding="utf-8"))
+    results = _result("indexing")
     yield (
         f"400 SciFact abstracts as files, {results['passages']:,} passages, two ARM cores "
         f"(`results/indexing.json`): ratio {results['ratio']:.2f}, peak memory "
@@ -120,7 +136,7 @@ def indexing() -> Iterator[str]:
 
 
 def retrieval() -> Iterator[str]:
-    results = json.loads((RESULTS / "retrieval-scifact.json").read_text(encoding="utf-8"))
+    results = _result("retrieval-scifact")
     yield "| | nDCG@10 | recall@100 | p50 ms | p95 ms |\n|---|---|---|---|---|"
     for way in ("hybrid", "bm25", "dense"):
         row = results[way]
@@ -130,6 +146,129 @@ def retrieval() -> Iterator[str]:
         )
     yield ""
     yield f"{results['passages']:,} passages, {results['queries']} queries."
+
+
+def judged(bench: str, by_length: str) -> Iterator[str]:
+    """A table for each tier that was measured: the sets with their tasks, then all of them."""
+    columns = {
+        "n": "n",
+        "share_positive": "share positive",
+        "auroc": "AUROC",
+        "balanced_accuracy": "balanced accuracy",
+        "accuracy": "accuracy",
+        "f1": "F1",
+        "f1_flag_all": "F1, all flagged",
+        by_length: "AUROC by length",
+        "coverage_at_5_risk": "coverage at 5 % risk",
+        "ece": "ECE",
+        "ms_per_row": "ms",
+    }
+    for tier in TIERS:
+        results = _result(f"{bench}-{tier}")
+        if not results:
+            continue
+        score = f"; score: {results['aggregation']}" if "aggregation" in results else ""
+        yield f"**{tier}** (`results/{bench}-{tier}.json`):"
+        yield f"{results['model']}; threshold {results['threshold']:g}{score}; {_cores(results)}.\n"
+        yield from _head("set", *columns.values())
+        for name, row in _judged_rows(results):
+            yield _line(name, *(_cell(row, column) for column in columns))
+        yield ""
+
+
+def _judged_rows(results: Figures) -> Iterator[tuple[str, Figures]]:
+    for name, row in results["sets"].items():
+        yield name, row
+        for task, figures in row.get("tasks", {}).items():
+            yield f"{name}, {task}", figures
+    yield "pooled", results["pooled"]
+    yield "mean of sets", results["means"]
+
+
+def _cell(row: Figures, column: str) -> str:
+    """A dash where a figure is undefined; nothing where there is none."""
+    value = row.get(column)
+    if value is None:
+        return "–" if column in row else ""
+    return f"{value:,}" if column == "n" else f"{value:.{1 if column == 'ms_per_row' else 3}f}"
+
+
+def speed() -> Iterator[str]:
+    results = _result("speed")
+    if not results:
+        return
+    wanted, growth = results["wanted"], results["growth"]
+    yield from _head("5 sentences, 5 passages of 200 words", "ms", "times the fast tier", "wanted")
+    yield _line("fast tier", f"{results['fast_ms']:,.0f}", "1", "")
+    for name, ms, ratio in (
+        ("25 calls of a DeBERTa-v3-base", "deberta_25_calls_ms", "deberta_ratio"),
+        ("one pass of a ModernBERT-base", "modernbert_pass_ms", "modernbert_ratio"),
+    ):
+        times, least = f"{1 / results[ratio]:.1f}", f"{1 / wanted[ratio]:.0f} or more"
+        yield _line(name, f"{results[ms]:,.0f}", times, least)
+    if "strong_ms" in results:
+        times, most = (
+            f"{results['strong_times_fast']:.1f}",
+            f"{wanted['strong_times_fast']} or less",
+        )
+        yield _line("strong tier", f"{results['strong_ms']:,.0f}", times, most)
+    yield ""
+    yield from _head("passages", *growth["passages"])
+    yield _line("fast tier, ms", *(f"{ms:,.0f}" for ms in growth["passages"].values()))
+    yield ""
+    exponent, memory = growth["exponent"], results["memory_mb"]
+    most = wanted["exponent"]
+    yield f"Time grows with evidence to the power {exponent:.2f} ({most} or less wanted)."
+    if memory is not None:
+        yield f"Peak memory of a fresh process: {memory} MB (under {wanted['memory_mb']} wanted)."
+    yield f"{results['model']}, {_cores(results)}, from `results/speed.json`."
+
+
+def ablation() -> Iterator[str]:
+    """One row a variant of the training rows or of the recipe."""
+    rows = _result("ablation").get("rows", [])
+    if not rows:
+        return
+    tasks = ("qa", "summary", "data2txt")
+    by_task = (f"RAGTruth {task}, AUROC" for task in tasks)
+    last = ("sufficiency, mean of 3 sets", "NoMIRACL-en")
+    yield from _head("variant", "grounding, mean of 5 sets", "SummEdits", *by_task, *last)
+    for row in rows:
+        grounding, sufficiency = row["figures"]["grounding"], row["figures"]["sufficiency"]
+        yield _line(
+            row["name"],
+            _mean(grounding, GROUNDED),
+            _mean(grounding, ("summedits",)),
+            *(_mean(_tasks(grounding), (task,), "auroc") for task in tasks),
+            _mean(sufficiency, ANSWERED),
+            _mean(sufficiency, ("nomiracl_en",)),
+        )
+
+
+def _tasks(sets: Figures) -> Figures:
+    """RAGTruth's tasks: inside the set, as the bench prints them, or beside it by name."""
+    beside = {name.removeprefix("ragtruth "): row for name, row in sets.items()}
+    return {**beside, **sets.get("ragtruth", {}).get("tasks", {})}
+
+
+def _mean(sets: Figures, names: Sequence[str], figure: str = "balanced_accuracy") -> str:
+    """The mean over these sets; a dash where one of them has no such figure."""
+    found = [sets.get(name, {}).get(figure) for name in names]
+    return "–" if None in found else f"{fmean(found):.3f}"
+
+
+def _cores(results: Figures) -> str:
+    machine = results["run"]["machine"]
+    return f"{machine['cores']} cores ({machine['architecture']})"
+
+
+def _head(*titles: str) -> Iterator[str]:
+    yield _line(*titles)
+    yield "|" + "---|" * len(titles)
+
+
+def _line(*cells: str) -> str:
+    return f"| {' | '.join(cells)} |"
 
 
 if __name__ == "__main__":

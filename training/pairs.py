@@ -25,12 +25,7 @@ WINDOWS = 3
 
 def said_in(response: str) -> list[str]:
     """The statements of a response as they are judged, each with what it leans on."""
-    found = [
-        f"{statement.context} {statement.words}".strip()
-        for statement in claims(response)
-        if statement.checkable
-    ]
-    return found or [response]
+    return [one.alone for one in claims(response) if one.checkable] or [response]
 
 
 def grounding_pairs(rows: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:

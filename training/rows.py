@@ -179,9 +179,7 @@ def whole_sentences(rows: Sequence[dict[str, Any]], seed: int) -> Iterator[Row]:
         wrong = [part.strip() for part in pieces(both.get("not_entail", ""))]
         changed = [part for part in wrong if part not in right]
         if right and len(changed) == 1:
-            yield Row(
-                Task.SUPPORT, changed[0], evidence, Label.NOT_SUPPORTED, "bump+sentence"
-            )
+            yield Row(Task.SUPPORT, changed[0], evidence, Label.NOT_SUPPORTED, "bump+sentence")
 
 
 def own_sentences(stock: Sequence[str], count: int, seed: int) -> Iterator[Row]:
@@ -225,9 +223,7 @@ def answer_rows(rows: Iterable[dict[str, Any]], seed: int) -> Iterator[Row]:
         earlier = [*earlier[-20:], answer]
 
 
-def sufficiency_rows(
-    rows: Sequence[dict[str, Any]], seed: int, *, made: bool
-) -> Iterator[Row]:
+def sufficiency_rows(rows: Sequence[dict[str, Any]], seed: int, *, made: bool) -> Iterator[Row]:
     """The labelled rows; passages in tens; the needed passage or sentence gone; questions changed
     so that the passage is near and does not answer."""
     draw = random.Random(seed)
@@ -252,9 +248,7 @@ def sufficiency_rows(
             draw.shuffle(mixed)
             yield replace(plain, evidence="\n".join(mixed), origin=f"{name}+company")
         if near and draw.random() < 0.5:
-            yield replace(
-                plain, evidence=draw.choice(near), label=none, origin=f"{name}+stranger"
-            )
+            yield replace(plain, evidence=draw.choice(near), label=none, origin=f"{name}+stranger")
         if company and draw.random() < 0.3:
             yield replace(
                 plain, evidence="\n".join(company), label=none, origin=f"{name}+strangers"
@@ -269,9 +263,7 @@ def _lacking(raw: dict[str, Any], plain: Row, draw: random.Random) -> Iterator[R
     if len(passages) > 1:
         left = list(passages)
         left.pop(draw.randrange(len(left)))
-        yield replace(
-            plain, evidence="\n".join(left), label=none, origin=f"{plain.origin}+dropped"
-        )
+        yield replace(plain, evidence="\n".join(left), label=none, origin=f"{plain.origin}+dropped")
     answer = raw.get("answer") or ""
     if len(answer) > 2:
         parts = pieces(plain.evidence)
@@ -283,7 +275,9 @@ def _lacking(raw: dict[str, Any], plain: Row, draw: random.Random) -> Iterator[R
         yield replace(plain, said=changed, label=none, origin=f"{plain.origin}+asked")
 
 
-def unlabelled(support: Sequence[Row], enough: Sequence[Row], seed: int, count: int) -> Iterator[Row]:
+def unlabelled(
+    support: Sequence[Row], enough: Sequence[Row], seed: int, count: int
+) -> Iterator[Row]:
     """Claims beside evidence that is near them, evidence with sentences gone, questions beside
     passages found for them."""
     draw = random.Random(seed)
@@ -292,9 +286,7 @@ def unlabelled(support: Sequence[Row], enough: Sequence[Row], seed: int, count: 
     for row in draw.sample(documents, min(count, len(documents))):
         for other in shelf.near(row.said, draw)[:2]:
             if other != row.evidence:
-                yield replace(
-                    row, evidence=other, label=Label.UNLABELLED, origin="other evidence"
-                )
+                yield replace(row, evidence=other, label=Label.UNLABELLED, origin="other evidence")
         parts = pieces(row.evidence)
         if len(parts) > 2:
             left = [part for part in parts if draw.random() < 0.7]

@@ -97,7 +97,7 @@ class SmolLM(nn.Module):
     def forward(self, ids: Tensor, last: Tensor, labels: Tensor) -> Tensor:
         x = self.embedding[ids]
         half = torch.arange(0, self.shape.head, 2, device=ids.device) / self.shape.head
-        angle = torch.arange(ids.shape[1], device=ids.device)[:, None] * self.shape.base ** -half
+        angle = torch.arange(ids.shape[1], device=ids.device)[:, None] * self.shape.base**-half
         cos, sin = angle.cos()[:, None].to(x.dtype), angle.sin()[:, None].to(x.dtype)
         for block in self.blocks:
             x = block(x, cos, sin)

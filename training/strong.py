@@ -88,7 +88,8 @@ def train(
                 seen.append(loss.item())
             if pace.step % 100 == 0:
                 spent = time.time() - begun
-                print(f"{pace.step}/{total} loss {np.mean(seen[-10:]):.4f} {spent:.0f} s", flush=True)
+                mean = np.mean(seen[-10:])
+                print(f"{pace.step}/{total} loss {mean:.4f} {spent:.0f} s", flush=True)
             if not more:
                 return pace.step
     return pace.step

@@ -66,6 +66,21 @@ class EmbedderSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class VerifierSettings:
+    """Who tells sufficiency and support. `model` is a name from the package, a folder, or a hub
+    name of an NLI or token classifier; `threads` 0 takes the cores there are. `strong` also asks
+    the strong tier on what the fast one leaves between `low` and `high`, at most `pairs` an answer.
+    """
+
+    model: str = "minilm-l6-verifier"
+    threads: Annotated[int, Range(0, 256)] = 0
+    strong: bool = False
+    low: Share = 0.1
+    high: Share = 0.9
+    pairs: Count = 16
+
+
+@dataclass(frozen=True, slots=True)
 class SearchSettings:
     """How evidence is found. `dense_weight` is the cosine's share in the fused score."""
 
@@ -132,6 +147,7 @@ class Settings:
     wait: Annotated[float, Range(0, 86400)] = 60.0
     read: ReadSettings = field(default_factory=ReadSettings)
     embedder: EmbedderSettings = field(default_factory=EmbedderSettings)
+    verifier: VerifierSettings = field(default_factory=VerifierSettings)
     passages: PassageSettings = field(default_factory=PassageSettings)
     search: SearchSettings = field(default_factory=SearchSettings)
     gate: GateSettings = field(default_factory=GateSettings)

@@ -16,7 +16,7 @@ from suffice.bench.rows import PASSAGES, TEXT, TEXT_OR_NULL, one_of, read_rows
 from suffice.bench.run_record import run_record
 from suffice.evidence.ingest import Progress
 from suffice.models.verifier import Pair, SupportScore, Verifier
-from suffice.text.claims import Statement, claims
+from suffice.text.claims import claims
 
 SUPPORTED = "entail"
 NOT_SUPPORTED = ("neutral", "contradict", "not_entail", "partial")
@@ -77,14 +77,8 @@ def _pairs(row: Row) -> list[Pair]:
     """A pair for each claim of a response; one for all of it where it makes none."""
     evidence = row["evidence"]
     text = evidence if isinstance(evidence, str) else "\n\n".join(evidence)
-    said = [_said(one) for one in claims(row["claim"]) if one.checkable] or [row["claim"]]
-    return [Pair(one, (text,), row.get("question") or "") for one in said]
-
-
-def _said(statement: Statement) -> str:
-    """A claim as it can be read alone: "AutoNation: They also announced …"."""
-    context = statement.context.rstrip(" :")
-    return f"{context}: {statement.text}" if context else statement.text
+    said = [one.alone for one in claims(row["claim"]) if one.checkable] or [row["claim"]]
+    return [Pair(one, (text,), row.get("question") or "", row["claim"]) for one in said]
 
 
 def _response(scores: Sequence[SupportScore]) -> Judgement:

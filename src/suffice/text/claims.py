@@ -52,6 +52,11 @@ class Statement:
     def checkable(self) -> bool:
         return self.kind is StatementKind.CLAIM
 
+    @property
+    def alone(self) -> str:
+        """How it reads by itself: with what it leans on, without marks."""
+        return f"{self.context} {self.words}".strip()
+
 
 def claims(text: str) -> list[Statement]:
     """Every sentence of a draft in order, claims and others; rulers and lone marks are left out."""

@@ -25,20 +25,21 @@ def pieces(text: str) -> list[str]:
         if found and not piece.strip(" \t\r\n.!?"):
             found[-1] += piece
         elif len(piece) > _LONGEST:
-            found += _shorter(piece)
+            found += shorter(piece, _LONGEST)
         else:
             found.append(piece)
     return found
 
 
-def _shorter(piece: str) -> list[str]:
+def shorter(piece: str, longest: int) -> list[str]:
     """A run without a full stop, cut at white space where there is some."""
     cut: list[str] = []
-    while len(piece) > _LONGEST:
-        at = piece.rfind(" ", _LONGEST // 2, _LONGEST) + 1 or _LONGEST
-        cut.append(piece[:at])
-        piece = piece[at:]
-    return [*cut, piece]
+    start = 0
+    while len(piece) - start > longest:
+        at = piece.rfind(" ", start + longest // 2, start + longest) + 1 or start + longest
+        cut.append(piece[start:at])
+        start = at
+    return [*cut, piece[start:]]
 
 
 def stems(text: str) -> frozenset[str]:

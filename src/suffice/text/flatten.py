@@ -18,10 +18,9 @@ def flatten(text: str) -> str:
     if not stripped.startswith(("{", "[")):
         return text
     try:
-        value = json.loads(stripped)
+        return "\n".join(_lines(json.loads(stripped), ())) or text
     except (ValueError, RecursionError):
         return text
-    return "\n".join(_lines(value, ())) or text
 
 
 def _lines(value: Any, path: tuple[str, ...]) -> Iterator[str]:

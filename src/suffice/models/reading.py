@@ -1,0 +1,127 @@
+"""What a verifier reads of the evidence: the pieces nearest to what is said, then the next ones.
+
+Evidence longer than a window is never cut off. It is read in portions, nearest first, for as long
+as the claim is open and a piece remains that shares at least half as much as the nearest did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from suffice.models.verifier import Pair
+from suffice.text.digest import choose, nearness, pieces, shorter, stems
+from suffice.text.flatten import flatten
+from suffice.text.language import unknown_language
+
+Tokens = Callable[[Sequence[str]], list[list[int]]]
+_WORTH = 0.5
+_LONGEST = 160
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """Evidence in pieces: their texts, tokens, words, and the passage each stands in."""
+
+    texts: tuple[str, ...]
+    tokens: tuple[tuple[int, ...], ...]
+    words: tuple[frozenset[str], ...]
+    owners: tuple[int, ...]
+
+    @classmethod
+    def of(cls, passages: Sequence[str], tokens: Tokens) -> Material:
+        cut = [(piece, n) for n, text in enumerate(passages) for piece in _pieces(text)]
+        parts = list(_encoded(cut, tokens))
+        return cls(
+            tuple(piece for piece, _, _ in parts),
+            tuple(ids for _, ids, _ in parts),
+            tuple(stems(piece) for piece, _, _ in parts),
+            tuple(owner for _, _, owner in parts),
+        )
+
+    def passage(self, owner: int) -> Material:
+        """One passage alone; its pieces keep their owner."""
+        kept = [n for n, one in enumerate(self.owners) if one == owner]
+        return Material(
+            tuple(self.texts[n] for n in kept),
+            tuple(self.tokens[n] for n in kept),
+            tuple(self.words[n] for n in kept),
+            tuple(self.owners[n] for n in kept),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Portion:
+    """What one run of a model reads of the evidence."""
+
+    texts: tuple[str, ...]
+    tokens: tuple[int, ...]
+    passage: int
+
+
+def _pieces(passage: str) -> list[str]:
+    text = clean(flatten(passage))  # in this order: JSON can spell half a character pair
+    return pieces(text if text.endswith("\n") else f"{text}\n")
+
+
+def _encoded(
+    cut: Sequence[tuple[str, int]], tokens: Tokens
+) -> Iterator[tuple[str, tuple[int, ...], int]]:
+    """Pieces with their tokens. One of too many tokens is cut further, text and tokens alike."""
+    for (text, owner), ids in zip(cut, tokens([text for text, _ in cut]), strict=True):
+        if len(ids) > _LONGEST and len(text) > 1:
+            longest = max(1, len(text) * _LONGEST // len(ids))
+            yield from _encoded([(part, owner) for part in shorter(text, longest)], tokens)
+        elif ids:
+            yield text, tuple(ids), owner
+
+
+def clean(text: str) -> str:
+    """Text that any tokenizer takes: lone halves of a character pair become question marks."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def portions(material: Material, said: str, room: int) -> Iterator[Portion]:
+    """The evidence in portions of at most `room` tokens; where all of it fits, one."""
+    sizes = [len(ids) for ids in material.tokens]
+    near = nearness(material.words, stems(said))
+    if sum(sizes) <= room:
+        yield _portion(material, range(len(sizes)), near)
+        return
+    near = [value if size <= room else 0.0 for value, size in zip(near, sizes, strict=True)]
+    least = _WORTH * max(near)
+    while True:
+        chosen = choose(near, sizes, room)
+        yield _portion(material, chosen, near)
+        for place in chosen:
+            near[place] = 0.0
+        left = max(near)
+        if not left or left < least:
+            return
+
+
+def _portion(material: Material, chosen: Sequence[int], near: Sequence[float]) -> Portion:
+    ids = [token for place in chosen for token in material.tokens[place]]
+    nearest = max(chosen, key=lambda place: near[place], default=0)
+    return Portion(
+        tuple(material.texts[place] for place in chosen),
+        tuple(ids),
+        material.owners[nearest] if material.owners else 0,
+    )
+
+
+def unreadable(pair: Pair, length: int, longest: int) -> str:
+    """Why a pair cannot be judged, or ""."""
+    if not any(char.isalnum() for char in pair.said):
+        return "There is nothing to judge."
+    if not any(char.isalnum() for text in pair.evidence for char in text):
+        return "There is no evidence."
+    if length > longest:
+        return f"It is longer than the model reads at once ({length} of {longest} tokens)."
+    language = unknown_language(pair.said)
+    if language:
+        return f"The model reads English; this is {language}."
+    language = unknown_language(" ".join(text[:1000] for text in pair.evidence[:8]))
+    if language:
+        return f"The model reads English; the evidence is {language}."
+    return ""
