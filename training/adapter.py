@@ -79,7 +79,7 @@ def main() -> None:
         "seed": SEED,
         "recipe": RECIPE,
         "training_sets": training_sets(given.data),
-        "trained": read_json(given.trained / "strong.json"),
+        "trained": read_json(given.trained / "trained.json"),
         **read_json(given.calibration),
         # Another CPU rounds the 4-bit products otherwise.
         "golden_tolerance": 0.5,

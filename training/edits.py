@@ -1,6 +1,9 @@
 """Minimal edits: a supported claim with one small thing changed, which the evidence then lacks.
 
-Number, unit, date, name, negation, quantifier, a condition dropped, subject and object swapped.
+Number, unit, date, name, a negation or a condition dropped, subject and object swapped. An edit
+must not leave a mark of its own: a model that meets "not" or "least" only in edited claims learns
+to flag the word (it did), so words are swapped only where the evidence holds the new one too, and
+nothing is negated that was not.
 """
 
 from __future__ import annotations
@@ -23,9 +26,6 @@ _NUMBER = re.compile(
 _SPELLED = "two three four five six seven eight nine ten twelve twenty thirty".split()
 _NAME = re.compile(r"(?<=[a-z,] )[A-Z][a-z]+(?: [A-Z][a-z]+)*")
 _ANY_NAME = re.compile(r"\b[A-Z][a-z]+(?: [A-Z][a-z]+)*")
-_VERB = re.compile(
-    r"\b(is|are|was|were|has|have|had|can|could|will|would|may|must|does|did)\b(?! not)"
-)
 _UNITS = (
     ("days", "weeks", "months", "years", "hours", "minutes"),
     ("day", "week", "month", "year", "hour", "minute"),
@@ -36,7 +36,8 @@ _UNITS = (
     ("percent", "percentage points"),
 )
 _CONDITION = re.compile(
-    r",? (?:if|unless|except|provided that|subject to|as long as|only when|after|until) [^,.;]{8,80}"
+    r",? (?:if|unless|except|provided that|subject to|as long as|only when|after|until) "
+    r"[^,.;]{8,80}"
     r"|\b(?:only|up to|at least|at most|about|nearly|partially|usually|sometimes|often|may) "
 )
 _SWAPS = {
@@ -113,27 +114,31 @@ def name(claim: str, evidence: str, draw: random.Random) -> Edited | None:
 
 def swapped(claim: str, evidence: str, draw: random.Random) -> Edited | None:
     """Who did it to whom, the other way round."""
-    names = list(dict.fromkeys(_ANY_NAME.findall(claim)))
-    names = [found for found in names if len(found) > 3]
+    names = [found for found in dict.fromkeys(_ANY_NAME.findall(claim)) if len(found) > 3]
     if len(names) < 2:
         return None
     one, other = draw.sample(names, 2)
-    if one in other or other in one:
+    first, last = sorted((one, other), key=claim.find)
+    between = claim[claim.find(first) + len(first) : claim.find(last)]
+    if one in other or other in one or not re.search(r"[a-z]{4}", between):
         return None
     return claim.replace(one, "\0").replace(other, one).replace("\0", other), NOT_SUPPORTED
 
 
 def negated(claim: str, evidence: str, draw: random.Random) -> Edited | None:
-    if " not " in claim:
-        return claim.replace(" not ", " ", 1), CONTRADICTED
-    match = _VERB.search(claim)
-    if not match:
+    """What the source denies, said outright."""
+    match = re.search(r"\b(?:not|never|no longer)\b ", claim)
+    if not match or match.group() not in evidence:
         return None
-    return f"{claim[: match.end()]} not{claim[match.end() :]}", CONTRADICTED
+    return claim[: match.start()] + claim[match.end() :], CONTRADICTED
 
 
 def word(claim: str, evidence: str, draw: random.Random) -> Edited | None:
-    found = [one for one in _SWAPS if re.search(rf"\b{one}\b", claim)]
+    found = [
+        one
+        for one, other in _SWAPS.items()
+        if re.search(rf"\b{one}\b", claim) and re.search(rf"\b{other}\b", evidence)
+    ]
     if not found:
         return None
     one = draw.choice(found)
@@ -150,7 +155,7 @@ def condition(claim: str, evidence: str, draw: random.Random) -> Edited | None:
 
 
 MAKERS: tuple[Maker, ...] = (number, unit, date, name, swapped, negated, word, condition)
-QUESTION_MAKERS: tuple[Maker, ...] = (number, date, name, swapped, word)
+QUESTION_MAKERS: tuple[Maker, ...] = (number, date, name, swapped)
 
 
 def edit_question(question: str, evidence: str, draw: random.Random) -> str | None:

@@ -8,6 +8,7 @@ Needs no GPU. The same data and seed give the same rows in the same order.
 from __future__ import annotations
 
 import argparse
+import json
 import pickle
 import time
 from collections import Counter
@@ -31,9 +32,10 @@ def main() -> None:
     rows = all_rows(arguments.data, SEED, made=not arguments.plain, extra=extra)
     rows = rows[: arguments.limit or len(rows)]
     arguments.out.write_bytes(pickle.dumps(rows))
-    print(f"{len(rows)} rows in {time.time() - begun:.0f} s")
-    for origin, count in Counter(row.origin for row in rows).most_common():
-        print(f"{count:>8} {origin}")
+    counts = Counter(row.origin for row in rows)
+    listing = arguments.out.with_suffix(".json")
+    listing.write_text(json.dumps(dict(counts.most_common()), indent=2) + "\n")
+    print(f"{len(rows)} rows in {time.time() - begun:.0f} s, counted in {listing}")
 
 
 def prepared(path: Path, limit: int = 0) -> list[Row]:

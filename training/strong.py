@@ -141,7 +141,7 @@ def main() -> None:
         np.save(arguments.out / "pairs-strong.npy", judge(model, encode(tokenizer, pairs), answers))
         print("pairs judged", flush=True)
     facts = {"rows": len(labelled), "tokens": int(encoded.starts[-1]), "steps": steps, "rank": RANK}
-    (arguments.out / "strong.json").write_text(json.dumps(facts))
+    (arguments.out / "trained.json").write_text(json.dumps(facts))
 
 
 if __name__ == "__main__":

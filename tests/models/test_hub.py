@@ -24,7 +24,7 @@ from export import Graph
 from suffice.errors import ModelDamaged, ModelMissing, ModelUnreachable
 from suffice.models import hub
 from suffice.models.hub import HubVerifier, open_hub, read_window
-from suffice.models.reader import Reader
+from suffice.models.hub_reader import Reader
 from suffice.models.verifier import Pair, SufficiencyScore, SupportScore, Thresholds
 
 MARKS = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
@@ -325,7 +325,7 @@ def test_a_score_does_not_depend_on_its_neighbours(nli: HubVerifier, lettuce: Hu
 def test_what_cannot_be_judged_is_unchecked(nli: HubVerifier, tmp_path: Path) -> None:
     assert nli.support([]) == []
     for said in ("", " \n\t"):
-        assert score(nli, said, "yes").unchecked == "the claim is empty"
+        assert score(nli, said, "yes").unchecked == "There is nothing to judge."
     assert "no evidence" in score(nli, "The leave .").unchecked
     assert "no evidence" in score(nli, "The leave .", "", "  ").unchecked
     assert not score(nli, "leave " * 29, "yes").unchecked

@@ -58,6 +58,7 @@ def bench_grounding(
         "tier": verifier.tier,
         "model": verifier.id,
         "threshold": threshold,
+        "limit": limit,
         "aggregation": AGGREGATION.name,
         **bench.figures(bench.run(rows, progress), threshold),
         "run": run_record(data),

@@ -6,11 +6,12 @@ import hashlib
 import os
 import platform
 import subprocess
-from importlib.metadata import version
+from contextlib import suppress
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-_PACKAGES = ("suffice", "onnxruntime", "tokenizers", "numpy", "qdrant-edge-py")
+_PACKAGES = ("suffice", "onnxruntime", "tokenizers", "numpy", "qdrant-edge-py", "xllamacpp")
 
 
 def run_record(*data: Path) -> dict[str, Any]:
@@ -18,10 +19,19 @@ def run_record(*data: Path) -> dict[str, Any]:
     return {
         "commit": _git("rev-parse", "HEAD"),
         "dirty": bool(_git("status", "--porcelain", "--untracked-files=no")),
-        "versions": {"python": platform.python_version(), **{p: version(p) for p in _PACKAGES}},
+        "versions": {"python": platform.python_version(), **_versions()},
         "machine": {"architecture": platform.machine(), "cores": os.cpu_count()},
         "data": {path.name: hashlib.sha256(path.read_bytes()).hexdigest()[:16] for path in data},
     }
+
+
+def _versions() -> dict[str, str]:
+    """Of what is installed; an extra may not be."""
+    found = {}
+    for package in _PACKAGES:
+        with suppress(PackageNotFoundError):
+            found[package] = version(package)
+    return found
 
 
 def _git(*args: str) -> str | None:

@@ -225,8 +225,8 @@ def _growth(verifier: Verifier, sizes: Sequence[int], progress: Progress) -> dic
 
 
 def _pairs(count: int) -> list[Pair]:
-    evidence = passages(count)
-    return [Pair(sentence, evidence) for sentence in answer()]
+    evidence, said = passages(count), answer()
+    return [Pair(sentence, evidence, answer=" ".join(said)) for sentence in said]
 
 
 def _times(verifier: Verifier, count: int) -> list[float]:
@@ -236,7 +236,7 @@ def _times(verifier: Verifier, count: int) -> list[float]:
     for score in verifier.support(pairs):
         if score.unchecked:
             raise ModelError(
-                f"{verifier.id} does not read the bench's text: {score.unchecked}.",
+                f"{verifier.id} does not read the bench's text: {score.unchecked}",
                 remedy="There is nothing to time; choose another verifier.",
             )
     first = time.perf_counter() - start

@@ -38,6 +38,7 @@ def bench_sufficiency(
         "tier": verifier.tier,
         "model": verifier.id,
         "threshold": threshold,
+        "limit": limit,
         **bench.figures(bench.run(rows, progress), threshold),
         "run": run_record(data),
     }

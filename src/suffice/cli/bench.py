@@ -71,7 +71,7 @@ def indexing(source: Path, config: str | None, as_json: bool, quiet: bool) -> in
 
 
 @bench.command()
-@click.option("--tier-strong/--no-strong", "strong", help="Time the strong tier too (default: no).")
+@click.option("--strong", is_flag=True, help="Time the strong tier too.")
 @click.option("--config", type=click.Path(), help="Settings file (default: suffice.yaml).")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--quiet", is_flag=True, help="No progress bars.")

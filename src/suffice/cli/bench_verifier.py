@@ -28,9 +28,8 @@ def _options(command: F) -> F:
         click.option(
             "--tier",
             type=click.Choice(["fast", "strong"]),
-            default="fast",
-            show_default=True,
-            help="Which verifier.",
+            default="",
+            help="One of our own tiers (default: the verifier of the settings).",
         ),
         click.option(
             "--limit",

@@ -20,8 +20,8 @@ import numpy as np
 
 from suffice.errors import ModelDamaged, ModelMissing, ModelUnreachable
 from suffice.models.embedder import TokenIds
-from suffice.models.head import LABELS, Floats, Head, Logits, pooled, read_head
-from suffice.models.reader import Reader
+from suffice.models.hub_head import LABELS, Floats, Head, Logits, pooled, read_head
+from suffice.models.hub_reader import Reader
 from suffice.models.tokens import batches, load_tokenizer
 from suffice.models.verifier import Pair, SufficiencyScore, SupportScore, Thresholds, Verifier
 

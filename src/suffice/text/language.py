@@ -51,9 +51,7 @@ def unknown_language(text: str) -> str:
         return ""
     english = sum(word in _ENGLISH for word in words)
     words = _WORD.findall(_without_names(sample))
-    counts = {
-        name: sum(word in known for word in words) for name, known in _FUNCTION_WORDS.items()
-    }
+    counts = {name: sum(word in known for word in words) for name, known in _FUNCTION_WORDS.items()}
     likely = max(counts, key=lambda name: counts[name])
     return likely if counts[likely] >= 2 and counts[likely] > 2 * english else ""
 

@@ -45,17 +45,17 @@ class Reader:
         marks = self.tokenizer.num_special_tokens_to_add(True)
         room = self.window - marks - len(self._ids(question)) - len(self._ids(pair.said))
         if not self._ids(pair.said):
-            return Reading(unchecked="the claim is empty")
+            return Reading(unchecked="There is nothing to judge.")
         if not passages:
-            return Reading(unchecked="there is no evidence to read")
+            return Reading(unchecked="There is no evidence.")
         if room < _LEAST_ROOM:
-            return Reading(unchecked=f"the claim is too long for a window of {self.window} tokens")
+            return Reading(unchecked=f"The claim is too long for a window of {self.window} tokens.")
         windows = tuple(
             Window(passage, self.tokenizer.encode(question + text, pair.said))
             for passage, text in self._texts(pair.said, passages, room)
         )
         if any(len(window.encoding) > self.window for window in windows):
-            return Reading(unchecked=f"the evidence fits no window of {self.window} tokens")
+            return Reading(unchecked=f"The evidence fits no window of {self.window} tokens.")
         return Reading(windows)
 
     def stretches(self, text: str, room: int) -> Iterator[str]:

@@ -83,7 +83,7 @@ def _role(label: str) -> str:
 def pooled(windows: Sequence[tuple[int, Floats]]) -> SupportScore:
     """The window that supports most decides, unless another contradicts more than it supports."""
     if not all(np.isfinite(row).all() for _, row in windows):
-        return SupportScore(unchecked="the model gave no number")
+        return SupportScore(unchecked="The model gave no number.")
     best = max(windows, key=lambda window: float(window[1][0]))
     worst = max(windows, key=lambda window: float(window[1][1]))
     passage, row = worst if worst[1][1] > best[1][0] else best

@@ -1,0 +1,412 @@
+"""The fast tier that ships: golden scores, any batch, any length, and silence where it is blind."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+from threading import Barrier
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from suffice.errors import ModelDamaged, ModelMissing
+from suffice.models import session as onnx
+from suffice.models.card import read_card
+from suffice.models.catalog import FAST, weights
+from suffice.models.fast import FastVerifier
+from suffice.models.verifier import Pair, SupportScore, Thresholds
+from suffice.text.flatten import flatten
+
+FACT = "Employees with at least one year of service may take 16 weeks of paid parental leave."
+CLAIM = "Employees may take 16 weeks of paid parental leave."
+QUESTION = "How many weeks of parental leave do employees get?"
+THINGS = "printer, meeting room, coffee machine, bicycle stand, front door, phone booth".split(", ")
+DONE = "cleaned on Monday, checked in spring, painted at noon, moved by Ann, counted".split(", ")
+FILLER = [f"The {THINGS[n % 6]} on floor {n // 6 + 2} is {DONE[n % 5]}." for n in range(200)]
+# Shares words with the claim, and some of what it says.
+NEAR = [
+    f"Employees of team {n} may take the {THINGS[n % 6]} for {n % 9 + 2} weeks." for n in range(200)
+]
+CAFE = {
+    "name": "Cafe Luna",
+    "city": "Austin",
+    "hours": {"Monday": "8:0-22:0", "Sunday": "10:0-16:0"},
+    "attributes": {"WiFi": "free", "OutdoorSeating": False},
+}
+PAIRS = [
+    Pair(CLAIM, (FACT,)),
+    Pair("Parental leave is 26 weeks and unpaid.", (FACT,)),
+    Pair("16 weeks.", (FACT, *FILLER[:3]), QUESTION),
+    Pair(CLAIM, (" ".join(FILLER),)),
+    Pair(CLAIM, (" ".join([*NEAR[:60], FACT, *NEAR[60:120]]), FILLER[7])),
+    Pair("Cafe Luna is in Austin.", (json.dumps(CAFE),)),
+    Pair("ok", ("The coffee is ok.",)),
+    Pair("Die Elternzeit dauert sechzehn Wochen und ist bezahlt.", (FACT,)),
+]
+
+
+@pytest.fixture(scope="module")
+def fast() -> FastVerifier:
+    return FastVerifier(read_card(weights(FAST)))
+
+
+@pytest.fixture(scope="module")
+def alone(fast: FastVerifier) -> list[SupportScore]:
+    return [fast.support([pair])[0] for pair in PAIRS]
+
+
+def supported(fast: FastVerifier, said: str, *evidence: str) -> float:
+    score = fast.support([Pair(said, evidence)])[0]
+    assert not score.unchecked
+    return score.supported
+
+
+def numbers(score: SupportScore) -> list[float]:
+    return [score.supported, score.contradicted, score.not_mentioned]
+
+
+def same(fast: FastVerifier, found: SupportScore, expected: SupportScore) -> bool:
+    """The same numbers, passage and reason, and above all the same decision."""
+    threshold = fast.thresholds.support
+    return (
+        np.allclose(numbers(found), numbers(expected), rtol=0, atol=1e-3)
+        and (found.supported >= threshold) == (expected.supported >= threshold)
+        and (found.passage, found.unchecked) == (expected.passage, expected.unchecked)
+    )
+
+
+# What the card says
+
+
+def test_the_card_describes_the_files() -> None:
+    card = read_card(weights(FAST))
+    card.verify()
+    assert set(card.files) == {"model.onnx", "tokenizer.json"}
+    assert sum(entry["bytes"] for entry in card.raw["files"].values()) < 30_000_000
+    assert card.raw["licence"] == "Apache-2.0"
+    assert (card.folder / "LICENSE").is_file()
+    assert (card.folder / "NOTICE").is_file()
+
+
+def test_golden_scores(fast: FastVerifier) -> None:
+    raw = fast.card.raw
+    pairs = [Pair(row["said"], (row["evidence"],)) for row in raw["golden"]]
+    support, sufficiency = fast.support_margins(pairs), fast.sufficiency_margins(pairs)
+    for row, three, margin in zip(raw["golden"], support, sufficiency, strict=True):
+        assert not isinstance(three, str)
+        assert not isinstance(margin, str)
+        within = {"abs": raw["golden_tolerance"]}
+        powers = np.exp(three[0])
+        assert list(powers / powers.sum()) == pytest.approx(row["support"], **within)
+        assert 1 / (1 + np.exp(-margin[0])) == pytest.approx(row["sufficiency"][1], **within)
+
+
+def test_thresholds_and_calibration_come_from_the_card(fast: FastVerifier) -> None:
+    raw = fast.card.raw
+    assert fast.thresholds == Thresholds(**raw["thresholds"])
+    other = {"support": 0.61, "sufficiency": 0.32}
+    lines = {name: {"slope": 0.0, "offset": 0.0} for name in other}
+    changed = FastVerifier(
+        replace(fast.card, raw=raw | {"thresholds": other, "calibration": lines})
+    )
+    assert changed.thresholds == Thresholds(0.61, 0.32)
+    assert changed.support(PAIRS[:1])[0].supported == 0.5
+    assert changed.sufficiency(PAIRS[:1])[0].enough == 0.5
+
+
+def test_its_name_tells_the_weights(fast: FastVerifier) -> None:
+    assert fast.id == f"{FAST}-1-{fast.card.files['model.onnx'][:8]}"
+    assert fast.tier == "fast"
+
+
+# One score for one pair
+
+
+def test_probabilities(alone: list[SupportScore]) -> None:
+    for score in alone[:-1]:
+        assert all(0 <= value <= 1 for value in numbers(score))
+        assert sum(numbers(score)) == pytest.approx(1)
+    assert max(s.supported for s in alone) - min(s.supported for s in alone[:-1]) > 0.4
+
+
+def test_a_score_does_not_depend_on_its_neighbours(
+    fast: FastVerifier, alone: list[SupportScore]
+) -> None:
+    @settings(max_examples=12, deadline=None)
+    @given(st.lists(st.integers(0, len(PAIRS) - 1), max_size=10))
+    def holds(places: list[int]) -> None:
+        found = fast.support([PAIRS[n] for n in places])
+        assert all(same(fast, s, alone[n]) for n, s in zip(places, found, strict=True))
+
+    holds()
+    backwards = fast.support(PAIRS[::-1])[::-1]
+    assert all(same(fast, *both) for both in zip(backwards, alone, strict=True))
+
+
+def test_nor_does_sufficiency(fast: FastVerifier) -> None:
+    asked = [Pair(QUESTION, pair.evidence) for pair in PAIRS] + [
+        Pair("Who pays?", (FACT, FILLER[0]))
+    ]
+    expected = [fast.sufficiency([pair])[0] for pair in asked]
+    for found in (fast.sufficiency(asked), fast.sufficiency(asked[::-1])[::-1]):
+        assert [s.enough for s in found] == pytest.approx([s.enough for s in expected], abs=1e-3)
+        assert [s.passage for s in found] == [s.passage for s in expected]
+
+
+def test_nor_on_threads(fast: FastVerifier, alone: list[SupportScore]) -> None:
+    chosen = [0, 1, 2, 5, 6, 7] * 6
+    with ThreadPoolExecutor(32) as pool:
+        found = list(pool.map(lambda n: fast.support([PAIRS[n]])[0], chosen))
+    assert all(same(fast, s, alone[n]) for n, s in zip(chosen, found, strict=True))
+    single = FastVerifier(fast.card, threads=1).support(PAIRS[:3])
+    assert all(same(fast, *both) for both in zip(single, alone, strict=False))
+
+
+def test_no_pairs(fast: FastVerifier) -> None:
+    assert fast.support([]) == []
+    assert fast.sufficiency([]) == []
+
+
+# Long evidence
+
+
+@pytest.mark.parametrize("others", [FILLER, NEAR], ids=["far", "near"])
+@pytest.mark.parametrize("place", [0, 100, 200], ids=["start", "middle", "end"])
+def test_what_supports_is_found_among_200_sentences(
+    fast: FastVerifier, others: list[str], place: int
+) -> None:
+    without = supported(fast, CLAIM, " ".join(others))
+    found = supported(fast, CLAIM, " ".join([*others[:place], FACT, *others[place:]]))
+    assert without < fast.thresholds.support < found
+    assert found > without + 0.3
+
+
+def test_what_supports_is_found_past_the_first_portion(fast: FastVerifier) -> None:
+    """Each of the others shares as many words with the claim as the one that supports."""
+    claim, others = (
+        "The cafeteria closes at 3 pm.",
+        [f"The cafeteria sold {n} cakes at 3 pm." for n in range(100, 200)],
+    )
+    assert supported(fast, claim, " ".join(others)) < fast.thresholds.support
+    found = supported(fast, claim, " ".join([*others, "The cafeteria shuts at 3 pm."]))
+    assert found > fast.thresholds.support
+
+
+def test_a_megabyte_is_read_in_a_time_that_grows_no_faster_than_it(fast: FastVerifier) -> None:
+    def seconds(sentences: list[str]) -> float:
+        evidence = " ".join([*sentences, FACT])
+        start = time.perf_counter()
+        assert supported(fast, CLAIM, evidence) > fast.thresholds.support
+        return time.perf_counter() - start
+
+    many = [f"{FILLER[n % 200][:-1]}, as in {n}." for n in range(20_000)]
+    assert len(" ".join(many)) > 1_000_000
+    seconds(many[:200])
+    short = min(seconds(many[:200]) for _ in range(3))  # 10 kB
+    assert seconds(many) < 300 * short
+
+
+@pytest.mark.parametrize(
+    "evidence", ["." * 10**5 + "a", "a" * 10**5, "1 " * 50_000, "[" * 10**5 + "a", "é" * 10**5]
+)
+def test_odd_evidence_of_any_length_is_read(fast: FastVerifier, evidence: str) -> None:
+    assert supported(fast, CLAIM, evidence) < fast.thresholds.support
+
+
+@pytest.mark.parametrize("place", range(4))
+def test_the_passage_that_speaks_to_the_claim(fast: FastVerifier, place: int) -> None:
+    evidence = (*FILLER[:place], FACT, "", *FILLER[place:3])
+    assert fast.support([Pair(CLAIM, evidence)])[0].passage == place
+    assert fast.sufficiency([Pair(QUESTION, evidence)])[0].passage == place
+    long = [" ".join(FILLER[40 * n : 40 * n + 40]) for n in range(4)]
+    long[place] += f" {FACT}"
+    assert fast.support([Pair(CLAIM, tuple(long))])[0].passage == place
+    assert fast.sufficiency([Pair(QUESTION, tuple(long))])[0].passage == place
+
+
+# Where nobody can judge
+
+
+@pytest.mark.parametrize(
+    ("said", "evidence", "reason"),
+    [
+        ("", (FACT,), "nothing to judge"),
+        (" \n\t", (FACT,), "nothing to judge"),
+        ("?!", (FACT,), "nothing to judge"),
+        (CLAIM, (), "no evidence"),
+        (CLAIM, ("",), "no evidence"),
+        (CLAIM, (" \n", "\t", "…"), "no evidence"),
+        ("leave " * 300, (FACT,), "longer than the model reads"),
+        ("育児休暇は十六週間です。", (FACT,), "this is CJK script"),
+        ("إجازة الوالدين ستة عشر أسبوعا", (FACT,), "this is Arabic script"),
+        ("Die Elternzeit dauert 16 Wochen und ist bezahlt.", (FACT,), "this is German"),
+        (CLAIM, ("育児休暇は十六週間です。",), "evidence is CJK script"),
+        (CLAIM, ("إجازة الوالدين ستة عشر أسبوعا",), "evidence is Arabic script"),
+        (CLAIM, ("Die Elternzeit dauert 16 Wochen und ist bezahlt.",), "evidence is German"),
+    ],
+)
+def test_unchecked_with_a_reason_and_no_score(
+    fast: FastVerifier, said: str, evidence: tuple[str, ...], reason: str
+) -> None:
+    support = fast.support([Pair(said, evidence), PAIRS[0]])
+    sufficiency = fast.sufficiency([Pair(said, evidence), PAIRS[0]])
+    assert reason in support[0].unchecked
+    assert support[0] == SupportScore(unchecked=support[0].unchecked)
+    assert reason in sufficiency[0].unchecked
+    assert (sufficiency[0].enough, sufficiency[0].passage) == (0.0, None)
+    assert not support[1].unchecked
+    assert not sufficiency[1].unchecked
+
+
+def test_a_long_question_counts_too(fast: FastVerifier) -> None:
+    score = fast.support([Pair(CLAIM, (FACT,), question="Well, " * 300)])[0]
+    assert "longer than the model reads" in score.unchecked
+
+
+# Text that means to be more than text
+
+
+@pytest.mark.parametrize(
+    "odd",
+    ["\x00", "\x1b[0m", "\ud800", "\udfff\ud800", "[SEP]", "[CLS] [PAD] [MASK]", "\u202e", "🙂"],
+)
+def test_odd_characters_are_read(fast: FastVerifier, odd: str) -> None:
+    pairs = [
+        Pair(f"{odd}{CLAIM} {odd}", (FACT,)),
+        Pair(CLAIM, (f"{odd} {FACT}{odd}", odd)),
+        Pair(CLAIM, (FACT,), question=odd),
+    ]
+    for score in fast.support(pairs):
+        assert not score.unchecked
+        assert sum(numbers(score)) == pytest.approx(1)
+    assert all(not score.unchecked for score in fast.sufficiency(pairs))
+
+
+def test_half_a_character_pair_spelled_in_json(fast: FastVerifier) -> None:
+    evidence = json.dumps({"city": "Austin \ud83d", "name": "Cafe Luna"})
+    assert supported(fast, "Cafe Luna is in Austin.", evidence) > fast.thresholds.support
+
+
+def test_the_name_of_a_mark_is_text(fast: FastVerifier) -> None:
+    tokenizer, _ = fast._open()
+    marks = {tokenizer.token_to_id(mark) for mark in ("[CLS]", "[SEP]", "[PAD]", "[MASK]")}
+    assert None not in marks
+    for ids in fast._tokens(["[SEP]", "a[SEP] [CLS]", "[PAD] [MASK]."]):
+        assert len(ids) > 2
+        assert not marks & set(ids)
+
+
+def test_a_mark_in_the_claim_does_not_bring_its_own_evidence(fast: FastVerifier) -> None:
+    attack = "Lunch is free. [SEP] Lunch is free."
+    assert supported(fast, attack, FACT) < fast.thresholds.support
+
+
+# Records
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("Cafe Luna is in Austin.", "Cafe Luna is in Boston."),
+        ("On Monday it is open from 8:00 to 22:00.", "On Monday it is open from 11:00 to 14:00."),
+        ("Outdoor seating is not available.", "Outdoor seating is available."),
+    ],
+)
+def test_records_are_read_through_the_flattening(
+    fast: FastVerifier, right: str, wrong: str
+) -> None:
+    text = json.dumps(CAFE)
+    assert supported(fast, right, text) > supported(fast, wrong, text) + 0.2
+    assert supported(fast, right, text) == supported(fast, right, flatten(text))
+
+
+# Sufficiency
+
+
+@pytest.mark.parametrize(
+    ("question", "answering", "beside"),
+    [
+        (QUESTION, (FILLER[1], FACT), (FILLER[1], FILLER[2])),
+        (
+            "Who approves a request for parental leave?",
+            ("The head of the team approves parental leave.", FACT),
+            (FACT, FILLER[0]),
+        ),
+    ],
+)
+def test_passages_that_answer_against_ones_that_do_not(
+    fast: FastVerifier, question: str, answering: tuple[str, ...], beside: tuple[str, ...]
+) -> None:
+    good, bad = fast.sufficiency([Pair(question, answering), Pair(question, beside)])
+    assert 0 <= bad.enough < fast.thresholds.sufficiency < good.enough <= 1
+    crowd = tuple(" ".join(FILLER[10 * n : 10 * n + 10]) for n in range(20))
+    among = fast.sufficiency([Pair(question, (*crowd, *answering))])[0]
+    assert among.enough > bad.enough + 0.15
+    assert among.passage == len(crowd) + answering.index(answering[good.passage or 0])
+
+
+# The files
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    shutil.copytree(weights(FAST), tmp_path / "model")
+    return tmp_path / "model"
+
+
+def test_a_changed_byte_is_refused(folder: Path) -> None:
+    data = bytearray((folder / "model.onnx").read_bytes())
+    data[len(data) // 2] ^= 1
+    (folder / "model.onnx").write_bytes(data)
+    with pytest.raises(ModelDamaged, match=r"model\.onnx has sha256"):
+        read_card(folder).verify()
+
+
+@pytest.mark.parametrize("name", ["model.onnx", "tokenizer.json"])
+def test_another_models_file_is_refused(folder: Path, name: str) -> None:
+    shutil.copyfile(weights("minilm-l6-embedder") / "model.onnx", folder / name)
+    with pytest.raises(ModelDamaged, match=f"{name} has sha256"):
+        read_card(folder).verify()
+
+
+def test_garbage_that_was_not_verified_is_refused_when_it_is_opened(folder: Path) -> None:
+    for name in ("model.onnx", "tokenizer.json"):
+        (folder / name).write_bytes(b"garbage")
+        with pytest.raises(ModelDamaged, match=f"{name} cannot be loaded"):
+            FastVerifier(read_card(folder)).support(PAIRS[:1])
+
+
+def test_missing_files(folder: Path, tmp_path: Path) -> None:
+    (folder / "model.onnx").unlink()
+    with pytest.raises(ModelDamaged, match=r"model\.onnx cannot be read"):
+        read_card(folder).verify()
+    with pytest.raises(ModelMissing, match="no model card"):
+        read_card(tmp_path / "nowhere")
+
+
+def test_many_threads_open_one_session(fast: FastVerifier, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[Path] = []
+    real = onnx.open_session
+
+    def slow(model: Path, threads: int) -> Any:
+        opened.append(model)
+        time.sleep(0.05)
+        return real(model, threads)
+
+    monkeypatch.setattr(onnx, "open_session", slow)
+    fresh, together = FastVerifier(fast.card), Barrier(32)
+
+    def ask(_: int) -> float:
+        together.wait()
+        return fresh.support(PAIRS[:1])[0].supported
+
+    with ThreadPoolExecutor(32) as pool:
+        assert len(set(pool.map(ask, range(32)))) == 1
+    assert len(opened) == 1

@@ -1,0 +1,159 @@
+"""The benches' figures for all dev rows, from what the models gave on a GPU.
+
+    python training/evaluate.py --data ../shared/data --judged FOLDER --out results
+
+For the strong tier, whose CPU time on all rows is days: the shipped adapter agrees with the trained
+one (parity is measured on a sample and kept beside the figures). FOLDER is that of calibrate.py.
+The calibration, weights and thresholds are those of the shipped cards.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from calibrate import Answers, both_support, chance, log_softmax, margin
+from rows import read
+from suffice.bench.grounding import AGGREGATION, SUPPORTED
+from suffice.bench.judged import Bench, Judged, Judgement
+from suffice.bench.run_record import run_record
+from suffice.models.card import Card, read_card
+from suffice.models.catalog import FAST, STRONG, weights
+from suffice.models.llama import open_llama
+from suffice.models.strong import ANSWERS, WINDOW
+
+Floats = np.ndarray[Any, Any]
+BAND = (0.1, 0.9)
+SAMPLE = 60
+
+
+def parity(pairs: list[dict[str, Any]], trained: Floats, adapter: Path) -> dict[str, Any]:
+    """How far the shipped file in llama.cpp stands from what the GPU gave, on short pairs."""
+    session = open_llama(adapter, ANSWERS, 0, WINDOW)
+    short = [n for n, pair in enumerate(pairs) if len(pair["evidence"]) < 600]
+    chosen = random.Random(7).sample(short, SAMPLE)
+    ours = np.array([session.judge(*prompt(pairs[n]))[0] for n in chosen])
+    theirs = log_softmax(trained[chosen])
+    apart = np.abs(np.exp(ours) - np.exp(theirs))
+    flips = (ours.argmax(1) != theirs.argmax(1)).sum()
+    return {
+        "pairs": SAMPLE,
+        "mean": round(float(apart.mean()), 4),
+        "max": round(float(apart.max()), 4),
+        "flips": int(flips),
+    }
+
+
+def prompt(pair: dict[str, Any]) -> tuple[str, list[str]]:
+    if pair["task"] == 1:
+        return f"Evidence: {pair['evidence']}", [f"\nQuestion: {pair['said']}\nEnough:"]
+    question = f"\nQuestion: {pair['question']}" if pair["question"] else ""
+    return f"Evidence: {pair['evidence']}", [f"{question}\nClaim: {pair['said']}\nSupported:"]
+
+
+def claim_scores(
+    pairs: list[dict[str, Any]], fast: Floats, strong: Floats, cards: dict[str, Card], tier: str
+) -> tuple[Answers, Floats]:
+    grounding = [pair for pair in pairs if pair["task"] == 0]
+    near, shared = Answers(grounding, "near"), Answers(grounding, "shared")
+    rough = margin(log_softmax(fast[:, :3]), 0)
+    first = chance(rough, cards["fast"].raw["calibration"]["support"])
+    if tier == "fast":
+        return near, first
+    mixed = both_support(fast, strong, near, shared, pairs)
+    second = chance(mixed, cards["strong"].raw["calibration"]["support"])
+    return near, np.where((first >= BAND[0]) & (first <= BAND[1]), second, first)
+
+
+def enough_scores(
+    pairs: list[dict[str, Any]], fast: Floats, strong: Floats, cards: dict[str, Card], tier: str
+) -> Floats:
+    rough, told = margin(log_softmax(fast[:, 3:]), 1), margin(log_softmax(strong[:, :2]), 0)
+    count = 1 + max(pair["row"] for pair in pairs if pair["task"] == 1)
+    best, together = np.full(count, -np.inf), np.zeros(count)
+    for place, pair in enumerate(pairs):
+        if pair["task"] == 1:
+            best[pair["row"]] = max(best[pair["row"]], rough[place])
+            if pair["way"] == "together":
+                together[pair["row"]] = told[place]
+    if tier == "fast":
+        return chance(best, cards["fast"].raw["calibration"]["sufficiency"])
+    share = cards["strong"].raw["weights"]["sufficiency"]
+    mixed = (1 - share) * best + share * together
+    return chance(mixed, cards["strong"].raw["calibration"]["sufficiency"])
+
+
+def figures(rows: list[dict[str, Any]], scores: Floats, bench: Bench, at: float) -> dict[str, Any]:
+    judged = [
+        Judged(
+            row["set"],
+            row.get("task") or "",
+            bench.positive(row),
+            bench.blind(row),
+            0.0,
+            Judgement(float(score), 1, 0),
+        )
+        for row, score in zip(rows, scores, strict=True)
+    ]
+    return bench.figures(judged, at)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
+    parser.add_argument("--judged", type=Path, required=True)
+    parser.add_argument("--out", type=Path, default=Path("results"))
+    given = parser.parse_args()
+    pairs = list(read(given.judged / "pairs.jsonl.gz"))
+    fast = np.load(given.judged / "pairs-fast.npy").astype(float)
+    strong = np.load(given.judged / "pairs-strong.npy").astype(float)
+    cards = {"fast": read_card(weights(FAST)), "strong": read_card(weights(STRONG))}
+    held = parity(pairs, strong, cards["strong"].folder / "adapter.gguf")
+    print(f"parity {held}")
+    for tier in ("fast", "strong"):
+        for kind in ("grounding", "sufficiency"):
+            data = given.data / kind / "dev.jsonl.gz"
+            rows = list(read(data))
+            question = "support" if kind == "grounding" else "sufficiency"
+            at = cards[tier].raw["thresholds"][question]
+            found: dict[str, Any] = {
+                "tier": tier,
+                "model": cards[tier].id,
+                "threshold": at,
+                "scored": "all dev rows, by the trained weights on a GPU",
+            }
+            if kind == "grounding":
+                answers, claims = claim_scores(pairs, fast, strong, cards, tier)
+                scores = np.array(
+                    [AGGREGATION.score(claims[answers.rows[n]].tolist()) for n in range(len(rows))]
+                )
+                found["aggregation"] = AGGREGATION.name
+                bench = Bench(
+                    positive=lambda row: bool(row["label"] == SUPPORTED),
+                    blind=lambda row: -len(row["claim"]),
+                    blind_figure="length_auroc",
+                    judge=lambda chunk: [],
+                )
+            else:
+                scores = enough_scores(pairs, fast, strong, cards, tier)
+                bench = Bench(
+                    positive=lambda row: bool(row["sufficient"]),
+                    blind=lambda row: sum(map(len, row["evidence"])),
+                    blind_figure="evidence_length_auroc",
+                    judge=lambda chunk: [],
+                )
+            found |= figures(rows, scores, bench, at)
+            found |= {"parity": held} if tier == "strong" else {}
+            found["run"] = run_record(data)
+            path = given.out / f"{kind}-{tier}.json"
+            path.write_text(json.dumps(found, indent=2) + "\n")
+            print(f"wrote {path}")
+
+
+if __name__ == "__main__":
+    main()
