@@ -107,6 +107,11 @@ def fit_answers(margins: Floats, answers: Answers, truth: Floats, sets: Floats) 
     return best
 
 
+def cascade(first: Floats, second: Floats) -> Floats:
+    """The strong tier's word where the fast one leaves it open."""
+    return np.where((first >= BAND[0]) & (first <= BAND[1]), second, first)
+
+
 def ece(scores: Floats, truth: Floats) -> float:
     order = np.argsort(scores)
     parts = np.array_split(order, 15)
@@ -153,8 +158,7 @@ def main() -> None:
     mixed = both_support(fast, strong, near, shared, pairs)
     line_both = fit_answers(mixed, kept, truth[used], sets[used])
     first, second = chance(rough, line), chance(mixed, line_both)
-    cascade = np.where((first >= BAND[0]) & (first <= BAND[1]), second, first)
-    scores = kept.scores(cascade)
+    scores = kept.scores(cascade(first, second))
     at = threshold(scores, truth[used], sets[used])
     report("strong support", scores, truth[used], sets[used], at)
     out["strong"]["calibration"]["support"], out["strong"]["thresholds"]["support"] = line_both, at
@@ -172,9 +176,10 @@ def main() -> None:
             if pair["way"] == "together":
                 together[pair["row"]] = told[place]
     share = WEIGHTS["sufficiency"]
+    first = chance(best, fit(best, truth, balanced(sets)))
     for tier, margins in (("fast", best), ("strong", (1 - share) * best + share * together)):
         line = fit(margins, truth, balanced(sets))
-        scores = chance(margins, line)
+        scores = chance(margins, line) if tier == "fast" else cascade(first, chance(margins, line))
         at = threshold(scores, truth, sets)
         report(f"{tier} sufficiency", scores, truth, sets, at)
         out[tier]["calibration"]["sufficiency"] = line

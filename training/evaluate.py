@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrate import Answers, both_support, chance, log_softmax, margin
+from calibrate import Answers, both_support, cascade, chance, log_softmax, margin
 from rows import read
 from suffice.bench.grounding import AGGREGATION, SUPPORTED
 from suffice.bench.judged import Bench, Judged, Judgement
@@ -28,7 +28,6 @@ from suffice.models.llama import open_llama
 from suffice.models.strong import ANSWERS, WINDOW
 
 Floats = np.ndarray[Any, Any]
-BAND = (0.1, 0.9)
 SAMPLE = 60
 
 
@@ -67,7 +66,7 @@ def claim_scores(
         return near, first
     mixed = both_support(fast, strong, near, shared, pairs)
     second = chance(mixed, cards["strong"].raw["calibration"]["support"])
-    return near, np.where((first >= BAND[0]) & (first <= BAND[1]), second, first)
+    return near, cascade(first, second)
 
 
 def enough_scores(
@@ -81,11 +80,12 @@ def enough_scores(
             best[pair["row"]] = max(best[pair["row"]], rough[place])
             if pair["way"] == "together":
                 together[pair["row"]] = told[place]
+    first = chance(best, cards["fast"].raw["calibration"]["sufficiency"])
     if tier == "fast":
-        return chance(best, cards["fast"].raw["calibration"]["sufficiency"])
+        return first
     share = cards["strong"].raw["weights"]["sufficiency"]
     mixed = (1 - share) * best + share * together
-    return chance(mixed, cards["strong"].raw["calibration"]["sufficiency"])
+    return cascade(first, chance(mixed, cards["strong"].raw["calibration"]["sufficiency"]))
 
 
 def figures(rows: list[dict[str, Any]], scores: Floats, bench: Bench, at: float) -> dict[str, Any]:

@@ -24,7 +24,7 @@ class OverlapVerifier:
     def support(self, pairs: Sequence[Pair]) -> list[SupportScore]:
         self.calls.append(list(pairs))
         return [
-            SupportScore(0.9, 0.0, 0.1, unchecked="Latin")
+            SupportScore(0.9, 0.0, 0.1, unchecked="Latin.")
             if "latin" in pair.said.lower()
             else SupportScore(share(pair), 0.0, 1 - share(pair), passage=0)
             for pair in pairs
@@ -33,7 +33,7 @@ class OverlapVerifier:
     def sufficiency(self, pairs: Sequence[Pair]) -> list[SufficiencyScore]:
         self.calls.append(list(pairs))
         return [
-            SufficiencyScore(0.9, unchecked="Latin")
+            SufficiencyScore(0.9, unchecked="Latin.")
             if "latin" in pair.said.lower()
             else SufficiencyScore(share(pair), passage=0)
             for pair in pairs

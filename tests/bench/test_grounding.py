@@ -89,7 +89,7 @@ def test_claims_are_judged_one_by_one_with_their_context(tmp_path: Path) -> None
     verifier = OverlapVerifier()
     figures = measured(tmp_path, [row(said, question="What is covered?")], verifier)
     pairs = verifier.judged
-    assert [pair.said for pair in pairs][-1] == "The leave policy covers two things: - Food."
+    assert [pair.said for pair in pairs][-1] == "The leave policy covers two things: Food."
     assert all(pair.question == "What is covered?" for pair in pairs)
     assert all(pair.evidence == (EVIDENCE,) for pair in pairs)
     assert figures["pooled"]["checks"] == len(pairs) == 2
@@ -98,7 +98,10 @@ def test_claims_are_judged_one_by_one_with_their_context(tmp_path: Path) -> None
 def test_a_response_without_claims_is_judged_whole(tmp_path: Path) -> None:
     verifier = OverlapVerifier()
     measured(tmp_path, [row("Hello there!"), row("", question=None)], verifier)
-    assert verifier.judged == [Pair("Hello there!", (EVIDENCE,)), Pair("", (EVIDENCE,))]
+    assert verifier.judged == [
+        Pair("Hello there!", (EVIDENCE,), answer="Hello there!"),
+        Pair("", (EVIDENCE,)),
+    ]
 
 
 def test_evidence_in_pieces_is_one_text(tmp_path: Path) -> None:

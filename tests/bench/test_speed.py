@@ -218,7 +218,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_the_command(opened: list[str]) -> None:
-    done = CliRunner().invoke(bench, ["speed", "--tier-strong"], catch_exceptions=False)
+    done = CliRunner().invoke(bench, ["speed", "--strong"], catch_exceptions=False)
     assert opened == ["fast", "strong"]
     assert all(len(line) <= 80 for line in done.output.splitlines())
     for said in ("20 or more", "4 or more", "8 or less", "123 MB", "to the power", "1.35 tokens"):

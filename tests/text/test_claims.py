@@ -194,3 +194,20 @@ def test_a_long_draft_is_read_in_linear_time(unit: str) -> None:
     began = time.perf_counter()
     claims(unit * (200_000 // len(unit)))
     assert time.perf_counter() - began < 20
+
+
+@pytest.mark.parametrize(
+    ("text", "alone"),
+    [
+        ("The jurors spoke. They also named a date.", "The jurors also named a date."),
+        ("The jurors spoke. However, they were tired.", "However, The jurors were tired."),
+        ("The shop is open. Its owner is Ann.", "The shop's owner is Ann."),
+        ("The jurors spoke. Their verdict was clear.", "The jurors' verdict was clear."),
+        ("The policy changed. It's new.", "The policy's new."),
+        ("The policy changed. This policy applies to all.", "This policy applies to all."),
+        ("Benefits include:\n- free lunch at noon", "Benefits include: free lunch at noon"),
+        ("The shop is open. Ann owns it [2].", "Ann owns it."),
+    ],
+)
+def test_a_statement_can_be_read_alone(text: str, alone: str) -> None:
+    assert claims(text)[-1].alone == alone

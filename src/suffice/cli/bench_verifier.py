@@ -28,7 +28,6 @@ def _options(command: F) -> F:
         click.option(
             "--tier",
             type=click.Choice(["fast", "strong"]),
-            default="",
             help="One of our own tiers (default: the verifier of the settings).",
         ),
         click.option(
@@ -48,7 +47,7 @@ def _options(command: F) -> F:
 @click.command()
 @_options
 def grounding(
-    data: Path, tier: str, limit: int | None, config: str | None, as_json: bool, quiet: bool
+    data: Path, tier: str | None, limit: int | None, config: str | None, as_json: bool, quiet: bool
 ) -> int:
     """Does the verifier see which responses of DATA stay inside their evidence?
 
@@ -58,7 +57,7 @@ def grounding(
     from suffice.bench.grounding import bench_grounding
     from suffice.models.catalog import open_verifier
 
-    verifier = open_verifier(read_settings(config).verifier, tier)
+    verifier = open_verifier(read_settings(config).verifier, tier or "")
     with bars(quiet=quiet) as progress:
         figures = bench_grounding(data, verifier, limit, progress)
     if as_json:
@@ -71,7 +70,7 @@ def grounding(
 @click.command()
 @_options
 def sufficiency(
-    data: Path, tier: str, limit: int | None, config: str | None, as_json: bool, quiet: bool
+    data: Path, tier: str | None, limit: int | None, config: str | None, as_json: bool, quiet: bool
 ) -> int:
     """Does the verifier see which questions of DATA their passages answer?
 
@@ -81,7 +80,7 @@ def sufficiency(
     from suffice.bench.sufficiency import bench_sufficiency
     from suffice.models.catalog import open_verifier
 
-    verifier = open_verifier(read_settings(config).verifier, tier)
+    verifier = open_verifier(read_settings(config).verifier, tier or "")
     with bars(quiet=quiet) as progress:
         figures = bench_sufficiency(data, verifier, limit, progress)
     if as_json:

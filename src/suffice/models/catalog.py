@@ -15,7 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from suffice.errors import ModelDamaged, ModelMissing
+from suffice.errors import ModelDamaged, ModelMissing, SettingsError
 from suffice.models.card import Card, read_card
 from suffice.models.embedder import Embedder, OnnxEmbedder, Pool, first_token, mean_pool
 from suffice.models.fast import FastVerifier
@@ -53,8 +53,15 @@ def open_embedder(settings: EmbedderSettings) -> Embedder:
 
 def open_verifier(settings: VerifierSettings, tier: str = "") -> Verifier:
     """The verifier the settings name, or a tier of our own by name."""
+    if tier not in ("", "fast", "strong"):
+        raise ModelMissing(f"There is no tier '{tier}'.", remedy="Name fast or strong.")
+    if settings.strong and settings.model != FAST and not tier:
+        raise SettingsError(
+            f"verifier.strong goes with our own fast tier, not with '{settings.model}'.",
+            remedy="Leave one of verifier.strong and verifier.model out.",
+        )
     fast = FastVerifier(_verified(FAST), settings.threads)
-    if (tier or ("strong" if settings.strong else "fast")) == "strong":
+    if tier == "strong" or (settings.strong and not tier):
         from suffice.models.strong import StrongVerifier
 
         band = (settings.low, settings.high)

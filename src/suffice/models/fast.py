@@ -29,7 +29,7 @@ ENOUGH = 1
 # As in training: about 1,500 and 2,000 characters of evidence at a time.
 _ROOM = 352
 _ROOM_TOGETHER = 448
-_OPEN = (0.15, 0.85)
+_SURE = 0.85
 _ALONE = 10
 _MARKS = 3
 
@@ -111,7 +111,7 @@ class FastVerifier:
                 held = best[n]
                 if first or (not isinstance(held, str) and _decides(row, held[0])):
                     best[n] = (row, reads[n].portion.passage)
-            going = {n: going[n] for n in reads if _open(best[n], calibration)}
+            going = {n: going[n] for n in reads if _unsure(best[n], calibration)}
             first = False
         return best
 
@@ -199,16 +199,14 @@ def split(logits: Floats, calibration: Calibration) -> tuple[float, float]:
 
 def _decides(row: Floats, held: Floats) -> bool:
     """A later portion counts where it supports more, or contradicts what nothing supports."""
-    if np.argmax(row) == CONTRADICTED and np.argmax(held) == NOT_MENTIONED:
-        return True
+    says, said = int(np.argmax(row)), int(np.argmax(held))
+    if SUPPORTED not in (says, said) and says != said:
+        return says == CONTRADICTED
     return bool(margin(row[None], SUPPORTED)[0] > margin(held[None], SUPPORTED)[0])
 
 
-def _open(held: tuple[Floats, int] | str, calibration: Calibration) -> bool:
-    if isinstance(held, str):
-        return False
-    low, high = _OPEN
-    return low < split(held[0], calibration)[0] < high
+def _unsure(held: tuple[Floats, int] | str, calibration: Calibration) -> bool:
+    return not isinstance(held, str) and split(held[0], calibration)[0] < _SURE
 
 
 def _each(material: Material, said: str, room: int) -> Iterator[Portion]:

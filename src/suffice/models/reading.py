@@ -1,7 +1,8 @@
 """What a verifier reads of the evidence: the pieces nearest to what is said, then the next ones.
 
 Evidence longer than a window is never cut off. It is read in portions, nearest first, for as long
-as the claim is open and a piece remains that shares at least half as much as the nearest did.
+as the claim is open and a piece remains that shares at least half as much as the nearest did. A
+word that more than 64 pieces hold tells none of them from another, and leads to no further portion.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from suffice.text.language import unknown_language
 
 Tokens = Callable[[Sequence[str]], list[list[int]]]
 _WORTH = 0.5
+_RARE = 1 / 64
 _LONGEST = 160
 
 
@@ -89,7 +91,7 @@ def portions(material: Material, said: str, room: int) -> Iterator[Portion]:
         yield _portion(material, range(len(sizes)), near)
         return
     near = [value if size <= room else 0.0 for value, size in zip(near, sizes, strict=True)]
-    least = _WORTH * max(near)
+    least = max(_WORTH * max(near), _RARE)
     while True:
         chosen = choose(near, sizes, room)
         yield _portion(material, chosen, near)

@@ -71,9 +71,9 @@ class StrongVerifier:
         weight = float(self.card.raw.get("weights", {}).get("sufficiency", 0.5))
         scores = self.fast.scored_enough(rough)
         for n, (pair, held) in enumerate(zip(pairs, rough, strict=True)):
-            if isinstance(held, str):
+            if isinstance(held, str) or not self._open(scores[n].enough):
                 continue
-            read, asked = self._evidence(pair), f"\nQuestion: {clean(pair.said)}\nEnough:"
+            read, asked = self._evidence(pair), f"\nQuestion: {_line(pair.said)}\nEnough:"
             if self._fits(read, asked):
                 told = self.session.judge(read, [asked])[:, :2]
                 both = (1 - weight) * held[0] + weight * margin(told, 0)
@@ -96,17 +96,20 @@ class StrongVerifier:
 
     def _asked(self, pairs: Sequence[Pair], scores: Sequence[SupportScore]) -> list[list[int]]:
         """What the fast tier leaves open, the most open first, by the evidence it is read with."""
-        low, high = self.band
         threshold = self.fast.thresholds.support
         groups: dict[tuple[object, ...], list[int]] = defaultdict(list)
         for n, (pair, score) in enumerate(zip(pairs, scores, strict=True)):
-            if not score.unchecked and low <= score.supported <= high:
+            if not score.unchecked and self._open(score.supported):
                 said = pair.answer or pair.said
                 groups[pair.evidence, pair.question, said].append(n)
         return [
             sorted(group, key=lambda n: abs(scores[n].supported - threshold))[: self.pairs]
             for group in groups.values()
         ]
+
+    def _open(self, chance: float) -> bool:
+        low, high = self.band
+        return low <= chance <= high
 
     def _evidence(self, pair: Pair) -> str:
         """The part of the evidence nearest to the whole answer, so that its claims share it."""
@@ -122,5 +125,10 @@ class StrongVerifier:
 
 
 def _claim(pair: Pair) -> str:
-    question = f"\nQuestion: {clean(pair.question)}" if pair.question else ""
-    return f"{question}\nClaim: {clean(pair.said)}\nSupported:"
+    question = f"\nQuestion: {_line(pair.question)}" if pair.question else ""
+    return f"{question}\nClaim: {_line(pair.said)}\nSupported:"
+
+
+def _line(text: str) -> str:
+    """On one line: a claim must not write the lines of the prompt."""
+    return " ".join(clean(text).split())

@@ -24,6 +24,8 @@ _PRONOUN = re.compile(
     r"(?:it|they|he|she|this|these|its|their|his|her)\b",
     re.IGNORECASE,
 )
+_LEADING = re.compile(r"(\w+,? )??(it|they|he|she|its|their|his|her)\b", re.IGNORECASE)
+_POSSESSIVE = ("its", "their", "his", "her")
 _SPLIT_CELL = re.compile(r"(?<!\\)\|")
 _SOURCES = re.compile(
     r"[\W_]*(?:sources?|references?|citations?|footnotes?)[\W_]*(?:\n|$)", re.IGNORECASE
@@ -54,8 +56,16 @@ class Statement:
 
     @property
     def alone(self) -> str:
-        """How it reads by itself: with what it leans on, without marks."""
-        return f"{self.context} {self.words}".strip()
+        """How it reads by itself, without marks: a leading pronoun gives way to what it stands for,
+        an item of a list follows the line that introduces it."""
+        if not self.context or not _PRONOUN.match(self.words):
+            return f"{self.context} {self.words}".strip()
+        leading = _LEADING.match(self.words)
+        if leading is None:
+            return self.words
+        adverb, pronoun = leading.groups()
+        owner = ("'" if self.context.endswith("s") else "'s") * (pronoun.lower() in _POSSESSIVE)
+        return f"{adverb or ''}{self.context}{owner}{self.words[leading.end() :]}"
 
 
 def claims(text: str) -> list[Statement]:

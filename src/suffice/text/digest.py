@@ -56,12 +56,14 @@ def nearness(held: Sequence[frozenset[str]], asked: frozenset[str]) -> list[floa
 
 def choose(near: Sequence[float], sizes: Sequence[int], room: int) -> list[int]:
     """The places of the pieces to read, in order, within `room`: the nearest, then what stands
-    beside them and at the start, since a pronoun leans on its neighbours."""
+    beside them and at the start, since a pronoun leans on its neighbours; where nothing is near,
+    the first ones."""
     ranked = sorted((n for n, value in enumerate(near) if value), key=lambda n: (-near[n], n))
     beside = [m for n in ranked for m in (n - 1, n + 1) if 0 <= m < len(near)]
+    rest = [] if ranked else range(len(near))
     chosen: set[int] = set()
     used = 0
-    for place in dict.fromkeys([*ranked, *([0] if near else []), *beside]):
+    for place in dict.fromkeys([*ranked, *([0] if near else []), *beside, *rest]):
         if used + sizes[place] <= room:
             chosen.add(place)
             used += sizes[place]
