@@ -25,7 +25,7 @@ from suffice.bench.shapes import (
     write_modernbert,
 )
 from suffice.bench.speed import answer, bench_speed, growth_exponent, passages, rivals
-from suffice.cli.bench import bench
+from suffice.cli import cli
 from suffice.errors import ExtraMissing, ModelError
 from suffice.models.catalog import weights
 from suffice.models.session import open_session
@@ -218,11 +218,11 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_the_command(opened: list[str]) -> None:
-    done = CliRunner().invoke(bench, ["speed", "--strong"], catch_exceptions=False)
+    done = CliRunner().invoke(cli, ["bench", "speed", "--strong"], catch_exceptions=False)
     assert opened == ["fast", "strong"]
     assert all(len(line) <= 80 for line in done.output.splitlines())
     for said in ("20 or more", "4 or more", "8 or less", "123 MB", "to the power", "1.35 tokens"):
         assert said in done.output
-    done = CliRunner().invoke(bench, ["speed", "--json", "--quiet"], catch_exceptions=False)
+    done = CliRunner().invoke(cli, ["bench", "speed", "--json", "--quiet"], catch_exceptions=False)
     assert "strong_ms" not in json.loads(done.output)
     assert opened[2:] == ["fast"]

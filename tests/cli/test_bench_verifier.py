@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from suffice.cli.bench import bench
+from suffice.cli import cli
 from suffice.errors import SourceMissing
 from tests.bench.overlap import OverlapVerifier, write
 
@@ -43,7 +43,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def run(*args: object) -> Result:
-    return CliRunner().invoke(bench, [str(arg) for arg in args], catch_exceptions=True)
+    return CliRunner().invoke(cli, ["bench", *map(str, args)], catch_exceptions=True)
 
 
 def test_tables_fit_the_terminal(tmp_path: Path, opened: list[str]) -> None:
