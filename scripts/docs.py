@@ -169,11 +169,23 @@ def judged(bench: str, by_length: str) -> Iterator[str]:
             continue
         score = f"; score: {results['aggregation']}" if "aggregation" in results else ""
         yield f"**{tier}** (`results/{bench}-{tier}.json`):"
-        yield f"{results['model']}; threshold {results['threshold']:g}{score}; {_cores(results)}.\n"
+        yield f"{results['model']}; threshold {results['threshold']:g}{score}; {_measured(results)}.\n"
         yield from _head("set", *columns.values())
         for name, row in _judged_rows(results):
             yield _line(name, *(_cell(row, column) for column in columns))
         yield ""
+
+
+def _measured(results: Figures) -> str:
+    """On which rows, and by what."""
+    if "parity" in results:
+        parity = results["parity"]
+        return (
+            f"{results['scored']}; on {parity['pairs']} pairs the shipped file differs by "
+            f"{parity['mean']:.3f} a probability, {parity['flips']} decisions flip"
+        )
+    rows = f"{results['limit']} rows of each set" if results.get("limit") else "all rows"
+    return f"{rows}, through the command line, {_cores(results)}"
 
 
 def _judged_rows(results: Figures) -> Iterator[tuple[str, Figures]]:

@@ -2,8 +2,8 @@
 
     python training/pairs.py --data ../shared/data --out pairs.jsonl.gz
 
-Needs no GPU. `way` says how the evidence was cut: near the claim, near the whole answer, or one
-window of it; and for sufficiency: passages together, or one alone.
+Needs no GPU. `way` says how the evidence was cut: near the claim, or near the whole answer;
+and for sufficiency: passages together, or one alone.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from typing import Any
 
 from rows import ENOUGH_ROOM, ROOM, read
 from suffice.text.claims import claims
-from suffice.text.digest import digest, nearness, pieces, stems
+from suffice.text.digest import digest
 from suffice.text.flatten import flatten
 
-WINDOWS = 3
+SHARED = {"shared": 1400, "shared long": 2000}
 
 
 def said_in(response: str) -> list[str]:
@@ -32,27 +32,14 @@ def grounding_pairs(rows: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     for number, row in enumerate(rows):
         evidence, question = flatten(row["evidence"]), row["question"] or ""
         answer = f"{question} {row['claim']}"
-        shared = digest(evidence, answer, ENOUGH_ROOM)
+        shared = {way: digest(evidence, answer, room) for way, room in SHARED.items()}
         for place, said in enumerate(said_in(row["claim"])):
             base = {"row": number, "claim": place, "task": 0, "said": said, "question": question}
             asked = f"{question} {said}"
             yield base | {"way": "near", "evidence": digest(evidence, asked, ROOM)}
-            if len(evidence) > ROOM:
-                yield base | {"way": "shared", "evidence": shared}
-                for window in windows(evidence, asked)[:WINDOWS]:
-                    yield base | {"way": "window", "evidence": window}
-
-
-def windows(evidence: str, said: str) -> list[str]:
-    """Runs of sentences with one in common, those that share most with what is said first."""
-    made: list[list[str]] = [[]]
-    for piece in pieces(evidence):
-        if sum(map(len, made[-1])) + len(piece) > ROOM and made[-1]:
-            made.append(made[-1][-1:])
-        made[-1].append(piece)
-    runs = ["".join(run) for run in made]
-    near = nearness([stems(run) for run in runs], stems(said))
-    return [runs[n] for n in sorted(range(len(runs)), key=lambda n: (-near[n], n))]
+            for way, cut in shared.items():
+                if len(cut) < len(evidence):
+                    yield base | {"way": way, "evidence": cut}
 
 
 def sufficiency_pairs(rows: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:

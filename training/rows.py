@@ -52,7 +52,7 @@ class Row:
     question: str = ""
 
 
-ROOM = 1500
+ROOM = 1800
 ENOUGH_ROOM = 2000
 RECORDS = 24_000
 
@@ -134,14 +134,15 @@ def support_rows(rows: Iterable[dict[str, Any]], seed: int, *, made: bool) -> It
                 yield row
             else:
                 yield replace(row, evidence=_partial(evidence, row.said, draw))
-            if made and label is Label.SUPPORTED and draw.random() < (0.9 if long else 0.5):
+            if made and label is Label.SUPPORTED and draw.random() < (0.6 if long else 0.4):
                 edited = edit(row.said, evidence, draw)
                 if edited:
                     yield replace(
                         row, said=edited[0], label=Label(edited[1]), origin=f"{row.origin}+edit"
                     )
-        if made and others and len(evidence) < 400 and draw.random() < 0.25:
-            company = [*draw.sample(others, min(len(others), draw.randint(1, 4))), evidence]
+        likely = 0.4 if label is Label.SUPPORTED else 0.2
+        if made and others and len(evidence) < 400 and draw.random() < likely:
+            company = [*draw.sample(others, min(len(others), draw.randint(1, 6))), evidence]
             draw.shuffle(company)
             # A stranger's sentence may speak for or against by chance; rarely enough to be noise.
             yield replace(row, evidence="\n".join(company), origin=f"{row.origin}+company")
@@ -172,7 +173,7 @@ def whole_sentences(rows: Sequence[dict[str, Any]], seed: int) -> Iterator[Row]:
                         f"{row['set']}+sentence",
                     )  # fmt: skip
                     edited = edit(part, row["evidence"], draw)
-                    if edited and draw.random() < 0.8:
+                    if edited and draw.random() < 0.6:
                         yield Row(
                             Task.SUPPORT, edited[0], row["evidence"], Label(edited[1]),
                             f"{row['set']}+edit",
@@ -203,9 +204,9 @@ def own_sentences(stock: Sequence[str], count: int, seed: int) -> Iterator[Row]:
             said = f"{said} {parts[place + 1].strip()}"
         edited = edit(said, text, draw)
         without = "".join(part for n, part in enumerate(parts) if n != place)
-        if place in marked or draw.random() < 0.35:
+        if place in marked or draw.random() < 0.5:
             yield Row(Task.SUPPORT, said, text, Label.SUPPORTED, "own+kept")
-        if edited:
+        if edited and draw.random() < 0.6:
             yield Row(Task.SUPPORT, edited[0], text, Label(edited[1]), "own+edit")
         yield Row(Task.SUPPORT, said, without, Label.UNLABELLED, "own+dropped")
 
@@ -253,9 +254,9 @@ def sufficiency_rows(rows: Sequence[dict[str, Any]], seed: int, *, made: bool) -
             mixed = [*passages, *company]
             draw.shuffle(mixed)
             yield replace(plain, evidence="\n".join(mixed), origin=f"{name}+company")
-        if near and draw.random() < 0.5:
+        if near and draw.random() < 0.25:
             yield replace(plain, evidence=draw.choice(near), label=none, origin=f"{name}+stranger")
-        if company and draw.random() < 0.3:
+        if company and draw.random() < 0.2:
             yield replace(
                 plain, evidence="\n".join(company), label=none, origin=f"{name}+strangers"
             )
@@ -277,7 +278,7 @@ def _lacking(raw: dict[str, Any], plain: Row, draw: random.Random) -> Iterator[R
         if 1 < len(left) < len(parts):
             yield replace(plain, evidence="".join(left), label=none, origin=f"{plain.origin}+cut")
     changed = edit_question(plain.said, plain.evidence, draw)
-    if changed and draw.random() < 0.7:
+    if changed and draw.random() < 0.5:
         yield replace(plain, said=changed, label=none, origin=f"{plain.origin}+asked")
 
 
@@ -327,7 +328,7 @@ def all_rows(data: Path, seed: int, *, made: bool = True, extra: int = 0) -> lis
         stock += sorted({passage for row in questions for passage in row["evidence"]})
         noise = [part.strip() for text in stock[:4000] for part in pieces(text)[:2]]
         rows += whole_sentences(labelled, seed)
-        rows += own_sentences(stock, 40_000, seed)
+        rows += own_sentences(stock, 24_000, seed)
         rows += answer_rows(questions, seed)
         rows += [
             Row(Task.SUPPORT, claim, evidence, Label(label), "records")
