@@ -169,7 +169,8 @@ def judged(bench: str, by_length: str) -> Iterator[str]:
             continue
         score = f"; score: {results['aggregation']}" if "aggregation" in results else ""
         yield f"**{tier}** (`results/{bench}-{tier}.json`):"
-        yield f"{results['model']}; threshold {results['threshold']:g}{score}; {_measured(results)}.\n"
+        how = f"threshold {results['threshold']:g}{score}; {_measured(results)}"
+        yield f"{results['model']}; {how}.\n"
         yield from _head("set", *columns.values())
         for name, row in _judged_rows(results):
             yield _line(name, *(_cell(row, column) for column in columns))
