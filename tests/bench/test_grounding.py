@@ -104,10 +104,10 @@ def test_a_response_without_claims_is_judged_whole(tmp_path: Path) -> None:
     ]
 
 
-def test_evidence_in_pieces_is_one_text(tmp_path: Path) -> None:
+def test_passages_stay_apart(tmp_path: Path) -> None:
     verifier = OverlapVerifier()
     measured(tmp_path, [row("Leave lasts weeks.", evidence=["One.", "Two."])], verifier)
-    assert verifier.judged[0].evidence == ("One.\n\nTwo.",)
+    assert verifier.judged[0].evidence == ("One.", "Two.")
 
 
 def test_the_aggregation_looks_at_the_two_worst() -> None:
@@ -124,8 +124,8 @@ def test_an_unchecked_claim_scores_nothing_and_is_counted(tmp_path: Path) -> Non
     figures = measured(tmp_path, rows)
     assert [figures["sets"][name]["unchecked"] for name in ("own", "plain")] == [2, 0]
     assert figures["pooled"]["checks"] == 4
-    # 0 and (0 + 1) / 2: the threshold lets only the second pass.
-    assert figures["sets"]["own"]["accuracy"] == 0.5
+    # Both score 0, the second in spite of its other claim.
+    assert figures["sets"]["own"]["accuracy"] == 0.0
 
 
 def test_a_set_of_one_class_has_what_can_be_said(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import time
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +19,7 @@ from hypothesis import strategies as st
 
 from suffice.errors import ModelDamaged, ModelMissing
 from suffice.models import session as onnx
+from suffice.models.calibration import Floats
 from suffice.models.card import read_card
 from suffice.models.catalog import FAST, weights
 from suffice.models.fast import FastVerifier
@@ -243,7 +245,7 @@ def test_the_passage_that_speaks_to_the_claim(fast: FastVerifier, place: int) ->
         (CLAIM, (), "no evidence"),
         (CLAIM, ("",), "no evidence"),
         (CLAIM, (" \n", "\t", "…"), "no evidence"),
-        ("leave " * 300, (FACT,), "longer than the model reads"),
+        ("leave " * 300, (FACT,), "the model reads 256"),
         ("育児休暇は十六週間です。", (FACT,), "this is CJK script"),
         ("إجازة الوالدين ستة عشر أسبوعا", (FACT,), "this is Arabic script"),
         ("Die Elternzeit dauert 16 Wochen und ist bezahlt.", (FACT,), "this is German"),
@@ -267,7 +269,7 @@ def test_unchecked_with_a_reason_and_no_score(
 
 def test_a_long_question_counts_too(fast: FastVerifier) -> None:
     score = fast.support([Pair(CLAIM, (FACT,), question="Well, " * 300)])[0]
-    assert "longer than the model reads" in score.unchecked
+    assert "the model reads 256" in score.unchecked
 
 
 # Text that means to be more than text
@@ -410,3 +412,43 @@ def test_many_threads_open_one_session(fast: FastVerifier, monkeypatch: pytest.M
     with ThreadPoolExecutor(32) as pool:
         assert len(set(pool.map(ask, range(32)))) == 1
     assert len(opened) == 1
+
+
+@pytest.mark.parametrize(
+    "pair",
+    [
+        ("The key is " + "x" * 150 + ".", "The key is " + "y" * 150 + "."),
+        ("The family is called 鱻龘 in the record of that year.", "The family is called 饕餮."),
+    ],
+)
+def test_what_the_model_cannot_tell_apart_is_unchecked(
+    fast: FastVerifier, pair: tuple[str, str]
+) -> None:
+    said, evidence = pair
+    (score,) = fast.support([Pair(said, (evidence,))])
+    assert score.unchecked
+    assert score.supported == 0.0
+
+
+def test_other_forms_of_a_digit_are_read_as_the_digit(fast: FastVerifier) -> None:
+    evidence = ("The fee is 500 euros.",)
+    wide, plain = fast.support(
+        [Pair("The fee is ５００ euros.", evidence), Pair("The fee is 500 euros.", evidence)]
+    )
+    assert wide == plain
+
+
+def test_evidence_is_passages_not_a_text() -> None:
+    with pytest.raises(TypeError, match="tuple of passages"):
+        Pair("A claim.", "One text.")  # type: ignore[arg-type]
+    assert Pair("A claim.", ["One."]).evidence == ("One.",)  # type: ignore[arg-type]
+
+
+def test_no_number_is_no_judgement(fast: FastVerifier, monkeypatch: pytest.MonkeyPatch) -> None:
+    def nothing(self: FastVerifier, reads: Sequence[object], output: str) -> Floats:
+        return np.full((len(reads), 3 if output == "support" else 2), np.nan)
+
+    monkeypatch.setattr(FastVerifier, "_run", nothing)
+    pair = Pair("The fee is 500 euros.", ("The fee is 500 euros.",))
+    assert fast.support([pair])[0].unchecked
+    assert fast.sufficiency([pair])[0].unchecked

@@ -77,13 +77,13 @@ def _judged(verifier: Verifier, rows: Sequence[Row]) -> list[Judgement]:
 def _pairs(row: Row) -> list[Pair]:
     """A pair for each claim of a response; one for all of it where it makes none."""
     evidence = row["evidence"]
-    text = evidence if isinstance(evidence, str) else "\n\n".join(evidence)
+    passages = (evidence,) if isinstance(evidence, str) else tuple(evidence)
     said = [one.alone for one in claims(row["claim"]) if one.checkable] or [row["claim"]]
-    return [Pair(one, (text,), row.get("question") or "", row["claim"]) for one in said]
+    return [Pair(one, passages, row.get("question") or "", row["claim"]) for one in said]
 
 
 def _response(scores: Sequence[SupportScore]) -> Judgement:
-    """A claim that nobody checked scores 0."""
-    found = [0.0 if score.unchecked else score.supported for score in scores]
+    """A response with a claim that nobody checked scores 0."""
     open_ = sum(1 for score in scores if score.unchecked)
-    return Judgement(AGGREGATION.score(found), len(scores), open_)
+    found = 0.0 if open_ else AGGREGATION.score([score.supported for score in scores])
+    return Judgement(found, len(scores), open_)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from suffice.errors import ModelDamaged
+from suffice.models.card import REINSTALL
 from suffice.models.verifier import Thresholds
 
 Floats = NDArray[np.float64]
@@ -35,8 +38,24 @@ def margin(logits: Floats, column: int) -> Floats:
 
 
 def read_calibration(card: Mapping[str, Any], question: str) -> Calibration:
-    return Calibration(**card.get("calibration", {}).get(question, {}))
+    return Calibration(**_numbers(card, "calibration", question))
 
 
 def read_thresholds(card: Mapping[str, Any]) -> Thresholds:
-    return Thresholds(**card.get("thresholds", {}))
+    return Thresholds(**_numbers(card, "thresholds"))
+
+
+def _numbers(card: Mapping[str, Any], *path: str) -> dict[str, float]:
+    """Two numbers from a card; without them nothing may count as supported."""
+    try:
+        value: Any = card
+        for key in path:
+            value = value[key]
+        found = {name: float(number) for name, number in value.items()}
+        if not all(map(math.isfinite, found.values())) or len(found) != 2:
+            raise ValueError(f"{value}")
+    except (KeyError, TypeError, ValueError, AttributeError) as problem:
+        raise ModelDamaged(
+            f"{card.get('name')}: its card lacks {' '.join(path)}: {problem}.", remedy=REINSTALL
+        ) from problem
+    return found

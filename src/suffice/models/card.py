@@ -31,23 +31,25 @@ class Card:
 
     def verify(self) -> None:
         """Refuses a folder whose files are not the ones described."""
+        if not self.files:
+            raise ModelDamaged(f"{self.name}: its card names no file.", remedy=REINSTALL)
         for name, expected in self.files.items():
             try:
                 data = (self.folder / name).read_bytes()
             except OSError as problem:
                 raise ModelDamaged(
-                    f"{self.name}: {name} cannot be read: {problem.strerror}.", remedy=_REINSTALL
+                    f"{self.name}: {name} cannot be read: {problem.strerror}.", remedy=REINSTALL
                 ) from problem
             found = hashlib.sha256(data).hexdigest()
             if found != expected:
                 raise ModelDamaged(
                     f"{self.name}: {name} has sha256 {found[:12]}…, its card says "
                     f"{expected[:12]}….",
-                    remedy=_REINSTALL,
+                    remedy=REINSTALL,
                 )
 
 
-_REINSTALL = "Run: pip install --force-reinstall suffice"
+REINSTALL = "Run: pip install --force-reinstall suffice"
 
 
 def read_card(folder: Path) -> Card:
@@ -69,5 +71,5 @@ def read_card(folder: Path) -> Card:
         ) from None
     except (ValueError, KeyError, TypeError) as problem:
         raise ModelDamaged(
-            f"{folder}/card.json is not a card: {problem!r}.", remedy=_REINSTALL
+            f"{folder}/card.json is not a card: {problem!r}.", remedy=REINSTALL
         ) from problem

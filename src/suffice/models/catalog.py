@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from suffice.errors import ModelDamaged, ModelMissing, SettingsError
-from suffice.models.card import Card, read_card
+from suffice.models.card import REINSTALL, Card, read_card
 from suffice.models.embedder import Embedder, OnnxEmbedder, Pool, first_token, mean_pool
 from suffice.models.fast import FastVerifier
 from suffice.models.verifier import Verifier
@@ -62,8 +62,10 @@ def open_verifier(settings: VerifierSettings, tier: str = "") -> Verifier:
         )
     fast = FastVerifier(_verified(FAST), settings.threads)
     if tier == "strong" or (settings.strong and not tier):
+        from suffice.models.llama import base_file
         from suffice.models.strong import StrongVerifier
 
+        base_file()  # a missing extra is told now, not at the first open claim
         band = (settings.low, settings.high)
         return StrongVerifier(_verified(STRONG), fast, band, settings.pairs, settings.threads)
     if tier == "fast" or settings.model == FAST:
@@ -74,8 +76,11 @@ def open_verifier(settings: VerifierSettings, tier: str = "") -> Verifier:
 
 
 def _verified(name: str) -> Card:
+    """The card of a model of ours, once its files are found to be the ones it describes."""
     card = read_card(weights(name))
     card.verify()
+    if card.name != name:
+        raise ModelDamaged(f"{card.folder} holds {card.name}, not {name}.", remedy=REINSTALL)
     return card
 
 

@@ -19,7 +19,7 @@ from suffice.models.calibration import (
     read_thresholds,
 )
 from suffice.models.card import Card
-from suffice.models.reading import Material, Portion, clean, portions, unreadable
+from suffice.models.reading import NO_NUMBER, Material, Portion, clean, portions, unreadable
 from suffice.models.tokens import batches, load_tokenizer
 from suffice.models.verifier import Pair, SufficiencyScore, SupportScore, Thresholds
 from suffice.text.digest import stems
@@ -109,7 +109,9 @@ class FastVerifier:
             logits = self._run(list(reads.values()), "support")
             for n, row in zip(reads, logits, strict=True):
                 held = best[n]
-                if first or (not isinstance(held, str) and _decides(row, held[0])):
+                if not np.isfinite(row).all():
+                    best[n] = NO_NUMBER
+                elif first or (not isinstance(held, str) and _decides(row, held[0])):
                     best[n] = (row, reads[n].portion.passage)
             going = {n: going[n] for n in reads if _unsure(best[n], calibration)}
             first = False
@@ -128,7 +130,9 @@ class FastVerifier:
         ]
         for (n, read), value in zip(reads, margins, strict=True):
             held = best[n]
-            if not isinstance(held, str) and value > held[0]:
+            if not np.isfinite(value):
+                best[n] = NO_NUMBER
+            elif not isinstance(held, str) and value > held[0]:
                 best[n] = (float(value), read.portion.passage)
         return best
 
@@ -143,10 +147,11 @@ class FastVerifier:
         """For each pair what to read, in order, or why it cannot be read."""
         said = [clean(asked(pair)) for pair in pairs]
         tokens = self._tokens(said)
+        unknown = self._open()[0].token_to_id("[UNK]")
         materials: dict[tuple[str, ...], Material] = {}
         plans: list[Iterator[Read] | str] = []
         for pair, text, ids in zip(pairs, said, tokens, strict=True):
-            reason = unreadable(pair, len(ids), self.card.window // 2)
+            reason = unreadable(pair, len(ids), self.card.window // 2, unknown in ids)
             if reason:
                 plans.append(reason)
                 continue
@@ -198,11 +203,20 @@ def split(logits: Floats, calibration: Calibration) -> tuple[float, float]:
 
 
 def _decides(row: Floats, held: Floats) -> bool:
-    """A later portion counts where it supports more, or contradicts what nothing supports."""
+    """A later portion counts where it supports what none did, or contradicts what none mentioned
+    or one supported less strongly."""
     says, said = int(np.argmax(row)), int(np.argmax(held))
-    if SUPPORTED not in (says, said) and says != said:
-        return says == CONTRADICTED
-    return bool(margin(row[None], SUPPORTED)[0] > margin(held[None], SUPPORTED)[0])
+    if says == SUPPORTED != said:
+        return True
+    if NOT_MENTIONED in (says, said) and says != said:
+        return said == NOT_MENTIONED
+    return _strength(row, says) > _strength(held, said)
+
+
+def _strength(logits: Floats, says: int) -> float:
+    """Of what is said; where nothing is, how near it comes to support."""
+    column = SUPPORTED if says == NOT_MENTIONED else says
+    return float(margin(logits[None], column)[0])
 
 
 def _unsure(held: tuple[Floats, int] | str, calibration: Calibration) -> bool:

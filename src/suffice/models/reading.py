@@ -7,6 +7,8 @@ word that more than 64 pieces hold tells none of them from another, and leads to
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -16,6 +18,8 @@ from suffice.text.flatten import flatten
 from suffice.text.language import unknown_language
 
 Tokens = Callable[[Sequence[str]], list[list[int]]]
+NO_NUMBER = "The model gave no number."
+_PICTURES = re.compile("[\u2600-\u27bf\ufe0f\U0001f000-\U0001faff]")
 _WORTH = 0.5
 _RARE = 1 / 64
 _LONGEST = 160
@@ -79,8 +83,11 @@ def _encoded(
 
 
 def clean(text: str) -> str:
-    """Text that any tokenizer takes: lone halves of a character pair become question marks."""
-    return text.encode("utf-8", "replace").decode("utf-8")
+    """Text that any tokenizer takes: lone halves of a character pair become question marks, other
+    forms of a digit or letter (full width, circled) the plain one; pictures, which state nothing,
+    go."""
+    whole = unicodedata.normalize("NFKC", text.encode("utf-8", "replace").decode("utf-8"))
+    return whole if whole.isascii() else _PICTURES.sub("", whole)
 
 
 def portions(material: Material, said: str, room: int) -> Iterator[Portion]:
@@ -112,18 +119,23 @@ def _portion(material: Material, chosen: Sequence[int], near: Sequence[float]) -
     )
 
 
-def unreadable(pair: Pair, length: int, longest: int) -> str:
-    """Why a pair cannot be judged, or ""."""
+def unreadable(pair: Pair, length: int, longest: int, unknown: bool = False) -> str:
+    """Why a pair cannot be judged, or "". To a model all unknown words are the same word."""
     if not any(char.isalnum() for char in pair.said):
         return "There is nothing to judge."
     if not any(char.isalnum() for text in pair.evidence for char in text):
         return "There is no evidence."
     if length > longest:
-        return f"It is longer than the model reads at once ({length} of {longest} tokens)."
+        return (
+            f"The claim with its question has {length} tokens; the model reads {longest}. "
+            "Check it sentence by sentence."
+        )
     language = unknown_language(pair.said)
     if language:
         return f"The model reads English; this is {language}."
     language = unknown_language(" ".join(text[:1000] for text in pair.evidence[:8]))
     if language:
         return f"The model reads English; the evidence is {language}."
+    if unknown:
+        return "It holds a word or a sign that the model cannot read."
     return ""

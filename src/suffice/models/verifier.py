@@ -25,6 +25,11 @@ class Pair:
     question: str = ""
     answer: str = ""
 
+    def __post_init__(self) -> None:
+        if isinstance(self.evidence, str):
+            raise TypeError("Evidence is a tuple of passages, not one text.")
+        object.__setattr__(self, "evidence", tuple(self.evidence))
+
 
 @dataclass(frozen=True, slots=True)
 class SupportScore:

@@ -18,7 +18,7 @@ def flatten(text: str) -> str:
     if not stripped.startswith(("{", "[")):
         return text
     try:
-        return "\n".join(_lines(json.loads(stripped), ())) or text
+        return "\n".join(_lines(json.loads(stripped, parse_float=str, parse_int=str), ())) or text
     except (ValueError, RecursionError):
         return text
 
@@ -59,7 +59,7 @@ def _said(value: Any) -> str:
     if value is None or isinstance(value, bool):
         return _SAID[value]
     hours = _HOURS.match(value) if isinstance(value, str) else None
-    if hours:
-        first, second, third, fourth = map(int, hours.groups())
+    first, second, third, fourth = map(int, hours.groups()) if hours else (99, 0, 99, 0)
+    if max(first, third) <= 24 and max(second, fourth) < 60 and third > 2:
         return f"{first}:{second:02} to {third}:{fourth:02}"
     return " ".join(str(value).split())
