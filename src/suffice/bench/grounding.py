@@ -11,7 +11,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from suffice.bench.judged import Bench, Judgement, Row, choose
+from suffice.bench.judged import Bench, Judgement, Row, choose, passages
 from suffice.bench.rows import PASSAGES, TEXT, TEXT_OR_NULL, one_of, read_rows
 from suffice.bench.run_record import run_record
 from suffice.evidence.ingest import Progress
@@ -40,6 +40,11 @@ class Aggregation:
 
 
 AGGREGATION = Aggregation("mean of the two worst claims", lambda found: fmean(sorted(found)[:2]))
+BENCH = Bench(
+    positive=lambda row: bool(row["label"] == SUPPORTED),
+    blind=lambda row: -len(row["claim"]),
+    blind_figure="length_auroc",
+)
 
 
 def bench_grounding(
@@ -47,12 +52,7 @@ def bench_grounding(
 ) -> dict[str, Any]:
     """Figures per set and task on labelled responses; `f1` is that of "not supported"."""
     rows = choose(read_rows(data, _NEEDED, _KINDS), limit)
-    bench = Bench(
-        positive=lambda row: bool(row["label"] == SUPPORTED),
-        blind=lambda row: -len(row["claim"]),
-        blind_figure="length_auroc",
-        judge=lambda chunk: _judged(verifier, chunk),
-    )
+    judged = BENCH.run(rows, lambda chunk: _judged(verifier, chunk), progress)
     threshold = verifier.thresholds.support
     return {
         "tier": verifier.tier,
@@ -60,7 +60,7 @@ def bench_grounding(
         "threshold": threshold,
         "limit": limit,
         "aggregation": AGGREGATION.name,
-        **bench.figures(bench.run(rows, progress), threshold),
+        **BENCH.figures(judged, threshold),
         "run": run_record(data),
     }
 
@@ -76,10 +76,8 @@ def _judged(verifier: Verifier, rows: Sequence[Row]) -> list[Judgement]:
 
 def _pairs(row: Row) -> list[Pair]:
     """A pair for each claim of a response; one for all of it where it makes none."""
-    evidence = row["evidence"]
-    passages = (evidence,) if isinstance(evidence, str) else tuple(evidence)
     said = [one.alone for one in claims(row["claim"]) if one.checkable] or [row["claim"]]
-    return [Pair(one, passages, row.get("question") or "", row["claim"]) for one in said]
+    return [Pair(one, passages(row), row.get("question") or "", row["claim"]) for one in said]
 
 
 def _response(scores: Sequence[SupportScore]) -> Judgement:

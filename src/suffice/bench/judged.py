@@ -9,6 +9,7 @@ import random
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from statistics import fmean
 from typing import Any
 
@@ -25,6 +26,7 @@ from suffice.bench.figures import (
 from suffice.evidence.ingest import Progress
 
 Row = Mapping[str, Any]
+Judge = Callable[[Sequence[Row]], "list[Judgement]"]
 RISK = 0.05
 _ROWS_A_CALL = 64
 _SEED = 0
@@ -53,31 +55,31 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """How the rows of one bench are read: their truth, their judge, and a judge that goes by
-    length alone; `blind_figure` is the name of its AUROC."""
+    """How the rows of one bench are read: their truth, and a judge that goes by length alone;
+    `blind_figure` is the name of its AUROC."""
 
     positive: Callable[[Row], bool]
     blind: Callable[[Row], float]
     blind_figure: str
-    judge: Callable[[Sequence[Row]], list[Judgement]]
 
-    def run(self, rows: Sequence[Row], progress: Progress) -> list[Judged]:
+    def run(self, rows: Sequence[Row], judge: Judge, progress: Progress) -> list[Judged]:
         """Every row judged, a set's task at a time, so that each has its own time."""
         done: list[Judged] = []
         progress("rows", 0, len(rows))
-        self.judge(rows[:1])  # the first call warms the model up and is not timed
-        for (name, task), members in _groups(rows).items():
+        judge(rows[:1])  # the first call warms the model up and is not timed
+        for members in _groups(rows).values():
             for first in range(0, len(members), _ROWS_A_CALL):
                 chunk = members[first : first + _ROWS_A_CALL]
                 start = time.perf_counter()
-                judgements = self.judge(chunk)
+                judgements = judge(chunk)
                 seconds = (time.perf_counter() - start) / len(chunk)
-                done += (
-                    Judged(name, task, self.positive(row), self.blind(row), seconds, judgement)
-                    for row, judgement in zip(chunk, judgements, strict=True)
-                )
+                done += map(self.judged, chunk, judgements, repeat(seconds))
                 progress("rows", len(done), len(rows))
         return done
+
+    def judged(self, row: Row, judgement: Judgement, seconds: float = 0.0) -> Judged:
+        truth, blind = self.positive(row), self.blind(row)
+        return Judged(row["set"], row.get("task") or "", truth, blind, seconds, judgement)
 
     def figures(self, judged: Sequence[Judged], threshold: float) -> dict[str, Any]:
         """`sets` (with their `tasks`), `pooled` over all rows, `means` over the sets."""
@@ -144,3 +146,9 @@ def _groups(rows: Sequence[Row]) -> dict[tuple[str, str], list[Row]]:
 def _mean(sets: Iterable[Row], name: str) -> float | None:
     known = [figures[name] for figures in sets if figures[name] is not None]
     return round(fmean(known), 4) if known else None
+
+
+def passages(row: Row) -> tuple[str, ...]:
+    """The evidence of a row, which may be one text."""
+    evidence = row["evidence"]
+    return (evidence,) if isinstance(evidence, str) else tuple(evidence)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from suffice.bench.judged import Bench, Judgement, Row, choose
+from suffice.bench.judged import Bench, Judgement, Row, choose, passages
 from suffice.bench.rows import PASSAGES, TEXT, TEXT_OR_NULL, TRUTH, read_rows
 from suffice.bench.run_record import run_record
 from suffice.evidence.ingest import Progress
@@ -20,6 +20,11 @@ _KINDS = {
     "evidence": PASSAGES,
     "sufficient": TRUTH,
 }
+BENCH = Bench(
+    positive=lambda row: bool(row["sufficient"]),
+    blind=lambda row: sum(map(len, passages(row))),
+    blind_figure="evidence_length_auroc",
+)
 
 
 def bench_sufficiency(
@@ -27,31 +32,21 @@ def bench_sufficiency(
 ) -> dict[str, Any]:
     """Figures per set on labelled questions; `f1` is that of "not sufficient"."""
     rows = choose(read_rows(data, _NEEDED, _KINDS), limit)
-    bench = Bench(
-        positive=lambda row: bool(row["sufficient"]),
-        blind=lambda row: sum(map(len, _passages(row))),
-        blind_figure="evidence_length_auroc",
-        judge=lambda chunk: _judged(verifier, chunk),
-    )
+    judged = BENCH.run(rows, lambda chunk: _judged(verifier, chunk), progress)
     threshold = verifier.thresholds.sufficiency
     return {
         "tier": verifier.tier,
         "model": verifier.id,
         "threshold": threshold,
         "limit": limit,
-        **bench.figures(bench.run(rows, progress), threshold),
+        **BENCH.figures(judged, threshold),
         "run": run_record(data),
     }
 
 
 def _judged(verifier: Verifier, rows: Sequence[Row]) -> list[Judgement]:
-    scores = verifier.sufficiency([Pair(row["question"], _passages(row)) for row in rows])
+    scores = verifier.sufficiency([Pair(row["question"], passages(row)) for row in rows])
     return [_judgement(score) for score in scores]
-
-
-def _passages(row: Row) -> tuple[str, ...]:
-    evidence = row["evidence"]
-    return (evidence,) if isinstance(evidence, str) else tuple(evidence)
 
 
 def _judgement(score: SufficiencyScore) -> Judgement:

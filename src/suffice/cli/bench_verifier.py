@@ -55,11 +55,8 @@ def grounding(
     (supported) or one of neutral, contradict, not_entail, partial. JSON lines, gzipped or not.
     """
     from suffice.bench.grounding import bench_grounding
-    from suffice.models.catalog import open_verifier
 
-    verifier = open_verifier(read_settings(config).verifier, tier or "")
-    with bars(quiet=quiet) as progress:
-        figures = bench_grounding(data, verifier, limit, progress)
+    figures = _measured(bench_grounding, data, tier, limit, config, quiet)
     if as_json:
         to_json.show(figures)
     else:
@@ -78,16 +75,28 @@ def sufficiency(
     lines, gzipped or not.
     """
     from suffice.bench.sufficiency import bench_sufficiency
-    from suffice.models.catalog import open_verifier
 
-    verifier = open_verifier(read_settings(config).verifier, tier or "")
-    with bars(quiet=quiet) as progress:
-        figures = bench_sufficiency(data, verifier, limit, progress)
+    figures = _measured(bench_sufficiency, data, tier, limit, config, quiet)
     if as_json:
         to_json.show(figures)
     else:
         _show(figures, "sufficient", "evidence_length_auroc", "much evidence")
     return 0
+
+
+def _measured(
+    bench: Callable[..., Figures],
+    data: Path,
+    tier: str | None,
+    limit: int | None,
+    config: str | None,
+    quiet: bool,
+) -> Figures:
+    from suffice.models.catalog import open_verifier
+
+    verifier = open_verifier(read_settings(config).verifier, tier or "")
+    with bars(quiet=quiet) as progress:
+        return bench(data, verifier, limit, progress)
 
 
 def _show(figures: Figures, good: str, length: str, guess: str) -> None:
