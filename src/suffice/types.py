@@ -120,6 +120,38 @@ class Evidence:
 
 
 @dataclass(frozen=True, slots=True)
+class Signal:
+    """One thing the gate looked at: its value, and the number it was held against."""
+
+    name: str
+    value: float | None
+    threshold: float | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Exclusion:
+    """A passage the gate did not count, and why."""
+
+    passage: Passage
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """Two passages that cannot both be right, in their own words. `ambiguous`: they speak of
+    different things of one name, which is no conflict but must be said."""
+
+    first: Passage
+    second: Passage
+    first_quote: str
+    second_quote: str
+    score: float
+    reason: str = ""
+    ambiguous: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class GateDecision:
     """The decision before generation, with its reasons and what is missing."""
 
@@ -130,6 +162,10 @@ class GateDecision:
     missing: tuple[str, ...] = ()
     factors: tuple[str, ...] = ()
     tier: str | None = None
+    signals: tuple[Signal, ...] = ()
+    excluded: tuple[Exclusion, ...] = ()
+    conflicts: tuple[Conflict, ...] = ()
+    next_steps: tuple[str, ...] = ()
 
     @property
     def open(self) -> bool:
