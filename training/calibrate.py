@@ -41,18 +41,19 @@ def chance(margins: Floats, line: dict[str, float]) -> Floats:
 
 
 def fit(margins: Floats, truth: Floats, weights: Floats) -> dict[str, float]:
-    """Logistic regression on one number, by Newton's method."""
-    slope, offset = 1.0, 0.0
+    """Logistic regression on one number, by Newton's method from a flat line, whose steps stay
+    short of where they would overshoot."""
+    line = np.zeros(2)
     inputs = np.stack([margins, np.ones_like(margins)], 1)
     for _ in range(STEPS):
-        found = 1 / (1 + np.exp(-np.clip(inputs @ [slope, offset], -30, 30)))
+        found = 1 / (1 + np.exp(-np.clip(inputs @ line, -30, 30)))
         gradient = inputs.T @ (weights * (found - truth))
         curve = (inputs * (weights * found * (1 - found))[:, None]).T @ inputs
         step = np.linalg.solve(curve + 1e-9 * np.eye(2), gradient)
-        slope, offset = slope - step[0], offset - step[1]
+        line = line - step * min(1.0, 0.5 / max(np.abs(step).max(), 1e-12))
         if np.abs(step).max() < 1e-9:
             break
-    return {"slope": round(float(slope), 4), "offset": round(float(offset), 4)}
+    return {"slope": round(float(line[0]), 4), "offset": round(float(line[1]), 4)}
 
 
 def balanced(sets: Floats) -> Floats:

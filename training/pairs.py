@@ -1,9 +1,9 @@
 """The dev files as pairs to judge, each read in the ways the product may read it.
 
-    python training/pairs.py --data ../shared/data --out pairs.jsonl.gz
+    python training/pairs.py --data ../shared/data --out pairs.jsonl.gz [--held held.jsonl.gz]
 
 Needs no GPU. `way` says how the evidence was cut: near the claim, or near the whole answer;
-and for sufficiency: passages together, or one alone.
+and for sufficiency: passages together, or one alone. Held rows (held.py) follow, marked as such.
 """
 
 from __future__ import annotations
@@ -58,12 +58,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--held", type=Path, help="rows for the gate's blend, judged as well")
     arguments = parser.parse_args()
     with gzip.open(arguments.out, "wt", encoding="utf-8") as file:
         for pair in grounding_pairs(read(arguments.data / "grounding" / "dev.jsonl.gz")):
             file.write(json.dumps(pair) + "\n")
         for pair in sufficiency_pairs(read(arguments.data / "sufficiency" / "dev.jsonl.gz")):
             file.write(json.dumps(pair) + "\n")
+        for pair in sufficiency_pairs(read(arguments.held)) if arguments.held else ():
+            file.write(json.dumps(pair | {"held": True}) + "\n")
 
 
 if __name__ == "__main__":

@@ -14,7 +14,8 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from rows import Row, all_rows
+from held import Held, held_rows
+from rows import Row, all_rows, apart
 
 SEED = 7
 
@@ -30,7 +31,8 @@ def main() -> None:
     begun = time.time()
     extra = 0 if arguments.plain else arguments.extra
     rows = all_rows(arguments.data, SEED, made=not arguments.plain, extra=extra)
-    rows = rows[: arguments.limit or len(rows)]
+    held = Held(held_rows(list(apart(arguments.data / "sufficiency"))))
+    rows = [row for row in rows if row not in held][: arguments.limit or None]
     arguments.out.write_bytes(pickle.dumps(rows))
     counts = Counter(row.origin for row in rows)
     listing = arguments.out.with_suffix(".json")
