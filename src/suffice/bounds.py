@@ -4,11 +4,12 @@ If the scores are drawn as an inequality assumes, the mean they are drawn from i
 with probability at most δ:
 
     Hoeffding           ε = √(ln(2/δ) / 2n)                           independent
-    Azuma               ε = c √(2 ln(2/δ) / n)                        martingale, steps within ±c
+    Azuma               ε = c √(2 ln(2/δ) / n)                        mean does not drift, range 2c
     Bernstein           ε = √(2σ² ln(2/δ) / n) + ln(2/δ) / 3n         independent, σ² known before
     EmpiricalBernstein  ε = √(2s² ln(2/δ) / n) + 7 ln(2/δ) / 3(n−1)   independent, drawn alike
-    Betting             by halving                                    same mean, given those before
+    Betting             by halving                                    mean does not drift
 
+"Does not drift": each score has the same mean, given those before it.
 The first three hold on both sides at once, hence the 2; the last two are lower bounds only. A `c`
 or a σ² that was read off the very scores it judges proves nothing: the note then says "estimated".
 """
@@ -145,7 +146,7 @@ class Hoeffding:
 @dataclass(frozen=True, slots=True)
 class Azuma:
     """For scores that may hang on those before them, as long as each has the same mean given those
-    (Azuma 1967). `c`: how far a score may fall from that mean; `None`: estimated."""
+    (Azuma 1967). `c`: half the width of the range a score may fall in; `None`: estimated."""
 
     c: float | None = HALF_RANGE
     name: ClassVar[str] = "azuma"
