@@ -13,8 +13,8 @@ from suffice import Action, Filter, Library, Passage, Pipeline, Retrieved
 from suffice.errors import QuestionError
 from suffice.evidence.index import today
 from suffice.evidence.search import Lookup
-from suffice.settings import CollectionSettings, GateSettings
-from suffice.types import Claim, Draft, Evidence
+from suffice.settings import CollectionSettings, CoverageSettings, GateSettings
+from suffice.types import Claim, Draft, Evidence, Level
 
 
 @pytest.fixture(scope="module")
@@ -85,6 +85,25 @@ def test_the_coverage_policy_by_setting(library: Library) -> None:
     )
     assert verdict.gate.policy == "coverage"
     assert verdict.served
+
+
+def test_insufficient_evidence_is_declined_unless_the_setting_says_otherwise(
+    library: Library,
+) -> None:
+    def thin(question: str) -> list[str]:
+        return ["Parental leave lasts 20 weeks."]
+
+    strict = CoverageSettings(sufficient=1.0, partial=0.99)
+    question = "How long does parental leave last?"
+    for decline, action in ((True, Action.WITHHOLD), (False, Action.CAVEAT)):
+        coverage = replace(strict, decline_insufficient=decline)
+        settings = CollectionSettings(gate=GateSettings(policy="coverage", coverage=coverage))
+        verdict = Pipeline.of(thin, library.embedder, settings).answer(question)
+        assert verdict.gate.level is Level.INSUFFICIENT
+        assert verdict.action is action
+    assert "too little" in verdict.reason
+    nothing = Pipeline.of(lambda question: [], library.embedder, settings)
+    assert replace(nothing, drafter=Untouchable()).answer(question).action is Action.WITHHOLD
 
 
 class Liar:

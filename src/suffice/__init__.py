@@ -18,6 +18,7 @@ from suffice.types import Action, Evidence, Kind, Level, Passage, Retrieved, Sup
 if TYPE_CHECKING:
     from suffice.evidence.index import Filter
     from suffice.evidence.library import Library
+    from suffice.gate.checker import SufficientContextChecker
     from suffice.pipeline import Pipeline
     from suffice.settings import Settings, read_settings
 
@@ -35,6 +36,7 @@ __all__ = [
     "Retrieved",
     "Settings",
     "SufficeError",
+    "SufficientContextChecker",
     "Support",
     "Verdict",
     "read_settings",
@@ -46,6 +48,7 @@ _LAZY = {
     "Library": "suffice.evidence.library",
     "Pipeline": "suffice.pipeline",
     "Settings": "suffice.settings",
+    "SufficientContextChecker": "suffice.gate.checker",
     "read_settings": "suffice.settings",
 }
 

@@ -19,7 +19,7 @@ from suffice.evidence.search import Retriever, gather
 from suffice.gate.policy import Policy, open_policy
 from suffice.models.embedder import Embedder
 from suffice.settings import CollectionSettings
-from suffice.types import Evidence, Verdict
+from suffice.types import Evidence, GateDecision, Level, Verdict
 from suffice.verdict import wording
 from suffice.verdict.decide import decide, withhold
 
@@ -36,6 +36,8 @@ class Pipeline:
     checks: Sequence[Check] = (Verbatim(),)
     embedder: Embedder | None = None
     """Only for retrievers that give no relevance of their own."""
+    decline_insufficient: bool = True
+    """False: a draft is written from evidence that is not enough, and leaves with a caveat."""
 
     @classmethod
     def of(
@@ -44,16 +46,27 @@ class Pipeline:
         """The pipeline that settings describe, over any retriever."""
         settings = settings or CollectionSettings()
         drafter = Extractive(embedder, settings.draft)
-        return cls(retriever, open_policy(settings.gate), drafter, embedder=embedder)
+        gate = settings.gate
+        return cls(
+            retriever,
+            open_policy(gate),
+            drafter,
+            embedder=embedder,
+            decline_insufficient=gate.policy != "coverage" or gate.coverage.decline_insufficient,
+        )
 
     def answer(self, question: str) -> Verdict:
         evidence = self.find(question)
         gate = self.gate.decide(evidence)
-        if not gate.open:
+        if not self._may_draft(evidence, gate):
             return withhold(evidence, gate, wording.shut(gate, len(evidence)))
         draft = self.drafter.write(evidence)
         findings = run_checks(self.checks, draft, evidence)
         return decide(evidence, gate, draft, findings)
+
+    def _may_draft(self, evidence: Evidence, gate: GateDecision) -> bool:
+        thin = gate.level is Level.INSUFFICIENT and len(evidence) > 0
+        return gate.open or (thin and not self.decline_insufficient)
 
     def find(self, question: str) -> Evidence:
         asked = checked_question(question)

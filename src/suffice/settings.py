@@ -102,20 +102,56 @@ class TiersSettings:
 
 @dataclass(frozen=True, slots=True)
 class CoverageSettings:
-    """The published weighted score."""
+    """The published weighted score. Passages older than `recency_days` (0: no limit) do not count
+    towards `min_contexts`. `require_embeddings`: without a known similarity nothing is enough.
+    `decline_insufficient` false: a draft is written all the same, and leaves with a caveat."""
 
     min_contexts: Count = 1
     sufficient: Share = 0.8
     partial: Share = 0.5
+    recency_days: Annotated[int, Range(0, 1_000_000)] = 365
+    require_embeddings: bool = False
+    decline_insufficient: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class BoundSettings:
+    """A lower confidence bound on mean relevance must reach `threshold`. `auto` lets `retrieval`
+    choose the inequality. `c` and `variance`: 0 estimates them from the scores, and says so."""
+
+    threshold: Share = 0.30
+    delta: Annotated[float, Range(1e-6, 0.5)] = 0.05
+    inequality: Literal[
+        "auto",
+        "hoeffding",
+        "azuma",
+        "bernstein",
+        "empirical-bernstein",
+        "betting",
+        "adaptive",
+    ] = "auto"
+    retrieval: Literal["independent", "sequential", "reranked", "low-variance"] = "independent"
+    c: Share = 0.5
+    variance: Annotated[float, Range(0, 0.25)] = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointSettings:
+    """At least so many passages, and the best of them at `top` or more."""
+
+    passages: Count = 3
+    top: Share = 0.65
 
 
 @dataclass(frozen=True, slots=True)
 class GateSettings:
     """Which policy decides whether the evidence is enough, and its numbers."""
 
-    policy: Literal["tiers", "coverage"] = "tiers"
+    policy: Literal["tiers", "coverage", "bound", "checkpoint"] = "tiers"
     tiers: TiersSettings = field(default_factory=TiersSettings)
     coverage: CoverageSettings = field(default_factory=CoverageSettings)
+    bound: BoundSettings = field(default_factory=BoundSettings)
+    checkpoint: CheckpointSettings = field(default_factory=CheckpointSettings)
 
 
 @dataclass(frozen=True, slots=True)

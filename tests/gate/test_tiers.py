@@ -51,6 +51,21 @@ def test_a_refusal_names_what_is_missing() -> None:
     assert "0.20" in decision.reasons[0]
 
 
+def test_the_signals_hold_the_numbers() -> None:
+    decision = Tiers().decide(evidence(0.39, 0.31, 0.1))
+    held = [(signal.name, signal.value, signal.threshold) for signal in decision.signals]
+    assert held == [
+        ("best similarity", 0.39, 0.40),
+        ("relevant passages", 2, None),
+        ("mean of the relevant", pytest.approx(0.35), 0.30),
+    ]
+
+
+def test_one_passage_twice_is_not_two() -> None:
+    once = evidence(0.36)
+    assert not Tiers().decide(Evidence(once.question, once.items * 2)).open
+
+
 def test_without_similarity_it_says_so() -> None:
     decision = Tiers().decide(evidence(None))
     assert not decision.open

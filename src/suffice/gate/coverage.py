@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from datetime import date, timedelta
+from math import isfinite
 from statistics import fmean
 
+from suffice.evidence.index import today
+from suffice.gate.similarity import NO_PASSAGE, similarity
 from suffice.settings import CoverageSettings
 from suffice.text.words import content_words
-from suffice.types import Evidence, GateDecision, Level
+from suffice.types import Evidence, GateDecision, Level, Signal
 
 _NO_EMBEDDINGS = 0.15
 _DEFAULT_TEMPERATURE = 37.0
@@ -18,11 +22,13 @@ _THIN = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """A passage as this score reads it; `temperature` is the source's own measure of liveliness."""
+    """A passage as this score reads it; `temperature` is the source's own measure of liveliness,
+    `dated` the day since which it holds (`None`: not known, so never stale)."""
 
     content: str
     summary: str = ""
     temperature: float | None = None
+    dated: date | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +41,28 @@ class Score:
     density: float
     count: float
     missing: tuple[str, ...]
+    contexts: int
+    stale: int
+
+
+@dataclass(frozen=True, slots=True)
+class Assessment:
+    """What the score comes to, and what speaks against the contexts beside the words they lack."""
+
+    level: Level
+    score: Score
+    against: tuple[str, ...]
+
+    @property
+    def factors(self) -> tuple[str, ...]:
+        """What speaks for them."""
+        parts = {
+            "coverage": self.score.coverage,
+            "relevance": self.score.relevance or 0.0,
+            "density": self.score.density,
+            "count": self.score.count,
+        }
+        return tuple(f"{name} {value:.2f}" for name, value in parts.items() if value > _GOOD)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,69 +70,129 @@ class Coverage:
     """score = .4 coverage + .3 best cosine + .2 density + .1 min(n / min_contexts, 1)."""
 
     settings: CoverageSettings = field(default_factory=CoverageSettings)
+    day: date | None = None
+    """By which a context is stale or not; `None`: the day of the decision."""
 
     def decide(self, evidence: Evidence) -> GateDecision:
-        contexts = [Context(p.text, p.summary, p.temperature) for p in evidence.passages]
-        cosines = [item.relevance for item in evidence if item.relevance is not None]
-        score = coverage_score(
-            evidence.question, contexts, max(cosines, default=None), self.settings.min_contexts
-        )
+        found = similarity(evidence)
+        best = found.best if found.scores else None
+        assessed = self.assess(evidence.question, _contexts(evidence), best)
+        said = (_said(assessed.score), *assessed.against, *found.notes)
         return GateDecision(
-            level=self._level(score.total) if contexts else Level.INSUFFICIENT,
-            score=score.total,
+            level=assessed.level,
+            score=assessed.score.total,
             policy="coverage",
-            reasons=_reasons(score) if contexts else ("no passage was found",),
-            missing=score.missing,
-            factors=_factors(score),
+            reasons=said if evidence else (NO_PASSAGE,),
+            missing=assessed.score.missing,
+            factors=assessed.factors,
+            signals=self._signals(assessed.score),
         )
 
-    def _level(self, total: float) -> Level:
-        if total >= self.settings.sufficient:
+    def assess(
+        self, question: str, contexts: Sequence[Context], best_cosine: float | None
+    ) -> Assessment:
+        """The judgement of any contexts, passages or not."""
+        score = coverage_score(
+            question, contexts, best_cosine, self.settings.min_contexts, self._oldest()
+        )
+        return Assessment(self._level(score), score, tuple(self._against(score)))
+
+    def _level(self, score: Score) -> Level:
+        if not score.contexts or (score.relevance is None and self.settings.require_embeddings):
+            return Level.INSUFFICIENT
+        if score.total >= self.settings.sufficient:
             return Level.SUFFICIENT
-        return Level.PARTIAL if total >= self.settings.partial else Level.INSUFFICIENT
+        return Level.PARTIAL if score.total >= self.settings.partial else Level.INSUFFICIENT
+
+    def _against(self, score: Score) -> Iterator[str]:
+        wanted = self.settings.min_contexts
+        if score.relevance is None and self.settings.require_embeddings:
+            yield "embeddings are required and no similarity is known"
+        if score.density < _THIN:
+            yield f"the passages say little: density {score.density:.2f} is under {_THIN}"
+        if score.contexts < wanted:
+            yield f"{score.contexts} of the {wanted} contexts wanted"
+        if score.stale:
+            days = self.settings.recency_days
+            yield f"{score.stale} of {score.contexts} contexts are older than {days} days"
+
+    def _oldest(self) -> date | None:
+        """The first day that is not stale; `None`: none is."""
+        day, back = self.day or today(), self.settings.recency_days
+        return day - timedelta(days=back) if 0 < back < day.toordinal() else None
+
+    def _signals(self, score: Score) -> tuple[Signal, ...]:
+        settings = self.settings
+        unknown = f"not known; {_NO_EMBEDDINGS} stands in" if score.relevance is None else ""
+        limit = f"older than {settings.recency_days} days" if settings.recency_days else "no limit"
+        return (
+            Signal(
+                "score", score.total, settings.sufficient, f"partial from {settings.partial:.2f}"
+            ),
+            Signal("coverage", score.coverage),
+            Signal("relevance", score.relevance, note=unknown),
+            Signal("density", score.density, _THIN),
+            Signal("contexts", score.contexts, settings.min_contexts),
+            Signal("stale contexts", score.stale, note=limit),
+        )
 
 
 def coverage_score(
-    question: str, contexts: Sequence[Context], best_cosine: float | None, min_contexts: int
+    question: str,
+    contexts: Sequence[Context],
+    best_cosine: float | None,
+    min_contexts: int,
+    oldest: date | None = None,
 ) -> Score:
-    """The score of a question against contexts, as published."""
+    """The score of a question against contexts, as published. What a context dated before `oldest`
+    says still counts, but it is none of the `min_contexts`."""
     asked = content_words(question)
     held = {word for c in contexts for word in content_words(f"{c.content} {c.summary}")}
     missing = [word for word in asked if word not in held]
     coverage = 1 - len(missing) / len(asked) if asked else 0.0
     density = _density(contexts)
-    count = min(len(contexts) / min_contexts, 1.0)
-    similarity = _NO_EMBEDDINGS if best_cosine is None else 0.3 * best_cosine
-    total = 0.4 * coverage + similarity + 0.2 * density + 0.1 * count
-    return Score(total, coverage, best_cosine, density, count, tuple(missing[:3]))
+    stale = sum(c.dated < oldest for c in contexts if oldest and c.dated)
+    count = min((len(contexts) - stale) / min_contexts, 1.0)
+    near = _NO_EMBEDDINGS if best_cosine is None else 0.3 * best_cosine
+    total = 0.4 * coverage + near + 0.2 * density + 0.1 * count if contexts else 0.0
+    return Score(
+        total=min(total, 1.0),
+        coverage=coverage,
+        relevance=best_cosine,
+        density=density,
+        count=count,
+        missing=tuple(missing[:3]),
+        contexts=len(contexts),
+        stale=stale,
+    )
+
+
+def _contexts(evidence: Evidence) -> list[Context]:
+    """A passage that came twice is one context."""
+    passages = {passage.id: passage for passage in evidence.passages}.values()
+    return [Context(p.text, p.summary, p.temperature, p.effective or p.since) for p in passages]
 
 
 def _density(contexts: Sequence[Context]) -> float:
     if not contexts:
         return 0.0
     characters = sum(len(context.content) for context in contexts)
-    temperatures = [
-        _DEFAULT_TEMPERATURE if c.temperature is None else c.temperature for c in contexts
-    ]
-    return (min(characters / 1000, 1.0) + min(fmean(temperatures) / 50, 1.0)) / 2
+    warmth = fmean(_temperature(context) for context in contexts) / 50
+    return (min(characters / 1000, 1.0) + min(max(warmth, 0.0), 1.0)) / 2
 
 
-def _factors(score: Score) -> tuple[str, ...]:
-    parts = {
-        "coverage": score.coverage,
-        "relevance": score.relevance or 0.0,
-        "density": score.density,
-        "count": score.count,
-    }
-    return tuple(f"{name} {value:.2f}" for name, value in parts.items() if value > _GOOD)
+def _temperature(context: Context) -> float:
+    given = context.temperature
+    return _DEFAULT_TEMPERATURE if given is None or not isfinite(given) else given
 
 
-def _reasons(score: Score) -> tuple[str, ...]:
-    relevance = "unknown" if score.relevance is None else f"{score.relevance:.2f}"
-    said = [
+def _said(score: Score) -> str:
+    relevance = (
+        f"unknown (no similarity is known; {_NO_EMBEDDINGS} stands in)"
+        if score.relevance is None
+        else f"{score.relevance:.2f}"
+    )
+    return (
         f"coverage {score.coverage:.2f}, relevance {relevance}, density {score.density:.2f}, "
         f"count {score.count:.2f}"
-    ]
-    if score.density < _THIN:
-        said.append(f"the passages say little: density {score.density:.2f} is under {_THIN}")
-    return tuple(said)
+    )

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from suffice.gate.bound import LowerBound
+from suffice.gate.checkpoint import Checkpoint
 from suffice.gate.coverage import Coverage
 from suffice.gate.tiers import Tiers
 from suffice.settings import GateSettings
@@ -20,4 +22,8 @@ def open_policy(settings: GateSettings) -> Policy:
     """The policy the settings name."""
     if settings.policy == "coverage":
         return Coverage(settings.coverage)
+    if settings.policy == "bound":
+        return LowerBound(settings.bound)
+    if settings.policy == "checkpoint":
+        return Checkpoint(settings.checkpoint)
     return Tiers(settings.tiers)

@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from statistics import fmean
 
 from suffice.gate.missing import missing_words
+from suffice.gate.similarity import NO_PASSAGE, NO_SIMILARITY, Similarity, similarity
 from suffice.settings import TiersSettings
-from suffice.types import Evidence, GateDecision, Level
+from suffice.types import Evidence, GateDecision, Level, Signal
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,23 +18,17 @@ class Tiers:
     settings: TiersSettings = field(default_factory=TiersSettings)
 
     def decide(self, evidence: Evidence) -> GateDecision:
-        scores = [item.relevance for item in evidence if item.relevance is not None]
-        best = max(scores, default=0.0)
-        relevant = [score for score in scores if score >= self.settings.relevant]
-        tier = self._tier(best, relevant)
-        said = (
-            f"best similarity {best:.2f}, {len(relevant)} of {len(evidence)} passages "
-            f"at {self.settings.relevant:.2f} or more"
-        )
-        if evidence and not scores:
-            said = "no similarity is known for these passages; the coverage policy needs none"
+        found = similarity(evidence)
+        relevant = [score for score in found.scores if score >= self.settings.relevant]
+        tier = self._tier(found.best, relevant) if found.scores else None
         return GateDecision(
             level=Level.SUFFICIENT if tier else Level.INSUFFICIENT,
-            score=best,
+            score=found.best,
             policy="tiers",
-            reasons=(said,) if evidence else ("no passage was found",),
+            reasons=(self._said(found, relevant), *found.notes),
             missing=() if tier else missing_words(evidence),
             tier=tier,
+            signals=self._signals(found, relevant),
         )
 
     def _tier(self, best: float, relevant: list[float]) -> str | None:
@@ -44,3 +39,23 @@ class Tiers:
         if len(relevant) >= 3 and fmean(relevant) >= self.settings.three:
             return "three relevant passages"
         return None
+
+    def _said(self, found: Similarity, relevant: list[float]) -> str:
+        if not found.passages:
+            return NO_PASSAGE
+        if not found.scores:
+            return NO_SIMILARITY
+        return (
+            f"best similarity {found.best:.2f}, {len(relevant)} of {found.passages} passages "
+            f"at {self.settings.relevant:.2f} or more"
+        )
+
+    def _signals(self, found: Similarity, relevant: list[float]) -> tuple[Signal, ...]:
+        best = found.best if found.scores else None
+        mean = fmean(relevant) if relevant else None
+        at = f"those at {self.settings.relevant:.2f} or more"
+        return (
+            Signal("best similarity", best, self.settings.one),
+            Signal("relevant passages", len(relevant), note=at),
+            Signal("mean of the relevant", mean, self.settings.three),
+        )

@@ -55,11 +55,11 @@ def decide(
         return withhold(evidence, gate, wording.NO_STATEMENT, draft)
     if not _all_claimed(draft) or not _all_backed(draft, findings):
         return withhold(evidence, gate, wording.NOT_BACKED, draft, findings)
-    partial = gate.level is Level.PARTIAL
+    enough = gate.level is Level.SUFFICIENT
     return Verdict(
         question=evidence.question,
-        action=Action.CAVEAT if partial else Action.SERVE,
-        reason=wording.LIMITED if partial else wording.QUOTED,
+        action=Action.SERVE if enough else Action.CAVEAT,
+        reason=wording.QUOTED if enough else wording.caveat(gate),
         gate=gate,
         evidence=evidence,
         draft=draft,

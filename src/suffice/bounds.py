@@ -1,0 +1,247 @@
+"""Lower confidence bounds on the mean of scores in [0, 1]. Pure statistics, standard library only.
+
+If the scores are drawn as an inequality assumes, the mean they are drawn from is under its bound
+with probability at most δ:
+
+    Hoeffding           ε = √(ln(2/δ) / 2n)                           independent
+    Azuma               ε = c √(2 ln(2/δ) / n)                        mean does not drift, range 2c
+    Bernstein           ε = √(2σ² ln(2/δ) / n) + ln(2/δ) / 3n         independent, σ² known before
+    EmpiricalBernstein  ε = √(2s² ln(2/δ) / n) + 7 ln(2/δ) / 3(n−1)   independent, drawn alike
+    Betting             by halving                                    mean does not drift
+
+"Does not drift": each score has the same mean, given those before it.
+The first three hold on both sides at once, hence the 2; the last two are lower bounds only. A `c`
+or a σ² that was read off the very scores it judges proves nothing: the note then says "estimated".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from math import exp, inf, log, sqrt
+from statistics import fmean
+from typing import ClassVar, Protocol
+
+HALF_RANGE = 0.5
+"""Half the width of [0, 1]: the `c` that holds for all scores there are (Hoeffding's lemma)."""
+_LARGEST_VARIANCE = 0.25
+_MOST = 1_000_000
+_STEPS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Scores in [0, 1], in the order they came. `n` over their number: as if more of them had come
+    with the same mean and spread."""
+
+    scores: tuple[float, ...]
+    n: int
+
+    @classmethod
+    def of(cls, scores: Sequence[float]) -> Sample:
+        if not scores or not all(0 <= score <= 1 for score in scores):
+            raise ValueError("a sample is one or more scores from 0 to 1")
+        return cls(tuple(scores), len(scores))
+
+    @property
+    def mean(self) -> float:
+        return fmean(self.scores)
+
+    @property
+    def variance(self) -> float:
+        """The unbiased estimate; of a single score nothing is known, so the largest there is."""
+        if len(self.scores) < 2:
+            return _LARGEST_VARIANCE
+        mean = self.mean
+        return sum((score - mean) ** 2 for score in self.scores) / (len(self.scores) - 1)
+
+    @property
+    def surprise(self) -> float:
+        """How far a score fell from the mean of those before it, at most."""
+        if len(self.scores) < 2:
+            return HALF_RANGE
+        places = range(1, len(self.scores))
+        return max(abs(self.scores[i] - fmean(self.scores[:i])) for i in places)
+
+    def grown(self, n: int) -> Sample:
+        return Sample(self.scores, n)
+
+
+@dataclass(frozen=True, slots=True)
+class Margin:
+    """What is taken off the mean; `note` says what was estimated, or which of several was taken."""
+
+    epsilon: float
+    note: str = ""
+
+
+class Inequality(Protocol):
+    """A way to a lower bound: mean − ε."""
+
+    @property
+    def name(self) -> str: ...
+
+    def margin(self, sample: Sample, delta: float) -> Margin: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A lower confidence bound on a mean, with what it was made of."""
+
+    name: str
+    n: int
+    mean: float
+    epsilon: float
+    delta: float
+    note: str = ""
+
+    @property
+    def lower(self) -> float:
+        """mean − ε, and never under 0: no mean of scores in [0, 1] is."""
+        return max(self.mean - self.epsilon, 0.0)
+
+
+def lower_bound(inequality: Inequality, sample: Sample, delta: float) -> Bound:
+    """The bound that an inequality gives on these scores."""
+    margin = inequality.margin(sample, delta)
+    return Bound(inequality.name, sample.n, sample.mean, margin.epsilon, delta, margin.note)
+
+
+def more_needed(inequality: Inequality, sample: Sample, delta: float, tau: float) -> int | None:
+    """How many more scores with the same mean and spread would bring the bound to τ.
+    `None` where no number would, or only more than a million."""
+
+    def clears(more: int) -> bool:
+        return lower_bound(inequality, sample.grown(sample.n + more), delta).lower >= tau
+
+    if clears(0):
+        return 0
+    return _first(clears) if sample.mean > tau else None
+
+
+def _first(holds: Callable[[int], bool]) -> int | None:
+    """The first number that holds, if all after it do and it is no more than a million."""
+    high = 1
+    while not holds(high):
+        if high >= _MOST:
+            return None
+        high = min(high * 2, _MOST)
+    low = high // 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
+
+
+@dataclass(frozen=True, slots=True)
+class Hoeffding:
+    """For independent scores, whatever their spread (Hoeffding 1963)."""
+
+    name: ClassVar[str] = "hoeffding"
+
+    def margin(self, sample: Sample, delta: float) -> Margin:
+        return Margin(sqrt(log(2 / delta) / (2 * sample.n)))
+
+
+@dataclass(frozen=True, slots=True)
+class Azuma:
+    """For scores that may hang on those before them, as long as each has the same mean given those
+    (Azuma 1967). `c`: half the width of the range a score may fall in; `None`: estimated."""
+
+    c: float | None = HALF_RANGE
+    name: ClassVar[str] = "azuma"
+
+    def margin(self, sample: Sample, delta: float) -> Margin:
+        c = min(sample.surprise, HALF_RANGE) if self.c is None else self.c
+        return Margin(c * sqrt(2 * log(2 / delta) / sample.n), f"c = {c:.3f}, {self._origin}")
+
+    @property
+    def _origin(self) -> str:
+        if self.c is None:
+            return "estimated from these scores"
+        return "given" if self.c < HALF_RANGE else "which holds for any scores in [0, 1]"
+
+
+@dataclass(frozen=True, slots=True)
+class Bernstein:
+    """For independent scores of a small variance that is known (Bernstein 1924).
+    `None`: the sample's own is put in its place, which is no bound any more."""
+
+    variance: float | None = None
+    name: ClassVar[str] = "bernstein"
+
+    def margin(self, sample: Sample, delta: float) -> Margin:
+        variance = sample.variance if self.variance is None else self.variance
+        origin = "estimated from these scores" if self.variance is None else "given"
+        spread = sqrt(2 * variance * log(2 / delta) / sample.n)
+        epsilon = spread + log(2 / delta) / (3 * sample.n)
+        return Margin(epsilon, f"variance {variance:.4f}, {origin}")
+
+
+@dataclass(frozen=True, slots=True)
+class EmpiricalBernstein:
+    """For independent scores drawn alike, of unknown variance (Maurer and Pontil 2009, theorem 4):
+    the wider last term pays for the estimate."""
+
+    name: ClassVar[str] = "empirical-bernstein"
+
+    def margin(self, sample: Sample, delta: float) -> Margin:
+        if sample.n < 2:
+            return Margin(1.0, "one score tells no variance")
+        spread = sqrt(2 * sample.variance * log(2 / delta) / sample.n)
+        return Margin(spread + 7 * log(2 / delta) / (3 * (sample.n - 1)))
+
+
+@dataclass(frozen=True, slots=True)
+class Betting:
+    """The strongest of them for few scores (Waudby-Smith and Ramdas 2024, one-sided, grid of bets).
+
+    Against a mean m one bets on higher scores; each share f of the stake turns a score x into
+    1 + f (x/m − 1). If m is the mean, the capital is expected to stay 1, so that it reaches 1/δ
+    with probability at most δ; every m at which it does is ruled out. The capital is spread over
+    the shares beforehand and each is kept throughout, so the order of the scores does not matter.
+    """
+
+    shares: tuple[float, ...] = (1 / 16, 1 / 4, 1 / 2, 3 / 4, 1)
+    name: ClassVar[str] = "betting"
+
+    def margin(self, sample: Sample, delta: float) -> Margin:
+        """Capital falls as m rises: halve to the last m that is ruled out."""
+        low, high = 0.0, sample.mean
+        for _ in range(_STEPS):
+            middle = (low + high) / 2
+            if middle == 0:
+                break
+            ruled_out = self.log_capital(sample, middle) >= -log(delta)
+            low, high = (middle, high) if ruled_out else (low, middle)
+        return Margin(sample.mean - low)
+
+    def log_capital(self, sample: Sample, m: float) -> float:
+        times = sample.n / len(sample.scores)
+        logs = [times * _log_growth(sample.scores, m, share) for share in self.shares]
+        best = max(logs)
+        if best == -inf:
+            return best
+        return best + log(sum(exp(value - best) for value in logs) / len(logs))
+
+
+def _log_growth(scores: Sequence[float], m: float, share: float) -> float:
+    """What a share of the stake grows to over the scores; all of it is lost on a score of 0."""
+    factors = [1 - share + share * score / m for score in scores]
+    return sum(map(log, factors)) if min(factors) > 0 else -inf
+
+
+@dataclass(frozen=True, slots=True)
+class Adaptive:
+    """The best of k inequalities, each at δ/k: so that together they miss no oftener than δ."""
+
+    inequalities: tuple[Inequality, ...]
+    name: ClassVar[str] = "adaptive"
+
+    def margin(self, sample: Sample, delta: float) -> Margin:
+        k = len(self.inequalities)
+        margins = {rule.name: rule.margin(sample, delta / k) for rule in self.inequalities}
+        best = min(margins, key=lambda name: margins[name].epsilon)
+        said = f"{best} was the best of {k}, each at δ/{k}"
+        notes = (said, margins[best].note)
+        return Margin(margins[best].epsilon, "; ".join(note for note in notes if note))

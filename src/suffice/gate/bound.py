@@ -1,0 +1,121 @@
+"""Answer only if a lower confidence bound on mean relevance reaches a threshold.
+
+What the bound promises, and what it does not, stands in docs/gate.md.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from suffice.bounds import (
+    HALF_RANGE,
+    Adaptive,
+    Azuma,
+    Bernstein,
+    Betting,
+    Bound,
+    EmpiricalBernstein,
+    Hoeffding,
+    Inequality,
+    Sample,
+    lower_bound,
+    more_needed,
+)
+from suffice.gate.missing import missing_words
+from suffice.gate.similarity import NO_PASSAGE, NO_SIMILARITY, Similarity, similarity
+from suffice.settings import BoundSettings
+from suffice.types import Evidence, GateDecision, Level, Signal
+
+
+@dataclass(frozen=True, slots=True)
+class LowerBound:
+    """Open if mean − ε ≥ τ: relevant on the whole, and enough passages to say so."""
+
+    settings: BoundSettings = field(default_factory=BoundSettings)
+
+    def decide(self, evidence: Evidence) -> GateDecision:
+        found = similarity(evidence)
+        if not found.scores:
+            return GateDecision(
+                level=Level.INSUFFICIENT,
+                score=0.0,
+                policy="bound",
+                reasons=(NO_SIMILARITY if evidence else NO_PASSAGE,),
+                missing=missing_words(evidence),
+                signals=(Signal("n", 0), Signal("lower bound", None, self.settings.threshold)),
+            )
+        return self._judge(evidence, found)
+
+    def _judge(self, evidence: Evidence, found: Similarity) -> GateDecision:
+        tau, delta = self.settings.threshold, self.settings.delta
+        inequality, sample = choose(self.settings), Sample.of(found.scores)
+        bound = lower_bound(inequality, sample, delta)
+        more = more_needed(inequality, sample, delta, tau)
+        clears = bound.lower >= tau
+        return GateDecision(
+            level=Level.SUFFICIENT if clears else Level.INSUFFICIENT,
+            score=bound.lower,
+            policy="bound",
+            reasons=(_said(bound, tau), *_lack(bound, tau, more), *found.notes),
+            missing=() if clears else missing_words(evidence),
+            signals=_signals(bound, tau, more, found),
+        )
+
+
+def choose(settings: BoundSettings) -> Inequality:
+    """The inequality that is named, else the one that suits the way of retrieval."""
+    known = settings.variance or None
+    suited = {
+        "independent": "hoeffding",
+        "sequential": "azuma",
+        "reranked": "azuma",
+        "low-variance": "bernstein" if known else "empirical-bernstein",
+    }
+    name = settings.inequality
+    each: dict[str, Inequality] = {
+        "hoeffding": Hoeffding(),
+        "azuma": Azuma(settings.c or None),
+        "bernstein": Bernstein(known),
+        "empirical-bernstein": EmpiricalBernstein(),
+        "betting": Betting(),
+        "adaptive": adaptive(settings),
+    }
+    return each[suited[settings.retrieval] if name == "auto" else name]
+
+
+def adaptive(settings: BoundSettings) -> Adaptive:
+    """The best of those that estimate nothing; Azuma only where its `c` can make it the best."""
+    variance = settings.variance
+    bernstein = Bernstein(variance) if variance else EmpiricalBernstein()
+    narrow = (Azuma(settings.c),) if 0 < settings.c < HALF_RANGE else ()
+    return Adaptive((Hoeffding(), bernstein, Betting(), *narrow))
+
+
+def _said(bound: Bound, tau: float) -> str:
+    note = f"; {bound.note}" if bound.note else ""
+    held = "reaches" if bound.lower >= tau else "is under"
+    return (
+        f"the lower bound {bound.lower:.3f} on mean relevance {held} {tau:g} ({bound.name}, "
+        f"n = {bound.n}, mean {bound.mean:.3f}, ε {bound.epsilon:.3f}, δ {bound.delta:g}{note})"
+    )
+
+
+def _lack(bound: Bound, tau: float, more: int | None) -> tuple[str, ...]:
+    if more == 0:
+        return ()
+    if more is not None:
+        return (f"{more} more passages of the same mean would be needed",)
+    if bound.mean > tau:
+        return ("no number of passages of the same mean up to a million would do",)
+    return (f"the mean is not above {tau:g}: more passages of the same mean would not do",)
+
+
+def _signals(bound: Bound, tau: float, more: int | None, found: Similarity) -> tuple[Signal, ...]:
+    return (
+        Signal("n", bound.n),
+        Signal("mean", bound.mean, note="; ".join(found.notes)),
+        Signal("epsilon", bound.epsilon, note=bound.note),
+        Signal("delta", bound.delta),
+        Signal("lower bound", bound.lower, tau, bound.name),
+        Signal("more passages needed", more, note="no number will do" if more is None else ""),
+    )

@@ -1,0 +1,50 @@
+"""The published checkpoint: enough passages, and a best one that is good enough."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from suffice.gate.missing import missing_words
+from suffice.gate.similarity import NO_PASSAGE, NO_SIMILARITY, Similarity, similarity
+from suffice.settings import CheckpointSettings
+from suffice.types import Evidence, GateDecision, Level, Signal
+
+
+@dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """Open with at least three passages and a best similarity of .65 or more."""
+
+    settings: CheckpointSettings = field(default_factory=CheckpointSettings)
+
+    def decide(self, evidence: Evidence) -> GateDecision:
+        found = similarity(evidence)
+        against = tuple(self._against(found))
+        said = against or (f"{found.passages} passages, best similarity {found.best:.2f}",)
+        return GateDecision(
+            level=Level.INSUFFICIENT if against else Level.SUFFICIENT,
+            score=found.best,
+            policy="checkpoint",
+            reasons=(*said, *found.notes),
+            missing=missing_words(evidence) if against else (),
+            signals=self._signals(found),
+        )
+
+    def _against(self, found: Similarity) -> Iterator[str]:
+        """What the evidence lacks, each in words."""
+        if not found.passages:
+            yield NO_PASSAGE
+            return
+        if found.passages < self.settings.passages:
+            yield f"{found.passages} of the {self.settings.passages} passages wanted"
+        if not found.scores:
+            yield NO_SIMILARITY
+        elif found.best < self.settings.top:
+            yield f"best similarity {found.best:.3f} is under {self.settings.top:g}"
+
+    def _signals(self, found: Similarity) -> tuple[Signal, ...]:
+        best = found.best if found.scores else None
+        return (
+            Signal("passages", found.passages, self.settings.passages),
+            Signal("best similarity", best, self.settings.top),
+        )

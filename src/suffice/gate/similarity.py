@@ -1,0 +1,66 @@
+"""The similarities that the policies read: raw, never normalised over the other passages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isnan
+
+from suffice.types import Evidence
+
+NO_PASSAGE = "no passage was found"
+NO_SIMILARITY = "no similarity is known for these passages; the coverage policy needs none"
+
+
+@dataclass(frozen=True, slots=True)
+class Similarity:
+    """The known cosines as scores in [0, 1], in the order of the evidence.
+
+    A passage that came twice counts once. A cosine below 0 is read as 0 (and what is above 1 as 1);
+    `clipped` says how many were.
+    """
+
+    scores: tuple[float, ...]
+    passages: int
+    clipped: int
+
+    @property
+    def best(self) -> float:
+        return max(self.scores, default=0.0)
+
+    @property
+    def unknown(self) -> int:
+        return self.passages - len(self.scores)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the reader should know of how the scores were read."""
+        said = []
+        if self.clipped:
+            ends = "similarity below 0 is read as 0, above 1 as 1"
+            said.append(f"{ends} ({_passages(self.clipped)})")
+        if self.scores and self.unknown:
+            said.append(f"{_passages(self.unknown)} without a known similarity left out")
+        return tuple(said)
+
+
+def similarity(evidence: Evidence) -> Similarity:
+    """The similarities of the evidence, as far as they are known."""
+    known: dict[str, float] = {}
+    for item in evidence:
+        if item.relevance is not None and not isnan(item.relevance):
+            id = item.passage.id
+            known[id] = max(item.relevance, known.get(id, item.relevance))
+    passages = len({passage.id for passage in evidence.passages})
+    return _clipped(tuple(known.values()), passages)
+
+
+def _clipped(raw: Sequence[float], passages: int) -> Similarity:
+    scores = tuple(min(max(score, 0.0), 1.0) for score in raw)
+    # The cosine of a text to itself may be a hair over 1.
+    moved = sum(abs(a - b) > 1e-6 for a, b in zip(raw, scores, strict=True))
+    return Similarity(scores, passages, moved)
+
+
+def _passages(count: int) -> str:
+    return f"{count} passage{'' if count == 1 else 's'}"
