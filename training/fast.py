@@ -26,12 +26,16 @@ from transformers import BertConfig, BertModel
 from batches import DEVICE, Pace, Ragged, ahead, batches, support_loss
 from prepare import SEED, prepared
 from rows import Label, Row, Task, read_pairs
+from suffice.models.tokens import segments
 
 WINDOW = 512
 TOKENS = 49_152
 RATE = 2.5e-4
 LABELS_COUNT = 0.4
 """The labels' share beside the teacher."""
+
+
+KINDS = "embeddings.token_type_embeddings.weight"
 
 
 class Verifier(nn.Module):
@@ -61,7 +65,7 @@ def encode(tokenizer: Tokenizer, rows: Sequence[Row]) -> tuple[Ragged, Ragged]:
         first = [start, *one.ids[-(WINDOW // 2) :], end]
         second = [*other.ids[: WINDOW - len(first) - 1], end]
         ids.append(first + second)
-        types.append([0] * len(first) + [1] * len(second))
+        types.append(segments(first, second, matched=True))
     return Ragged.of(ids), Ragged.of(types)
 
 
@@ -145,8 +149,12 @@ def judge(model: Verifier, encoded: tuple[Ragged, Ragged]) -> np.ndarray[Any, An
 
 def load(base: Path) -> tuple[Verifier, Tokenizer]:
     torch.manual_seed(SEED)
-    model = Verifier(BertConfig.from_json_file(str(base / "config.json")))
+    config = BertConfig.from_json_file(str(base / "config.json"))
+    config.type_vocab_size = 4
+    model = Verifier(config)
     tensors = load_file(str(base / "model.safetensors"))
+    kinds = tensors[KINDS]
+    tensors[KINDS] = torch.cat([kinds, kinds])  # what is matched starts as what is not
     missing, _ = model.encoder.load_state_dict(
         {name: value.float() for name, value in tensors.items()}, strict=False
     )

@@ -1,4 +1,4 @@
-"""A tenth of the sufficiency questions kept from the verifiers, for the gate's blend to be fitted on.
+"""A tenth of the sufficiency questions kept from the verifiers, to fit the gate's blend on.
 
     python training/held.py --data ../shared/data --out held.jsonl.gz
 
@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from rows import Row, Shelf, Task, apart
+from rows import COMPANY, Answering, Row, Shelf, Task, apart
 
 SHARE = 10
 LARGEST = 100
@@ -69,20 +69,19 @@ class Held:
 
 
 def with_company(rows: Sequence[dict[str, Any]], stock: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """Each row, and again with two to nine passages that are near its question."""
-    shelf, draw = Shelf(stock), random.Random(11)
+    """Each row, and again with passages that are near its question and do not answer it."""
+    shelf, answering, draw = Shelf(stock), Answering(rows), random.Random(11)
     for row in rows:
         yield row
         near = [text for text in shelf.near(row["question"], draw) if text not in row["evidence"]]
-        company = near[: draw.randint(2, 9)]
-        if company:
-            mixed = [*row["evidence"], *company]
-            draw.shuffle(mixed)
-            yield row | {"evidence": mixed, "set": f"{row['set']}+company"}
-        if len(company) > 3:
-            yield row | {
-                "evidence": company, "set": f"{row['set']}+strangers", "sufficient": False
-            }  # fmt: skip
+        strangers = [text for text in near if not answering(row, text)][: draw.randint(2, 9)]
+        if not strangers or row["set"] not in COMPANY:
+            continue
+        mixed = draw.sample([*row["evidence"], *strangers], len(strangers) + len(row["evidence"]))
+        yield row | {"evidence": mixed, "set": f"{row['set']}+company"}
+        if row["sufficient"] and row.get("answer"):
+            name = f"{row['set']}+strangers"
+            yield row | {"evidence": strangers, "set": name, "sufficient": False}
 
 
 def main() -> None:

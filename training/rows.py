@@ -70,6 +70,10 @@ _TIMES = {
     "snli": 0.4, "snli_20k": 0.4, "med": 0.5, "breaking_nli": 0.4, "cad_nli": 0.6,
 }  # fmt: skip
 _ENOUGH_TIMES = {"squad2": 3, "ud_squad": 3, "ud_nq": 4, "ud_musique": 3, "qnli": 1}
+# Sets whose questions one passage answers: further passages change nothing.
+COMPANY = ("squad2", "ud_squad", "ud_nq", "ares_nq", "ares_wow", "ares_hotpotqa", "ares_fever")
+# Sets whose unanswered questions were made so that nothing answers them.
+_NEVER_ANSWERED = ("squad2", "ud_squad")
 _WORD = re.compile(r"[A-Za-z0-9]{3,}")
 # Words that labelled sets lead a model to take for a lie: they must be met in true claims too.
 _MARKED = re.compile(
@@ -235,51 +239,73 @@ def sufficiency_rows(rows: Sequence[dict[str, Any]], seed: int, *, made: bool) -
     so that the passage is near and does not answer."""
     draw = random.Random(seed)
     stock = list(dict.fromkeys(passage for row in rows for passage in row["evidence"]))
-    shelf = Shelf(stock)
-    none = Label.NOT_MENTIONED
+    shelf, answering = Shelf(stock), Answering(rows)
     for raw in rows:
-        question, passages, name = raw["question"], raw["evidence"], raw["set"]
-        label = Label.SUPPORTED if raw["sufficient"] else none
-        plain = Row(Task.SUFFICIENCY, question, "\n".join(passages), label, name)
+        label = Label.SUPPORTED if raw["sufficient"] else Label.NOT_MENTIONED
+        plain = Row(
+            Task.SUFFICIENCY, raw["question"], "\n".join(raw["evidence"]), label, raw["set"]
+        )
         yield plain
         if not made:
             continue
-        for _ in range(_ENOUGH_TIMES.get(name, 1) - 1):
-            mixed = list(passages)
-            draw.shuffle(mixed)
-            yield replace(plain, evidence="\n".join(mixed))
-        near = [text for text in shelf.near(question, draw) if text not in passages]
-        company = [text[:900] for text in near[: draw.randint(1, 9)]]
-        if company and draw.random() < 0.6:
-            mixed = [*passages, *company]
-            draw.shuffle(mixed)
-            yield replace(plain, evidence="\n".join(mixed), origin=f"{name}+company")
-        if near and draw.random() < 0.25:
-            yield replace(plain, evidence=draw.choice(near), label=none, origin=f"{name}+stranger")
-        if company and draw.random() < 0.2:
-            yield replace(
-                plain, evidence="\n".join(company), label=none, origin=f"{name}+strangers"
-            )
+        for _ in range(_ENOUGH_TIMES.get(raw["set"], 1) - 1):
+            yield replace(plain, evidence=_shuffled(raw["evidence"], draw))
+        near = [text for text in shelf.near(plain.said, draw) if text not in raw["evidence"]]
+        # Company that might answer leaves the label true only where the answer is there already.
+        strangers = [text for text in near if not answering(raw, text)]
+        company = near if raw["sufficient"] else strangers
+        if raw["set"] in COMPANY and company and draw.random() < 0.6:
+            mixed = [*raw["evidence"], *(text[:900] for text in company[: draw.randint(1, 9)])]
+            name = f"{plain.origin}+company"
+            yield replace(plain, evidence=_shuffled(mixed, draw), origin=name)
         if raw["sufficient"]:
-            yield from _lacking(raw, plain, draw)
+            yield from _lacking(raw, plain, strangers, draw)
 
 
-def _lacking(raw: dict[str, Any], plain: Row, draw: random.Random) -> Iterator[Row]:
+def _shuffled(passages: Sequence[str], draw: random.Random) -> str:
+    return "\n".join(draw.sample(passages, len(passages)))
+
+
+class Answering:
+    """Tells the passages that may answer a question: those that some row says answer it, and those
+    that hold its answer. A question with neither is taken to be answered by anything near."""
+
+    def __init__(self, rows: Iterable[dict[str, Any]]) -> None:
+        self.known: dict[str, set[str]] = defaultdict(set)
+        for row in rows:
+            if row["sufficient"]:
+                self.known[row["question"]].update(row["evidence"])
+
+    def __call__(self, row: dict[str, Any], passage: str) -> bool:
+        answer = (row.get("answer") or "").lower()
+        if len(answer) > 2:
+            return answer in passage.lower()
+        if row["question"] in self.known:
+            return passage in self.known[row["question"]]
+        return row["set"] not in _NEVER_ANSWERED
+
+
+def _lacking(
+    raw: dict[str, Any], plain: Row, strangers: Sequence[str], draw: random.Random
+) -> Iterator[Row]:
     """From evidence that is enough, evidence that is not."""
-    passages, none = raw["evidence"], Label.NOT_MENTIONED
-    if len(passages) > 1:
-        left = list(passages)
-        left.pop(draw.randrange(len(left)))
-        yield replace(plain, evidence="\n".join(left), label=none, origin=f"{plain.origin}+dropped")
+    none = replace(plain, label=Label.NOT_MENTIONED)
     answer = raw.get("answer") or ""
+    if len(raw["evidence"]) > 1:
+        left = draw.sample(raw["evidence"], len(raw["evidence"]) - 1)
+        mixed = [*left, *strangers[: draw.randint(0, 2)]]
+        yield replace(none, evidence=_shuffled(mixed, draw), origin=f"{plain.origin}+dropped")
     if len(answer) > 2:
         parts = pieces(plain.evidence)
-        left = [part for part in parts if answer.lower() not in part.lower()]
-        if 1 < len(left) < len(parts):
-            yield replace(plain, evidence="".join(left), label=none, origin=f"{plain.origin}+cut")
+        kept = [part for part in parts if answer.lower() not in part.lower()]
+        if 1 < len(kept) < len(parts):
+            yield replace(none, evidence="".join(kept), origin=f"{plain.origin}+cut")
+        if strangers:
+            many = [text[:900] for text in strangers[: draw.choice((1, 3, 6, 10))]]
+            yield replace(none, evidence="\n".join(many), origin=f"{plain.origin}+strangers")
     changed = edit_question(plain.said, plain.evidence, draw)
     if changed and draw.random() < 0.5:
-        yield replace(plain, said=changed, label=none, origin=f"{plain.origin}+asked")
+        yield replace(none, said=changed, origin=f"{plain.origin}+asked")
 
 
 def unlabelled(

@@ -30,7 +30,7 @@ from smollm import SmolLM, tokenizer_of, write_adapter
 
 RANK = 32
 RATE = 6e-4
-TOKENS = 32_768
+TOKENS = 65_536
 WINDOW = 768
 ANSWERS = (" yes", " unknown", " no")
 """Supported (or enough), not mentioned (or not enough), contradicted."""
@@ -99,7 +99,7 @@ def train(
 def judge(model: SmolLM, encoded: Ragged, answers: Tensor) -> np.ndarray[Any, Any]:
     found = np.zeros((len(encoded), len(answers)), np.float32)
     last = torch.from_numpy(encoded.lengths - 1)
-    for chosen, ids in ahead(batches(encoded.lengths, 4 * TOKENS, None), encoded.padded):
+    for chosen, ids in ahead(batches(encoded.lengths, 2 * TOKENS, None), encoded.padded):
         logits = model(torch.from_numpy(ids).to(DEVICE), last[chosen].to(DEVICE), answers)
         found[chosen] = logits.cpu().numpy()
     return found
@@ -131,15 +131,16 @@ def main() -> None:
     print(f"{len(labelled)} rows, {encoded.starts[-1] / 1e6:.1f} M tokens", flush=True)
     steps = train(model, encoded, labelled, answers, arguments.epochs, arguments.until)
     write_adapter(model, arguments.out / "adapter.gguf")
-    if arguments.label:
-        found = judge(model, encode(tokenizer, rows), answers)
-        np.save(arguments.out / "partial.npy", found)
-        (arguments.out / "partial.npy").rename(arguments.out / "teacher.npy")
-        print("rows labelled", flush=True)
     if arguments.pairs:
         pairs = read_pairs(arguments.pairs)
         np.save(arguments.out / "pairs-strong.npy", judge(model, encode(tokenizer, pairs), answers))
         print("pairs judged", flush=True)
+    if arguments.label:
+        model.merge()
+        found = judge(model, encode(tokenizer, rows), answers)
+        np.save(arguments.out / "partial.npy", found)
+        (arguments.out / "partial.npy").rename(arguments.out / "teacher.npy")
+        print("rows labelled", flush=True)
     facts = {"rows": len(labelled), "tokens": int(encoded.starts[-1]), "steps": steps, "rank": RANK}
     (arguments.out / "trained.json").write_text(json.dumps(facts))
 

@@ -39,6 +39,7 @@ from embedder import (
 from export import FLOAT, INT8, BertShape, Floats, Graph, Precision, bert_first_token
 from prepare import SEED
 from rows import Label, Row, Task, read, read_pairs
+from suffice.models.tokens import segments
 
 NAME = "minilm-l6-verifier"
 WINDOW = 512
@@ -96,6 +97,11 @@ class Trained:
     config: Mapping[str, object]
     tensors: Mapping[str, Floats]
     tokenizer: Mapping[str, object]
+
+    @property
+    def matched(self) -> bool:
+        """Whether tokens that stand on both sides were told apart in training."""
+        return len(self.tensors["embeddings.token_type_embeddings.weight"]) == 4
 
     @classmethod
     def read(cls, folder: Path, base: Path) -> Trained:
@@ -229,6 +235,7 @@ def make_card(
         "dimension": BertShape.from_config(trained.config).hidden,
         "window": WINDOW,
         "heads": HEADS,
+        "matched": trained.matched,
         "base": BASE,
         "licence": "Apache-2.0",
         "recipe": f"{story.recipe} {RECIPE}",
@@ -236,11 +243,13 @@ def make_card(
         "training_sets": story.sets,
         "training_rows": story.rows,
         "tools": {tool: version(tool) for tool in TOOLS},
-        "measured": {"distance_to_fp32": distances(tokenizer, session, exact, pairs)},
+        "measured": {
+            "distance_to_fp32": distances(tokenizer, session, exact, pairs, trained.matched)
+        },
         **story.merged,
         # int8 rounding turns another CPU's last-bit differences into larger ones, see embedder.py.
         "golden_tolerance": 0.02,
-        "golden": golden(tokenizer, session),
+        "golden": golden(tokenizer, session, trained.matched),
     }
 
 
@@ -249,12 +258,13 @@ def distances(
     session: onnxruntime.InferenceSession,
     exact: onnxruntime.InferenceSession,
     pairs: Sequence[Row],
+    matched: bool,
 ) -> dict[str, dict[str, object]]:
     """By head, on its own task's pairs: how far probabilities are from fp32's, and how many
     decisions at 0.5 differ."""
     found: dict[str, dict[str, object]] = {}
     for task, (name, column) in DECIDING.items():
-        own = [tokens(tokenizer, pair) for pair in pairs if pair.task is task]
+        own = [tokens(tokenizer, pair, matched=matched) for pair in pairs if pair.task is task]
         if not own:
             continue
         ours = np.concatenate([run(session, [one])[name] for one in own])
@@ -270,11 +280,13 @@ def distances(
     return found
 
 
-def golden(tokenizer: Tokenizer, session: onnxruntime.InferenceSession) -> list[dict[str, object]]:
+def golden(
+    tokenizer: Tokenizer, session: onnxruntime.InferenceSession, matched: bool
+) -> list[dict[str, object]]:
     made: list[dict[str, object]] = []
     for said, evidence in GOLDEN_PAIRS:
         row = Row(Task.SUPPORT, said, evidence, Label.UNLABELLED, "golden")
-        scores = run(session, [tokens(tokenizer, row)])
+        scores = run(session, [tokens(tokenizer, row, matched=matched)])
         rounded = {name: [round(float(p), 4) for p in scores[name][0]] for name in HEADS}
         made.append({"said": said, "evidence": evidence, **rounded})
     return made
@@ -284,7 +296,7 @@ Tokens = tuple[list[int], list[int]]
 """Ids and segments of one pair."""
 
 
-def tokens(tokenizer: Tokenizer, row: Row) -> Tokens:
+def tokens(tokenizer: Tokenizer, row: Row, *, matched: bool) -> Tokens:
     """As training/fast.py encodes: what is said first, then as much evidence as there is room."""
     asked = f"{row.question} {row.said}" if row.question else row.said
     said = tokenizer.encode(asked, add_special_tokens=False).ids
@@ -292,7 +304,7 @@ def tokens(tokenizer: Tokenizer, row: Row) -> Tokens:
     start, end = mark(tokenizer, "[CLS]"), mark(tokenizer, "[SEP]")
     first = [start, *said[-(WINDOW // 2) :], end]
     second = [*evidence[: WINDOW - len(first) - 1], end]
-    return first + second, [0] * len(first) + [1] * len(second)
+    return first + second, segments(first, second, matched=matched)
 
 
 def mark(tokenizer: Tokenizer, name: str) -> int:
@@ -308,10 +320,10 @@ def run(
     """Probabilities by head, for one batch padded to its longest pair and `extra` tokens more."""
     ids = np.zeros((len(batch), max(len(one) for one, _ in batch) + extra), np.int64)
     mask, kinds = np.zeros_like(ids), np.zeros_like(ids)
-    for row, (one, segments) in enumerate(batch):
+    for row, (one, own) in enumerate(batch):
         ids[row, : len(one)] = one
         mask[row, : len(one)] = 1
-        kinds[row, : len(one)] = segments
+        kinds[row, : len(one)] = own
     inputs = {"input_ids": ids, "attention_mask": mask, "token_type_ids": kinds}
     logits = session.run(list(HEADS), inputs)
     return {name: softmax(values) for name, values in zip(HEADS, logits, strict=True)}

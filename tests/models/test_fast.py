@@ -23,6 +23,7 @@ from suffice.models.calibration import Floats
 from suffice.models.card import read_card
 from suffice.models.catalog import FAST, weights
 from suffice.models.fast import FastVerifier
+from suffice.models.tokens import segments
 from suffice.models.verifier import Pair, SupportScore, Thresholds
 from suffice.text.flatten import flatten
 
@@ -452,3 +453,13 @@ def test_no_number_is_no_judgement(fast: FastVerifier, monkeypatch: pytest.Monke
     pair = Pair("The fee is 500 euros.", ("The fee is 500 euros.",))
     assert fast.support([pair])[0].unchecked
     assert fast.sufficiency([pair])[0].unchecked
+
+
+@given(st.lists(st.integers(5, 20)), st.lists(st.integers(5, 20)))
+def test_segments_tell_what_stands_on_both_sides(said: list[int], evidence: list[int]) -> None:
+    plain = segments(said, evidence, matched=False)
+    found = segments(said, evidence, matched=True)
+    assert plain == [0] * len(said) + [1] * len(evidence)
+    assert [kind % 2 for kind in found] == plain
+    both = set(said) & set(evidence)
+    assert [kind > 1 for kind in found] == [token in both for token in [*said, *evidence]]

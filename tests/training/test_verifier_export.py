@@ -263,7 +263,7 @@ def test_no_training_files_is_said(tmp_path: Path) -> None:
 def test_a_long_pair_fits_the_window_and_ends_well() -> None:
     read = Tokenizer.from_str(json.dumps(tokenizer()))
     row = Row(Task.SUPPORT, "w1 " * 400, "w2 " * 900, Label.UNLABELLED, "near", question="leave")
-    ids, kinds = tokens(read, row)
+    ids, kinds = tokens(read, row, matched=False)
     assert len(ids) == len(kinds) == WINDOW
     assert (ids[0], ids[-1], ids[WINDOW // 2 + 1]) == (2, 3, 3)
     assert kinds == [0] * (WINDOW // 2 + 2) + [1] * (WINDOW // 2 - 2)

@@ -20,7 +20,7 @@ from suffice.models.calibration import (
 )
 from suffice.models.card import Card
 from suffice.models.reading import NO_NUMBER, Material, Portion, clean, portions, unreadable
-from suffice.models.tokens import batches, load_tokenizer
+from suffice.models.tokens import batches, load_tokenizer, segments
 from suffice.models.verifier import Pair, SufficiencyScore, SupportScore, Thresholds
 from suffice.text.digest import stems
 
@@ -172,9 +172,10 @@ class FastVerifier:
         tokenizer, session = self._open()
         width = {"support": 3, "sufficiency": 2}[output]
         found = np.zeros((len(reads), width))
+        matched = bool(self.card.raw.get("matched"))
         start, end = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
         for rows in batches([read.length for read in reads]):
-            ids, types, mask = _inputs([reads[row] for row in rows], start, end)
+            ids, types, mask = _inputs([reads[row] for row in rows], start, end, matched)
             feed = {"input_ids": ids, "attention_mask": mask, "token_type_ids": types}
             found[rows] = session.run([output], feed)[0]
         return found
@@ -237,7 +238,7 @@ def _each(material: Material, said: str, room: int) -> Iterator[Portion]:
 
 
 def _inputs(
-    reads: Sequence[Read], start: int, end: int
+    reads: Sequence[Read], start: int, end: int, matched: bool
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
     ids = np.zeros((len(reads), max(read.length for read in reads)), dtype=np.int64)
     types, mask = np.zeros_like(ids), np.zeros_like(ids)
@@ -245,6 +246,6 @@ def _inputs(
         first = [start, *read.said, end]
         both = [*first, *read.portion.tokens, end]
         ids[row, : len(both)] = both
-        types[row, len(first) : len(both)] = 1
+        types[row, : len(both)] = segments(first, both[len(first) :], matched=matched)
         mask[row, : len(both)] = 1
     return ids, types, mask
