@@ -144,10 +144,30 @@ class CheckpointSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class RerankedSettings:
+    """Passages that the verifier finds to answer with less than `relevance` are dropped."""
+
+    relevance: Share = 0.60
+
+
+@dataclass(frozen=True, slots=True)
+class LearnedSettings:
+    """The calibrated blend: open from `threshold` on (0: the one found with the blend), with a
+    caveat below `sufficient`; what lies within a band of width `review` around the threshold goes
+    to a person."""
+
+    threshold: Share = 0.0
+    sufficient: Share = 0.70
+    review: Share = 0.10
+
+
+@dataclass(frozen=True, slots=True)
 class GateSettings:
     """Which policy decides whether the evidence is enough, and its numbers."""
 
-    policy: Literal["tiers", "coverage", "bound", "checkpoint"] = "tiers"
+    policy: Literal["learned", "tiers", "coverage", "bound", "checkpoint", "reranked"] = "learned"
+    learned: LearnedSettings = field(default_factory=LearnedSettings)
+    reranked: RerankedSettings = field(default_factory=RerankedSettings)
     tiers: TiersSettings = field(default_factory=TiersSettings)
     coverage: CoverageSettings = field(default_factory=CoverageSettings)
     bound: BoundSettings = field(default_factory=BoundSettings)

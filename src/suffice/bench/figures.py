@@ -55,6 +55,27 @@ def coverage_at_risk(scores: Scores, positive: Flags, risk: float) -> float | No
     return float(allowed.max() / len(scores)) if len(allowed) else 0.0
 
 
+def risk_coverage(scores: Scores, positive: Flags) -> tuple[Scores, Scores]:
+    """The risk among the best share of rows, for each share: (coverage, risk), one point a row.
+
+    Rows that tie enter in no order: their risk is what a random order among them would give.
+    """
+    values, place, sizes = np.unique(-scores, return_inverse=True, return_counts=True)
+    wrong = np.bincount(place[~positive], minlength=len(values))
+    before = np.cumsum(sizes) - sizes, np.cumsum(wrong) - wrong
+    each = np.concatenate([np.arange(1, size + 1) for size in sizes])
+    group = np.repeat(np.arange(len(values)), sizes)
+    passed = before[0][group] + each
+    return passed / len(scores), (before[1][group] + each * (wrong / sizes)[group]) / passed
+
+
+def area_under_risk(scores: Scores, positive: Flags) -> float | None:
+    """The mean risk over all coverages (AURC): lower is better."""
+    if not len(scores):
+        return None
+    return float(risk_coverage(scores, positive)[1].mean())
+
+
 def calibration_error(scores: Scores, positive: Flags, bins: int = 15) -> float | None:
     """Expected calibration error over bins of equal mass; rows that tie share a bin."""
     if not len(scores):

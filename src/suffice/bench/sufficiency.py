@@ -31,7 +31,7 @@ def bench_sufficiency(
     data: Path, verifier: Verifier, limit: int | None, progress: Progress
 ) -> dict[str, Any]:
     """Figures per set on labelled questions; `f1` is that of "not sufficient"."""
-    rows = choose(read_rows(data, _NEEDED, _KINDS), limit)
+    rows = choose(read_questions(data), limit)
     judged = BENCH.run(rows, lambda chunk: _judged(verifier, chunk), progress)
     threshold = verifier.thresholds.sufficiency
     return {
@@ -42,6 +42,11 @@ def bench_sufficiency(
         **BENCH.figures(judged, threshold),
         "run": run_record(data),
     }
+
+
+def read_questions(data: Path) -> list[dict[str, Any]]:
+    """Labelled questions with their passages."""
+    return read_rows(data, _NEEDED, _KINDS)
 
 
 def _judged(verifier: Verifier, rows: Sequence[Row]) -> list[Judgement]:

@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from suffice.cli import as_json as to_json
+from suffice.cli.bench_gate import gate
 from suffice.cli.bench_verifier import grounding, sufficiency
 from suffice.cli.progress import bars
 from suffice.settings import read_settings
@@ -20,11 +21,12 @@ from suffice.settings import read_settings
 
 @click.group()
 def bench() -> None:
-    """Measure retrieval, indexing and verifiers on your own data."""
+    """Measure retrieval, indexing, verifiers and the gate on your own data."""
 
 
 bench.add_command(grounding)
 bench.add_command(sufficiency)
+bench.add_command(gate)
 
 
 @bench.command()

@@ -7,19 +7,28 @@ from typing import Protocol
 from suffice.gate.bound import LowerBound
 from suffice.gate.checkpoint import Checkpoint
 from suffice.gate.coverage import Coverage
+from suffice.gate.learned import Learned
+from suffice.gate.reranked import Reranked
 from suffice.gate.tiers import Tiers
-from suffice.settings import GateSettings
+from suffice.models.catalog import open_verifier
+from suffice.models.verifier import Verifier
+from suffice.settings import GateSettings, VerifierSettings
 from suffice.types import Evidence, GateDecision
 
 
 class Policy(Protocol):
     """Decides from the evidence alone; the same evidence gives the same decision."""
 
-    def decide(self, evidence: Evidence) -> GateDecision: ...
+    def decide(self, evidence: Evidence, /) -> GateDecision: ...
 
 
-def open_policy(settings: GateSettings) -> Policy:
-    """The policy the settings name."""
+def open_policy(settings: GateSettings, verifier: Verifier | None = None) -> Policy:
+    """The policy the settings name; one that asks a verifier opens our own where none is given."""
+    if settings.policy in ("learned", "reranked"):
+        judge = verifier or open_verifier(VerifierSettings())
+        if settings.policy == "learned":
+            return Learned(judge, settings.learned)
+        return Reranked(judge, settings.reranked)
     if settings.policy == "coverage":
         return Coverage(settings.coverage)
     if settings.policy == "bound":

@@ -1,0 +1,60 @@
+"""The published reranking gate: passages that a judge finds of no use are dropped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from suffice.gate.blend import read
+from suffice.gate.missing import missing_words
+from suffice.gate.similarity import NO_PASSAGE
+from suffice.models.verifier import Pair, SufficiencyScore, Verifier
+from suffice.settings import RerankedSettings
+from suffice.types import Evidence, Exclusion, GateDecision, Level, Retrieved, Signal
+
+
+@dataclass(frozen=True, slots=True)
+class Reranked:
+    """Open if one passage alone answers the question with at least the probability asked for."""
+
+    verifier: Verifier
+    settings: RerankedSettings = field(default_factory=RerankedSettings)
+
+    def decide(self, evidence: Evidence) -> GateDecision:
+        items = {item.passage.id: item for item in evidence}
+        pairs = [Pair(evidence.question, (read(item.passage),)) for item in items.values()]
+        scores = dict(zip(items, self.verifier.sufficiency(pairs), strict=True))
+        kept = [id for id, score in scores.items() if self._kept(score)]
+        best = max((s.enough for s in scores.values() if not s.unchecked), default=0.0)
+        return GateDecision(
+            level=Level.SUFFICIENT if kept else Level.INSUFFICIENT,
+            score=best,
+            policy="reranked",
+            reasons=tuple(self._reasons(items, kept)),
+            missing=() if kept else missing_words(evidence),
+            signals=(
+                Signal("best passage", best if scores else None, self.settings.relevance),
+                Signal("passages kept", len(kept), 1),
+            ),
+            excluded=tuple(
+                Exclusion(item.passage, self._why(scores[id]))
+                for id, item in items.items()
+                if id not in kept
+            ),
+        )
+
+    def _kept(self, score: SufficiencyScore) -> bool:
+        return not score.unchecked and score.enough >= self.settings.relevance
+
+    def _why(self, score: SufficiencyScore) -> str:
+        if score.unchecked:
+            return f"nobody could judge it: {score.unchecked}"
+        return f"answers with probability {score.enough:.2f}, under {self.settings.relevance:g}"
+
+    def _reasons(self, items: dict[str, Retrieved], kept: list[str]) -> Iterator[str]:
+        if not items:
+            yield NO_PASSAGE
+            return
+        yield f"{len(kept)} of {len(items)} passages answer with {self.settings.relevance:g} or more"
+        if all(item.relevance is None for item in items.values()):
+            yield "no similarity is known for these passages; this policy needs none"
