@@ -7,7 +7,6 @@ a hub name    `org/name`: such a folder from the hub's local cache, else over th
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from suffice.errors import ModelDamaged, ModelMissing, ModelUnreachable
+from suffice.models.config import read_config
 from suffice.models.embedder import TokenIds
 from suffice.models.hub_head import LABELS, Floats, Head, Logits, pooled, read_head
 from suffice.models.hub_reader import Reader
@@ -41,7 +41,7 @@ def open_hub(name_or_folder: str, threads: int, fallback: Verifier) -> Verifier:
     own = bool(name_or_folder) and given.is_dir()
     folder = given.resolve() if own else _fetched(name_or_folder)
     weights = _weights(folder)
-    config = _json(folder / "config.json")
+    config = read_config(folder / "config.json")
     try:
         head, window = read_head(config), read_window(folder, config)
         pad = int(config.get("pad_token_id") or 0)
@@ -113,8 +113,8 @@ def read_window(folder: Path, config: Mapping[str, Any]) -> int:
     places = int(config.get("max_position_embeddings") or 0)
     if str(config.get("model_type")).removeprefix("xlm-").startswith(_OFFSET_PLACES):
         places -= 2
-    beside = folder / "tokenizer_config.json"
-    limit = int(_json(beside).get("model_max_length") or 0) if beside.is_file() else 0
+    beside = read_config(folder / "tokenizer_config.json", needed=False)
+    limit = int(beside.get("model_max_length") or 0)
     # A tokenizer without a limit says 1e30.
     return min((size for size in (places, limit) if 0 < size < 1 << 20), default=512)
 
@@ -238,16 +238,6 @@ def _digest(weights: Path) -> str:
         with part.open("rb") as file:
             hashlib.file_digest(file, lambda: digest)
     return digest.hexdigest()
-
-
-def _json(path: Path) -> dict[str, Any]:
-    try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as problem:
-        raise ModelDamaged(
-            f"{path} cannot be read: {problem}", remedy="Save the model's own file there."
-        ) from problem
-    return value if isinstance(value, dict) else {}
 
 
 def _padded(rows: Sequence[Sequence[int]], pad: int = 0) -> TokenIds:
