@@ -78,11 +78,12 @@ class EmbedderSettings:
 @dataclass(frozen=True, slots=True)
 class VerifierSettings:
     """Who tells sufficiency and support. `model` is a name from the package, a folder, or a hub
-    name of an NLI or token classifier; `threads` 0 takes the cores there are. `strong` also asks
-    the strong tier on what the fast one leaves between `low` and `high`, at most `pairs` an answer.
-    """
+    name of an NLI or token classifier, which reads what `language` says; `threads` 0 takes the
+    cores there are. `strong` also asks the strong tier on what the fast one leaves between `low`
+    and `high`, at most `pairs` an answer."""
 
     model: str = "minilm-l6-verifier"
+    language: Literal["english", "any"] = "english"
     threads: Annotated[int, Range(0, 256)] = 0
     strong: bool = False
     low: Annotated[Share, AtMost("high")] = 0.1

@@ -71,7 +71,8 @@ def open_verifier(settings: VerifierSettings, tier: str = "") -> Verifier:
         return fast
     from suffice.models.hub import open_hub
 
-    return open_hub(settings.model, settings.threads, fast)
+    english = settings.language == "english"
+    return open_hub(settings.model, settings.threads, fast, english=english)
 
 
 def _verified(name: str) -> Card:

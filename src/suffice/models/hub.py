@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from suffice.errors import ModelDamaged, ModelMissing, ModelUnreachable
+from suffice.errors import ExtraMissing, ModelDamaged, ModelMissing, ModelUnreachable
 from suffice.models.config import read_config
 from suffice.models.embedder import TokenIds
 from suffice.models.hub_head import LABELS, Floats, Head, Logits, pooled, read_head
@@ -35,8 +35,12 @@ _HUB_NAME = re.compile(r"\w[\w.-]*/\w[\w.-]*")
 _OFFSET_PLACES = ("roberta", "camembert", "mpnet", "longformer", "data2vec-text")
 
 
-def open_hub(name_or_folder: str, threads: int, fallback: Verifier) -> Verifier:
-    """The verifier in a folder or on the hub; `fallback` answers what it was not trained for."""
+def open_hub(
+    name_or_folder: str, threads: int, fallback: Verifier, *, english: bool = True
+) -> Verifier:
+    """The verifier in a folder or on the hub; `fallback` answers what it was not trained for. With
+    `english`, what is in another language stays unchecked: no config.json says what a model reads.
+    """
     given = Path(name_or_folder).expanduser()
     own = bool(name_or_folder) and given.is_dir()
     folder = given.resolve() if own else _fetched(name_or_folder)
@@ -47,11 +51,12 @@ def open_hub(name_or_folder: str, threads: int, fallback: Verifier) -> Verifier:
         pad = int(config.get("pad_token_id") or 0)
     except (AttributeError, TypeError, ValueError) as problem:
         raise ModelDamaged(
-            f"{folder}/config.json does not describe a verifier: {problem}", remedy=LABELS
+            f"{folder}/config.json does not describe a verifier: {problem}.", remedy=LABELS
         ) from problem
     run = _onnx(weights, threads) if weights.suffix == ".onnx" else _torch(folder, head.tokens)
     name = folder.name if own else given.name
-    reader = Reader(load_tokenizer(folder / "tokenizer.json"), window, asks=head.tokens)
+    tokenizer = load_tokenizer(folder / "tokenizer.json")
+    reader = Reader(tokenizer, window, asks=head.tokens, english=english)
     return HubVerifier(f"{name}-{_digest(weights)[:8]}", head, reader, run, fallback, pad)
 
 
@@ -126,6 +131,8 @@ def _fetched(name: str) -> Path:
             f"There is no folder '{name}', and it is no name on the hub.",
             remedy="Name a folder with a model, or one on the hub as org/name.",
         )
+    if find_spec("huggingface_hub") is None:
+        raise ExtraMissing(f"'{name}' is no folder, and a model from the hub", "hub")
     kinds = (_ONNX, *((file,) for file in _TORCH if _has_torch()))
     for local in (True, False):
         for weights in kinds:
