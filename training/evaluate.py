@@ -91,10 +91,10 @@ def enough_scores(
 
 def figures(rows: list[dict[str, Any]], scores: Floats, bench: Bench, at: float) -> dict[str, Any]:
     judged = [
-        bench.judged(row, Judgement(float(score), 1, 0))
+        bench.judged(row, Judgement(float(score), 1, 0, passed=bool(score >= at)))
         for row, score in zip(rows, scores, strict=True)
     ]
-    found = bench.figures(judged, at)
+    found = bench.figures(judged)
     for one in [*found["sets"].values(), found["pooled"]]:
         for each in [one, *one.get("tasks", {}).values()]:
             each["ms_per_row"] = None  # a GPU's time says nothing here

@@ -366,6 +366,7 @@ def test_what_it_is_called_and_what_it_leaves_to_the_fallback(
     assert (verifier.id, verifier.tier) == (f"mine-{digest[:8]}", "hub")
     assert verifier.thresholds == Thresholds(0.5, 0.7)
     assert verifier.sufficiency([Pair("how long ?", ("a", "b"))]) == [SufficiencyScore(0.25, 1)]
+    assert score(verifier, "The leave .", "yes").tier == "hub"
     assert model(tmp_path / "other", TABLE * 2).id.removeprefix("other-") != digest[:8]
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from suffice.errors import ExtraMissing, ModelDamaged, ModelMissing, ModelUnreachable
 from suffice.models.config import read_config
 from suffice.models.embedder import TokenIds
-from suffice.models.hub_head import LABELS, Floats, Head, Logits, pooled, read_head
+from suffice.models.hub_head import LABELS, TIER, Floats, Head, Logits, pooled, read_head
 from suffice.models.hub_reader import Reader
 from suffice.models.tokens import batches, load_tokenizer
 from suffice.models.verifier import Pair, SufficiencyScore, SupportScore, Thresholds, Verifier
@@ -73,7 +73,7 @@ class HubVerifier:
 
     @property
     def tier(self) -> str:
-        return "hub"
+        return TIER
 
     @property
     def thresholds(self) -> Thresholds:

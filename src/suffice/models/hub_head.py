@@ -17,6 +17,7 @@ from suffice.models.verifier import SupportScore
 Floats = NDArray[np.float64]
 Logits = NDArray[np.float32]
 
+TIER = "hub"
 LABELS = (
     "Write id2label into its config.json, in the order the model was trained with: entailment, "
     "neutral, contradiction; or entailment, not_entailment; for a single output entailment; "
@@ -88,4 +89,4 @@ def pooled(windows: Sequence[tuple[int, Floats]]) -> SupportScore:
     worst = max(windows, key=lambda window: float(window[1][1]))
     passage, row = worst if worst[1][1] > best[1][0] else best
     supported, contradicted, rest = map(float, row)
-    return SupportScore(supported, contradicted, rest, passage)
+    return SupportScore(supported, contradicted, rest, passage, tier=TIER)
