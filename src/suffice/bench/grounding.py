@@ -12,7 +12,7 @@ from statistics import fmean
 from typing import Any
 
 from suffice.bench.judged import Bench, Judgement, Row, choose, passages
-from suffice.bench.rows import PASSAGES, TEXT, TEXT_OR_NULL, one_of, read_rows
+from suffice.bench.rows import NAME, PASSAGES, TEXT, one_of, or_null, read_rows
 from suffice.bench.run_record import run_record
 from suffice.evidence.ingest import Progress
 from suffice.models.verifier import Pair, SupportScore, Thresholds, Verifier
@@ -22,9 +22,9 @@ SUPPORTED = "entail"
 NOT_SUPPORTED = ("neutral", "contradict", "not_entail", "partial")
 _NEEDED = ("set", "evidence", "claim", "label")
 _KINDS = {
-    "set": TEXT,
-    "task": TEXT_OR_NULL,
-    "question": TEXT_OR_NULL,
+    "set": NAME,
+    "task": or_null(NAME),
+    "question": or_null(TEXT),
     "evidence": PASSAGES,
     "claim": TEXT,
     "label": one_of(SUPPORTED, *NOT_SUPPORTED),

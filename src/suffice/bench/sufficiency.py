@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from suffice.bench.judged import Bench, Judgement, Row, choose, passages
-from suffice.bench.rows import PASSAGES, TEXT, TEXT_OR_NULL, TRUTH, read_rows
+from suffice.bench.rows import NAME, PASSAGES, TEXT, TRUTH, or_null, read_rows
 from suffice.bench.run_record import run_record
 from suffice.evidence.ingest import Progress
 from suffice.models.verifier import Pair, SufficiencyScore, Thresholds, Verifier
 
 _NEEDED = ("set", "question", "evidence", "sufficient")
 _KINDS = {
-    "set": TEXT,
-    "task": TEXT_OR_NULL,
+    "set": NAME,
+    "task": or_null(NAME),
     "question": TEXT,
     "evidence": PASSAGES,
     "sufficient": TRUTH,
