@@ -170,6 +170,7 @@ def test_a_score_names_its_tier_and_is_held_to_that_ones_threshold(fast: FastVer
     found = verifier.support(PAIRS)
     assert sorted(score.tier for score in found) == ["fast", "fast", "strong", "strong"]
     assert {score.tier for score in fast.support(PAIRS)} == {"fast"}
+    assert {score.tier for score in fast.sufficiency(PAIRS)} == {"fast"}
     unread, asked = verifier.sufficiency([GERMAN, Pair("How long is leave?", (FACT,))])
     assert (unread.tier, asked.tier) == ("", "strong")
     own = {"fast": fast.thresholds, "strong": verifier.thresholds}
