@@ -78,12 +78,17 @@ def read_rows(
 
 def _value(line: bytes, where: str) -> Any:
     try:
-        return json.loads(line.decode("utf-8"))
+        return json.loads(line.decode("utf-8").rstrip())
+    except json.JSONDecodeError as problem:  # its own words name a line within this one
+        raise _no_json(where, f"{problem.msg} at column {problem.colno}") from problem
     except (ValueError, RecursionError) as problem:
-        raise Unreadable(
-            f"{where}: cannot be read as JSON: {problem}.",
-            remedy="Write one object a line, in UTF-8.",
-        ) from problem
+        raise _no_json(where, str(problem)) from problem
+
+
+def _no_json(where: str, why: str) -> Unreadable:
+    return Unreadable(
+        f"{where}: cannot be read as JSON: {why}.", remedy="Write one object a line, in UTF-8."
+    )
 
 
 def _row(
