@@ -103,7 +103,7 @@ def _keys(value: Any, where: str) -> Iterator[str]:
 
 def _allowed(hint: Any) -> str:
     if typing.get_origin(hint) is Annotated:
-        return str(typing.get_args(hint)[1])
+        return ", ".join(map(str, typing.get_args(hint)[1:]))
     if typing.get_origin(hint) is Literal:
         return ", ".join(f"`{value}`" for value in typing.get_args(hint))
     return {str: "text", bool: "true or false"}[hint]

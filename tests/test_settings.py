@@ -60,6 +60,9 @@ def test_a_collection_changes_only_what_it_names(tmp_path: Path) -> None:
         ("search:\n  top_k: many\n", ["'search.top_k' is 'many'", "a whole number from 1"]),
         ("search:\n  top_k: 2.5\n", ["'search.top_k' is 2.5", "a whole number from 1"]),
         ("search:\n  dense_weight: 1.5\n", ["'search.dense_weight'", "from 0 to 1"]),
+        ("verifier:\n  low: 0.95\n", ["'verifier.low' is 0.95", "at most 'high', which is 0.9"]),
+        ("verifier:\n  high: 0\n", ["'verifier.high' is 0", "at least 'low', which is 0.1"]),
+        ("verifier: {low: 0.6, high: 0.5}\n", ["'verifier.low' is 0.6", "which is 0.5"]),
         ("gate: yes\n", ["'gate' is True", "a mapping"]),
         ("- a\n- b\n", ["(top level)", "a mapping"]),
         ("gate: [\n", ["cannot be read as YAML"]),
@@ -80,6 +83,15 @@ def test_a_mistake_names_file_key_and_what_is_allowed(
 def test_a_wrong_variable_is_named() -> None:
     with pytest.raises(SettingsError, match=r"environment: unknown key 'gate\.nope'"):
         read_settings(environ={"SUFFICE_GATE__NOPE": "1"})
+
+
+def test_two_settings_of_a_group_keep_their_order_over_file_and_environment(tmp_path: Path) -> None:
+    file = write(tmp_path, "verifier: {low: 0.3, high: 0.3}\n")
+    assert read_settings(file, {}).verifier.high == 0.3
+    assert read_settings(file, {"SUFFICE_VERIFIER__LOW": "0.2"}).verifier.low == 0.2
+    wrong = r"environment: 'verifier.high' is 0.2. Allowed: at least 'low', which is 0.3"
+    with pytest.raises(SettingsError, match=wrong):
+        read_settings(file, {"SUFFICE_VERIFIER__HIGH": "0.2"})
 
 
 def test_a_missing_file_is_said(tmp_path: Path) -> None:

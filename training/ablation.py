@@ -3,8 +3,9 @@
     python training/ablation.py --data ../shared/data NAME=FOLDER:TIER … --out results/ablation.json
 
 FOLDER holds pairs.jsonl.gz and pairs-fast.npy or pairs-strong.npy; TIER is fast, strong or both. A
-row of the same name replaces the one that is there. AUROC, and balanced accuracy at each set's best
-threshold, so that a recipe is not judged by another one's threshold; the benches use one.
+row of the same name replaces the one that is there; each has the record of its own run. AUROC, and
+balanced accuracy at each set's best threshold, so that a recipe is not judged by another one's
+threshold; the benches use one.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from calibrate import WEIGHTS, Answers, log_softmax, margin
+from calibrate import KINDS, TIERS, WEIGHTS, Answers, best_reading, log_softmax, margin
 from rows import read
 from suffice.bench.figures import auroc, balanced_accuracy
+from suffice.bench.run_record import run_record
 
 Floats = np.ndarray[Any, Any]
 STEPS = 99
@@ -53,8 +55,7 @@ def variant(data: Path, folder: Path, tier: str) -> dict[str, Any]:
     pairs = list(read(folder / "pairs.jsonl.gz"))
     support, enough = margins(folder, tier)
     grounding = list(read(data / "grounding" / "dev.jsonl.gz"))
-    answers = Answers([pair for pair in pairs if pair["task"] == 0], "near")
-    scores = answers.scores(support)
+    scores = Answers.of(pairs, "near").scores(support)
     truth = np.array([row["label"] == "entail" for row in grounding])
     keys = [(row["set"], row.get("task") or "") for row in grounding]
     found: dict[str, Any] = {"grounding": {}, "sufficiency": {}}
@@ -62,16 +63,20 @@ def variant(data: Path, folder: Path, tier: str) -> dict[str, Any]:
         here = np.array([name in (key[0], " ".join(key)) for key in keys])
         found["grounding"][name] = figures(scores[here], truth[here])
     questions = list(read(data / "sufficiency" / "dev.jsonl.gz"))
-    best = np.full(len(questions), -np.inf)
-    for place, pair in enumerate(pairs):
-        if pair["task"] == 1:
-            best[pair["row"]] = max(best[pair["row"]], enough[place])
+    best = best_reading(pairs, enough)
     truth = np.array([row["sufficient"] for row in questions])
     sets = np.array([row["set"] for row in questions])
     for name in np.unique(sets):
         here = sets == name
         found["sufficiency"][str(name)] = figures(best[here], truth[here])
     return found
+
+
+def record_of(data: Path, folder: Path, tier: str) -> dict[str, Any]:
+    """What a row was measured with: the dev files, the pairs, and what the tiers gave for them."""
+    tiers = TIERS if tier == "both" else (tier,)
+    judged = [folder / "pairs.jsonl.gz", *(folder / f"pairs-{one}.npy" for one in tiers)]
+    return run_record(*(data / kind / "dev.jsonl.gz" for kind in KINDS), *judged)
 
 
 def main() -> None:
@@ -83,13 +88,14 @@ def main() -> None:
     table: dict[str, Any] = {"rows": []}
     if given.out.exists():
         table = json.loads(given.out.read_text())
-    rows = {row["name"]: row["figures"] for row in table["rows"]}
+    rows = {row["name"]: row for row in table["rows"]}
     for one in given.variants:
         name, _, place = one.partition("=")
         folder, _, tier = place.rpartition(":")
-        rows[name] = variant(given.data, Path(folder), tier)
-    listed = [{"name": name, "figures": found} for name, found in rows.items()]
-    given.out.write_text(json.dumps({"rows": listed}, indent=2) + "\n")
+        figured = variant(given.data, Path(folder), tier)
+        record = record_of(given.data, Path(folder), tier)
+        rows[name] = {"name": name, "figures": figured, "run": record}
+    given.out.write_text(json.dumps({"rows": list(rows.values())}, indent=2) + "\n")
 
 
 if __name__ == "__main__":

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrate import balanced, threshold
+from calibrate import balanced, logistic, threshold
 from suffice.bench.gate import evidence_of
 from suffice.bench.judged import Row, choose, passages
 from suffice.bench.sufficiency import read_questions
@@ -96,10 +96,10 @@ def blend(
     """The line fitted on held rows, then its slope, shift and threshold on dev rows. Every set
     counts alike; what is made from a set counts with it."""
     family = np.array([row["set"].split("+")[0] for row in held])
-    line = logistic(table(there, names), truth(held), balanced(family))
+    line = logistic(table(there, names), truth(held), balanced(family), RIDGE)
     scores = table(here, names) @ line[:-1] + line[-1]
     sets = np.array([row["set"] for row in dev])
-    slope, shift = logistic(scores[:, None], truth(dev), balanced(sets), ridge=0.0)
+    slope, shift = logistic(scores[:, None], truth(dev), balanced(sets))
     chance = 1 / (1 + np.exp(-(slope * scores + shift)))
     at = threshold(chance, truth(dev).astype(bool), sets)
     weights = {name: round(float(weight), 4) for name, weight in zip(names, line, strict=False)}
@@ -109,22 +109,6 @@ def blend(
 
 def truth(rows: Sequence[Row]) -> Floats:
     return np.array([float(row["sufficient"]) for row in rows])
-
-
-def logistic(inputs: Floats, truth: Floats, weights: Floats, ridge: float = RIDGE) -> Floats:
-    """Logistic regression by damped Newton steps; the last number is the offset."""
-    wide = np.column_stack([inputs, np.ones(len(inputs))])
-    held = np.diag([ridge] * inputs.shape[1] + [0.0])
-    line = np.zeros(wide.shape[1])
-    for _ in range(400):
-        found = 1 / (1 + np.exp(-np.clip(wide @ line, -30, 30)))
-        gradient = wide.T @ (weights * (found - truth)) + held @ line
-        curve = (wide * (weights * found * (1 - found))[:, None]).T @ wide + held
-        step = np.linalg.solve(curve + 1e-9 * np.eye(len(line)), gradient)
-        line = line - step * min(1.0, 0.5 / max(np.abs(step).max(), 1e-12))
-        if np.abs(step).max() < 1e-9:
-            break
-    return line
 
 
 if __name__ == "__main__":

@@ -17,7 +17,16 @@ from typing import Any
 
 import numpy as np
 
-from calibrate import Answers, both_support, cascade, chance, log_softmax, margin
+from calibrate import (
+    KINDS,
+    TIERS,
+    Answers,
+    Judged,
+    cascade,
+    chance,
+    log_softmax,
+    read_judged,
+)
 from rows import read
 from suffice.bench import grounding, sufficiency
 from suffice.bench.grounding import AGGREGATION
@@ -56,45 +65,31 @@ def prompt(pair: dict[str, Any]) -> tuple[str, list[str]]:
     return f"Evidence: {pair['evidence']}", [f"{question}\nClaim: {pair['said']}\nSupported:"]
 
 
-def claim_scores(
-    pairs: list[dict[str, Any]], fast: Floats, strong: Floats, cards: dict[str, Card], tier: str
-) -> tuple[Answers, Floats]:
-    grounding = [pair for pair in pairs if pair["task"] == 0]
-    near, shared = Answers(grounding, "near"), Answers(grounding, "shared")
-    rough = margin(log_softmax(fast[:, :3]), 0)
-    first = chance(rough, cards["fast"].raw["calibration"]["support"])
-    if tier == "fast":
-        return near, first
-    mixed = both_support(fast, strong, near, shared, pairs)
-    second = chance(mixed, cards["strong"].raw["calibration"]["support"])
-    return near, cascade(first, second)
+def answer_scores(judged: Judged, cards: dict[str, Card], tier: str) -> Floats:
+    near, shared = (Answers.of(judged.pairs, way) for way in ("near", "shared"))
+    claims = chance(judged.support(), cards["fast"].raw["calibration"]["support"])
+    if tier == "strong":
+        raw = cards["strong"].raw
+        mixed = judged.both_support(near, shared, raw["weights"]["support"])
+        claims = cascade(claims, chance(mixed, raw["calibration"]["support"]))
+    return near.scores(claims)
 
 
-def enough_scores(
-    pairs: list[dict[str, Any]], fast: Floats, strong: Floats, cards: dict[str, Card], tier: str
-) -> Floats:
-    rough, told = margin(log_softmax(fast[:, 3:]), 1), margin(log_softmax(strong[:, :2]), 0)
-    count = 1 + max(pair["row"] for pair in pairs if pair["task"] == 1)
-    best, together = np.full(count, -np.inf), np.zeros(count)
-    for place, pair in enumerate(pairs):
-        if pair["task"] == 1:
-            best[pair["row"]] = max(best[pair["row"]], rough[place])
-            if pair["way"] == "together":
-                together[pair["row"]] = told[place]
-    first = chance(best, cards["fast"].raw["calibration"]["sufficiency"])
+def enough_scores(judged: Judged, cards: dict[str, Card], tier: str) -> Floats:
+    first = chance(judged.enough(), cards["fast"].raw["calibration"]["sufficiency"])
     if tier == "fast":
         return first
-    share = cards["strong"].raw["weights"]["sufficiency"]
-    mixed = (1 - share) * best + share * together
-    return cascade(first, chance(mixed, cards["strong"].raw["calibration"]["sufficiency"]))
+    raw = cards["strong"].raw
+    mixed = judged.both_enough(raw["weights"]["sufficiency"])
+    return cascade(first, chance(mixed, raw["calibration"]["sufficiency"]))
 
 
 def figures(rows: list[dict[str, Any]], scores: Floats, bench: Bench, at: float) -> dict[str, Any]:
     judged = [
-        bench.judged(row, Judgement(float(score), 1, 0))
+        bench.judged(row, Judgement(float(score), 1, 0, passed=bool(score >= at)))
         for row, score in zip(rows, scores, strict=True)
     ]
-    found = bench.figures(judged, at)
+    found = bench.figures(judged)
     for one in [*found["sets"].values(), found["pooled"]]:
         for each in [one, *one.get("tasks", {}).values()]:
             each["ms_per_row"] = None  # a GPU's time says nothing here
@@ -107,14 +102,12 @@ def main() -> None:
     parser.add_argument("--judged", type=Path, required=True)
     parser.add_argument("--out", type=Path, default=Path("results"))
     given = parser.parse_args()
-    pairs = list(read(given.judged / "pairs.jsonl.gz"))
-    fast = np.load(given.judged / "pairs-fast.npy").astype(float)
-    strong = np.load(given.judged / "pairs-strong.npy").astype(float)
+    judged = read_judged(given.judged)
     cards = {"fast": read_card(weights(FAST)), "strong": read_card(weights(STRONG))}
-    held = parity(pairs, strong, cards["strong"].folder / "adapter.gguf")
+    held = parity(judged.pairs, judged.strong, cards["strong"].folder / "adapter.gguf")
     print(f"parity {held}")
-    for tier in ("fast", "strong"):
-        for kind in ("grounding", "sufficiency"):
+    for tier in TIERS:
+        for kind in KINDS:
             data = given.data / kind / "dev.jsonl.gz"
             rows = list(read(data))
             question = "support" if kind == "grounding" else "sufficiency"
@@ -126,13 +119,10 @@ def main() -> None:
                 "scored": "all dev rows, by the trained weights on a GPU",
             }
             if kind == "grounding":
-                answers, claims = claim_scores(pairs, fast, strong, cards, tier)
-                scores = np.array(
-                    [AGGREGATION.score(claims[answers.rows[n]].tolist()) for n in range(len(rows))]
-                )
+                scores = answer_scores(judged, cards, tier)
                 found["aggregation"] = AGGREGATION.name
             else:
-                scores = enough_scores(pairs, fast, strong, cards, tier)
+                scores = enough_scores(judged, cards, tier)
             bench = grounding.BENCH if kind == "grounding" else sufficiency.BENCH
             found |= figures(rows, scores, bench, at)
             found |= {"parity": held} if tier == "strong" else {}

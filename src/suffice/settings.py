@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import typing
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, is_dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
@@ -32,6 +32,16 @@ class Range:
 
     def __str__(self) -> str:
         return f"a number from {self.low:g} to {self.high:g}"
+
+
+@dataclass(frozen=True, slots=True)
+class AtMost:
+    """The setting of the same group that this one may not be above."""
+
+    key: str
+
+    def __str__(self) -> str:
+        return f"at most `{self.key}`"
 
 
 Share = Annotated[float, Range(0, 1)]
@@ -68,14 +78,15 @@ class EmbedderSettings:
 @dataclass(frozen=True, slots=True)
 class VerifierSettings:
     """Who tells sufficiency and support. `model` is a name from the package, a folder, or a hub
-    name of an NLI or token classifier; `threads` 0 takes the cores there are. `strong` also asks
-    the strong tier on what the fast one leaves between `low` and `high`, at most `pairs` an answer.
-    """
+    name of an NLI or token classifier, which reads what `language` says; `threads` 0 takes the
+    cores there are. `strong` also asks the strong tier on what the fast one leaves between `low`
+    and `high`, at most `pairs` an answer."""
 
     model: str = "minilm-l6-verifier"
+    language: Literal["english", "any"] = "english"
     threads: Annotated[int, Range(0, 256)] = 0
     strong: bool = False
-    low: Share = 0.1
+    low: Annotated[Share, AtMost("high")] = 0.1
     high: Share = 0.9
     pairs: Count = 16
 
@@ -313,7 +324,21 @@ def _build(shape: type[T], raw: Any, origin: str, where: str, base: T | None = N
         for key, value in raw.items()
     }
     changed: T = replace(start, **changes)  # type: ignore[type-var]
+    for key, other in _orders(hints):
+        low, high = getattr(changed, key), getattr(changed, other)
+        if low > high and key in changes:
+            raise _wrong(origin, _join(where, key), low, f"at most '{other}', which is {high:g}")
+        if low > high:
+            raise _wrong(origin, _join(where, other), high, f"at least '{key}', which is {low:g}")
     return changed
+
+
+def _orders(hints: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """The settings of a group that may not be above another one, with that one."""
+    for key, hint in hints.items():
+        for limit in typing.get_args(hint):
+            if isinstance(limit, AtMost):
+                yield key, limit.key
 
 
 def _value(hint: Any, raw: Any, origin: str, where: str, base: Any) -> Any:
@@ -321,7 +346,7 @@ def _value(hint: Any, raw: Any, origin: str, where: str, base: Any) -> Any:
     if is_dataclass(hint) and isinstance(hint, type):
         return _build(hint, raw, origin, where, base=base)
     if typing.get_origin(hint) is Annotated:
-        kind, limit = typing.get_args(hint)
+        kind, limit, *_ = typing.get_args(hint)
         number = _number(kind, raw)
         if number is None or not limit.low <= number <= limit.high:
             allowed = f"{'a whole ' if kind is int else 'a '}{str(limit).removeprefix('a ')}"

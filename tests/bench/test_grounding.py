@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +11,7 @@ import pytest
 
 from suffice.bench.grounding import AGGREGATION, bench_grounding
 from suffice.errors import SourceMissing, Unreadable
-from suffice.models.verifier import Pair, Thresholds
+from suffice.models.verifier import Pair, SupportScore, Thresholds
 from tests.bench.overlap import OverlapVerifier, silent, write
 
 EVIDENCE = "Parental leave lasts twenty weeks. The office in Berlin closes at six."
@@ -74,6 +76,35 @@ def test_the_verifier_s_own_threshold_holds(tmp_path: Path) -> None:
     figures = measured(tmp_path, ROWS, strict)
     assert figures["threshold"] == 0.51
     assert figures["sets"]["other"]["f1"] == 1.0
+
+
+@dataclass(frozen=True)
+class TwoTiers(OverlapVerifier):
+    """Leaves what speaks of penguins to another tier, which has a threshold of its own."""
+
+    def support(self, pairs: Sequence[Pair]) -> list[SupportScore]:
+        return [
+            replace(score, tier="fast" if "penguins" in pair.said.lower() else self.tier)
+            for pair, score in zip(pairs, super().support(pairs), strict=True)
+        ]
+
+
+@pytest.mark.parametrize(("fast", "passes"), [(0.0, True), (0.19, True), (0.21, False)])
+def test_claims_are_held_to_the_thresholds_of_their_tiers(
+    tmp_path: Path, fast: float, passes: bool
+) -> None:
+    """The two worst claims score 0 and 0.6, each with its own tier's threshold: fast and 0.4."""
+    tiers = {"fast": Thresholds(support=fast)}
+    said = "Parental leave lasts. Penguins swim south. Parental leave lasts eight years."
+    verifier = TwoTiers(tier="strong", thresholds=Thresholds(support=0.4, tiers=tiers))
+    figures = measured(tmp_path, [row(said)], verifier)
+    assert figures["threshold"] == 0.4
+    assert figures["pooled"]["accuracy"] == float(passes)
+
+
+def test_what_nobody_checked_passes_no_threshold(tmp_path: Path) -> None:
+    lax = OverlapVerifier(thresholds=Thresholds(support=0.0))
+    assert measured(tmp_path, [row("This is Latin text.")], lax)["pooled"]["accuracy"] == 0.0
 
 
 def test_the_length_alone(tmp_path: Path) -> None:

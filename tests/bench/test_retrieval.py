@@ -56,11 +56,11 @@ def test_bench_retrieval(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("rows", "says"),
     [
-        (b"not json\n", "not JSON lines"),
+        (b"not json\n", r"c\.jsonl, line 1: cannot be read as JSON"),
         (b'{"id": "1"}\n', "no field text"),
         (b'{"id": "1", "text": null}\n', "'text' is NoneType"),
         (b"", "no rows"),
-        (gzip.compress(b'{"id": "1", "text": "x"}', mtime=0)[:-9], "not JSON lines"),
+        (gzip.compress(b'{"id": "1", "text": "x"}', mtime=0)[:-9], "cannot be read"),
     ],
 )
 def test_bad_rows(tmp_path: Path, rows: bytes, says: str) -> None:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
@@ -29,7 +32,7 @@ from suffice.cli import cli
 from suffice.errors import ExtraMissing, ModelError
 from suffice.models.catalog import weights
 from suffice.models.session import open_session
-from suffice.models.verifier import Verifier
+from suffice.models.verifier import Pair, SupportScore, Verifier
 from tests.bench.overlap import OverlapVerifier, silent, words
 
 TINY = Shape(layers=2, hidden=32, heads=4, inner=64, span=8)
@@ -104,6 +107,8 @@ def test_the_shapes_are_those_of_the_models() -> None:
 
 def test_the_text_is_always_the_same() -> None:
     assert passages(5) == passages(64)[:5]
+    assert passages(5, 5) == passages(64)[5:10]
+    assert set(answer(5)).isdisjoint(answer())
     assert len(set(passages(64))) == 64
     assert [len(passage.split()) for passage in passages(64)] == [200] * 64
     assert [len(sentence.split()) for sentence in answer()] == [20] * 5
@@ -159,6 +164,22 @@ def test_the_strong_tier_is_timed_where_it_is_given() -> None:
     assert figures["strong_times_fast"] == pytest.approx(ratio, rel=0.01)
 
 
+@dataclass(frozen=True)
+class Loading(OverlapVerifier):
+    """Loads for a while on first use; like llama.cpp it reads for nothing what it read last."""
+
+    def support(self, pairs: Sequence[Pair]) -> list[SupportScore]:
+        known = bool(self.calls) and self.calls[-1][0].evidence == pairs[0].evidence
+        time.sleep(0.0 if known else 0.02 if self.calls else 0.5)
+        return super().support(pairs)
+
+
+def test_the_strong_tier_is_loaded_before_it_is_timed_and_reads_anew_each_turn() -> None:
+    strong = Loading(tier="strong")
+    assert 20 <= measured(strong=strong)["strong_ms"] < 400
+    assert len({call[0].evidence for call in strong.calls}) == len(strong.calls) > 2
+
+
 def ballast(megabytes: int) -> Verifier:
     """Opened in another process: a verifier that once took so much memory."""
     assert len(bytearray(os.urandom(1000) * (megabytes * 1000))) > 0
@@ -183,7 +204,7 @@ def test_a_verifier_that_does_not_open_over_there() -> None:
 
 
 def test_a_verifier_that_reads_nothing_has_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(speed, "answer", lambda: ("This is Latin.",))
+    monkeypatch.setattr(speed, "answer", lambda first: ("This is Latin.",))
     with pytest.raises(ModelError, match=r"overlap-1 does not read the bench's text: Latin\."):
         measured()
 

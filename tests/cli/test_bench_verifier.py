@@ -70,6 +70,13 @@ def test_names_give_way_before_numbers_do(tmp_path: Path, monkeypatch: pytest.Mo
     assert own.split()[1:-1] == "3 1.000 – – 1.000 – 0.000 – 1.000 0.500".split()
 
 
+@pytest.mark.parametrize(("name", "rows"), [("grounding", GROUNDING), ("sufficiency", SUFFICIENCY)])
+def test_a_limit_is_named_below_the_table(tmp_path: Path, name: str, rows: Any) -> None:
+    data = write(tmp_path / "rows.jsonl", rows)
+    assert "· at most 1,234 rows of each set" in run(name, data, "--limit", 1234).output
+    assert "rows of each set" not in run(name, data).output
+
+
 def test_json_and_limit(tmp_path: Path) -> None:
     data = write(tmp_path / "g.jsonl", GROUNDING)
     figures = json.loads(run("grounding", data, "--json", "--limit", 1, "--quiet").output)

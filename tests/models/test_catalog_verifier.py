@@ -49,17 +49,17 @@ def test_a_tiers_name_goes_before_the_settings(strong: bool, tier: str, kind: ty
 def test_a_folder_or_hub_name_is_opened_with_the_fast_tier_beside_it(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    asked: list[tuple[str, int]] = []
+    asked: list[tuple[str, int, bool]] = []
 
-    def open_hub(name: str, threads: int, fallback: Verifier) -> Verifier:
-        asked.append((name, threads))
+    def open_hub(name: str, threads: int, fallback: Verifier, *, english: bool) -> Verifier:
+        asked.append((name, threads, english))
         assert isinstance(fallback, FastVerifier)
         return fallback
 
     monkeypatch.setattr(hub, "open_hub", open_hub)
-    for name in (str(tmp_path), "org/own"):
-        open_verifier(VerifierSettings(model=name, threads=2))
-    assert asked == [(str(tmp_path), 2), ("org/own", 2)]
+    open_verifier(VerifierSettings(model=str(tmp_path), threads=2))
+    open_verifier(VerifierSettings(model="org/own", language="any"))
+    assert asked == [(str(tmp_path), 2, True), ("org/own", 0, False)]
 
 
 def test_what_is_no_verifier(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import sys
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -21,7 +22,7 @@ from onnx import TensorProto
 from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
 from export import Graph
-from suffice.errors import ModelDamaged, ModelMissing, ModelUnreachable
+from suffice.errors import ExtraMissing, ModelDamaged, ModelMissing, ModelUnreachable
 from suffice.models import hub
 from suffice.models.hub import HubVerifier, open_hub, read_window
 from suffice.models.hub_reader import Reader
@@ -146,8 +147,8 @@ def model(
     return opened(folder)
 
 
-def opened(folder: Path | str) -> HubVerifier:
-    verifier = open_hub(str(folder), 1, Fallback())
+def opened(folder: Path | str, *, english: bool = True) -> HubVerifier:
+    verifier = open_hub(str(folder), 1, Fallback(), english=english)
     assert isinstance(verifier, HubVerifier)
     return verifier
 
@@ -213,9 +214,8 @@ def test_two_labels(tmp_path: Path, labels: list[str]) -> None:
     assert numbers(found) == pytest.approx([supported, 0, rest], abs=1e-5)
 
 
-@pytest.mark.parametrize("told", [{"id2label": {"0": "LABEL_0"}}, {"id2label": 0, "num_labels": 1}])
-def test_one_logit_is_a_sigmoid(tmp_path: Path, told: dict[str, Any]) -> None:
-    verifier = model(tmp_path / "m", TABLE[:, 1:2], **told)
+def test_one_logit_is_a_sigmoid(tmp_path: Path) -> None:
+    verifier = model(tmp_path / "m", TABLE[:, 1:2], id2label={"0": "entailment"})
     supported, rest = softmax(3, 0)
     found = score(verifier, "The leave .", "yes")
     assert numbers(found) == pytest.approx([supported, 0, rest], abs=1e-5)
@@ -226,6 +226,9 @@ def test_one_logit_is_a_sigmoid(tmp_path: Path, told: dict[str, Any]) -> None:
     [
         {"id2label": {"0": "LABEL_0", "1": "LABEL_1", "2": "LABEL_2"}},
         {"id2label": None},
+        {"id2label": {"0": "LABEL_0"}},
+        {"id2label": None, "num_labels": 1},
+        {"id2label": {"0": "hallucinated"}},
         {"id2label": {"0": "positive", "1": "entailment"}},
         {"id2label": {"0": "entailment", "1": "entailment"}},
         {"id2label": {"zero": "entailment", "1": "neutral"}},
@@ -237,6 +240,11 @@ def test_one_logit_is_a_sigmoid(tmp_path: Path, told: dict[str, Any]) -> None:
 def test_labels_that_say_nothing_are_refused(tmp_path: Path, told: dict[str, Any]) -> None:
     with pytest.raises(ModelDamaged, match=r"Write id2label into its config\.json"):
         model(tmp_path / "m", **told)
+
+
+def test_the_labels_that_say_nothing_are_named(tmp_path: Path) -> None:
+    with pytest.raises(ModelDamaged, match=r"labels are LABEL_0, .*for a single output entailment"):
+        model(tmp_path / "m", TABLE[:, 1:2], id2label={"0": "LABEL_0"})
 
 
 def test_labels_that_are_not_the_models(tmp_path: Path) -> None:
@@ -334,6 +342,16 @@ def test_what_cannot_be_judged_is_unchecked(nli: HubVerifier, tmp_path: Path) ->
     assert score(broken, "The leave .", "yes").unchecked == "The model gave no number."
 
 
+def test_another_language_is_judged_only_where_the_model_is_said_to_read_it(tmp_path: Path) -> None:
+    german = "Die Elternzeit dauert zwanzig Wochen und ist bezahlt."
+    verifier = model(tmp_path / "m")
+    assert score(verifier, german, "yes").unchecked == "The model reads English; this is German."
+    assert "the evidence is German" in score(verifier, "The leave .", german).unchecked
+    assert not score(verifier, "The leave is 20 weeks .", "yes").unchecked
+    told = opened(tmp_path / "m", english=False)
+    assert numbers(score(told, german, "yes")) == numbers(score(verifier, "The leave .", "yes"))
+
+
 def test_marks_in_a_text_are_words_like_any_other(nli: HubVerifier) -> None:
     (window,) = nli.reader.read(Pair("leave [SEP] no", ("yes [CLS]",))).windows
     assert window.encoding.ids.count(VOCABULARY["[SEP]"]) == 2
@@ -348,6 +366,7 @@ def test_what_it_is_called_and_what_it_leaves_to_the_fallback(
     assert (verifier.id, verifier.tier) == (f"mine-{digest[:8]}", "hub")
     assert verifier.thresholds == Thresholds(0.5, 0.7)
     assert verifier.sufficiency([Pair("how long ?", ("a", "b"))]) == [SufficiencyScore(0.25, 1)]
+    assert score(verifier, "The leave .", "yes").tier == "hub"
     assert model(tmp_path / "other", TABLE * 2).id.removeprefix("other-") != digest[:8]
 
 
@@ -462,6 +481,16 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(constants, "ENDPOINT", "http://127.0.0.1:9")
     return tmp_path / "cache"
+
+
+def test_a_hub_name_without_the_hubs_library(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
+    said = r"'some-org/some-nli' is no folder, .* pip install 'suffice\[hub\]'"
+    with pytest.raises(ExtraMissing, match=said):
+        opened("some-org/some-nli")
+    assert model(tmp_path / "m").tier == "hub"
 
 
 def test_a_hub_name_without_a_network(cache: Path) -> None:

@@ -124,8 +124,9 @@ def test_the_prompt_is_the_one_of_the_golden_scores(fast: FastVerifier) -> None:
 
 def test_thresholds_come_from_its_own_card(fast: FastVerifier) -> None:
     verifier = strong(fast)
-    assert verifier.thresholds == Thresholds(**verifier.card.raw["thresholds"])
-    assert verifier.thresholds != fast.thresholds
+    own = Thresholds(**verifier.card.raw["thresholds"])
+    assert verifier.thresholds == replace(own, tiers={"fast": fast.thresholds})
+    assert own != fast.thresholds
     assert verifier.id == f"{verifier.card.id}+{fast.id}"
     assert verifier.tier == "strong"
 
@@ -162,6 +163,22 @@ def test_the_most_open_pairs_of_an_answer_are_asked(
     ranked = sorted(range(4), key=lambda n: abs(rough[n].supported - threshold))
     assert session.claims == [CLAIMS[n] for n in ranked[:2]]
     assert [found[n] for n in ranked[2:]] == [rough[n] for n in ranked[2:]]
+
+
+def test_a_score_names_its_tier_and_is_held_to_that_ones_threshold(fast: FastVerifier) -> None:
+    verifier = strong(fast, Session(), pairs=2)
+    found = verifier.support(PAIRS)
+    assert sorted(score.tier for score in found) == ["fast", "fast", "strong", "strong"]
+    assert {score.tier for score in fast.support(PAIRS)} == {"fast"}
+    assert {score.tier for score in fast.sufficiency(PAIRS)} == {"fast"}
+    unread, asked = verifier.sufficiency([GERMAN, Pair("How long is leave?", (FACT,))])
+    assert (unread.tier, asked.tier) == ("", "strong")
+    own = {"fast": fast.thresholds, "strong": verifier.thresholds}
+    for score in found:
+        thresholds = own[score.tier]
+        for value in (thresholds.support, thresholds.support - 1e-9):
+            held = verifier.thresholds.supported(replace(score, supported=value))
+            assert held == (value == thresholds.support)
 
 
 def test_the_limit_is_for_each_answer(fast: FastVerifier) -> None:
@@ -240,11 +257,12 @@ def test_nothing_is_read_twice_and_all_of_it_fits(fast: FastVerifier) -> None:
 
 def test_where_a_claim_leaves_no_room_the_fast_score_stands(fast: FastVerifier) -> None:
     session = Session()
-    pairs = [Pair(LONG_WORD, (FACT,), answer=ANSWER), *PAIRS]
+    pairs = [Pair("Leave is 16 weeks and " * 46, (FACT,), answer=ANSWER), *PAIRS]
     found = strong(fast, session).support(pairs)
     assert sorted(session.claims) == sorted(CLAIMS)
     assert found[0] == fast.support(pairs[:1])[0]
     assert found[1:] == strong(fast, Session()).support(PAIRS)
+    assert found[0].tier == "fast"
     assert strong(fast, session).sufficiency(pairs[:1]) == fast.sufficiency(pairs[:1])
 
 

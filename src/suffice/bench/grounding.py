@@ -5,26 +5,26 @@ A response is split into its claims, every claim is judged, and one score speaks
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 from suffice.bench.judged import Bench, Judgement, Row, choose, passages
-from suffice.bench.rows import PASSAGES, TEXT, TEXT_OR_NULL, one_of, read_rows
+from suffice.bench.rows import NAME, PASSAGES, TEXT, one_of, or_null, read_rows
 from suffice.bench.run_record import run_record
 from suffice.evidence.ingest import Progress
-from suffice.models.verifier import Pair, SupportScore, Verifier
+from suffice.models.verifier import Pair, SupportScore, Thresholds, Verifier
 from suffice.text.claims import claims
 
 SUPPORTED = "entail"
 NOT_SUPPORTED = ("neutral", "contradict", "not_entail", "partial")
 _NEEDED = ("set", "evidence", "claim", "label")
 _KINDS = {
-    "set": TEXT,
-    "task": TEXT_OR_NULL,
-    "question": TEXT_OR_NULL,
+    "set": NAME,
+    "task": or_null(NAME),
+    "question": or_null(TEXT),
     "evidence": PASSAGES,
     "claim": TEXT,
     "label": one_of(SUPPORTED, *NOT_SUPPORTED),
@@ -33,13 +33,16 @@ _KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class Aggregation:
-    """One score for a response, from the probabilities that its claims are supported."""
+    """One score for a response: the mean probability of support over its `worst` claims."""
 
     name: str
-    score: Callable[[Sequence[float]], float]
+    worst: int
+
+    def score(self, found: Sequence[float]) -> float:
+        return fmean(sorted(found)[: self.worst])
 
 
-AGGREGATION = Aggregation("mean of the two worst claims", lambda found: fmean(sorted(found)[:2]))
+AGGREGATION = Aggregation("mean of the two worst claims", 2)
 BENCH = Bench(
     positive=lambda row: bool(row["label"] == SUPPORTED),
     blind=lambda row: -len(row["claim"]),
@@ -53,14 +56,13 @@ def bench_grounding(
     """Figures per set and task on labelled responses; `f1` is that of "not supported"."""
     rows = choose(read_rows(data, _NEEDED, _KINDS), limit)
     judged = BENCH.run(rows, lambda chunk: _judged(verifier, chunk), progress)
-    threshold = verifier.thresholds.support
     return {
         "tier": verifier.tier,
         "model": verifier.id,
-        "threshold": threshold,
+        "threshold": verifier.thresholds.support,
         "limit": limit,
         "aggregation": AGGREGATION.name,
-        **BENCH.figures(judged, threshold),
+        **BENCH.figures(judged),
         "run": run_record(data),
     }
 
@@ -71,7 +73,7 @@ def _judged(verifier: Verifier, rows: Sequence[Row]) -> list[Judgement]:
     responses: list[list[SupportScore]] = [[] for _ in rows]
     for (place, _), score in zip(owned, scores, strict=True):
         responses[place].append(score)
-    return [_response(response) for response in responses]
+    return [_response(response, verifier.thresholds) for response in responses]
 
 
 def _pairs(row: Row) -> list[Pair]:
@@ -80,8 +82,13 @@ def _pairs(row: Row) -> list[Pair]:
     return [Pair(one, passages(row), row.get("question") or "", row["claim"]) for one in said]
 
 
-def _response(scores: Sequence[SupportScore]) -> Judgement:
-    """A response with a claim that nobody checked scores 0."""
+def _response(scores: Sequence[SupportScore], thresholds: Thresholds) -> Judgement:
+    """A response with a claim that nobody checked scores 0 and does not pass. Claims that several
+    tiers judged are held to the mean of their thresholds."""
     open_ = sum(1 for score in scores if score.unchecked)
-    found = 0.0 if open_ else AGGREGATION.score([score.supported for score in scores])
-    return Judgement(found, len(scores), open_)
+    if open_:
+        return Judgement(0.0, len(scores), open_, passed=False)
+    found = AGGREGATION.score([score.supported for score in scores])
+    worst = sorted(scores, key=lambda score: score.supported)[: AGGREGATION.worst]
+    least = fmean(thresholds.of(score.tier).support for score in worst)
+    return Judgement(found, len(scores), 0, found >= least)

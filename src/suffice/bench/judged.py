@@ -34,11 +34,13 @@ _SEED = 0
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What the verifier made of one row. `checks` were asked of it, `unchecked` stayed open."""
+    """What the verifier made of one row. `checks` were asked of it, `unchecked` stayed open;
+    `passed` is its score against the thresholds of the tiers that gave it."""
 
     score: float
     checks: int
     unchecked: int
+    passed: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,27 +83,27 @@ class Bench:
         truth, blind = self.positive(row), self.blind(row)
         return Judged(row["set"], row.get("task") or "", truth, blind, seconds, judgement)
 
-    def figures(self, judged: Sequence[Judged], threshold: float) -> dict[str, Any]:
+    def figures(self, judged: Sequence[Judged]) -> dict[str, Any]:
         """`sets` (with their `tasks`), `pooled` over all rows, `means` over the sets."""
         sets: dict[str, dict[str, Any]] = {}
         for name in dict.fromkeys(row.set for row in judged):
             members = [row for row in judged if row.set == name]
-            sets[name] = self._figures(members, threshold)
+            sets[name] = self._figures(members)
             tasks = {
-                task: self._figures([row for row in members if row.task == task], threshold)
+                task: self._figures([row for row in members if row.task == task])
                 for task in dict.fromkeys(row.task for row in members)
                 if task
             }
             if tasks:
                 sets[name]["tasks"] = tasks
         means = {name: _mean(sets.values(), name) for name in ("auroc", "balanced_accuracy")}
-        return {"sets": sets, "pooled": self._figures(judged, threshold), "means": means}
+        return {"sets": sets, "pooled": self._figures(judged), "means": means}
 
-    def _figures(self, judged: Sequence[Judged], threshold: float) -> dict[str, Any]:
+    def _figures(self, judged: Sequence[Judged]) -> dict[str, Any]:
         scores = np.array([row.judgement.score for row in judged], dtype=np.float64)
         blind = np.array([row.blind for row in judged], dtype=np.float64)
         positive = np.array([row.positive for row in judged], dtype=np.bool_)
-        passed = scores >= threshold
+        passed = np.array([row.judgement.passed for row in judged], dtype=np.bool_)
         shares = {
             "share_positive": float(positive.mean()),
             "auroc": auroc(scores, positive),

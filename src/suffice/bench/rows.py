@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import zlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -22,7 +23,11 @@ class Kind:
 
 
 TEXT = Kind("text", lambda value: isinstance(value, str))
-TEXT_OR_NULL = Kind("text or null", lambda value: value is None or isinstance(value, str))
+# JSON can spell half of a character pair, which no terminal or file takes.
+NAME = Kind(
+    "text without lone halves of a character pair (\\ud800 to \\udfff)",
+    lambda value: isinstance(value, str) and not re.search("[\ud800-\udfff]", value),
+)
 PASSAGES = Kind(
     "text or a list of texts",
     lambda value: (
@@ -42,6 +47,11 @@ def one_of(*values: str) -> Kind:
     )
 
 
+def or_null(kind: Kind) -> Kind:
+    """The same, or nothing."""
+    return Kind(f"{kind.words} or null", lambda value: value is None or kind.holds(value))
+
+
 def read_rows(
     path: Path, needed: tuple[str, ...], kinds: Mapping[str, Kind] = RETRIEVAL
 ) -> list[dict[str, Any]]:
@@ -52,15 +62,33 @@ def read_rows(
     opener = gzip.open if path.suffix == ".gz" else open
     rows = []
     try:
-        with opener(path, "rt", encoding="utf-8") as file:
+        with opener(path, "rb") as file:
             for number, line in enumerate(file, 1):
+                where = f"{path}, line {number}"
                 if line.strip():
-                    rows.append(_row(json.loads(line), needed, kinds, f"{path}, line {number}"))
-    except (OSError, EOFError, zlib.error, ValueError) as problem:
-        raise Unreadable(f"{path} is not JSON lines: {problem}.") from problem
+                    rows.append(_row(_value(line, where), needed, kinds, where))
+    except (OSError, EOFError, zlib.error) as problem:
+        raise Unreadable(
+            f"{path} cannot be read: {problem}.", remedy="Name JSON lines, gzipped or not."
+        ) from problem
     if not rows:
         raise Unreadable(f"{path} holds no rows.", remedy="Name a file with one object a line.")
     return rows
+
+
+def _value(line: bytes, where: str) -> Any:
+    try:
+        return json.loads(line.decode("utf-8").rstrip())
+    except json.JSONDecodeError as problem:  # its own words name a line within this one
+        raise _no_json(where, f"{problem.msg} at column {problem.colno}") from problem
+    except (ValueError, RecursionError) as problem:
+        raise _no_json(where, str(problem)) from problem
+
+
+def _no_json(where: str, why: str) -> Unreadable:
+    return Unreadable(
+        f"{where}: cannot be read as JSON: {why}.", remedy="Write one object a line, in UTF-8."
+    )
 
 
 def _row(

@@ -6,6 +6,7 @@ import hashlib
 import os
 import platform
 import subprocess
+from collections.abc import Sequence
 from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -21,8 +22,20 @@ def run_record(*data: Path) -> dict[str, Any]:
         "dirty": bool(_git("status", "--porcelain", "--untracked-files=no")),
         "versions": {"python": platform.python_version(), **_versions()},
         "machine": {"architecture": platform.machine(), "cores": os.cpu_count()},
-        "data": {path.name: hashlib.sha256(path.read_bytes()).hexdigest()[:16] for path in data},
+        "data": {
+            _name(path, data): hashlib.sha256(path.read_bytes()).hexdigest()[:16] for path in data
+        },
     }
+
+
+def _name(path: Path, beside: Sequence[Path]) -> str:
+    """The file's name, with as many of its folders as tell it from the files beside it."""
+    others = [other.resolve().parts for other in beside if other.resolve() != path.resolve()]
+    parts = path.resolve().parts
+    for count in range(1, len(parts)):
+        if all(other[-count:] != parts[-count:] for other in others):
+            return "/".join(parts[-count:])
+    return path.name
 
 
 def _versions() -> dict[str, str]:

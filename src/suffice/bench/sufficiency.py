@@ -7,15 +7,15 @@ from pathlib import Path
 from typing import Any
 
 from suffice.bench.judged import Bench, Judgement, Row, choose, passages
-from suffice.bench.rows import PASSAGES, TEXT, TEXT_OR_NULL, TRUTH, read_rows
+from suffice.bench.rows import NAME, PASSAGES, TEXT, TRUTH, or_null, read_rows
 from suffice.bench.run_record import run_record
 from suffice.evidence.ingest import Progress
-from suffice.models.verifier import Pair, SufficiencyScore, Verifier
+from suffice.models.verifier import Pair, SufficiencyScore, Thresholds, Verifier
 
 _NEEDED = ("set", "question", "evidence", "sufficient")
 _KINDS = {
-    "set": TEXT,
-    "task": TEXT_OR_NULL,
+    "set": NAME,
+    "task": or_null(NAME),
     "question": TEXT,
     "evidence": PASSAGES,
     "sufficient": TRUTH,
@@ -33,13 +33,12 @@ def bench_sufficiency(
     """Figures per set on labelled questions; `f1` is that of "not sufficient"."""
     rows = choose(read_questions(data), limit)
     judged = BENCH.run(rows, lambda chunk: _judged(verifier, chunk), progress)
-    threshold = verifier.thresholds.sufficiency
     return {
         "tier": verifier.tier,
         "model": verifier.id,
-        "threshold": threshold,
+        "threshold": verifier.thresholds.sufficiency,
         "limit": limit,
-        **BENCH.figures(judged, threshold),
+        **BENCH.figures(judged),
         "run": run_record(data),
     }
 
@@ -51,9 +50,11 @@ def read_questions(data: Path) -> list[dict[str, Any]]:
 
 def _judged(verifier: Verifier, rows: Sequence[Row]) -> list[Judgement]:
     scores = verifier.sufficiency([Pair(row["question"], passages(row)) for row in rows])
-    return [_judgement(score) for score in scores]
+    return [_judgement(score, verifier.thresholds) for score in scores]
 
 
-def _judgement(score: SufficiencyScore) -> Judgement:
-    """A question that nobody checked scores 0."""
-    return Judgement(0.0 if score.unchecked else score.enough, 1, 1 if score.unchecked else 0)
+def _judgement(score: SufficiencyScore, thresholds: Thresholds) -> Judgement:
+    """A question that nobody checked scores 0 and does not pass."""
+    if score.unchecked:
+        return Judgement(0.0, 1, 1, passed=False)
+    return Judgement(score.enough, 1, 0, thresholds.enough(score))

@@ -151,7 +151,8 @@ def _cells(row: Figures, columns: Iterable[str]) -> Iterator[str]:
 def _notes(figures: Figures, good: str, guess: str) -> Iterator[str]:
     pooled = figures["pooled"]
     scored = f" · score: {figures['aggregation']}" if "aggregation" in figures else ""
-    yield f"{figures['model']} ({figures['tier']})"
+    most = f" · at most {figures['limit']:,} rows of each set" if figures["limit"] else ""
+    yield f"{figures['model']} ({figures['tier']}){most}"
     yield f"{good} from {figures['threshold']:g} on{scored} · pooled ECE {pooled['ece']:.3f}"
     yield f'F1 is that of "not {good}"; by length alone, {guess} counts as {good}.'
     if pooled["unchecked"]:

@@ -62,7 +62,9 @@ class Learned:
             policy="learned",
             reasons=reasons,
             missing=() if level is Level.SUFFICIENT else missing_words(evidence),
-            signals=_signals(chance, looks, self.settings.threshold or getattr(blend, "threshold", None)),
+            signals=_signals(
+                chance, looks, self.settings.threshold or getattr(blend, "threshold", None)
+            ),
         )
 
 

@@ -38,24 +38,24 @@ def margin(logits: Floats, column: int) -> Floats:
 
 
 def read_calibration(card: Mapping[str, Any], question: str) -> Calibration:
-    return Calibration(**_numbers(card, "calibration", question))
+    return Calibration(*_numbers(card, ("slope", "offset"), "calibration", question))
 
 
 def read_thresholds(card: Mapping[str, Any]) -> Thresholds:
-    return Thresholds(**_numbers(card, "thresholds"))
+    return Thresholds(*_numbers(card, ("support", "sufficiency"), "thresholds"))
 
 
-def _numbers(card: Mapping[str, Any], *path: str) -> dict[str, float]:
+def _numbers(card: Mapping[str, Any], names: tuple[str, str], *path: str) -> tuple[float, float]:
     """Two numbers from a card; without them nothing may count as supported."""
     try:
         value: Any = card
         for key in path:
             value = value[key]
-        found = {name: float(number) for name, number in value.items()}
-        if not all(map(math.isfinite, found.values())) or len(found) != 2:
+        one, other = (float(value[name]) for name in names)
+        if not math.isfinite(one) or not math.isfinite(other):
             raise ValueError(f"{value}")
-    except (KeyError, TypeError, ValueError, AttributeError) as problem:
+    except (KeyError, TypeError, ValueError) as problem:
         raise ModelDamaged(
             f"{card.get('name')}: its card lacks {' '.join(path)}: {problem}.", remedy=REINSTALL
         ) from problem
-    return found
+    return one, other

@@ -9,14 +9,13 @@ a hub name  a verifier from a model hub, fetched once
 from __future__ import annotations
 
 import hashlib
-import json
 from importlib import resources
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
 
 from suffice.errors import ModelDamaged, ModelMissing, SettingsError
 from suffice.models.card import REINSTALL, Card, read_card
+from suffice.models.config import read_config
 from suffice.models.embedder import Embedder, OnnxEmbedder, Pool, first_token, mean_pool
 from suffice.models.fast import FastVerifier
 from suffice.models.verifier import Verifier
@@ -72,7 +71,8 @@ def open_verifier(settings: VerifierSettings, tier: str = "") -> Verifier:
         return fast
     from suffice.models.hub import open_hub
 
-    return open_hub(settings.model, settings.threads, fast)
+    english = settings.language == "english"
+    return open_hub(settings.model, settings.threads, fast, english=english)
 
 
 def _verified(name: str) -> Card:
@@ -108,15 +108,15 @@ def _folder(folder: Path, threads: int) -> Embedder:
         raise ModelDamaged(
             f"{folder} has no tokenizer.json.", remedy="Save the model's fast tokenizer there."
         )
-    config = _json(folder / "config.json")
-    window = _json(folder / "sentence_bert_config.json").get("max_seq_length")
+    config = read_config(folder / "config.json", needed=False)
+    beside = read_config(folder / "sentence_bert_config.json", needed=False)
     digest = hashlib.sha256()
     for part in sorted((*model.parent.glob("*.onnx*"), tokenizer, *folder.glob("1_*/config.json"))):
         digest.update(part.read_bytes())
     embedder = OnnxEmbedder(
         id=f"{folder.name}-{digest.hexdigest()[:8]}",
         dimension=int(config.get("hidden_size", 0)),
-        window=int(window or config.get("max_position_embeddings", 512)),
+        window=int(beside.get("max_seq_length") or config.get("max_position_embeddings", 512)),
         model=model,
         tokenizer_file=tokenizer,
         threads=threads,
@@ -142,7 +142,7 @@ def _measured(embedder: OnnxEmbedder) -> OnnxEmbedder:
 
 
 def _pooling(folder: Path) -> Pool:
-    config = _json(folder / "1_Pooling" / "config.json")
+    config = read_config(folder / "1_Pooling" / "config.json", needed=False)
     return first_token if config.get("pooling_mode_cls_token") else mean_pool
 
 
@@ -160,13 +160,3 @@ def _sentence_transformers(folder: Path) -> Embedder:
     from suffice.models.transformer import TransformerEmbedder
 
     return TransformerEmbedder.open(folder)
-
-
-def _json(path: Path) -> dict[str, Any]:
-    try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return {}
-    except (OSError, ValueError) as problem:
-        raise ModelDamaged(f"{path} cannot be read: {problem}.") from problem
-    return value if isinstance(value, dict) else {}

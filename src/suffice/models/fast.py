@@ -79,20 +79,21 @@ class FastVerifier:
                 scores.append(SupportScore(unchecked=one))
                 continue
             supported, contradicted = split(one[0], calibration)
-            scores.append(
-                SupportScore(supported, contradicted, 1 - supported - contradicted, one[1])
-            )
+            rest = 1 - supported - contradicted
+            scores.append(SupportScore(supported, contradicted, rest, one[1], tier=self.tier))
         return scores
 
     def scored_enough(self, found: Sequence[tuple[float, int] | str]) -> list[SufficiencyScore]:
         """Raw margins as calibrated scores."""
         calibration = read_calibration(self.card.raw, "sufficiency")
-        return [
-            SufficiencyScore(unchecked=one)
-            if isinstance(one, str)
-            else SufficiencyScore(float(calibration.probability(np.array([one[0]]))[0]), one[1])
-            for one in found
-        ]
+        scores = []
+        for one in found:
+            if isinstance(one, str):
+                scores.append(SufficiencyScore(unchecked=one))
+                continue
+            enough = float(calibration.probability(np.array([one[0]]))[0])
+            scores.append(SufficiencyScore(enough, one[1], tier=self.tier))
+        return scores
 
     def support_margins(self, pairs: Sequence[Pair]) -> list[tuple[Floats, int] | str]:
         """Raw logits and the passage that decided, or why nobody judged. For the strong tier too,

@@ -7,7 +7,6 @@ a hub name    `org/name`: such a folder from the hub's local cache, else over th
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,9 +17,10 @@ from typing import Any
 
 import numpy as np
 
-from suffice.errors import ModelDamaged, ModelMissing, ModelUnreachable
+from suffice.errors import ExtraMissing, ModelDamaged, ModelMissing, ModelUnreachable
+from suffice.models.config import read_config
 from suffice.models.embedder import TokenIds
-from suffice.models.hub_head import LABELS, Floats, Head, Logits, pooled, read_head
+from suffice.models.hub_head import LABELS, TIER, Floats, Head, Logits, pooled, read_head
 from suffice.models.hub_reader import Reader
 from suffice.models.tokens import batches, load_tokenizer
 from suffice.models.verifier import Pair, SufficiencyScore, SupportScore, Thresholds, Verifier
@@ -35,23 +35,28 @@ _HUB_NAME = re.compile(r"\w[\w.-]*/\w[\w.-]*")
 _OFFSET_PLACES = ("roberta", "camembert", "mpnet", "longformer", "data2vec-text")
 
 
-def open_hub(name_or_folder: str, threads: int, fallback: Verifier) -> Verifier:
-    """The verifier in a folder or on the hub; `fallback` answers what it was not trained for."""
+def open_hub(
+    name_or_folder: str, threads: int, fallback: Verifier, *, english: bool = True
+) -> Verifier:
+    """The verifier in a folder or on the hub; `fallback` answers what it was not trained for. With
+    `english`, what is in another language stays unchecked: no config.json says what a model reads.
+    """
     given = Path(name_or_folder).expanduser()
     own = bool(name_or_folder) and given.is_dir()
     folder = given.resolve() if own else _fetched(name_or_folder)
     weights = _weights(folder)
-    config = _json(folder / "config.json")
+    config = read_config(folder / "config.json")
     try:
         head, window = read_head(config), read_window(folder, config)
         pad = int(config.get("pad_token_id") or 0)
     except (AttributeError, TypeError, ValueError) as problem:
         raise ModelDamaged(
-            f"{folder}/config.json does not describe a verifier: {problem}", remedy=LABELS
+            f"{folder}/config.json does not describe a verifier: {problem}.", remedy=LABELS
         ) from problem
     run = _onnx(weights, threads) if weights.suffix == ".onnx" else _torch(folder, head.tokens)
     name = folder.name if own else given.name
-    reader = Reader(load_tokenizer(folder / "tokenizer.json"), window, asks=head.tokens)
+    tokenizer = load_tokenizer(folder / "tokenizer.json")
+    reader = Reader(tokenizer, window, asks=head.tokens, english=english)
     return HubVerifier(f"{name}-{_digest(weights)[:8]}", head, reader, run, fallback, pad)
 
 
@@ -68,7 +73,7 @@ class HubVerifier:
 
     @property
     def tier(self) -> str:
-        return "hub"
+        return TIER
 
     @property
     def thresholds(self) -> Thresholds:
@@ -113,8 +118,8 @@ def read_window(folder: Path, config: Mapping[str, Any]) -> int:
     places = int(config.get("max_position_embeddings") or 0)
     if str(config.get("model_type")).removeprefix("xlm-").startswith(_OFFSET_PLACES):
         places -= 2
-    beside = folder / "tokenizer_config.json"
-    limit = int(_json(beside).get("model_max_length") or 0) if beside.is_file() else 0
+    beside = read_config(folder / "tokenizer_config.json", needed=False)
+    limit = int(beside.get("model_max_length") or 0)
     # A tokenizer without a limit says 1e30.
     return min((size for size in (places, limit) if 0 < size < 1 << 20), default=512)
 
@@ -126,6 +131,8 @@ def _fetched(name: str) -> Path:
             f"There is no folder '{name}', and it is no name on the hub.",
             remedy="Name a folder with a model, or one on the hub as org/name.",
         )
+    if find_spec("huggingface_hub") is None:
+        raise ExtraMissing(f"'{name}' is no folder, and a model from the hub", "hub")
     kinds = (_ONNX, *((file,) for file in _TORCH if _has_torch()))
     for local in (True, False):
         for weights in kinds:
@@ -238,16 +245,6 @@ def _digest(weights: Path) -> str:
         with part.open("rb") as file:
             hashlib.file_digest(file, lambda: digest)
     return digest.hexdigest()
-
-
-def _json(path: Path) -> dict[str, Any]:
-    try:
-        value = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as problem:
-        raise ModelDamaged(
-            f"{path} cannot be read: {problem}", remedy="Save the model's own file there."
-        ) from problem
-    return value if isinstance(value, dict) else {}
 
 
 def _padded(rows: Sequence[Sequence[int]], pad: int = 0) -> TokenIds:

@@ -17,9 +17,11 @@ from suffice.models.verifier import SupportScore
 Floats = NDArray[np.float64]
 Logits = NDArray[np.float32]
 
+TIER = "hub"
 LABELS = (
     "Write id2label into its config.json, in the order the model was trained with: entailment, "
-    "neutral, contradiction; or entailment, not_entailment; for tokens supported, hallucinated."
+    "neutral, contradiction; or entailment, not_entailment; for a single output entailment; "
+    "for tokens supported, hallucinated."
 )
 
 
@@ -65,10 +67,8 @@ def read_head(config: Mapping[str, Any]) -> Head:
         return Head(2, 1, tokens=True)  # LettuceDetect's models name their labels no better
     if tokens and roles.count("made up") == 1 < len(labels):
         return Head(len(labels), roles.index("made up"), tokens=True)
-    if not tokens and len(labels) == 1:
-        return Head(1, 0)
     if tokens or "" in roles or roles.count("supported") != 1 or roles.count("contradicted") > 1:
-        raise ValueError(f"the labels {', '.join(labels)} do not say what they mean")
+        raise ValueError(f"its labels are {', '.join(labels)}, which do not say what they mean")
     against = roles.index("contradicted") if "contradicted" in roles else None
     return Head(len(labels), roles.index("supported"), against)
 
@@ -89,4 +89,4 @@ def pooled(windows: Sequence[tuple[int, Floats]]) -> SupportScore:
     worst = max(windows, key=lambda window: float(window[1][1]))
     passage, row = worst if worst[1][1] > best[1][0] else best
     supported, contradicted, rest = map(float, row)
-    return SupportScore(supported, contradicted, rest, passage)
+    return SupportScore(supported, contradicted, rest, passage, tier=TIER)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from suffice.models.reading import clean
+from suffice.models.reading import clean, foreign
 from suffice.models.verifier import Pair
 from suffice.text.sentences import Span, sentences
 
@@ -33,11 +33,13 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Pairs into windows of at most `window` tokens; with `asks`, the question stands in each."""
+    """Pairs into windows of at most `window` tokens; with `asks`, the question stands in each; with
+    `english`, what is in another language stays unchecked."""
 
     tokenizer: Any
     window: int
     asks: bool = False
+    english: bool = False
 
     def read(self, pair: Pair) -> Reading:
         """All evidence in one window where it fits; else each passage in windows of its own."""
@@ -54,6 +56,8 @@ class Reader:
             return Reading(unchecked="There is no evidence.")
         if room < _LEAST_ROOM:
             return Reading(unchecked=f"The claim is too long for a window of {self.window} tokens.")
+        if self.english and (reason := foreign(pair)):
+            return Reading(unchecked=reason)
         windows = tuple(
             Window(passage, self.tokenizer.encode(question + text, pair.said))
             for passage, text in self._texts(pair.said, passages, room)

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from suffice.errors import ModelDamaged, ModelError
+from suffice.models.threads import bounded
 
-_MOST_THREADS = 4
 _LONGEST_FOLDER = 60  # systems give 104 or 108 bytes to the path of a socket
 _WAITING = "OMP_WAIT_POLICY"
 
@@ -24,8 +24,7 @@ def start_server(base: Path, adapter: Path, threads: int, window: int) -> Any:
     params.lora_adapters = [llama.CommonAdapterLoraInfo(str(adapter), 1.0)]
     params.n_ctx = window + 2  # a stop, and the answer
     params.n_batch, params.n_ubatch, params.n_parallel = 2048, 512, 1
-    threads = threads or min(_MOST_THREADS, os.cpu_count() or 1)
-    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
+    params.cpuparams.n_threads = params.cpuparams_batch.n_threads = bounded(threads)
     # Off, so that a prompt read in portions scores what it scores in one.
     params.flash_attn_type = llama.llama_flash_attn_type.LLAMA_FLASH_ATTN_TYPE_DISABLED
     params.warmup = params.ui = params.endpoint_slots = params.fit_params = False

@@ -130,12 +130,19 @@ def unreadable(pair: Pair, length: int, longest: int, unknown: bool = False) -> 
             f"The claim with its question has {length} tokens; the model reads {longest}. "
             "Check it sentence by sentence."
         )
+    if reason := foreign(pair):
+        return reason
+    if unknown:
+        return "It holds a word or a sign that the model cannot read."
+    return ""
+
+
+def foreign(pair: Pair) -> str:
+    """Why a model that reads English cannot judge a pair, or ""."""
     language = unknown_language(pair.said)
     if language:
         return f"The model reads English; this is {language}."
     language = unknown_language(" ".join(text[:1000] for text in pair.evidence[:8]))
     if language:
         return f"The model reads English; the evidence is {language}."
-    if unknown:
-        return "It holds a word or a sign that the model cannot read."
     return ""

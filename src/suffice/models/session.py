@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
 from suffice.errors import ModelDamaged
-
-_MOST_THREADS = 4
+from suffice.models.threads import bounded
 
 
 def open_session(model: Path, threads: int = 0) -> Any:
@@ -16,7 +14,7 @@ def open_session(model: Path, threads: int = 0) -> Any:
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads or min(_MOST_THREADS, os.cpu_count() or 1)
+    options.intra_op_num_threads = bounded(threads)
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
     # Waiting threads sleep: costs 2 % alone, and leaves the cores to others in a server.

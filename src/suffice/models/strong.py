@@ -3,14 +3,14 @@
 Its cost is bounded: evidence stands first in the prompt, so that one reading of at most a window
 serves all claims of an answer, and only so many claims of an answer are asked. Where it is asked,
 the two tiers speak together; elsewhere, and where a claim leaves no room for evidence, the fast
-tier's word stands.
+tier's word stands, and its threshold holds. Each score names the tier that gave it.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from threading import Lock
 
 import numpy as np
@@ -47,7 +47,9 @@ class StrongVerifier:
 
     @property
     def thresholds(self) -> Thresholds:
-        return read_thresholds(self.card.raw)
+        """Its own where it was asked; the fast tier's for the scores that stayed with that."""
+        own = read_thresholds(self.card.raw)
+        return replace(own, tiers={self.fast.tier: self.fast.thresholds})
 
     def support(self, pairs: Sequence[Pair]) -> list[SupportScore]:
         rough = self.fast.support_margins(pairs)
@@ -62,7 +64,7 @@ class StrongVerifier:
                 assert not isinstance(held, str)
                 supported, contradicted = split(self._blend(held[0], told), calibration)
                 rest = 1 - supported - contradicted
-                scores[n] = SupportScore(supported, contradicted, rest, held[1])
+                scores[n] = SupportScore(supported, contradicted, rest, held[1], tier=self.tier)
         return scores
 
     def sufficiency(self, pairs: Sequence[Pair]) -> list[SufficiencyScore]:
@@ -77,7 +79,8 @@ class StrongVerifier:
             if self._fits(read, asked):
                 told = self.session.judge(read, [asked])[:, :2]
                 both = (1 - weight) * held[0] + weight * margin(told, 0)
-                scores[n] = SufficiencyScore(float(calibration.probability(both)[0]), held[1])
+                enough = float(calibration.probability(both)[0])
+                scores[n] = SufficiencyScore(enough, held[1], tier=self.tier)
         return scores
 
     @property

@@ -6,8 +6,8 @@ sufficiency   passages, question  → enough or not
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 
@@ -42,23 +42,39 @@ class SupportScore:
     passage: int | None = None
     """The place in `evidence` that speaks most to the claim."""
     unchecked: str = ""
+    tier: str = ""
+    """Who judged: a tier may leave some pairs to another, whose thresholds hold for them."""
 
 
 @dataclass(frozen=True, slots=True)
 class SufficiencyScore:
-    """The calibrated probability that the passages answer the question; see `unchecked` above."""
+    """The calibrated probability that the passages answer the question; see above for the rest."""
 
     enough: float = 0.0
     passage: int | None = None
     unchecked: str = ""
+    tier: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """From which probability on a claim counts as supported, and passages as enough."""
+    """From which probability on a claim counts as supported, and passages as enough. `tiers` are
+    those of other tiers that judge some of the pairs: each score is held to its own tier's."""
 
     support: float = 0.5
     sufficiency: float = 0.5
+    tiers: Mapping[str, Thresholds] = field(default_factory=dict, hash=False)
+
+    def of(self, tier: str) -> Thresholds:
+        return self.tiers.get(tier, self)
+
+    def supported(self, score: SupportScore) -> bool:
+        """Never where nobody judged."""
+        return not score.unchecked and score.supported >= self.of(score.tier).support
+
+    def enough(self, score: SufficiencyScore) -> bool:
+        """Never where nobody judged."""
+        return not score.unchecked and score.enough >= self.of(score.tier).sufficiency
 
 
 class Verifier(Protocol):
