@@ -1,11 +1,11 @@
-"""Every policy of the gate on the same labelled questions: who opens when the evidence is enough?"""
+"""Every policy of the gate on the same labelled questions: who opens on enough evidence only?"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, get_args, get_type_hints
+from typing import Any, cast, get_args, get_type_hints
 
 import numpy as np
 
@@ -58,7 +58,7 @@ def policies(names: Sequence[str], settings: GateSettings, verifier: Verifier) -
     learned = replace(settings.learned, review=0.0)
     made: dict[str, Policy] = {}
     for name in names:
-        chosen = replace(settings, policy=name, learned=learned)
+        chosen = replace(settings, policy=cast(Any, name), learned=learned)
         made[name] = open_policy(chosen, verifier)
         if name == "learned":
             made[WITHOUT] = _Without()
@@ -78,12 +78,10 @@ def bench_gate(
     decided = {name: _decided(name, judge, evidence, progress) for name, judge in judges.items()}
     sets = np.array([row["set"] for row in rows])
     positive = np.array([bool(row["sufficient"]) for row in rows])
-    figures = {
-        name: {"sets": _by_set(found, decided.get("learned"), positive, sets)}
-        for name, found in decided.items()
-    }
-    for found in figures.values():
-        found["means"] = _means(found["sets"])
+    figures = {}
+    for name, found in decided.items():
+        by_set = _by_set(found, decided.get("learned"), positive, sets)
+        figures[name] = {"sets": by_set, "means": _means(by_set)}
     report = {"limit": limit, "embedder": embedder.id, "policies": figures, "run": run_record(data)}
     return report, decided, rows
 

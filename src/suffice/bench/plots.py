@@ -19,7 +19,7 @@ _GRID = np.linspace(0, 1, 101)
 def need_plots() -> None:
     """Says early what to install, before minutes are spent on figures."""
     if find_spec("matplotlib") is None:
-        raise ExtraMissing("Plots need matplotlib.", remedy="Run: pip install 'suffice[bench]'")
+        raise ExtraMissing("A plot", "bench")
 
 
 def plot_gate(

@@ -19,7 +19,7 @@ _COMMANDS = {
     "ask": ("suffice.cli.ask", "Answer a question from documents, with citations, or say why not."),
     "bench": (
         "suffice.cli.bench",
-        "Measure retrieval, indexing, verifiers and the gate on your own data.",
+        "Measure retrieval, indexing, verifiers and gates on your data.",
     ),
     "documents": ("suffice.cli.documents", "List, show and retire documents and their versions."),
     "index": ("suffice.cli.index", "Bring documents into a store."),

@@ -21,7 +21,7 @@ from suffice.settings import read_settings
 
 @click.group()
 def bench() -> None:
-    """Measure retrieval, indexing, verifiers and the gate on your own data."""
+    """Measure retrieval, indexing, verifiers and gates on your data."""
 
 
 bench.add_command(grounding)

@@ -55,6 +55,7 @@ class Reranked:
         if not items:
             yield NO_PASSAGE
             return
-        yield f"{len(kept)} of {len(items)} passages answer with {self.settings.relevance:g} or more"
+        least = self.settings.relevance
+        yield f"{len(kept)} of {len(items)} passages answer with probability {least:g} or more"
         if all(item.relevance is None for item in items.values()):
             yield "no similarity is known for these passages; this policy needs none"
