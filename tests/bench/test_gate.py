@@ -54,7 +54,8 @@ def test_every_policy_is_measured_on_every_set(data: Path) -> None:
 def test_one_policy_is_shown_as_a_table(data: Path) -> None:
     run = CliRunner().invoke(cli, ["bench", "gate", str(data), "--policy", "tiers"])
     assert run.exit_code == 0, run.output
-    assert "tiers" in run.output and "mean of sets" in run.output
+    assert "tiers" in run.output
+    assert "mean of sets" in run.output
     assert "learned  " not in run.output
 
 
@@ -65,10 +66,8 @@ def test_a_policy_that_is_none_is_refused(data: Path) -> None:
 
 
 def test_plots_are_written_and_do_not_differ_between_runs(data: Path, tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
-    names = {
-        f"gate-{what}{end}" for what in ("risk-coverage", "threshold") for end in (".png", ".svg")
-    }
+    plots = ("gate-risk-coverage", "gate-threshold")
+    names = {f"{plot}{end}" for plot in plots for end in (".png", ".svg")}
     texts = []
     for folder in (tmp_path / "a", tmp_path / "b"):
         arguments = ["bench", "gate", str(data), "--policy", "tiers", "--plots", str(folder)]
@@ -76,7 +75,6 @@ def test_plots_are_written_and_do_not_differ_between_runs(data: Path, tmp_path: 
         assert {file.name for file in folder.iterdir()} == names
         texts.append((folder / "gate-threshold.svg").read_text())
     assert texts[0] == texts[1]
-    assert "balanced accuracy" in texts[0] or "<path" in texts[0]
 
 
 rows = st.lists(st.tuples(st.sampled_from([0.1, 0.5, 0.9]), st.booleans()), min_size=1)
@@ -88,8 +86,9 @@ def test_the_area_does_not_depend_on_the_order_of_ties(found: list[tuple[float, 
     back = area_under_risk(scores[::-1], positive[::-1])
     assert back == pytest.approx(area_under_risk(scores, positive))
     coverage, risk = risk_coverage(scores, positive)
-    assert coverage[-1] == 1 and risk[-1] == pytest.approx((~positive).mean())
-    assert ((0 <= risk) & (risk <= 1)).all()
+    assert coverage[-1] == 1
+    assert risk[-1] == pytest.approx((~positive).mean())
+    assert ((risk >= 0) & (risk <= 1)).all()
 
 
 def test_the_area_of_a_perfect_order_is_least() -> None:

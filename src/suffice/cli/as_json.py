@@ -10,7 +10,7 @@ import click
 
 from suffice.evidence.ingest import Report
 from suffice.evidence.rows import VersionInfo
-from suffice.types import Citation, Evidence, GateDecision, Passage, Source, Verdict
+from suffice.types import Citation, Conflict, Evidence, GateDecision, Passage, Source, Verdict
 
 
 def show(value: Any) -> None:
@@ -44,6 +44,33 @@ def gate(value: GateDecision) -> dict[str, Any]:
         "tier": value.tier,
         "reasons": list(value.reasons),
         "factors": list(value.factors),
+        "missing": list(value.missing),
+        "signals": [
+            {
+                "name": signal.name,
+                "value": _round(signal.value),
+                "threshold": _round(signal.threshold),
+                "note": signal.note,
+            }
+            for signal in value.signals
+        ],
+        "excluded": [
+            {**_origin(entry.passage), "reason": entry.reason} for entry in value.excluded
+        ],
+        "conflicts": [conflict(entry) for entry in value.conflicts],
+        "next_steps": list(value.next_steps),
+    }
+
+
+def conflict(value: Conflict) -> dict[str, Any]:
+    return {
+        "score": round(value.score, 4),
+        "ambiguous": value.ambiguous,
+        "reason": value.reason,
+        "sources": [
+            {**_origin(value.first), "quote": value.first_quote},
+            {**_origin(value.second), "quote": value.second_quote},
+        ],
     }
 
 
