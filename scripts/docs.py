@@ -106,7 +106,7 @@ def _allowed(hint: Any) -> str:
         return str(typing.get_args(hint)[1])
     if typing.get_origin(hint) is Literal:
         return ", ".join(f"`{value}`" for value in typing.get_args(hint))
-    return {str: "text", bool: "true or false"}[hint]
+    return {str: "text", bool: "true or false", tuple[str, ...]: "a list of texts"}[hint]
 
 
 def embedder() -> Iterator[str]:

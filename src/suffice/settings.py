@@ -36,6 +36,7 @@ class Range:
 
 Share = Annotated[float, Range(0, 1)]
 Count = Annotated[int, Range(1, 1_000_000)]
+Weight = Annotated[float, Range(0, 2)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,12 +111,53 @@ class CoverageSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class PrototypeSettings:
+    """Sentences of your own that show how a kind of text sounds; they stand beside ours."""
+
+    fact: tuple[str, ...] = ()
+    qa: tuple[str, ...] = ()
+    procedure: tuple[str, ...] = ()
+    discussion: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class KindWeights:
+    """What a kind of evidence is worth: the gate reads a passage's relevance times this."""
+
+    fact: Weight = 1.0
+    qa: Weight = 1.0
+    procedure: Weight = 0.95
+    discussion: Weight = 0.85
+
+
+@dataclass(frozen=True, slots=True)
+class KindSettings:
+    """How kinds of evidence are told apart, and what each is worth."""
+
+    prototypes: PrototypeSettings = field(default_factory=PrototypeSettings)
+    weights: KindWeights = field(default_factory=KindWeights)
+
+
+@dataclass(frozen=True, slots=True)
+class DiversitySettings:
+    """Passages that share `copies` of their wording count once. With `factual`, there must be a
+    fact of relevance `fact`, or a question-and-answer pair of relevance `qa`."""
+
+    copies: Annotated[float, Range(0.5, 1)] = 0.8
+    factual: bool = False
+    fact: Share = 0.30
+    qa: Share = 0.40
+
+
+@dataclass(frozen=True, slots=True)
 class GateSettings:
     """Which policy decides whether the evidence is enough, and its numbers."""
 
     policy: Literal["tiers", "coverage"] = "tiers"
     tiers: TiersSettings = field(default_factory=TiersSettings)
     coverage: CoverageSettings = field(default_factory=CoverageSettings)
+    kinds: KindSettings = field(default_factory=KindSettings)
+    diversity: DiversitySettings = field(default_factory=DiversitySettings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,6 +322,10 @@ def _value(hint: Any, raw: Any, origin: str, where: str, base: Any) -> Any:
         return str(raw)
     if hint is bool and isinstance(raw, bool):
         return raw
+    if hint == tuple[str, ...]:
+        if not isinstance(raw, list) or not all(isinstance(entry, str) for entry in raw):
+            raise _wrong(origin, where, raw, "a list of texts")
+        return tuple(raw)
     raise _wrong(origin, where, raw, {str: "text", bool: "true or false"}.get(hint, str(hint)))
 
 

@@ -63,6 +63,7 @@ def evidence(value: Evidence) -> dict[str, Any]:
         "passages": [
             {
                 **_origin(item.passage),
+                "kind": item.passage.kind.value,
                 "text": item.passage.text,
                 "relevance": _round(item.relevance),
                 "keywords": _round(item.keywords),

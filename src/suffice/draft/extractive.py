@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
-from suffice.draft.statements import Statement, statements
 from suffice.evidence.split import context
 from suffice.models.embedder import Embedder
 from suffice.settings import DraftSettings
 from suffice.text.sentences import Span
+from suffice.text.statements import Statement, statements
 from suffice.types import Citation, Claim, Draft, Evidence, Passage
 
 
