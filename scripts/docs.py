@@ -96,7 +96,8 @@ def _keys(value: Any, where: str) -> Iterator[str]:
         if is_dataclass(entry):
             yield from _keys(entry, f"{key}.")
         elif field.name == "collections":
-            yield f"| `{key}.NAME` | | `passages`, `search`, `gate` and `draft` of its own |"
+            own = "`passages`, `search`, `gate`, `draft` and `filter` of its own"
+            yield f"| `{key}.NAME` | | {own} |"
         else:
             yield f"| `{key}` | `{entry!r}` | {_allowed(hints[field.name])} |"
 

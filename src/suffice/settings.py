@@ -161,6 +161,16 @@ class GateSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class FilterSettings:
+    """What a drafter is not given to read: sentences whose cosine to the question is under
+    `similarity`, that hold less than `overlap` of its words, and share no name with the rest."""
+
+    on: bool = True
+    similarity: Share = 0.20
+    overlap: Share = 0.34
+
+
+@dataclass(frozen=True, slots=True)
 class DraftSettings:
     """How the extractive drafter chooses: the best statement must reach `answers`; others are
     added down to `keep` times its score, up to `sentences` in all."""
@@ -178,11 +188,12 @@ class CollectionSettings:
     search: SearchSettings = field(default_factory=SearchSettings)
     gate: GateSettings = field(default_factory=GateSettings)
     draft: DraftSettings = field(default_factory=DraftSettings)
+    filter: FilterSettings = field(default_factory=FilterSettings)
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """All of it. `collections` overrides passages, search, gate and draft for one collection."""
+    """All of it. `collections` overrides passages, search, gate, filter and draft for one."""
 
     store: str = "suffice.db"
     engine: Literal["edge", "memory"] = "edge"
@@ -194,11 +205,12 @@ class Settings:
     search: SearchSettings = field(default_factory=SearchSettings)
     gate: GateSettings = field(default_factory=GateSettings)
     draft: DraftSettings = field(default_factory=DraftSettings)
+    filter: FilterSettings = field(default_factory=FilterSettings)
     collections: Mapping[str, CollectionSettings] = field(default_factory=dict)
 
     def collection(self, name: str) -> CollectionSettings:
         """The settings that hold for one collection."""
-        general = CollectionSettings(self.passages, self.search, self.gate, self.draft)
+        general = CollectionSettings(self.passages, self.search, self.gate, self.draft, self.filter)
         return self.collections.get(name, general)
 
 

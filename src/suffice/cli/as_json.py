@@ -28,6 +28,7 @@ def verdict(value: Verdict) -> dict[str, Any]:
         "missing": list(value.missing),
         "nearest": [source(entry) for entry in value.nearest],
         "share_read": round(value.share_read, 4),
+        "removed": round(value.evidence.removed, 4),
         "notes": list(value.notes),
     }
 

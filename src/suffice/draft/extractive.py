@@ -42,7 +42,12 @@ class Extractive:
 
     def rank(self, evidence: Evidence) -> list[Ranked]:
         """All statements, best first."""
-        found = [(p, s) for p in evidence.passages for s in statements(p.text)]
+        found = [
+            (item.passage, statement)
+            for item in evidence
+            for statement in statements(item.passage.text)
+            if all(item.reads(*span) for span in statement.slices)
+        ]
         if not found:
             return []
         alone = [s.wording for _, s in found]
