@@ -96,7 +96,8 @@ def _keys(value: Any, where: str) -> Iterator[str]:
         if is_dataclass(entry):
             yield from _keys(entry, f"{key}.")
         elif field.name == "collections":
-            yield f"| `{key}.NAME` | | `passages`, `search`, `gate` and `draft` of its own |"
+            own = "`passages`, `search`, `gate`, `draft` and `filter` of its own"
+            yield f"| `{key}.NAME` | | {own} |"
         else:
             yield f"| `{key}` | `{entry!r}` | {_allowed(hints[field.name])} |"
 
@@ -106,7 +107,7 @@ def _allowed(hint: Any) -> str:
         return ", ".join(map(str, typing.get_args(hint)[1:]))
     if typing.get_origin(hint) is Literal:
         return ", ".join(f"`{value}`" for value in typing.get_args(hint))
-    return {str: "text", bool: "true or false"}[hint]
+    return {str: "text", bool: "true or false", tuple[str, ...]: "a list of texts"}[hint]
 
 
 def embedder() -> Iterator[str]:

@@ -2,12 +2,13 @@
 
     question ─▶ evidence ─▶ gate ─▶ draft ─▶ checks ─▶ verdict
 
-No answer leaves without a verdict; if the gate is shut, nothing is drafted.
+No answer leaves without a verdict; if the gate is shut, nothing is drafted. A drafter may be given
+less of the evidence to read; gate and checks always have all of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from suffice.checks.check import Check, run_checks
@@ -15,9 +16,11 @@ from suffice.checks.verbatim import Verbatim
 from suffice.draft.drafter import Drafter
 from suffice.draft.extractive import Extractive
 from suffice.errors import QuestionError
+from suffice.evidence.filter import Helpful
 from suffice.evidence.search import Retriever, gather
 from suffice.gate.policy import Policy, open_policy
 from suffice.models.embedder import Embedder
+from suffice.models.remembering import Remembering
 from suffice.settings import CollectionSettings
 from suffice.types import Evidence, GateDecision, Level, Verdict
 from suffice.verdict import wording
@@ -38,6 +41,8 @@ class Pipeline:
     """Only for retrievers that give no relevance of their own."""
     decline_insufficient: bool = True
     """False: a draft is written from evidence that is not enough, and leaves with a caveat."""
+    filter: Callable[[Evidence], Evidence] | None = None
+    """Marks what of the evidence a drafter reads; without it, all."""
 
     @classmethod
     def of(
@@ -45,7 +50,9 @@ class Pipeline:
     ) -> Pipeline:
         """The pipeline that settings describe, over any retriever."""
         settings = settings or CollectionSettings()
+        embedder = Remembering(embedder)  # filter and drafter read the same statements
         drafter = Extractive(embedder, settings.draft)
+        helpful = Helpful(embedder, settings.filter) if settings.filter.on else None
         gate = settings.gate
         return cls(
             retriever,
@@ -53,6 +60,7 @@ class Pipeline:
             drafter,
             embedder=embedder,
             decline_insufficient=gate.policy != "coverage" or gate.coverage.decline_insufficient,
+            filter=helpful,
         )
 
     def answer(self, question: str) -> Verdict:
@@ -60,6 +68,7 @@ class Pipeline:
         gate = self.gate.decide(evidence)
         if not self._may_draft(evidence, gate):
             return withhold(evidence, gate, wording.shut(gate, len(evidence)))
+        evidence = self.filter(evidence) if self.filter else evidence
         draft = self.drafter.write(evidence)
         findings = run_checks(self.checks, draft, evidence)
         return decide(evidence, gate, draft, findings)

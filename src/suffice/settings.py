@@ -46,6 +46,7 @@ class AtMost:
 
 Share = Annotated[float, Range(0, 1)]
 Count = Annotated[int, Range(1, 1_000_000)]
+Weight = Annotated[float, Range(0, 2)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +174,45 @@ class LearnedSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class PrototypeSettings:
+    """Sentences of your own that show how a kind of text sounds; they stand beside ours."""
+
+    fact: tuple[str, ...] = ()
+    qa: tuple[str, ...] = ()
+    procedure: tuple[str, ...] = ()
+    discussion: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class KindWeights:
+    """What a kind of evidence is worth: the gate reads a passage's relevance times this."""
+
+    fact: Weight = 1.0
+    qa: Weight = 1.0
+    procedure: Weight = 0.95
+    discussion: Weight = 0.85
+
+
+@dataclass(frozen=True, slots=True)
+class KindSettings:
+    """How kinds of evidence are told apart, and what each is worth."""
+
+    prototypes: PrototypeSettings = field(default_factory=PrototypeSettings)
+    weights: KindWeights = field(default_factory=KindWeights)
+
+
+@dataclass(frozen=True, slots=True)
+class DiversitySettings:
+    """Passages that share `copies` of their wording count once. With `factual`, there must be a
+    fact of relevance `fact`, or a question-and-answer pair of relevance `qa`."""
+
+    copies: Annotated[float, Range(0.5, 1)] = 0.8
+    factual: bool = False
+    fact: Share = 0.30
+    qa: Share = 0.40
+
+
+@dataclass(frozen=True, slots=True)
 class GateSettings:
     """Which policy decides whether the evidence is enough, and its numbers."""
 
@@ -183,6 +223,18 @@ class GateSettings:
     coverage: CoverageSettings = field(default_factory=CoverageSettings)
     bound: BoundSettings = field(default_factory=BoundSettings)
     checkpoint: CheckpointSettings = field(default_factory=CheckpointSettings)
+    kinds: KindSettings = field(default_factory=KindSettings)
+    diversity: DiversitySettings = field(default_factory=DiversitySettings)
+
+
+@dataclass(frozen=True, slots=True)
+class FilterSettings:
+    """What a drafter is not given to read: sentences whose cosine to the question is under
+    `similarity`, that hold less than `overlap` of its words, and share no name with the rest."""
+
+    on: bool = True
+    similarity: Share = 0.20
+    overlap: Share = 0.34
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,11 +255,12 @@ class CollectionSettings:
     search: SearchSettings = field(default_factory=SearchSettings)
     gate: GateSettings = field(default_factory=GateSettings)
     draft: DraftSettings = field(default_factory=DraftSettings)
+    filter: FilterSettings = field(default_factory=FilterSettings)
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """All of it. `collections` overrides passages, search, gate and draft for one collection."""
+    """All of it. `collections` overrides passages, search, gate, filter and draft for one."""
 
     store: str = "suffice.db"
     engine: Literal["edge", "memory"] = "edge"
@@ -219,11 +272,12 @@ class Settings:
     search: SearchSettings = field(default_factory=SearchSettings)
     gate: GateSettings = field(default_factory=GateSettings)
     draft: DraftSettings = field(default_factory=DraftSettings)
+    filter: FilterSettings = field(default_factory=FilterSettings)
     collections: Mapping[str, CollectionSettings] = field(default_factory=dict)
 
     def collection(self, name: str) -> CollectionSettings:
         """The settings that hold for one collection."""
-        general = CollectionSettings(self.passages, self.search, self.gate, self.draft)
+        general = CollectionSettings(self.passages, self.search, self.gate, self.draft, self.filter)
         return self.collections.get(name, general)
 
 
@@ -361,6 +415,10 @@ def _value(hint: Any, raw: Any, origin: str, where: str, base: Any) -> Any:
         return str(raw)
     if hint is bool and isinstance(raw, bool):
         return raw
+    if hint == tuple[str, ...]:
+        if not isinstance(raw, list) or not all(isinstance(entry, str) for entry in raw):
+            raise _wrong(origin, where, raw, "a list of texts")
+        return tuple(raw)
     raise _wrong(origin, where, raw, {str: "text", bool: "true or false"}.get(hint, str(hint)))
 
 

@@ -97,6 +97,20 @@ class Retrieved:
     relevance: float | None
     keywords: float = 0.0
     score: float = 0.0
+    kept: tuple[tuple[int, int], ...] | None = None
+    """The parts of the passage's text that a drafter reads, as spans in it, in order and apart;
+    `None`: all of it. The passage itself stays whole, for checks and citations."""
+
+    @property
+    def reading(self) -> str:
+        """What a drafter reads of the passage."""
+        if self.kept is None:
+            return self.passage.text
+        return "\n".join(self.passage.text[start:end] for start, end in self.kept)
+
+    def reads(self, start: int, end: int) -> bool:
+        """Whether a drafter reads this span of the passage's text."""
+        return self.kept is None or any(a <= start and end <= b for a, b in self.kept)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +131,17 @@ class Evidence:
     @property
     def passages(self) -> tuple[Passage, ...]:
         return tuple(item.passage for item in self.items)
+
+    @property
+    def removed(self) -> float:
+        """The share of the passages' characters that no drafter reads."""
+        total = sum(len(item.passage.text) for item in self.items)
+        cut = (item for item in self.items if item.kept is not None)
+        left_out = sum(
+            len(item.passage.text) - sum(end - start for start, end in item.kept or ())
+            for item in cut
+        )
+        return left_out / total if total else 0.0
 
 
 @dataclass(frozen=True, slots=True)

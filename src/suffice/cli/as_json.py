@@ -28,6 +28,7 @@ def verdict(value: Verdict) -> dict[str, Any]:
         "missing": list(value.missing),
         "nearest": [source(entry) for entry in value.nearest],
         "share_read": round(value.share_read, 4),
+        "removed": round(value.evidence.removed, 4),
         "notes": list(value.notes),
     }
 
@@ -90,6 +91,7 @@ def evidence(value: Evidence) -> dict[str, Any]:
         "passages": [
             {
                 **_origin(item.passage),
+                "kind": item.passage.kind.value,
                 "text": item.passage.text,
                 "relevance": _round(item.relevance),
                 "keywords": _round(item.keywords),

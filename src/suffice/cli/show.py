@@ -118,6 +118,7 @@ def show_evidence(evidence: Evidence, console: Console | None = None) -> None:
     for place, item in enumerate(evidence, 1):
         near = "–" if item.relevance is None else f"{item.relevance:.3f}"
         scores = f"similarity {near} · keywords {item.keywords:.2f} · score {item.score:.3f}"
+        scores += f" · {item.passage.kind.value}"
         console.print(_origin(f"{place}.", item.passage))
         console.print(Padding(plain(item.passage.text.strip()), (0, 0, 0, 4)))
         console.print(Padding(Text(scores, style="dim"), (0, 0, 1, 4)))

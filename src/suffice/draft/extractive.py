@@ -9,11 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 
-from suffice.draft.statements import Statement, statements
 from suffice.evidence.split import context
 from suffice.models.embedder import Embedder
 from suffice.settings import DraftSettings
 from suffice.text.sentences import Span
+from suffice.text.statements import Statement, statements
 from suffice.types import Citation, Claim, Draft, Evidence, Passage
 
 
@@ -42,7 +42,12 @@ class Extractive:
 
     def rank(self, evidence: Evidence) -> list[Ranked]:
         """All statements, best first."""
-        found = [(p, s) for p in evidence.passages for s in statements(p.text)]
+        found = [
+            (item.passage, statement)
+            for item in evidence
+            for statement in statements(item.passage.text)
+            if all(item.reads(*span) for span in statement.slices)
+        ]
         if not found:
             return []
         alone = [s.wording for _, s in found]

@@ -1,4 +1,5 @@
-"""Bringing documents in: read, cut, keep; embed what has no vector yet; publish the index.
+"""Bringing documents in: read, cut, keep; embed what has no vector yet; tell the kinds of what
+declares none; publish the index.
 
 Each step goes on from what the last run committed, so a run that was cut off anywhere is
 finished by the next one.
@@ -12,8 +13,11 @@ from datetime import date
 from itertools import islice
 from pathlib import Path
 
+import numpy as np
+
 from suffice.errors import ModelMismatch, SourceMissing, Unreadable
 from suffice.evidence.generations import index_model, publish
+from suffice.evidence.kinds import Classifier, mark
 from suffice.evidence.read import SUFFIXES
 from suffice.evidence.rows import Known, NewVersion
 from suffice.evidence.sources import Cutting, Failure, File, Listing, files, read_version
@@ -96,6 +100,7 @@ class Ingest:
     def finish(self, *, rebuild: bool = False) -> int:
         """Vectors for passages that have none, then the index. Says how many were embedded."""
         embedded = self._embed()
+        self._tell_kinds()
         if self.settings.engine == "edge":
             total = self.store.count_changes(0)
             publish(
@@ -165,6 +170,21 @@ class Ingest:
             done += len(batch)
             self.progress("passages", done, total)
         return done
+
+    def _tell_kinds(self) -> None:
+        """The kind of each passage whose document declares none, from the vector it has."""
+        for collection in self.store.collections():
+            settings = self.settings.collection(collection).gate.kinds
+            told_by = mark(self.embedder.id, settings)
+            classifier: Classifier | None = None
+            for batch in self.store.kinds_to_tell(collection, told_by, self.embedder.id):
+                classifier = classifier or Classifier.of(self.embedder, settings)
+                vectors = np.array([stored.vector for stored in batch])
+                kinds = classifier.tell([stored.passage for stored in batch], vectors)
+                numbers = [stored.number for stored in batch]
+                self.store.put_kinds(dict(zip(numbers, kinds, strict=True)))
+            if classifier:
+                self.store.kinds_told(collection, told_by)
 
 
 def _groups(versions: Iterable[NewVersion], size: int) -> Iterator[list[NewVersion]]:

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import date
 
 from suffice.evidence.rows import NewVersion, dated, iso
 from suffice.evidence.versions import in_force
+from suffice.types import Kind
 
 
 def save(connection: sqlite3.Connection, versions: Iterable[NewVersion], today: date) -> None:
@@ -40,6 +41,20 @@ def retire(
     _renew(connection, families)
 
 
+def kinds(connection: sqlite3.Connection, told: Mapping[int, Kind]) -> None:
+    """Keeps the kinds of passages; a version with one that differs counts as changed."""
+    change = _next_change(connection)
+    connection.executemany(
+        """UPDATE versions SET changed = ? WHERE id =
+           (SELECT version_id FROM passages WHERE id = ? AND kind != ?)""",
+        [(change, number, kind.value) for number, kind in told.items()],
+    )
+    connection.executemany(
+        "UPDATE passages SET kind = ? WHERE id = ?",
+        [(kind.value, number) for number, kind in told.items()],
+    )
+
+
 def _save(connection: sqlite3.Connection, new: NewVersion, today: date) -> set[str]:
     before = _families(connection, new.collection, new.document)
     document = connection.execute(
@@ -53,6 +68,7 @@ def _save(connection: sqlite3.Connection, new: NewVersion, today: date) -> set[s
         (document,),
     ).fetchone()
     if newest and newest["key"] == new.key:
+        _declare_anew(connection, new, newest["id"])
         _cut_anew(connection, new, newest["id"])
     else:
         _insert(connection, new, document, today)
@@ -73,6 +89,23 @@ def _inherit(connection: sqlite3.Connection, new: NewVersion, document: int) -> 
         )
 
 
+def _declare_anew(connection: sqlite3.Connection, new: NewVersion, version: int) -> None:
+    """What an earlier Suffice took down as the kind may not be what the document declares."""
+    changed = connection.execute(
+        "UPDATE versions SET kind = ?1, kinds_by = '', changed = ?2 WHERE id = ?3 AND kind != ?1",
+        (_declared(new), _next_change(connection), version),
+    ).rowcount
+    if changed:
+        kind = new.kind or Kind.FACT
+        connection.execute(
+            "UPDATE passages SET kind = ? WHERE version_id = ?", (kind.value, version)
+        )
+
+
+def _declared(new: NewVersion) -> str:
+    return new.kind.value if new.kind else ""
+
+
 def _cut_anew(connection: sqlite3.Connection, new: NewVersion, version: int) -> None:
     """The same content, cut in another way, gets other passages; the index is made anew."""
     cut = connection.execute(
@@ -81,6 +114,7 @@ def _cut_anew(connection: sqlite3.Connection, new: NewVersion, version: int) -> 
     if [tuple(row) for row in cut] != [(piece.start, piece.end) for piece in new.pieces]:
         connection.execute("DELETE FROM passages WHERE version_id = ?", (version,))
         _insert_passages(connection, new, version)
+        connection.execute("UPDATE versions SET kinds_by = '' WHERE id = ?", (version,))
         connection.execute("UPDATE store SET epoch = epoch + 1")
 
 
@@ -91,7 +125,7 @@ def _insert(connection: sqlite3.Connection, new: NewVersion, document: int, toda
            force_until, changed) SELECT ?,?,?,?,?,?,?,?,?,?,?,?,?,
            coalesce(max(sequence), 0) + 1, '', '', 0 FROM versions RETURNING id""",
         (
-            document, new.key, new.label, new.title, new.kind.value,
+            document, new.key, new.label, new.title, _declared(new),
             json.dumps(sorted(new.access)), iso(new.effective), iso(new.expires),
             new.family, new.text, new.content_hash, new.file_date.isoformat(), today.isoformat(),
         ),
@@ -102,12 +136,12 @@ def _insert(connection: sqlite3.Connection, new: NewVersion, document: int, toda
 def _insert_passages(connection: sqlite3.Connection, new: NewVersion, version: int) -> None:
     connection.executemany(
         """INSERT INTO passages (name, version_id, "start", "end", heading, page, text,
-           content_hash, input_hash) VALUES (?,?,?,?,?,?,?,?,?)""",
+           kind, content_hash, input_hash) VALUES (?,?,?,?,?,?,?,?,?,?)""",
         (
             (
                 f"{new.document}@{new.key}#{piece.start}-{piece.end}", version, piece.start,
                 piece.end, json.dumps(piece.heading), piece.page,
-                new.text[piece.start : piece.end], *hashes,
+                new.text[piece.start : piece.end], (new.kind or Kind.FACT).value, *hashes,
             )
             for piece, hashes in zip(new.pieces, new.hashes, strict=True)
         ),

@@ -28,7 +28,8 @@ class NewVersion:
     key: str
     label: str
     title: str
-    kind: Kind
+    kind: Kind | None
+    """As declared; `None`: to be told from the text."""
     access: frozenset[str]
     effective: date | None
     expires: date | None
@@ -147,7 +148,7 @@ def version_info(row: sqlite3.Row) -> VersionInfo:
         version=row["label"],
         key=row["key"],
         title=row["title"],
-        kind=Kind(row["kind"]),
+        kind=Kind(row["shown_kind"]),
         access=frozenset(json.loads(row["access"])),
         effective=day(row["effective"]),
         expires=day(row["expires"]),

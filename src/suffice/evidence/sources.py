@@ -14,7 +14,6 @@ from suffice.evidence.read import SUFFIXES, Content, FrontMatter, read_bytes, re
 from suffice.evidence.rows import NewVersion
 from suffice.evidence.split import Tokens, context, split
 from suffice.evidence.versions import family
-from suffice.types import Kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +151,7 @@ def _version(
         key=f"{front.version}+{digest[:8]}" if front.version else digest[:8],
         label=label,
         title=title,
-        kind=front.kind or Kind.FACT,
+        kind=front.kind,
         access=front.access,
         effective=front.effective,
         expires=front.expires,

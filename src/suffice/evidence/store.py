@@ -19,14 +19,17 @@ from suffice.evidence import keep
 from suffice.evidence import rows as read
 from suffice.evidence.database import connect, transaction, translated
 from suffice.evidence.rows import Known, NewVersion, StoredPassage, Vectors, VersionInfo
-from suffice.types import Passage
+from suffice.types import Kind, Passage
 
 _PASSAGE = """
     SELECT p.id, p.name, p.text, p."start", p."end", p.heading, p.page, p.content_hash,
-           p.input_hash, v.label, v.title, v.kind, v.access, v.effective, v.expires,
+           p.input_hash, p.kind, v.label, v.title, v.access, v.effective, v.expires,
            v.force_from, v.force_until, d.name AS document, d.collection
     FROM passages p JOIN versions v ON v.id = p.version_id JOIN documents d ON d.id = v.document_id
 """
+# The kind a document declares, else that of most of its passages.
+_SHOWN_KIND = """coalesce(nullif(v.kind, ''), (SELECT p.kind FROM passages p
+    WHERE p.version_id = v.id GROUP BY p.kind ORDER BY count(*) DESC, p.kind LIMIT 1), 'fact')"""
 
 
 class Store:
@@ -62,6 +65,11 @@ class Store:
     def epoch(self) -> int:
         """Counts up when passages are cut anew; the index is then made anew."""
         return int(self._rows("SELECT epoch FROM store")[0]["epoch"])
+
+    def collections(self) -> list[str]:
+        """The names of the collections that hold documents."""
+        rows = self._rows("SELECT DISTINCT collection FROM documents ORDER BY collection")
+        return [row["collection"] for row in rows]
 
     def known(self, collection: str) -> dict[str, Known]:
         """Every document of a collection with its newest content."""
@@ -102,7 +110,8 @@ class Store:
     ) -> list[VersionInfo]:
         rows = self._rows(
             f"""SELECT d.name, d.collection, d.retired_on, v.*,
-                       (SELECT count(*) FROM passages p WHERE p.version_id = v.id) AS passages
+                       (SELECT count(*) FROM passages p WHERE p.version_id = v.id) AS passages,
+                       {_SHOWN_KIND} AS shown_kind
                 FROM versions v JOIN documents d ON d.id = v.document_id
                 WHERE {where} ORDER BY d.collection, d.name, v.sequence""",
             collection,
@@ -183,14 +192,26 @@ class Store:
 
     def changes(self, since: int, model: str, batch: int = 500) -> Iterator[list[StoredPassage]]:
         """Every passage of every version changed after `since`, with its vector, in batches."""
+        return self._stored("v.changed > ?", (since,), model, batch)
+
+    def kinds_to_tell(
+        self, collection: str, mark: str, model: str, batch: int = 500
+    ) -> Iterator[list[StoredPassage]]:
+        """Passages whose document declares no kind, and whose kind was not told by `mark`."""
+        where = "d.collection = ? AND v.kind = '' AND v.kinds_by != ?"
+        return self._stored(where, (collection, mark), model, batch)
+
+    def _stored(
+        self, where: str, values: tuple[object, ...], model: str, batch: int
+    ) -> Iterator[list[StoredPassage]]:
+        query = _PASSAGE.replace("SELECT p.id,", "SELECT x.vector, p.id,")
         last = 0
         while True:
-            query = _PASSAGE.replace("SELECT p.id,", "SELECT x.vector, p.id,")
             rows = self._rows(
                 f"""{query} JOIN vectors x ON x.input_hash = p.input_hash AND x.model = ?
-                    WHERE v.changed > ? AND p.id > ? ORDER BY p.id LIMIT ?""",
+                    WHERE {where} AND p.id > ? ORDER BY p.id LIMIT ?""",
                 model,
-                since,
+                *values,
                 last,
                 batch,
             )
@@ -206,6 +227,20 @@ class Store:
         rows = [(h, model, v.astype("<f4").tobytes()) for h, v in zip(hashes, vectors, strict=True)]
         with self._writing() as connection:
             connection.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?, ?)", rows)
+
+    def put_kinds(self, told: Mapping[int, Kind]) -> None:
+        """Keeps the kinds of passages, by their numbers."""
+        with self._writing() as connection:
+            keep.kinds(connection, told)
+
+    def kinds_told(self, collection: str, mark: str) -> None:
+        """Notes that the kinds of a collection's passages are those `mark` stands for."""
+        with self._writing() as connection:
+            connection.execute(
+                """UPDATE versions SET kinds_by = ?1 WHERE kind = '' AND kinds_by != ?1
+                   AND document_id IN (SELECT id FROM documents WHERE collection = ?2)""",
+                (mark, collection),
+            )
 
     def save(self, versions: Iterable[NewVersion], today: date) -> None:
         """Keeps new contents; what they replace becomes superseded. All of them or none."""

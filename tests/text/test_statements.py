@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suffice.draft.statements import statements
+from suffice.text.statements import statements
 
 
 def quotes(text: str) -> list[list[str]]:

@@ -1,0 +1,141 @@
+"""Leaving out sentences that do not help, before a draft is written.
+
+The evidence stays whole: each passage keeps its text, id and offsets, and what a drafter is to
+read is marked as spans in it (`Retrieved.kept`). So a kept sentence still knows its place, and
+checks and citations see what they saw before.
+
+A sentence is left out only if everything speaks against it: it is far from the question in
+meaning, holds few of its words, and shares no name with a sentence that helps. The last is how
+the second half of an answer is found, whose first half names what it is about.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from suffice.errors import ModelUnreachable
+from suffice.evidence.keywords import bm25
+from suffice.evidence.split import context
+from suffice.models.embedder import Embedder
+from suffice.settings import FilterSettings
+from suffice.text.sentences import Span, sentences
+from suffice.text.statements import statements
+from suffice.text.words import STOP_WORDS
+from suffice.types import Evidence, Passage, Retrieved
+
+_NAME = re.compile(r"\b[A-Z][\w'’-]{2,}|\b\d[\d,.]{2,}\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """Sentences that are kept or left out together, and the words they are found by."""
+
+    spans: tuple[Span, ...]
+    wording: str
+
+
+@dataclass(frozen=True, slots=True)
+class Helpful:
+    """Marks the parts of the evidence that help to answer; calling it gives the marked evidence."""
+
+    embedder: Embedder
+    settings: FilterSettings = field(default_factory=FilterSettings)
+
+    def __call__(self, evidence: Evidence) -> Evidence:
+        parts = [list(units(passage.text)) for passage in evidence.passages]
+        flat = [
+            (p, unit) for p, mine in zip(evidence.passages, parts, strict=True) for unit in mine
+        ]
+        try:
+            helping = self._helping(evidence.question, [_placed(*entry) for entry in flat])
+        except ModelUnreachable as problem:
+            note = f"The draft was written from whole passages: {problem.message}"
+            return replace(evidence, notes=(*evidence.notes, note))
+        if not any(helping):  # the gate found enough in it: better all than nothing
+            return evidence
+        told = iter(linked([unit.wording for _, unit in flat], helping))
+        marked = (
+            _marked(item, mine, [next(told) for _ in mine])
+            for item, mine in zip(evidence, parts, strict=True)
+        )
+        return replace(evidence, items=tuple(marked))
+
+    def _helping(self, question: str, texts: Sequence[str]) -> list[bool]:
+        """Which texts help by themselves; only those the words leave open are embedded."""
+        asked = _stems(question)
+        least = max(self.settings.overlap * len(asked), 1)
+        helps = [len(asked & _stems(text)) >= least for text in texts]
+        unsure = [n for n, sure in enumerate(helps) if not sure]
+        if unsure:
+            vectors = self.embedder.embed([question, *(texts[n] for n in unsure)])
+            for n, vector in zip(unsure, vectors[1:], strict=True):
+                helps[n] = float(vector @ vectors[0]) >= self.settings.similarity
+        return helps
+
+
+def units(text: str) -> Iterator[Unit]:
+    """A passage's statements, in order, each with the sentences before it that it answers to:
+    a question goes with its answer. Every sentence is in a unit."""
+    spans = sentences(text)
+    place = 0
+    for statement in statements(text):
+        end = statement.slices[-1][1]
+        led: list[Span] = []
+        while place < len(spans) and spans[place][0] < end:
+            led.append(spans[place])
+            place += 1
+        yield Unit(tuple(joined(text, [*led, *statement.slices])), statement.wording)
+    for span in spans[place:]:
+        yield Unit((span,), text[slice(*span)])
+
+
+def linked(texts: Sequence[str], helping: Sequence[bool]) -> list[bool]:
+    """Those that help, and those that share a name or number with one of them, near or far."""
+    names = [_names(text) for text in texts]
+    helps = list(helping)
+    held = {name for n, sure in enumerate(helps) if sure for name in names[n]}
+    waiting = [n for n, sure in enumerate(helps) if not sure]
+    while reached := [n for n in waiting if names[n] & held]:
+        for n in reached:
+            helps[n] = True
+            held |= names[n]
+        waiting = [n for n in waiting if not helps[n]]
+    return helps
+
+
+def joined(text: str, spans: Sequence[Span]) -> Iterator[Span]:
+    """The spans in order, those made one that overlap or have only white space between them."""
+    last: Span | None = None
+    for start, end in sorted(spans):
+        if last and (start <= last[1] or text[last[1] : start].isspace()):
+            last = (last[0], max(last[1], end))
+            continue
+        if last:
+            yield last
+        last = (start, end)
+    if last:
+        yield last
+
+
+def _marked(item: Retrieved, parts: Sequence[Unit], helping: Sequence[bool]) -> Retrieved:
+    if all(helping):
+        return item
+    spans = [
+        span for unit, helps in zip(parts, helping, strict=True) if helps for span in unit.spans
+    ]
+    return replace(item, kept=tuple(joined(item.passage.text, spans)))
+
+
+def _placed(passage: Passage, unit: Unit) -> str:
+    above = context(passage.title, passage.heading)
+    return f"{above}: {unit.wording}" if above else unit.wording
+
+
+def _stems(text: str) -> set[int]:
+    return set(bm25().embed_query(text).indices)
+
+
+def _names(text: str) -> set[str]:
+    return {name.lower() for name in _NAME.findall(text)} - STOP_WORDS

@@ -1,0 +1,161 @@
+"""Passages that are near copies of one another count once.
+
+Copies are told by their wording alone, no model is asked: two passages are copies if they share
+most of their runs of three words and differ in nothing that changes what they say. "3 days" and
+"5 days" in the same sentence are no copies but a conflict.
+
+Near-linear: a passage is compared only with kept ones that share one of its rarest runs.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from difflib import SequenceMatcher
+
+from suffice.settings import DiversitySettings
+from suffice.types import Evidence, Exclusion, Passage, Retrieved
+
+Shingle = tuple[str, ...]
+
+_RUN = 3
+# A run that so many different passages hold is a phrase of the house and finds no copies.
+_CROWD = 50
+_WORD = re.compile(r"\w+")
+_NUMBER_WORDS = frozenset(
+    """zero two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
+    sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety
+    hundred thousand million billion half twice double first second third fourth""".split()
+)
+# One of these more or less, and a passage has an exception, or says the opposite.
+_NEGATING = frozenset(
+    """no not never none nobody nothing neither nor without except unless only cannot t""".split()
+)
+# One of these in the place of another, or put in, turns a sentence.
+_TURNING = _NEGATING | frozenset(
+    """before after until since above below over under more less fewer minimum maximum least most
+    may must shall should can might always all any some allowed forbidden permitted prohibited
+    approved rejected accepted refused includes excludes included excluded including excluding
+    increased decreased increase decrease rose fell earlier later valid invalid required optional
+    true false yes""".split()
+)
+_PUT_IN = 3
+
+
+@dataclass(frozen=True, slots=True)
+class _Wording:
+    """A passage's words as they are compared."""
+
+    words: tuple[str, ...]
+    names: frozenset[str]
+    shingles: frozenset[Shingle]
+
+    @classmethod
+    def of(cls, passage: Passage) -> _Wording:
+        plain = unicodedata.normalize("NFKC", passage.text)
+        written = _WORD.findall(plain)
+        words = tuple(word.casefold() for word in written)
+        runs = [words[n : n + _RUN] for n in range(max(len(words) - _RUN + 1, 1))]
+        names = {word.casefold() for word in written if word[0].isupper()}
+        return cls(words, frozenset(names), frozenset(runs))
+
+    @property
+    def numbers(self) -> list[str]:
+        return [word for word in self.words if word[0].isdigit() or word in _NUMBER_WORDS]
+
+
+@dataclass(slots=True)
+class _Shelf:
+    """The passages kept so far, found by their rarest shingles."""
+
+    least: float
+    counts: Counter[Shingle]
+    kept: list[tuple[Retrieved, _Wording]] = field(default_factory=list)
+    places: dict[Shingle, list[int]] = field(default_factory=dict)
+
+    def copied(self, wording: _Wording) -> tuple[Passage, float] | None:
+        """The kept passage this is a copy of, and how much of the wording they share."""
+        held = [self.places.get(run, []) for run in self._rarest(wording)]
+        near = {n for places in held if len(places) <= _CROWD for n in places}
+        for n in sorted(near):
+            item, other = self.kept[n]
+            shared = _overlap(wording.shingles, other.shingles)
+            if shared >= self.least and not _differ(wording, other):
+                return item.passage, shared
+        return None
+
+    def keep(self, item: Retrieved, wording: _Wording) -> None:
+        for run in self._rarest(wording):
+            self.places.setdefault(run, []).append(len(self.kept))
+        self.kept.append((item, wording))
+
+    def _rarest(self, wording: _Wording) -> list[Shingle]:
+        """As many that two sets which share `least` of their union must have one in common."""
+        total = len(wording.shingles)
+        ranked = sorted(wording.shingles, key=lambda run: (self.counts[run], run))
+        shared = math.ceil(self.least * total - 1e-9)
+        return ranked[: total - shared + 1]
+
+
+def distinct(
+    evidence: Evidence, settings: DiversitySettings | None = None
+) -> tuple[Evidence, tuple[Exclusion, ...]]:
+    """The evidence without near copies, and each copy that was left out with its reason.
+
+    Of several copies the first, which is the best, stays.
+    """
+    settings = settings or DiversitySettings()
+    wordings = [_Wording.of(passage) for passage in evidence.passages]
+    counts = Counter(run for wording in wordings for run in wording.shingles)
+    shelf = _Shelf(settings.copies, counts)
+    excluded: list[Exclusion] = []
+    for item, wording in zip(evidence, wordings, strict=True):
+        found = shelf.copied(wording)
+        if found is None:
+            shelf.keep(item, wording)
+        else:
+            excluded.append(Exclusion(item.passage, _reason(*found)))
+    return replace(evidence, items=tuple(item for item, _ in shelf.kept)), tuple(excluded)
+
+
+def _reason(original: Passage, shared: float) -> str:
+    return f"a near copy of {original.id} ({shared:.0%} of the wording), counted once"
+
+
+def _overlap(one: frozenset[Shingle], other: frozenset[Shingle]) -> float:
+    shared = len(one & other)
+    return shared / (len(one) + len(other) - shared)
+
+
+def _differ(one: _Wording, other: _Wording) -> bool:
+    """Whether two alike passages may say different things: another number, another name, or a
+    word that turns a sentence. What only one of them adds is no difference by itself."""
+    if not (_within(one.numbers, other.numbers) or _within(other.numbers, one.numbers)):
+        return True
+    more, less = Counter(one.words), Counter(other.words)
+    mine, theirs = set(more - less), set(less - more)
+    if mine & one.names and theirs & other.names:
+        return True
+    return bool((mine | theirs) & _TURNING) and _turned(one.words, other.words)
+
+
+def _turned(one: Sequence[str], other: Sequence[str]) -> bool:
+    """Whether a word that turns a sentence stands where the two differ. In a longer piece that
+    only one of them has, only a negation counts."""
+    matcher = SequenceMatcher(None, one, other, autojunk=False)
+    for tag, start, end, first, last in matcher.get_opcodes():
+        changed = {*one[start:end], *other[first:last]}
+        added = tag in ("insert", "delete") and max(end - start, last - first) > _PUT_IN
+        if tag != "equal" and changed & (_NEGATING if added else _TURNING):
+            return True
+    return False
+
+
+def _within(few: Sequence[str], many: Sequence[str]) -> bool:
+    """Whether the first stands in the second, in the same order."""
+    rest = iter(many)
+    return all(number in rest for number in few)
