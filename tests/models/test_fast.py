@@ -348,6 +348,20 @@ def test_records_are_read_through_the_flattening(
     assert supported(fast, right, text) == supported(fast, right, flatten(text))
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Plans:\n\n| Plan | Price |\n|---|---|\n| Basic | $10 |\n| Pro | $25 |\n",
+        "<table><tr><th>Plan<th>Price<tr><td>Basic<td>$10<tr><td>Pro<td>$25</table>",
+        '{"plan": "Basic", "price": "$10"}\n{"plan": "Pro", "price": "$25"}',
+    ],
+)
+def test_so_are_tables_and_lines_of_json(fast: FastVerifier, text: str) -> None:
+    claim = "The Pro plan costs $25."
+    assert flatten(text) != text
+    assert supported(fast, claim, text) == supported(fast, claim, flatten(text))
+
+
 # Sufficiency
 
 
