@@ -22,7 +22,7 @@ from suffice.models import session as onnx
 from suffice.models.calibration import Floats
 from suffice.models.card import read_card
 from suffice.models.catalog import FAST, weights
-from suffice.models.fast import FastVerifier
+from suffice.models.fast import FastVerifier, Read
 from suffice.models.tokens import segments
 from suffice.models.verifier import Pair, SupportScore, Thresholds
 from suffice.text.flatten import flatten
@@ -253,6 +253,8 @@ def test_the_passage_that_speaks_to_the_claim(fast: FastVerifier, place: int) ->
         (CLAIM, ("育児休暇は十六週間です。",), "evidence is CJK script"),
         (CLAIM, ("إجازة الوالدين ستة عشر أسبوعا",), "evidence is Arabic script"),
         (CLAIM, ("Die Elternzeit dauert 16 Wochen und ist bezahlt.",), "evidence is German"),
+        ("Urlop trwa szesnaście tygodni i jest płatny.", (FACT,), "this is Polish"),
+        (CLAIM, ("Vapaa kestää 16 viikkoa ja työnantaja maksaa sen.", ""), "evidence is Finnish"),
     ],
 )
 def test_unchecked_with_a_reason_and_no_score(
@@ -266,6 +268,23 @@ def test_unchecked_with_a_reason_and_no_score(
     assert (sufficiency[0].enough, sufficiency[0].passage) == (0.0, None)
     assert not support[1].unchecked
     assert not sufficiency[1].unchecked
+
+
+@pytest.mark.parametrize("place", range(3))
+def test_a_passage_in_another_language_does_not_silence_the_others(
+    fast: FastVerifier, place: int
+) -> None:
+    german = "Die Elternzeit dauert 26 Wochen und ist nicht bezahlt. " * 40
+    others = [FILLER[0], FACT]
+    others.insert(place, german)
+    english = tuple(text if text != german else "" for text in others)
+    pairs = [Pair(CLAIM, tuple(others)), Pair(CLAIM, english)]
+    found, alone = fast.support(pairs)
+    assert found == alone
+    assert found.passage == others.index(FACT)
+    first, second = fast.sufficiency([replace(pair, said=QUESTION) for pair in pairs])
+    assert first == second
+    assert first.passage == others.index(FACT)
 
 
 def test_a_long_question_counts_too(fast: FastVerifier) -> None:
@@ -330,6 +349,20 @@ def test_records_are_read_through_the_flattening(
     assert supported(fast, right, text) == supported(fast, right, flatten(text))
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Plans:\n\n| Plan | Price |\n|---|---|\n| Basic | $10 |\n| Pro | $25 |\n",
+        "<table><tr><th>Plan<th>Price<tr><td>Basic<td>$10<tr><td>Pro<td>$25</table>",
+        '{"plan": "Basic", "price": "$10"}\n{"plan": "Pro", "price": "$25"}',
+    ],
+)
+def test_so_are_tables_and_lines_of_json(fast: FastVerifier, text: str) -> None:
+    claim = "The Pro plan costs $25."
+    assert flatten(text) != text
+    assert supported(fast, claim, text) == supported(fast, claim, flatten(text))
+
+
 # Sufficiency
 
 
@@ -353,6 +386,40 @@ def test_passages_that_answer_against_ones_that_do_not(
     among = fast.sufficiency([Pair(question, (*crowd, *answering))])[0]
     assert among.enough > bad.enough + 0.15
     assert among.passage == len(crowd) + answering.index(answering[good.passage or 0])
+
+
+@pytest.fixture
+def sees_fact(fast: FastVerifier, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """In place of the model: enough where a portion holds the fact. Gives what was read."""
+    read: list[str] = []
+
+    def run(self: FastVerifier, reads: Sequence[Read], output: str) -> Floats:
+        texts = ["".join(one.portion.texts) for one in reads]
+        read.extend(texts)
+        return np.array([[0.0, 9.0 if FACT in text else -9.0] for text in texts])
+
+    monkeypatch.setattr(FastVerifier, "_run", run)
+    return read
+
+
+@pytest.mark.parametrize("beside", [(), (FILLER[3],), tuple(FILLER[:30])], ids=[0, 1, 30])
+@pytest.mark.parametrize("place", [0, 30, 60], ids=["start", "middle", "end"])
+def test_all_that_is_near_is_read_of_a_long_passage(
+    fast: FastVerifier, sees_fact: list[str], place: int, beside: tuple[str, ...]
+) -> None:
+    """Each of the others is nearer to the question than the one that answers it."""
+    asks = "How many weeks of parental leave do the employees of team {} get, and who tells them?"
+    near = [asks.format(n) for n in range(60)]
+    long = " ".join([*near[:place], FACT, *near[place:]])
+    score = fast.sufficiency([Pair(QUESTION, (*beside, long))])[0]
+    assert score.enough > 0.9
+    assert score.passage == len(beside)
+    assert all(any(sentence in text for text in sees_fact) for sentence in near)
+
+
+def test_a_passage_that_fits_is_read_once(fast: FastVerifier, sees_fact: list[str]) -> None:
+    fast.sufficiency([Pair(QUESTION, (FACT,)), Pair(QUESTION, (FACT, FILLER[0]))])
+    assert len(sees_fact) == 4  # alone; together and each by itself
 
 
 # The files

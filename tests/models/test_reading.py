@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import time
 from collections.abc import Sequence
 from itertools import groupby
 
@@ -11,6 +13,7 @@ from hypothesis import strategies as st
 
 from suffice.models.reading import Material, clean, portions
 from suffice.text.digest import nearness, stems
+from suffice.text.language import unknown_language
 
 LONGEST = 160
 WORDS = "leave weeks paid parental cats roof blue pay".split()
@@ -20,6 +23,11 @@ SAID = "parental leave paid weeks"
 def characters(texts: Sequence[str]) -> list[list[int]]:
     """A token for each character."""
     return [[ord(char) for char in text] for text in texts]
+
+
+def letters(texts: Sequence[str]) -> list[list[int]]:
+    """A token for each letter or digit."""
+    return [[ord(char) for char in text if char.isalnum()] for text in texts]
 
 
 def material(pieces: Sequence[tuple[set[str], int]]) -> Material:
@@ -104,16 +112,55 @@ def test_material_is_the_evidence(passages: list[str]) -> None:
     assert all(0 < len(ids) <= LONGEST for ids in held.tokens)
     assert held.tokens == tuple(map(tuple, characters(held.texts)))
     assert held.words == tuple(map(stems, held.texts))
+    alone = held.alone()
     for owner, passage in enumerate(passages):
-        one = held.passage(owner)
-        assert "".join(one.texts).removesuffix("\n") == clean(passage).removesuffix("\n")
+        one = alone.get(owner, Material((), (), (), ()))
+        said = "" if unknown_language(clean(passage)) else clean(passage)
+        assert "".join(one.texts).removesuffix("\n") == said.removesuffix("\n")
         assert set(one.owners) <= {owner}
+    assert len(alone) == len(set(held.owners))
+
+
+ENGLISH = "Staff may take 16 weeks of paid parental leave."
+GERMAN = "Die Elternzeit dauert 16 Wochen und ist bezahlt."
+CHINESE = "育兒假為十六週"
+
+
+def test_a_passage_in_another_language_is_set_aside() -> None:
+    held = Material.of([GERMAN, ENGLISH, CHINESE, GERMAN, ""], letters)
+    assert "".join(held.texts) == f"{ENGLISH}\n"
+    assert set(held.owners) == {1}
+    assert held.aside == ("German", "CJK script")
+    assert held.unreadable == ""
+
+
+@pytest.mark.parametrize(
+    ("passages", "reason"),
+    [
+        ([GERMAN], "the evidence is German."),
+        ([GERMAN, "", GERMAN], "the evidence is German."),
+        ([CHINESE, GERMAN], "the evidence is CJK script and German."),
+        ([json.dumps({"Elternzeit": CHINESE})], "the evidence is CJK script."),  # as \\u escapes
+        (["❶"], "There is no evidence."),  # a picture to a model, though a digit to Python
+        ([], "There is no evidence."),
+    ],
+)
+def test_where_nothing_remains_the_reason_says_so(passages: list[str], reason: str) -> None:
+    assert Material.of(passages, letters).unreadable.endswith(reason)
+
+
+def test_passages_are_told_apart_in_a_time_that_grows_with_their_number() -> None:
+    def seconds(count: int) -> float:
+        held = material([({"leave"}, 1)] * count)
+        start = time.perf_counter()
+        assert len(held.alone()) == -(-count // 3)
+        return time.perf_counter() - start
+
+    short = min(seconds(1_500) for _ in range(3))
+    assert min(seconds(30_000) for _ in range(2)) < 100 * short
 
 
 def test_a_piece_without_tokens_is_left_out() -> None:
-    def letters(texts: Sequence[str]) -> list[list[int]]:
-        return [[ord(char) for char in text if char.isalpha()] for text in texts]
-
     assert Material.of(["one.\n\x07\ntwo."], letters).texts == ("one.\n", "two.\n")
 
 

@@ -246,6 +246,13 @@ def test_claims_of_an_answer_share_one_reading(fast: FastVerifier) -> None:
     assert FACT in session.reads[0]  # nearest to the answer, though it stands at the end
 
 
+def test_a_passage_in_another_language_is_not_read(fast: FastVerifier) -> None:
+    session = Session()
+    strong(fast, session).support([Pair(CLAIMS[0], (GERMAN.said, FACT))])
+    strong(fast, session).sufficiency([Pair("How long is leave?", (FACT, GERMAN.said))])
+    assert session.reads == [f"Evidence: {FACT}"] * 2
+
+
 def test_nothing_is_read_twice_and_all_of_it_fits(fast: FastVerifier) -> None:
     session = Session()
     number = "".join(str(n % 7) for n in range(590))  # one piece, of more tokens than a piece has

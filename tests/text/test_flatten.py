@@ -119,15 +119,53 @@ def test_deep_nesting_does_not_fail(depth: int) -> None:
     assert found == text or found.endswith(": 7.")
 
 
-def test_nor_does_nesting_that_only_the_parser_can_take(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nor_does_nesting_that_only_some_parsers_can_take(monkeypatch: pytest.MonkeyPatch) -> None:
     value: Any = 7
-    for _ in range(20_000):  # Python 3.12 parses this; walking it is too deep for any
+    for _ in range(20_000):  # Python 3.12 parses this; calls do not go as deep
         value = [value]
     with monkeypatch.context() as patch:
-        patch.setattr(json, "loads", lambda text, **_: value)
-        assert flatten("[deep]") == "[deep]"
+        patch.setattr(json.JSONDecoder, "raw_decode", lambda _, text, at=0: (value, len(text)))
+        text = "[deep]" + "." * 100_000
+        assert flatten(text) == ", ".join(["1"] * 19_999) + ": 7."
+        assert flatten("[deep]") == "[deep]"  # would grow too much
     while isinstance(value, list):  # else letting go of it is deep as well
         value = value.pop()
+
+
+def test_names_that_would_be_repeated_without_end_leave_a_record_as_it_is() -> None:
+    key = "k" * 1000
+    for record in ({key: [{"a": 1}] * 1000}, {key: {str(n): [[n]] for n in range(1000)}}):
+        text = json.dumps(record)
+        assert flatten(text) == text
+    for depth, short in ((60, True), (900, False)):
+        text = '{"x": 1, "a": ' * depth + "2" + "}" * depth
+        assert (flatten(text) != text) == short
+
+
+def test_several_values() -> None:
+    plans = [{"plan": "Basic", "price": 10}, {"plan": "Pro", "price": 25}]
+    told = ["1: plan Basic, price 10.", "2: plan Pro, price 25."]
+    for between, indent in (("\n", None), ("\n\n", None), ("", None), (" ", 2), ("\r\n", 2)):
+        text = between.join(json.dumps(plan, indent=indent) for plan in plans)
+        assert flatten(f" {text}\n").split("\n") == told
+    assert lines(plans) == told
+    assert flatten('["a", "b"]\n["c"]') == "1: a, b.\n2: c."
+
+
+def test_lines_of_json_among_other_lines() -> None:
+    text = 'Plans:\n\n{"plan": "Basic", "price": 10}\n  {"plan": "Pro"},\n{"cut": "of'
+    assert flatten(text) == 'Plans:\n\n1: plan Basic, price 10.\n2, plan: Pro.\n{"cut": "of'
+    assert flatten('One:\n{"plan": "Pro"}\n') == "One:\nplan: Pro.\n"
+    mixed = 'Both:\n\n| a | b |\n|-|-|\n| 1 | 2 |\n\n{"c": 3}'
+    assert flatten(mixed) == "Both:\n\na: 1; b: 2.\n\nc: 3."
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["[1] [2]", "[1]\n[2, 3]", '{"a": 1} 2', "See\n[1]\n[2]", "{}\n{}", "{ x }\n{ y }", "f {\n}"],
+)
+def test_what_is_no_row_of_records_is_left_as_it_is(text: str) -> None:
+    assert flatten(text) == text
 
 
 def test_numbers_stay_as_they_are_written() -> None:

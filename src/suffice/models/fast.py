@@ -119,7 +119,7 @@ class FastVerifier:
         return best
 
     def sufficiency_margins(self, pairs: Sequence[Pair]) -> list[tuple[float, int] | str]:
-        """The margin of "enough": of the passages together, or of the best one alone."""
+        """The margin of "enough": of the best portion of the passages together, or of one alone."""
         plans = self._plans(pairs, lambda pair: pair.said, _ROOM_TOGETHER, alone=True)
         reads = [
             (n, read) for n, plan in enumerate(plans) if not isinstance(plan, str) for read in plan
@@ -153,11 +153,11 @@ class FastVerifier:
         plans: list[Iterator[Read] | str] = []
         for pair, text, ids in zip(pairs, said, tokens, strict=True):
             reason = unreadable(pair, len(ids), self.card.window // 2, unknown in ids)
-            if reason:
+            if not reason and pair.evidence not in materials:
+                materials[pair.evidence] = Material.of(pair.evidence, self._tokens)
+            if reason := reason or materials[pair.evidence].unreadable:
                 plans.append(reason)
                 continue
-            if pair.evidence not in materials:
-                materials[pair.evidence] = Material.of(pair.evidence, self._tokens)
             material = materials[pair.evidence]
             space = min(room, self.card.window - len(ids) - _MARKS)
             cut = _each(material, text, space) if alone else portions(material, text, space)
@@ -226,13 +226,12 @@ def _unsure(held: tuple[Floats, int] | str, calibration: Calibration) -> bool:
 
 
 def _each(material: Material, said: str, room: int) -> Iterator[Portion]:
-    """The passages together, then the nearest ones alone."""
-    together = next(portions(material, said, room))
-    yield together
-    owners = list(dict.fromkeys(material.owners))
-    if len(owners) == 1:
+    """All portions of the passages together, then the nearest passages alone, a portion each."""
+    yield from portions(material, said, room)
+    passages = material.alone()
+    if len(passages) == 1:
         return
-    alone = [next(portions(material.passage(owner), said, min(room, _ROOM))) for owner in owners]
+    alone = [next(portions(one, said, min(room, _ROOM))) for one in passages.values()]
     words = stems(said)
     alone.sort(key=lambda portion: -len(words & stems(" ".join(portion.texts))))
     yield from alone[:_ALONE]

@@ -27,27 +27,53 @@ _LONGEST = 160
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """Evidence in pieces: their texts, tokens, words, and the passage each stands in."""
+    """Evidence in pieces: their texts, tokens, words, and the passage each stands in.
+
+    A passage in a language that the models do not know is set aside; `aside` names the languages.
+    """
 
     texts: tuple[str, ...]
     tokens: tuple[tuple[int, ...], ...]
     words: tuple[frozenset[str], ...]
     owners: tuple[int, ...]
+    aside: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, passages: Sequence[str], tokens: Tokens) -> Material:
-        cut = [(piece, n) for n, text in enumerate(passages) for piece in _pieces(text)]
+        cut: list[tuple[str, int]] = []
+        aside: dict[str, None] = {}
+        for owner, passage in enumerate(passages):
+            text = clean(flatten(passage))  # in this order: JSON can spell half a character pair
+            if language := unknown_language(text):
+                aside[language] = None
+            else:
+                cut += ((piece, owner) for piece in _pieces(text))
         parts = list(_encoded(cut, tokens))
         return cls(
             tuple(piece for piece, _, _ in parts),
             tuple(ids for _, ids, _ in parts),
             tuple(stems(piece) for piece, _, _ in parts),
             tuple(owner for _, _, owner in parts),
+            tuple(aside),
         )
 
-    def passage(self, owner: int) -> Material:
-        """One passage alone; its pieces keep their owner."""
-        kept = [n for n, one in enumerate(self.owners) if one == owner]
+    @property
+    def unreadable(self) -> str:
+        """Why there is nothing to read, or ""."""
+        if self.texts:
+            return ""
+        if self.aside:
+            return f"The model reads English; the evidence is {' and '.join(self.aside)}."
+        return "There is no evidence."
+
+    def alone(self) -> dict[int, Material]:
+        """Each passage by itself; its pieces keep their owner."""
+        places: dict[int, list[int]] = {}
+        for place, owner in enumerate(self.owners):
+            places.setdefault(owner, []).append(place)
+        return {owner: self._only(kept) for owner, kept in places.items()}
+
+    def _only(self, kept: Sequence[int]) -> Material:
         return Material(
             tuple(self.texts[n] for n in kept),
             tuple(self.tokens[n] for n in kept),
@@ -65,8 +91,7 @@ class Portion:
     passage: int
 
 
-def _pieces(passage: str) -> list[str]:
-    text = clean(flatten(passage))  # in this order: JSON can spell half a character pair
+def _pieces(text: str) -> list[str]:
     return pieces(text if text.endswith("\n") else f"{text}\n")
 
 
@@ -120,7 +145,8 @@ def _portion(material: Material, chosen: Sequence[int], near: Sequence[float]) -
 
 
 def unreadable(pair: Pair, length: int, longest: int, unknown: bool = False) -> str:
-    """Why a pair cannot be judged, or "". To a model all unknown words are the same word."""
+    """Why a pair cannot be judged, or "", whatever its evidence says. To a model all unknown words
+    are the same word."""
     if not any(char.isalnum() for char in pair.said):
         return "There is nothing to judge."
     if not any(char.isalnum() for text in pair.evidence for char in text):
@@ -130,7 +156,7 @@ def unreadable(pair: Pair, length: int, longest: int, unknown: bool = False) -> 
             f"The claim with its question has {length} tokens; the model reads {longest}. "
             "Check it sentence by sentence."
         )
-    if reason := foreign(pair):
+    if reason := _foreign_claim(pair.said):
         return reason
     if unknown:
         return "It holds a word or a sign that the model cannot read."
@@ -138,11 +164,15 @@ def unreadable(pair: Pair, length: int, longest: int, unknown: bool = False) -> 
 
 
 def foreign(pair: Pair) -> str:
-    """Why a model that reads English cannot judge a pair, or ""."""
-    language = unknown_language(pair.said)
-    if language:
-        return f"The model reads English; this is {language}."
-    language = unknown_language(" ".join(text[:1000] for text in pair.evidence[:8]))
-    if language:
-        return f"The model reads English; the evidence is {language}."
+    """Why a model that reads English cannot judge a pair, or "": all of one side is foreign."""
+    if reason := _foreign_claim(pair.said):
+        return reason
+    languages = [unknown_language(text) for text in pair.evidence]
+    if languages and all(languages):
+        return f"The model reads English; the evidence is {languages[0]}."
     return ""
+
+
+def _foreign_claim(said: str) -> str:
+    language = unknown_language(said)
+    return f"The model reads English; this is {language}." if language else ""

@@ -1,9 +1,11 @@
 """The strong tier: SmolLM2 with our adapter, for what the fast tier leaves open.
 
 Its cost is bounded: evidence stands first in the prompt, so that one reading of at most a window
-serves all claims of an answer, and only so many claims of an answer are asked. Where it is asked,
-the two tiers speak together; elsewhere, and where a claim leaves no room for evidence, the fast
-tier's word stands, and its threshold holds. Each score names the tier that gave it.
+serves all claims of an answer, and only so many claims of an answer are asked. So it reads the
+nearest portion of long evidence and no further ones; those count through the fast tier, which reads
+them all. Where the strong tier is asked, the two speak together; elsewhere, and where a claim
+leaves no room for evidence, the fast tier's word stands, and its threshold holds. Each score names
+the tier that gave it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Structured evidence as lines that keep keys with values: models read sentences, not braces."""
+"""Structured evidence as lines that keep names with values: models read sentences, not braces.
+
+JSON (one value, or several after each other), lines of JSON in other text, and tables.
+"""
 
 from __future__ import annotations
 
@@ -7,44 +10,107 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from suffice.text.tables import spelled
+
 _CAMEL = re.compile(r"(?<=[a-z]{3})(?=[A-Z][a-z]{2})|_")
 _HOURS = re.compile(r"^(\d{1,2}):(\d{1,2})-(\d{1,2}):(\d{1,2})$")
+_SPACE = re.compile(r"\s*")
 _SAID = {True: "yes", False: "no", None: "not stated"}
+_JSON = json.JSONDecoder(parse_float=str, parse_int=str, parse_constant=str)
+_GROWTH = 8
+_SMALL = 50_000
 
 
 def flatten(text: str) -> str:
-    """JSON as `key, key: value` lines; any other text as it is."""
-    stripped = text.strip()
-    if not stripped.startswith(("{", "[")):
-        return text
-    try:
-        return "\n".join(_lines(json.loads(stripped, parse_float=str, parse_int=str), ())) or text
-    except (ValueError, RecursionError):
-        return text
+    """JSON as `key, key: value` lines, tables as a sentence a row; any other text as it is.
 
-
-def _lines(value: Any, path: tuple[str, ...]) -> Iterator[str]:
-    if isinstance(value, dict):
-        plain = {key: item for key, item in value.items() if not isinstance(item, dict | list)}
-        if path and len(plain) == len(value) > 1 and not any(map(_long, plain.values())):
-            facts = ", ".join(f"{_words(key)} {_said(item)}" for key, item in plain.items())
-            yield f"{_name(path)}: {facts}."
-            return
-        for key, item in value.items():
-            yield from _lines(item, (*path, _words(key)))
-    elif isinstance(value, list):
-        if value and not any(isinstance(item, dict | list) for item in value):
-            yield f"{_name(path)}: {', '.join(map(_said, value))}."
-            return
-        for number, item in enumerate(value, 1):
-            yield from _lines(item, (*path, str(number)))
+    Names repeated at every value can grow without bound; what grows too much stays as it is."""
+    values = _values(text.strip())
+    if values:
+        lines = _lines(values[0] if len(values) == 1 else values)
+    elif "|" in text or "{" in text or "<" in text:
+        lines = _mixed(text)
     else:
-        said = _said(value)
-        yield f"{_name(path)}: {said}" + ("" if said.endswith((".", "!", "?")) else ".")
+        return text
+    kept, room = [], max(_SMALL, _GROWTH * len(text))
+    for line in lines:
+        kept.append(line)
+        room -= len(line) + 1
+        if room < 0:
+            return text
+    return "\n".join(kept) or text
 
 
-def _name(path: tuple[str, ...]) -> str:
-    return ", ".join(path) or "value"
+def _values(text: str) -> list[Any]:
+    """The JSON objects and lists that a text consists of; none where anything else stands in it."""
+    found: list[Any] = []
+    place = 0
+    while text.startswith(("{", "["), place):
+        try:
+            value, place = _JSON.raw_decode(text, place)
+        except (ValueError, RecursionError):
+            return []
+        found.append(value)
+        space = _SPACE.match(text, place)
+        place = space.end() if space else place
+    several = len(found) > 1 and '"' not in text  # "[1] [2]" are marks
+    return found if place == len(text) and not several else []
+
+
+def _mixed(text: str) -> Iterator[str]:
+    """Tables and lines of JSON in their place among the other lines."""
+    several = sum(line.lstrip().startswith("{") for line in text.split("\n")) > 1
+    number = 0
+    for line in spelled(text):
+        bare = line.strip().rstrip(",")
+        value = _values(bare) if bare.startswith("{") else []
+        if len(value) == 1 and value[0]:
+            number += 1
+            yield from _lines(value[0], str(number) if several else "")
+        else:
+            yield line
+
+
+def _lines(root: Any, name: str = "") -> Iterator[str]:
+    """A line for each value, small record or list of values, with the names above it.
+
+    Walked without recursion: JSON may be nested deeper than Python calls go."""
+    path: list[str] = []
+    levels: list[Iterator[tuple[str, Any]]] = [iter([(name, root)])]
+    while levels:
+        entry = next(levels[-1], None)
+        if entry is None:
+            levels.pop()
+            del path[-1:]
+        elif _is_line(entry[1], named=bool(path or name)):
+            yield _line(", ".join(filter(None, [*path, entry[0]])) or "value", entry[1])
+        else:
+            path.append(entry[0])
+            levels.append(_entries(entry[1]))
+
+
+def _is_line(value: Any, *, named: bool) -> bool:
+    if isinstance(value, dict):
+        small = not any(isinstance(item, dict | list) or _long(item) for item in value.values())
+        return named and len(value) > 1 and small
+    if isinstance(value, list):
+        return bool(value) and not any(isinstance(item, dict | list) for item in value)
+    return True
+
+
+def _entries(value: Any) -> Iterator[tuple[str, Any]]:
+    if isinstance(value, dict):
+        return ((_words(key), item) for key, item in value.items())
+    return ((str(number), item) for number, item in enumerate(value, 1))
+
+
+def _line(name: str, value: Any) -> str:
+    if isinstance(value, dict):
+        return f"{name}: {', '.join(f'{_words(k)} {_said(item)}' for k, item in value.items())}."
+    if isinstance(value, list):
+        return f"{name}: {', '.join(map(_said, value))}."
+    said = _said(value)
+    return f"{name}: {said}" + ("" if said.endswith((".", "!", "?")) else ".")
 
 
 def _words(key: object) -> str:

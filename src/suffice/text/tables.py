@@ -1,0 +1,153 @@
+"""Tables as sentences: a row says each value with the name of its column.
+
+    | Plan | Price |        Plan: Basic; Price: $10.
+    |---|---|          →    Plan: Pro; Price: $25.
+    | Basic | $10 |
+    | Pro | $25 |
+
+One sentence a row, in the form in which claims are read (`text/claims.py`), so that what is near a
+claim is found with all that it is about. A table that is not in order stays as it is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from html import unescape
+from itertools import zip_longest
+
+_PIPE = re.compile(r"(?<!\\)\|")
+_DASHES = re.compile(r":?-+:?")
+_BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
+# Tags end at the next bracket of either kind: unclosed ones must not cost quadratic time.
+_OPENED = re.compile(r"<table\b[^<>]*>", re.IGNORECASE)
+_CLOSED = re.compile(r"</table\s*>", re.IGNORECASE)
+_NESTED = re.compile(r"<table\b", re.IGNORECASE)
+_MERGED = re.compile(r"\b(?:row|col)span\s*=[\s\"']*(?!1\b)\d", re.IGNORECASE)
+_TR = re.compile(r"<tr\b[^<>]*>", re.IGNORECASE)
+_CELL = re.compile(r"<(t[hd])\b[^<>]*>", re.IGNORECASE)
+_TAG = re.compile(r"</?[a-zA-Z][^<>]*>")
+_LONGEST = 300
+_KEY = 80
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """What an HTML table says; a header without names is that of a table of pairs."""
+
+    caption: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+def spelled(text: str) -> Iterator[str]:
+    """The lines of a text, those of Markdown tables and simple HTML tables as sentences."""
+    done = 0
+    opened = _OPENED.search(text)
+    while opened and (closed := _CLOSED.search(text, opened.end())):
+        if table := _html_table(text[opened.end() : closed.start()]):
+            if before := text[done : opened.start()].strip("\n"):
+                yield from _markdown(before)
+            if table.caption:
+                yield table.caption
+            for cells in table.rows:
+                yield from _row(table.header, cells)
+            done = closed.end()
+        opened = _OPENED.search(text, closed.end())
+    if rest := text[done:].lstrip("\n") if done else text:
+        yield from _markdown(rest)
+
+
+def _markdown(text: str) -> Iterator[str]:
+    lines = text.split("\n")
+    place = 0
+    while place < len(lines):
+        header = _header(lines, place)
+        if not header:
+            yield lines[place]
+            place += 1
+            continue
+        place += 2
+        while place < len(lines) and _PIPE.search(lines[place]):
+            if not _is_rule(cells := _cells(lines[place])):
+                yield from _row(header, cells)
+            place += 1
+
+
+def _header(lines: Sequence[str], place: int) -> list[str]:
+    """The names of the columns where a table begins: a row, a rule as wide, and a row below."""
+    if place + 2 >= len(lines) or not all(_PIPE.search(line) for line in lines[place : place + 3]):
+        return []
+    header, rule = _cells(lines[place]), _cells(lines[place + 1])
+    in_order = len(header) == len(rule) and _is_rule(rule) and not _is_rule(header)
+    return header if in_order else []
+
+
+def _cells(line: str) -> list[str]:
+    parts = _PIPE.split(line.strip())
+    first = 1 if len(parts) > 1 and not parts[0] else 0
+    last = len(parts) - 1 if len(parts) > first + 1 and not parts[-1] else len(parts)
+    return [_cell(part.replace("\\|", "|")) for part in parts[first:last]]
+
+
+def _cell(text: str) -> str:
+    plain = " ".join(_BREAK.sub(" ", text).split())
+    bold = len(plain) > 4 and plain.startswith("**") and plain.endswith("**")
+    return plain[2:-2].strip() if bold else plain
+
+
+def _is_rule(cells: Sequence[str]) -> bool:
+    return all(_DASHES.fullmatch(cell) for cell in cells)
+
+
+def _html_table(inner: str) -> _Table | None:
+    """A table that has no other in it, no merged cells and no text between its cells."""
+    if _NESTED.search(inner) or _MERGED.search(inner):
+        return None
+    caption, *parts = _TR.split(inner)
+    cut = [row for part in parts if len(row := _CELL.split(part)) > 1 or _plain(part)]
+    if any(len(row) == 1 or _plain(row[0]) for row in cut):
+        return None
+    kinds = [[kind.lower() for kind in row[1::2]] for row in cut]
+    rows = [[_plain(cell) for cell in row[2::2]] for row in cut]
+    header = rows[0] if _is_header(kinds, rows) else []
+    below = rows[bool(header) :]
+    return _Table(_plain(caption), header, below) if any(map(any, below)) else None
+
+
+def _is_header(kinds: Sequence[Sequence[str]], rows: Sequence[Sequence[str]]) -> bool:
+    """Whether the first row names the columns. A table that marks no names may be one of pairs,
+    name and value, unless it is wider."""
+    if len(rows) < 2:
+        return False
+    if any("th" in row for row in kinds):
+        return all(kind == "th" or not cell for kind, cell in zip(kinds[0], rows[0], strict=True))
+    return len(rows[0]) > 2 and all(len(row) == len(rows[0]) for row in rows)
+
+
+def _plain(markup: str) -> str:
+    return " ".join(unescape(_TAG.sub(" ", markup)).split())
+
+
+def _row(header: Sequence[str], cells: Sequence[str]) -> Iterator[str]:
+    """A row as a sentence; a wide one as several, each with what the row is about."""
+    if any(header):
+        pairs = zip_longest(header[: len(cells)], cells, fillvalue="")
+        parts = [f"{name}: {cell}" if name else cell for name, cell in pairs if cell]
+    else:
+        first, *rest = [*filter(None, cells), ""]
+        parts = [f"{first}: {', '.join(filter(None, rest))}" if any(rest) else first]
+    key = parts[0] if parts and len(parts[0]) <= _KEY else ""
+    line = ""
+    for part in parts:
+        if line not in ("", key) and len(line) + len(part) > _LONGEST:
+            yield _sentence(line)
+            line = key
+        line = f"{line}; {part}" if line else part
+    if line:
+        yield _sentence(line)
+
+
+def _sentence(line: str) -> str:
+    return line if line.endswith((".", "!", "?")) else f"{line}."
