@@ -109,6 +109,24 @@ def test_the_handbook_as_if_it_declared_nothing(library: Library, classifier: Cl
     assert share(told, [s.passage.kind for s in stored]) >= 0.9
 
 
+# Far from every prototype: whichever happens to be least far says nothing.
+FAR = (
+    "The painters around the harbour rejected the academy's dark palette and worked outdoors.",
+    "Critics have compared the symphony with folk music, although its composer denied borrowing.",
+    "The senate debated the reform for two years before the emperor withdrew it.",
+    "The senator left the party in 1912 and founded a newspaper that opposed the war.",
+    "She moved to the capital at seventeen, worked as a seamstress and sang in cafés at night.",
+    "Headlamps light the road ahead, and the lamps at the rear warn those who follow.",
+)
+
+
+def test_what_is_far_from_all_prototypes_is_a_fact(
+    embedder: Embedder, classifier: Classifier
+) -> None:
+    passages = [Passage(id="", document="", text=text) for text in FAR]
+    assert set(classifier.tell(passages, embedder.embed(FAR))) == {Kind.FACT}
+
+
 def test_a_kind_does_not_depend_on_the_others(classifier: Classifier, vectors: Vectors) -> None:
     alone = [
         classifier.tell([p], vectors[n : n + 1])[0] for n, p in enumerate(PASSAGES) if n % 7 == 0

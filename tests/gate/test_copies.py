@@ -72,6 +72,12 @@ def test_what_says_something_else_is_no_copy(other: str) -> None:
     assert kept(other, POLICY) == ["p0", "p1"]
 
 
+def test_a_copy_is_found_behind_one_that_only_looks_alike() -> None:
+    stay, excluded = distinct(evidence(OTHERS["another number"], POLICY, COPIES["a stamp added"]))
+    assert [passage.id for passage in stay.passages] == ["p0", "p1"]
+    assert excluded[0].reason.startswith("a near copy of p1 (")
+
+
 def test_tiers_count_copies_once() -> None:
     found = evidence(POLICY, COPIES["a word changed"])
     assert Tiers().decide(found).level is Level.SUFFICIENT

@@ -56,7 +56,7 @@ class Remembering:
         with self._lock:
             for text, vector in held.items():
                 if len(text) <= _LONGEST:
-                    self._known[text] = vector.copy()
+                    self._known[text] = vector.copy()  # a row alone, not the batch it is of
                     self._known.move_to_end(text)
             while len(self._known) > self._most:
                 self._known.popitem(last=False)
