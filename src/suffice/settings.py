@@ -82,12 +82,16 @@ class VerifierSettings:
 
 @dataclass(frozen=True, slots=True)
 class SearchSettings:
-    """How evidence is found. `dense_weight` is the cosine's share in the fused score."""
+    """How evidence is found. `dense_weight` is the cosine's share in the fused score. `rewrite`: a
+    question about to be refused is searched for once more in other words; `synonyms` are words of
+    your own that stand for one another: "wfh, remote work; pto, holiday"."""
 
     top_k: Count = 5
     candidates: Count = 100
     dense_weight: Share = 0.5
     floor: Share = 0.2
+    rewrite: bool = True
+    synonyms: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,11 +115,13 @@ class CoverageSettings:
 
 @dataclass(frozen=True, slots=True)
 class GateSettings:
-    """Which policy decides whether the evidence is enough, and its numbers."""
+    """Which policy decides whether the evidence is enough, and its numbers. `contact`: whom a
+    refusal names to ask."""
 
     policy: Literal["tiers", "coverage"] = "tiers"
     tiers: TiersSettings = field(default_factory=TiersSettings)
     coverage: CoverageSettings = field(default_factory=CoverageSettings)
+    contact: str = ""
 
 
 @dataclass(frozen=True, slots=True)
