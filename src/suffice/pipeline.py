@@ -2,24 +2,32 @@
 
     question ─▶ evidence ─▶ gate ─▶ draft ─▶ checks ─▶ verdict
 
-No answer leaves without a verdict; if the gate is shut, nothing is drafted.
+No answer leaves without a verdict; if the gate is shut, nothing is drafted. Before it refuses, it
+searches once more in other words.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from datetime import date
 
 from suffice.checks.check import Check, run_checks
 from suffice.checks.verbatim import Verbatim
 from suffice.draft.drafter import Drafter
 from suffice.draft.extractive import Extractive
 from suffice.errors import QuestionError
+from suffice.evidence.find import find_again, looking, time_of
+from suffice.evidence.index import today
+from suffice.evidence.rewrite import rewritten
 from suffice.evidence.search import Retriever, gather
+from suffice.gate.explain import Explain
+from suffice.gate.freshness import fresh
 from suffice.gate.policy import Policy, open_policy
 from suffice.models.embedder import Embedder
 from suffice.settings import CollectionSettings
-from suffice.types import Evidence, Verdict
+from suffice.text.synonyms import Synonyms
+from suffice.types import Evidence, GateDecision, Verdict
 from suffice.verdict import wording
 from suffice.verdict.decide import decide, withhold
 
@@ -36,6 +44,9 @@ class Pipeline:
     checks: Sequence[Check] = (Verbatim(),)
     embedder: Embedder | None = None
     """Only for retrievers that give no relevance of their own."""
+    explain: Explain = field(default_factory=Explain)
+    rewrite: bool = True
+    clock: Callable[[], date] = today
 
     @classmethod
     def of(
@@ -43,21 +54,38 @@ class Pipeline:
     ) -> Pipeline:
         """The pipeline that settings describe, over any retriever."""
         settings = settings or CollectionSettings()
-        drafter = Extractive(embedder, settings.draft)
-        return cls(retriever, open_policy(settings.gate), drafter, embedder=embedder)
+        synonyms = Synonyms.read(settings.search.synonyms)
+        return cls(
+            retriever,
+            open_policy(settings.gate),
+            Extractive(embedder, settings.draft),
+            embedder=embedder,
+            explain=Explain(embedder, synonyms, settings.gate.contact),
+            rewrite=settings.search.rewrite,
+        )
 
     def answer(self, question: str) -> Verdict:
-        evidence = self.find(question)
-        gate = self.gate.decide(evidence)
+        evidence, gate = self.find(checked_question(question))
         if not gate.open:
             return withhold(evidence, gate, wording.shut(gate, len(evidence)))
         draft = self.drafter.write(evidence)
         findings = run_checks(self.checks, draft, evidence)
         return decide(evidence, gate, draft, findings)
 
-    def find(self, question: str) -> Evidence:
-        asked = checked_question(question)
-        return gather(asked, self.retriever(asked), self.embedder)
+    def find(self, question: str) -> tuple[Evidence, GateDecision]:
+        """The evidence of the time asked about, and whether it is enough."""
+        day = self.clock()
+        when = time_of(question, self.retriever, day)
+        retriever = looking(self.retriever, when, day)
+        found = gather(question, retriever(question), self.embedder)
+        evidence, excluded, _ = fresh(found, when, day)
+        gate = self.gate.decide(evidence)
+        if self.rewrite and not gate.open:
+            queries = rewritten(question, self.explain.synonyms)
+            found = find_again(retriever, found, queries, self.embedder)
+            evidence, excluded, _ = fresh(found, when, day)
+            gate = self.gate.decide(evidence)
+        return evidence, self.explain(gate, evidence, excluded)
 
 
 def checked_question(question: str) -> str:

@@ -27,6 +27,7 @@ def verdict(value: Verdict) -> dict[str, Any]:
         "reason": value.reason,
         "missing": list(value.missing),
         "nearest": [source(entry) for entry in value.nearest],
+        "next_steps": list(value.gate.next_steps),
         "share_read": round(value.share_read, 4),
         "notes": list(value.notes),
     }
@@ -44,6 +45,7 @@ def gate(value: GateDecision) -> dict[str, Any]:
         "tier": value.tier,
         "reasons": list(value.reasons),
         "factors": list(value.factors),
+        "excluded": [{**_origin(one.passage), "reason": one.reason} for one in value.excluded],
     }
 
 

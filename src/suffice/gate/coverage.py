@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from statistics import fmean
 
+from suffice.gate.missing import missing_aspects
 from suffice.settings import CoverageSettings
 from suffice.text.words import content_words
 from suffice.types import Evidence, GateDecision, Level
@@ -54,7 +55,7 @@ class Coverage:
             score=score.total,
             policy="coverage",
             reasons=_reasons(score) if contexts else ("no passage was found",),
-            missing=score.missing,
+            missing=missing_aspects(evidence),
             factors=_factors(score),
         )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from statistics import fmean
 
-from suffice.gate.missing import missing_words
+from suffice.gate.missing import missing_aspects
 from suffice.settings import TiersSettings
 from suffice.types import Evidence, GateDecision, Level
 
@@ -32,7 +32,7 @@ class Tiers:
             score=best,
             policy="tiers",
             reasons=(said,) if evidence else ("no passage was found",),
-            missing=() if tier else missing_words(evidence),
+            missing=() if tier else missing_aspects(evidence),
             tier=tier,
         )
 

@@ -6,7 +6,6 @@ import re
 from collections.abc import Sequence
 
 from suffice.checks.check import share_read
-from suffice.gate.missing import missing_words
 from suffice.types import (
     Action,
     Citation,
@@ -40,7 +39,7 @@ def withhold(
         evidence=evidence,
         draft=draft,
         findings=tuple(findings),
-        missing=gate.missing or missing_words(evidence),
+        missing=gate.missing,
         nearest=nearest(evidence),
         share_read=share_read(draft, findings) if draft else 0.0,
         notes=evidence.notes,
@@ -52,7 +51,7 @@ def decide(
 ) -> Verdict:
     """Serves a draft whose every claim is backed, by all that judged it; withholds any other."""
     if not draft.claims:
-        return withhold(evidence, gate, wording.NO_STATEMENT, draft)
+        return withhold(evidence, gate, wording.unanswered(gate), draft)
     if not _all_claimed(draft) or not _all_backed(draft, findings):
         return withhold(evidence, gate, wording.NOT_BACKED, draft, findings)
     partial = gate.level is Level.PARTIAL
@@ -66,7 +65,7 @@ def decide(
         released=draft.text,
         findings=tuple(findings),
         citations=_citations(draft, evidence),
-        missing=missing_words(evidence),
+        missing=gate.missing,
         share_read=share_read(draft, findings),
         notes=evidence.notes,
     )
