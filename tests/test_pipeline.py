@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from suffice import Action, Filter, Library, Passage, Pipeline, Retrieved
 from suffice.errors import QuestionError
 from suffice.evidence.index import today
 from suffice.evidence.search import Lookup
-from suffice.settings import CollectionSettings, CoverageSettings, GateSettings
+from suffice.settings import CollectionSettings, CoverageSettings, GateSettings, SearchSettings
 from suffice.types import Claim, Draft, Evidence, Level
 
 
@@ -50,6 +51,92 @@ def test_history_is_answered_when_asked_for(library: Library) -> None:
     verdict = Pipeline.of(past, library.embedder).answer("How many remote days per week?")
     assert "2 days per week" in verdict.released
     assert verdict.citations[0].passage.version == "1.0"
+
+
+@pytest.mark.parametrize(
+    ("question", "version", "says"),
+    [
+        ("How many remote days per week were allowed in 2024?", "1.0", "“2024”"),
+        ("How many remote days per week did the previous policy allow?", "1.0", "previous policy"),
+        ("How many remote days per week does version 1.0 allow?", "1.0", "version 1.0"),
+        ("What will the mobility budget be in 2027?", "1.0", "“2027”"),
+    ],
+)
+def test_history_is_answered_when_the_question_asks_for_it(
+    pipeline: Pipeline, question: str, version: str, says: str
+) -> None:
+    verdict = pipeline.answer(question)
+    assert {citation.passage.version for citation in verdict.citations} == {version}
+    assert any(says in note and f"version {version} (in force" in note for note in verdict.notes)
+
+
+def test_the_day_is_given_not_read(pipeline: Pipeline) -> None:
+    earlier = replace(pipeline, clock=lambda: date(2024, 6, 1))
+    verdict = earlier.answer("How many days per week may I work remotely?")
+    assert "2 days per week" in verdict.released
+    assert verdict.citations[0].passage.version == "1.0"
+
+
+def test_what_is_out_of_force_is_left_out_and_named(pipeline: Pipeline) -> None:
+    verdict = pipeline.answer("How much is the mobility budget per month?")
+    left_out = {one.passage.document: one.reason for one in verdict.gate.excluded}
+    assert left_out["mobility-budget.md"] == "not yet effective: in force from 2027-01-01"
+    assert "mobility-budget.md" not in {p.document for p in verdict.evidence.passages}
+    assert any("Mobility budget" in reason for reason in verdict.gate.reasons)
+
+
+def test_versions_of_anyones_passages_do_not_mix(library: Library) -> None:
+    old = Passage(id="1", text="Parking costs 3 euros a day.", document="parking", version="1")
+    new = replace(old, id="2", text="Parking costs 4 euros a day.", version="2")
+    pipeline = Pipeline.of(lambda question: [old, new], library.embedder)
+    verdict = pipeline.answer("What does parking cost per day?")
+    assert verdict.released == "Parking costs 4 euros a day. [1]"
+    assert verdict.gate.excluded[0].reason == "superseded by version 2"
+
+
+class Literalist:
+    """Finds a passage only by its own word."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def __call__(self, question: str) -> Sequence[Passage]:
+        self.asked.append(question)
+        text = "Customers park for free in the garage."
+        found = [Passage(id="1", text=text, document="parking")]
+        return found if "customer" in question else []
+
+
+def test_before_it_refuses_it_searches_once_more(library: Library) -> None:
+    question = "Where do clients park for free?"
+    verdict = Pipeline.of(Literalist(), library.embedder).answer(question)
+    assert verdict.served
+    assert any("second time in other words" in note for note in verdict.notes)
+    once = Literalist()
+    settings = CollectionSettings(search=SearchSettings(rewrite=False))
+    assert not Pipeline.of(once, library.embedder, settings).answer(question).served
+    assert once.asked == [question]
+
+
+def test_an_answer_at_first_sight_takes_one_search(library: Library) -> None:
+    shelf = Literalist()
+    assert Pipeline.of(shelf, library.embedder).answer("Where do customers park for free?").served
+    assert len(shelf.asked) == 1
+
+
+def test_the_second_search_opens_no_gate_to_another_subject(library: Library) -> None:
+    rows = map(json.loads, Path("examples/questions.jsonl").read_text().splitlines())
+    far = [row["question"] for row in rows if not row["answerable"] and not row["near_miss"]]
+    for policy in ("tiers", "coverage"):
+        settings = CollectionSettings(gate=GateSettings(policy=policy))
+        gated = Pipeline.of(library.search(), library.embedder, settings)
+        assert [question for question in far if gated.find(question)[1].open] == []
+
+
+def test_a_refusal_says_whom_to_ask(library: Library) -> None:
+    settings = CollectionSettings(gate=GateSettings(contact="the People team"))
+    verdict = Pipeline.of(library.search(), library.embedder, settings).answer("Prune a tree?")
+    assert verdict.gate.next_steps[-1] == "Ask the People team."
 
 
 def test_a_restricted_document_is_not_even_named(library: Library) -> None:

@@ -2,14 +2,16 @@
 
     question ─▶ evidence ─▶ gate ─▶ draft ─▶ checks ─▶ verdict
 
-No answer leaves without a verdict; if the gate is shut, nothing is drafted. A drafter may be given
-less of the evidence to read; gate and checks always have all of it.
+No answer leaves without a verdict; if the gate is shut, nothing is drafted. Before it refuses, it
+searches once more in other words. A drafter may be given less of the evidence to read; gate and
+checks always have all of it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import date
 
 from suffice.checks.check import Check, run_checks
 from suffice.checks.verbatim import Verbatim
@@ -17,14 +19,17 @@ from suffice.draft.drafter import Drafter
 from suffice.draft.extractive import Extractive
 from suffice.errors import QuestionError
 from suffice.evidence.filter import Helpful
+from suffice.evidence.find import find_again, looking, time_of
+from suffice.evidence.index import today
+from suffice.evidence.rewrite import rewritten
 from suffice.evidence.search import Retriever, gather
-from suffice.gate.policy import Policy, open_policy
+from suffice.gate.gate import Gate, Weighed
 from suffice.models.embedder import Embedder
 from suffice.models.remembering import Remembering
+from suffice.models.verifier import Verifier
 from suffice.settings import CollectionSettings
-from suffice.types import Evidence, GateDecision, Level, Verdict
-from suffice.verdict import wording
-from suffice.verdict.decide import decide, withhold
+from suffice.types import Evidence, Level, Verdict
+from suffice.verdict.decide import decide, disagree, shut
 
 LONGEST_QUESTION = 8_000
 
@@ -34,52 +39,59 @@ class Pipeline:
     """Question in, verdict out. Each part can be replaced by anything that keeps its protocol."""
 
     retriever: Retriever
-    gate: Policy
+    gate: Gate
     drafter: Drafter
     checks: Sequence[Check] = (Verbatim(),)
     embedder: Embedder | None = None
     """Only for retrievers that give no relevance of their own."""
-    decline_insufficient: bool = True
-    """False: a draft is written from evidence that is not enough, and leaves with a caveat."""
     filter: Callable[[Evidence], Evidence] | None = None
     """Marks what of the evidence a drafter reads; without it, all."""
+    rewrite: bool = True
+    clock: Callable[[], date] = today
 
     @classmethod
     def of(
-        cls, retriever: Retriever, embedder: Embedder, settings: CollectionSettings | None = None
+        cls,
+        retriever: Retriever,
+        embedder: Embedder,
+        settings: CollectionSettings | None = None,
+        verifier: Verifier | None = None,
     ) -> Pipeline:
         """The pipeline that settings describe, over any retriever."""
         settings = settings or CollectionSettings()
         embedder = Remembering(embedder)  # filter and drafter read the same statements
-        drafter = Extractive(embedder, settings.draft)
-        helpful = Helpful(embedder, settings.filter) if settings.filter.on else None
-        gate = settings.gate
         return cls(
             retriever,
-            open_policy(gate),
-            drafter,
+            Gate.of(settings, embedder, verifier),
+            Extractive(embedder, settings.draft),
             embedder=embedder,
-            decline_insufficient=gate.policy != "coverage" or gate.coverage.decline_insufficient,
-            filter=helpful,
+            filter=Helpful(embedder, settings.filter) if settings.filter.on else None,
+            rewrite=settings.search.rewrite,
         )
 
     def answer(self, question: str) -> Verdict:
-        evidence = self.find(question)
-        gate = self.gate.decide(evidence)
-        if not self._may_draft(evidence, gate):
-            return withhold(evidence, gate, wording.shut(gate, len(evidence)))
+        evidence, gate = self.find(checked_question(question))
+        if gate.level is Level.CONFLICT:
+            return disagree(evidence, gate)
+        if not self.gate.may_draft(evidence, gate):
+            return shut(evidence, gate)
         evidence = self.filter(evidence) if self.filter else evidence
         draft = self.drafter.write(evidence)
         findings = run_checks(self.checks, draft, evidence)
         return decide(evidence, gate, draft, findings)
 
-    def _may_draft(self, evidence: Evidence, gate: GateDecision) -> bool:
-        thin = gate.level is Level.INSUFFICIENT and len(evidence) > 0
-        return gate.open or (thin and not self.decline_insufficient)
-
-    def find(self, question: str) -> Evidence:
-        asked = checked_question(question)
-        return gather(asked, self.retriever(asked), self.embedder)
+    def find(self, question: str) -> Weighed:
+        """The evidence of the time asked about, and what the gate says of it."""
+        day = self.clock()
+        when = time_of(question, self.retriever, day)
+        retriever = looking(self.retriever, when, day)
+        found = gather(question, retriever(question), self.embedder)
+        weighed = self.gate.weigh(found, when, day)
+        if self.rewrite and not weighed.decision.open:
+            queries = rewritten(question, self.gate.explain.synonyms)
+            found = find_again(retriever, found, queries, self.embedder)
+            weighed = self.gate.weigh(found, when, day)
+        return weighed
 
 
 def checked_question(question: str) -> str:

@@ -94,12 +94,16 @@ class VerifierSettings:
 
 @dataclass(frozen=True, slots=True)
 class SearchSettings:
-    """How evidence is found. `dense_weight` is the cosine's share in the fused score."""
+    """How evidence is found. `dense_weight` is the cosine's share in the fused score. `rewrite`: a
+    question about to be refused is searched for once more in other words; `synonyms` are words of
+    your own that stand for one another: "wfh, remote work; pto, holiday"."""
 
     top_k: Count = 5
     candidates: Count = 100
     dense_weight: Share = 0.5
     floor: Share = 0.2
+    rewrite: bool = True
+    synonyms: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,13 +218,15 @@ class DiversitySettings:
 
 @dataclass(frozen=True, slots=True)
 class GateSettings:
-    """Which policy decides whether the evidence is enough, and its numbers."""
+    """Which policy decides whether the evidence is enough, and its numbers. `contact`: whom a
+    refusal names to ask."""
 
     policy: Literal["learned", "tiers", "coverage", "bound", "checkpoint", "reranked"] = "learned"
     learned: LearnedSettings = field(default_factory=LearnedSettings)
     reranked: RerankedSettings = field(default_factory=RerankedSettings)
     tiers: TiersSettings = field(default_factory=TiersSettings)
     coverage: CoverageSettings = field(default_factory=CoverageSettings)
+    contact: str = ""
     bound: BoundSettings = field(default_factory=BoundSettings)
     checkpoint: CheckpointSettings = field(default_factory=CheckpointSettings)
     kinds: KindSettings = field(default_factory=KindSettings)

@@ -52,7 +52,8 @@ class Passage:
 
     The id names document, version and place; the same file gives the same id anywhere. In force
     from `since` (`None`: always was) to the day before `until`, when it is expired, superseded or
-    retired (`None`: no such day is known). `summary` and `temperature` (a source's own measure of
+    retired (`None`: no such day is known). Versions of one document share its `family` (empty where
+    only document and title tell). `summary` and `temperature` (a source's own measure of
     how much it is used) count in the coverage policy where a retriever gives them.
     """
 
@@ -75,6 +76,7 @@ class Passage:
     access: frozenset[str] = frozenset()
     summary: str = ""
     temperature: float | None = None
+    family: str = ""
 
     @property
     def place(self) -> str:

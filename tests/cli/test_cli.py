@@ -72,12 +72,18 @@ def test_ask_withholds_and_helps(home: Path, handbook: Path) -> None:
     people = run(home, "ask", question, "--docs", str(handbook))
     assert people.returncode == 2
     assert "WITHHOLD" in people.stdout
-    assert "Not found" in people.stdout
+    assert "Missing: nothing about" in people.stdout
+    assert "Next steps" in people.stdout
     answer = loaded(home, "ask", question, "--docs", str(handbook))
     assert answer["answer"] is None
     assert answer["verdict"] == "WITHHOLD"
     assert answer["reason"]
-    assert answer["missing"] == ["antivirus", "moon", "base"]
+    assert answer["missing"] == [
+        "nothing about antivirus",
+        "nothing about the moon base",
+        "nothing about penguins",
+    ]
+    assert answer["next_steps"][0].startswith("Put “antivirus”, “the moon base” or “penguins”")
 
 
 def test_as_of_and_history_and_labels(home: Path, handbook: Path) -> None:
@@ -91,6 +97,27 @@ def test_as_of_and_history_and_labels(home: Path, handbook: Path) -> None:
     every = loaded(home, "search", "remote days", "--docs", str(handbook), "--history")
     versions = {p["version"] for p in every["passages"] if p["title"] == "Remote work policy"}
     assert versions == {"1.0", "2.0"}
+
+
+def test_a_question_about_another_time(home: Path, handbook: Path) -> None:
+    ask = ("ask", "How many remote days per week were allowed in 2024?", "--docs", str(handbook))
+    past = loaded(home, *ask)
+    assert past["citations"][0]["version"] == "1.0"
+    assert any("version 1.0 (in force from 2023-03-01" in note for note in past["notes"])
+    left_out = {(one["version"], one["reason"]) for one in past["gate"]["excluded"]}
+    assert ("2.0", "not yet effective then: in force from 2025-09-01") in left_out
+
+
+def test_whom_to_ask_is_a_setting_of_a_collection(home: Path, handbook: Path) -> None:
+    home.mkdir()
+    (home / "suffice.yaml").write_text(
+        "gate: {contact: the front desk}\ncollections:\n  hr:\n    gate: {contact: Ines Varga}\n"
+    )
+    for collection, contact in (("default", "the front desk"), ("hr", "Ines Varga")):
+        run(home, "index", str(handbook), "--collection", collection)
+        ask = ("ask", "How do I prune an apple tree?", "--collection", collection)
+        assert f"Ask {contact}." in loaded(home, *ask)["next_steps"]
+        assert f"Ask {contact}." in run(home, *ask).stdout
 
 
 def test_index_search_and_documents(home: Path, handbook: Path) -> None:
@@ -295,7 +322,7 @@ def test_answers_from_other_formats(home: Path, tmp_path: Path) -> None:
 
 def test_words_that_no_source_holds_are_named_beside_an_answer(home: Path, handbook: Path) -> None:
     answer = loaded(home, "ask", "How many remote days for llamas?", "--docs", str(handbook))
-    assert "llamas" in answer["missing"]
+    assert answer["missing"] == ["nothing about llamas"]
 
 
 def test_show_finds_a_version_that_another_file_holds(home: Path, handbook: Path) -> None:

@@ -79,6 +79,30 @@ def test_history_shows_all_versions(index: Index, store: Store) -> None:
     assert "salary-bands.md" not in names
 
 
+def test_any_day_of_a_range(index: Index, store: Store) -> None:
+    names = found(index, store, Filter(date(2024, 1, 1), through=date(2025, 12, 31)))
+    assert {"remote-work-2023.md", "remote-work.md", "travel-allowance-2024.md"} <= names
+    assert not names & {"mobility-budget.md", "salary-bands.md", "procurement.md"}
+
+
+def test_only_what_is_over(index: Index, store: Store) -> None:
+    over = found(index, store, Filter(TODAY, past=True))
+    assert over == {"remote-work-2023.md", "travel-allowance-2024.md"}
+
+
+def test_scores_of_passages_that_another_search_found(index: Index) -> None:
+    question, other = "parental leave weeks", "receipts on business trips"
+    vector, allowed = EMBEDDER.embed([question])[0], Filter(TODAY)
+    own = {hit.number: hit for hit in index.search(vector, question, allowed, 500)}
+    numbers = [h.number for h in index.search(EMBEDDER.embed([other])[0], other, allowed, 5)]
+    for hit in index.score(vector, question, allowed, numbers):
+        assert hit.similarity == pytest.approx(own[hit.number].similarity, abs=1e-5)
+        assert hit.keywords == pytest.approx(own[hit.number].keywords, abs=1e-4)
+    assert [h.number for h in index.score(vector, question, allowed, numbers)] == numbers
+    assert index.score(vector, question, allowed, []) == []
+    assert index.score(None, question, allowed, numbers[:1])[0].similarity is None
+
+
 def test_labels_are_a_hard_filter(index: Index, store: Store) -> None:
     assert "salary-bands.md" in found(index, store, Filter(TODAY, labels=frozenset({"hr"})))
     assert "salary-bands.md" not in found(index, store, Filter(TODAY, labels=frozenset({"it"})))
@@ -110,7 +134,13 @@ def test_every_hit_has_both_scores(index: Index) -> None:
 @pytest.mark.parametrize("question", QUESTIONS)
 @pytest.mark.parametrize(
     "allowed",
-    [Filter(TODAY), Filter(TODAY, history=True), Filter(TODAY, labels=frozenset({"hr"}))],
+    [
+        Filter(TODAY),
+        Filter(TODAY, history=True),
+        Filter(TODAY, labels=frozenset({"hr"})),
+        Filter(date(2023, 1, 1), through=date(2024, 12, 31)),
+        Filter(TODAY, past=True),
+    ],
 )
 def test_both_indexes_agree(store: Store, question: str, allowed: Filter) -> None:
     vector = EMBEDDER.embed([question])[0]

@@ -1,16 +1,154 @@
-"""The words of a question that no passage holds."""
+"""What a question asks for and the evidence does not speak of, in words."""
 
 from __future__ import annotations
 
-from suffice.gate.missing import missing_words
+import json
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from suffice import Library
+from suffice.gate.missing import missing_aspects
+from suffice.text.synonyms import Synonyms
 from suffice.types import Evidence, Passage, Retrieved
 
+NEAR_MISSES: dict[str, dict[str, list[str]]] = json.loads(
+    (Path(__file__).parent / "near_misses.json").read_text(encoding="utf-8")
+)
+QUESTIONS = [json.loads(line) for line in Path("examples/questions.jsonl").read_text().splitlines()]
+ANSWERABLE = [row["question"] for row in QUESTIONS if row["answerable"]]
 
-def test_forms_of_a_word_count_as_the_word() -> None:
-    passage = Passage(id="1", text="The manager orders laptops.", document="a", title="Badges")
-    evidence = Evidence("Who may order a laptop, a badge and a llama?", (Retrieved(passage, 0.5),))
-    assert missing_words(evidence) == ("llama",)
+
+def missing(question: str, *texts: str, **more: Any) -> tuple[str, ...]:
+    items = (
+        Retrieved(Passage(id=str(n), text=text, document=str(n), **more), 0.5)
+        for n, text in enumerate(texts)
+    )
+    return missing_aspects(Evidence(question, tuple(items)))
 
 
-def test_at_most_three() -> None:
-    assert missing_words(Evidence("alpha beta gamma delta")) == ("alpha", "beta", "gamma")
+LEAVE = "Employees are entitled to 20 weeks of parental leave."
+
+
+def test_a_group_a_place_and_a_year() -> None:
+    assert missing("How long is parental leave for contractors?", LEAVE) == (
+        "nothing about contractors",
+    )
+    asked = "How many weeks of parental leave do contractors in Berlin get in 2025?"
+    assert missing(asked, LEAVE) == (
+        "nothing about contractors",
+        "nothing about Berlin",
+        "no figure for 2025",
+    )
+
+
+def test_what_is_there_is_not_missing() -> None:
+    assert missing("How long is parental leave?", LEAVE) == ()
+    assert missing("Are the employees entitled to leaves?", LEAVE) == ()
+
+
+def test_words_that_stand_for_others_and_other_spellings() -> None:
+    text = "Customers in the European Union and Port Harcourt pay by invoice."
+    assert missing("Do clients in the EU get a bill?", text) == ()
+    assert missing("Do clients in portharcourt pay?", text) == ()
+    assert missing("Which airport does Brasilia have?", "Brasília has an airport.") == ()
+    items = (Retrieved(Passage(id="1", text="The MOT is yearly.", document="a"), 0.5),)
+    evidence = Evidence("Who pays for the roadworthiness test?", items)
+    assert missing_aspects(evidence) != ()
+    own = Synonyms.read("mot, roadworthiness test")
+    assert missing_aspects(evidence, synonyms=own) == ()
+
+
+def test_titles_headings_and_summaries_count() -> None:
+    assert missing("How long is the probation?", "It lasts 6 months.", title="Probation") == ()
+    assert missing("How long is the probation?", "It lasts 6 months.", heading=("Probation",)) == ()
+
+
+def test_a_figure_of_the_sort_that_is_asked_for() -> None:
+    about = "The travel agency Lodestar makes the bookings at least 10 days ahead."
+    assert missing("How much does Lodestar charge?", about) == ("no amount for Lodestar",)
+    assert missing("How many days ahead does Lodestar book?", about) == ()
+    assert missing("What percentage does Lodestar take?", about) == ("no percentage for Lodestar",)
+    assert missing("When was the agency founded?", "The agency is old.") == (
+        "no date for the agency",
+    )
+    assert missing("How many employees may a buddy have?", "A buddy has 3 keys.") == (
+        "no number of employees",
+    )
+    assert missing("How many employees may a buddy have?", "A buddy has 3 employees.") == ()
+
+
+def test_a_figure_in_another_passage_is_none_for_this_subject() -> None:
+    asked = "How much does the agency charge for a booking?"
+    texts = ("The agency makes every booking.", "A room costs 140 euros.")
+    assert missing(asked, *texts) == ("no amount for the agency",)
+
+
+def test_a_date_is_a_value_not_a_word() -> None:
+    asked = "What was the revenue in March 2024?"
+    assert missing(asked, "Revenue was 5 million on 12 March 2024.") == ()
+    assert missing(asked, "Revenue was 5 million in March 2023.") == ("nothing about March 2024",)
+    known = {"effective": date(2023, 1, 1)}
+    assert missing(asked, "Revenue is 5 million.", **known) == ()
+    ended = {"effective": date(2022, 1, 1), "expires": date(2023, 1, 1)}
+    assert missing(asked, "Revenue is 5 million.", **ended) == ("nothing about March 2024",)
+
+
+def test_two_things_that_are_never_in_one_place() -> None:
+    texts = ("Tell us of a new bank.", "The pension plan is open to all.")
+    asked = "Which bank administers the pension plan?"
+    assert missing(asked, *texts) == ("nothing that speaks of bank and pension plan together",)
+    assert missing(asked, " ".join(texts)) == ()
+
+
+def test_what_belongs_together_is_said_together() -> None:
+    assert missing("How long are backups of the mail server kept?", LEAVE) == (
+        "nothing about backups of the mail server",
+    )
+
+
+@pytest.mark.parametrize("question", NEAR_MISSES)
+def test_near_misses_of_the_handbook(library: Library, question: str) -> None:
+    evidence = library.search()(question)
+    for embedder in (None, library.embedder):
+        said = missing_aspects(evidence, embedder)
+        expected = NEAR_MISSES[question]
+        assert set(expected["must"]) <= set(said)
+        assert set(said) <= {*expected["must"], *expected.get("may", ())}
+
+
+def test_the_fixture_names_every_near_miss() -> None:
+    assert {row["question"] for row in QUESTIONS if row["near_miss"]} == set(NEAR_MISSES)
+
+
+def test_answerable_questions_mostly_miss_nothing(library: Library) -> None:
+    search = library.search()
+    found = {question: search(question) for question in ANSWERABLE}
+    by_words = [q for q in ANSWERABLE if not missing_aspects(found[q])]
+    in_other_words = [q for q in ANSWERABLE if not missing_aspects(found[q], library.embedder)]
+    assert len(by_words) >= 26
+    assert len(in_other_words) >= 27
+    assert set(by_words) <= set(in_other_words)
+
+
+@given(st.text(max_size=100), st.lists(st.text(max_size=200), max_size=4))
+def test_at_most_three_phrases_whatever_is_asked(question: str, texts: list[str]) -> None:
+    said = missing(question, *texts)
+    assert len(said) <= 3
+    assert len(set(said)) == len(said)
+    assert said == missing(question, *texts)
+
+
+WORDS = st.sampled_from("parental leave contractors Berlin laptop salary grade pension".split())
+
+
+@given(st.lists(WORDS, min_size=1, max_size=5, unique=True))
+def test_a_passage_that_says_it_all_leaves_nothing_to_miss(words: list[str]) -> None:
+    things = " and the ".join(words)
+    assert missing(f"What about the {things}?", f"Here is the {things}.") == ()
+    said = missing(f"What about the {things}?", "Nobody knows.")
+    assert said[0] == f"nothing about the {words[0]}"

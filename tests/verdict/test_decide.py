@@ -24,7 +24,7 @@ from suffice.verdict.decide import decide, withhold
 SAID = "You get 30 days of leave."
 HERE = Passage(id="a@1#0-9", text=f"{SAID} No employee may sell leave.", document="a", title="A")
 EVIDENCE = Evidence("How many days of leave for contractors?", (Retrieved(HERE, 0.9),))
-OPEN = GateDecision(Level.SUFFICIENT, 0.9, "tiers")
+OPEN = GateDecision(Level.SUFFICIENT, 0.9, "tiers", missing=("nothing about contractors",))
 
 
 def draft(text: str, claimed: str | None = None, start: int = 0) -> Draft:
@@ -99,7 +99,7 @@ def test_a_check_that_fails_leaves_its_claims_unchecked(check: Broken | Lazy) ->
 
 def test_a_refusal_helps_whatever_it_is_for() -> None:
     refused = withhold(EVIDENCE, OPEN, "because")
-    assert refused.missing == ("contractors",)
+    assert refused.missing == ("nothing about contractors",)
     assert refused.nearest[0].document == "a"
     written = draft("You get 31 days of leave.")
     findings = run_checks([Verbatim()], written, EVIDENCE)

@@ -27,6 +27,7 @@ def verdict(value: Verdict) -> dict[str, Any]:
         "reason": value.reason,
         "missing": list(value.missing),
         "nearest": [source(entry) for entry in value.nearest],
+        "next_steps": list(value.gate.next_steps),
         "share_read": round(value.share_read, 4),
         "removed": round(value.evidence.removed, 4),
         "notes": list(value.notes),

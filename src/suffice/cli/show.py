@@ -18,7 +18,7 @@ from suffice.evidence.index import today
 from suffice.evidence.ingest import Report
 from suffice.evidence.rows import VersionInfo
 from suffice.types import Citation, Evidence, Passage, Source, Verdict
-from suffice.verdict.wording import NEXT_STEPS
+from suffice.verdict.wording import steps
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _STATUS_STYLE = {
@@ -47,7 +47,7 @@ def _served(verdict: Verdict) -> RenderableType:
     parts: list[RenderableType] = [Markdown(_CONTROL.sub("", verdict.released)), Text()]
     parts += [_citation(citation) for citation in verdict.citations]
     if verdict.missing:
-        parts.append(Text.assemble(("Not in the sources: ", "yellow"), ", ".join(verdict.missing)))
+        parts.append(Text.assemble(("The sources hold ", "yellow"), "; ".join(verdict.missing)))
     parts.append(Text(verdict.reason, style="dim"))
     return _panel(verdict, parts, "green")
 
@@ -93,11 +93,11 @@ def _origin(mark: str, passage: Passage) -> RenderableType:
 def _withheld(verdict: Verdict) -> RenderableType:
     parts: list[RenderableType] = [Text(verdict.reason)]
     if verdict.missing:
-        said = ", ".join(verdict.missing)
-        parts += [Text(), Text.assemble(("Not found: ", "bold"), said)]
+        parts += [Text(), Text.assemble(("Missing: ", "bold"), "; ".join(verdict.missing))]
     if verdict.nearest:
         parts += [Text(), Text("Nearest sources", style="bold"), _sources(verdict.nearest)]
-    parts += [Text(), Text(NEXT_STEPS, style="dim")]
+    parts += [Text(), Text("Next steps", style="bold")]
+    parts += [Padding(plain(step, "dim"), (0, 0, 0, 2)) for step in steps(verdict.gate)]
     return _panel(verdict, parts, "yellow")
 
 

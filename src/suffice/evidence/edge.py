@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from suffice.errors import ModelMismatch, StoreDamaged, StoreMissing
@@ -39,6 +40,15 @@ class EdgeIndex:
             Hit(number, near.get(number), words.get(number, 0.0))
             for number in sorted(near.keys() | words.keys())
         ]
+
+    def score(
+        self, vector: Vectors | None, text: str, allowed: Filter, numbers: Sequence[int]
+    ) -> list[Hit]:
+        self._refresh()
+        only, most = _only(list(numbers)), len(numbers)
+        near = {} if vector is None else self._near(vector, only, most)
+        words = self._words(text, only, most, _filter(allowed.dated()))
+        return [Hit(number, near.get(number), words.get(number, 0.0)) for number in numbers]
 
     def _near(self, vector: Vectors, wanted: Any, limit: int) -> dict[int, float]:
         return self._query("dense", vector.tolist(), wanted, limit, None)
@@ -117,9 +127,11 @@ def _filter(allowed: Filter) -> Any:
     if allowed.kinds:
         must.append(field("kind", match=q.MatchAny([kind.value for kind in sorted(allowed.kinds)])))
     if not allowed.history:
-        day = (allowed.as_of or today()).toordinal()
-        must.append(field("from", range=q.RangeFloat(lte=day)))
-        must.append(field("until", range=q.RangeFloat(gt=day)))
+        day = allowed.as_of or today()
+        last = (allowed.through or day).toordinal()
+        until = {"lte": day.toordinal()} if allowed.past else {"gt": day.toordinal()}
+        must.append(field("from", range=q.RangeFloat(lte=last)))
+        must.append(field("until", range=q.RangeFloat(**until)))
     return q.Filter(must=must)
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import Protocol
 
 from suffice.evidence.rows import Vectors
+from suffice.text.when import Asked, When
 from suffice.types import Kind, Passage
 
 PUBLIC = "*"
@@ -22,9 +24,10 @@ def today() -> date:
 class Filter:
     """What may be found at all. Every condition is hard.
 
-    A passage is found if it was in force on `as_of` (`None`: on the day of the search), or
-    `history` is asked for; belongs to the collection and to one of the kinds (none named: all);
-    and is public or carries a label of the caller's.
+    A passage is found if it belongs to the collection and to one of the kinds (none named: all), is
+    public or carries a label of the caller's, and was in force on `as_of` (`None`: on the day of
+    the search). With `through` it may have been in force on any day from `as_of` to that one, with
+    `past` it must be no longer in force on `as_of`, and with `history` the day does not matter.
     """
 
     as_of: date | None = None
@@ -32,6 +35,8 @@ class Filter:
     collection: str = "default"
     kinds: frozenset[Kind] = frozenset()
     labels: frozenset[str] = frozenset()
+    through: date | None = None
+    past: bool = False
 
     def dated(self) -> Filter:
         """With its day named, so that one search has one day."""
@@ -51,7 +56,29 @@ class Filter:
 
     def _in_force(self, passage: Passage) -> bool:
         day = self.as_of or today()
-        return (passage.since or date.min) <= day < (passage.until or date.max)
+        since, until = passage.since or date.min, passage.until or date.max
+        if since >= until:
+            return False  # replaced before it ever held
+        return until <= day if self.past else since <= (self.through or day) and day < until
+
+    def at(self, when: When, today: date) -> tuple[Filter, ...]:
+        """The searches that a time asked about takes, the one it is about first.
+
+        What is not in force comes last, so that it can be named as left out.
+        """
+        now = replace(self, as_of=today, through=None, past=False, history=False)
+        every = replace(now, history=True)
+        if when.asked is Asked.EVER:
+            return (every,)
+        if when.asked is Asked.NAMED:
+            return every, now
+        if when.asked is Asked.BEFORE:
+            return replace(now, past=True), now
+        if when.asked is Asked.THEN:
+            last = when.until - timedelta(days=1)
+            then = replace(now, as_of=when.start, through=last)
+            return (then, every) if when.firm else (then, now, every)
+        return now, every
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,4 +95,10 @@ class Index(Protocol):
 
     def search(self, vector: Vectors | None, text: str, allowed: Filter, limit: int) -> list[Hit]:
         """The union of the `limit` nearest by vector and the `limit` best by words."""
+        ...
+
+    def score(
+        self, vector: Vectors | None, text: str, allowed: Filter, numbers: Sequence[int]
+    ) -> list[Hit]:
+        """Both scores of passages that another search has found."""
         ...

@@ -16,3 +16,8 @@ def bm25() -> Any:
     import qdrant_edge
 
     return qdrant_edge.Bm25(qdrant_edge.Bm25Config(language="english", avg_len=AVERAGE_LENGTH))
+
+
+def stems(text: str) -> frozenset[int]:
+    """The words of a text that count, as stems: "orders" and "order" are one."""
+    return frozenset(bm25().embed_query(text).indices)

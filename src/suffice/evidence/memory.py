@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -33,17 +35,32 @@ class MemoryIndex:
             return []
         words = self._words(text, mask)
         chosen = set(_best(words, mask & (words > 0), limit))
-        similarity = None
-        if vector is not None:
-            similarity = (self._matrix @ vector).astype(np.float64)
+        similarity = self._similarity(vector)
+        if similarity is not None:
             chosen |= set(_best(similarity, mask, limit))
+        return self._hits(sorted(chosen), similarity, words)
+
+    def score(
+        self, vector: Vectors | None, text: str, allowed: Filter, numbers: Sequence[int]
+    ) -> list[Hit]:
+        self._refresh()
+        allowed = allowed.dated()
+        mask = np.array([allowed.allows(p.passage) for p in self._passages], dtype=bool)
+        rows = {stored.number: row for row, stored in enumerate(self._passages)}
+        known = [rows[number] for number in numbers if number in rows]
+        return self._hits(known, self._similarity(vector), self._words(text, mask))
+
+    def _similarity(self, vector: Vectors | None) -> Scores | None:
+        return None if vector is None else (self._matrix @ vector).astype(np.float64)
+
+    def _hits(self, rows: Sequence[int], similarity: Scores | None, words: Scores) -> list[Hit]:
         return [
             Hit(
                 self._passages[row].number,
                 None if similarity is None else float(similarity[row]),
                 float(words[row]),
             )
-            for row in sorted(chosen)
+            for row in rows
         ]
 
     def _refresh(self) -> None:

@@ -130,6 +130,7 @@ def passage(row: sqlite3.Row) -> Passage:
         until=None if until == NEVER else until,
         collection=row["collection"],
         access=frozenset(json.loads(row["access"])),
+        family=row["family"],
     )
 
 

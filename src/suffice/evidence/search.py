@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import date, timedelta
 from typing import Protocol, runtime_checkable
 
 from suffice.errors import ModelMismatch, ModelUnreachable
 from suffice.evidence.edge import EdgeIndex
 from suffice.evidence.index import Filter, Hit, Index
 from suffice.evidence.memory import MemoryIndex
+from suffice.evidence.rows import Vectors
 from suffice.evidence.store import Store
 from suffice.models.embedder import Embedder
 from suffice.settings import SearchSettings
+from suffice.text.when import Asked, When
 from suffice.types import Evidence, Passage, Retrieved
 
 Found = Evidence | Iterable[Passage | Retrieved | str]
@@ -30,28 +33,90 @@ class Lookup(Protocol):
     def lookup(self, ids: Sequence[str]) -> dict[str, Passage]: ...
 
 
+@runtime_checkable
+class LooksBack(Protocol):
+    """What a retriever may offer beside: a search at another time than now."""
+
+    @property
+    def chosen(self) -> When | None:
+        """The time its caller has set; it then holds whatever a question says."""
+        ...
+
+    def at(self, when: When, today: date) -> Retriever: ...
+
+
+@runtime_checkable
+class SearchesAgain(Protocol):
+    """What a retriever may offer beside: a second search in other words."""
+
+    def again(self, question: str, queries: Sequence[str]) -> Evidence:
+        """What the queries find, each passage with its raw scores for the question itself."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Search:
-    """The retriever over the store. Calling it with a question gives the evidence."""
+    """The retriever over the store. Calling it with a question gives the evidence.
+
+    `also`: further searches of the same question; each adds only what those before shut out.
+    """
 
     store: Store
     index: Index
     embedder: Embedder
     settings: SearchSettings
     allowed: Filter
+    also: tuple[Filter, ...] = ()
 
     def __call__(self, question: str) -> Evidence:
-        notes: list[str] = []
-        vector = None
-        try:
-            vector = self.embedder.embed([question])[0]
-        except ModelUnreachable as problem:
-            notes.append(f"Searched by keywords only: {problem.message}")
-        allowed = self.allowed.dated()
-        hits = self.index.search(vector, question, allowed, self.settings.candidates)
-        if vector is not None and not self._any_near(hits):
+        (vector,), notes = self._vectors([question])
+        filters = (self.allowed.dated(), *self.also)
+        items: list[Retrieved] = []
+        near = vector is None
+        for place, allowed in enumerate(filters):
+            hits = self.index.search(vector, question, allowed, self.settings.candidates)
+            near = near or (self._any_near(hits) and not (place and allowed.history))
+            items += [
+                item
+                for item in self.read(hits, allowed)
+                if not any(earlier.allows(item.passage) for earlier in filters[:place])
+            ]
+        if not near:
             notes.append("Nothing is near the question in meaning; searched by keywords only.")
-        return Evidence(question, self.read(hits, allowed), tuple(notes))
+        return Evidence(question, tuple(items), tuple(notes))
+
+    @property
+    def chosen(self) -> When | None:
+        day, last = self.allowed.as_of, self.allowed.through or self.allowed.as_of
+        if self.allowed.history:
+            return When(Asked.EVER)
+        if day is None or last is None:
+            return None
+        return When(Asked.THEN, day, last + timedelta(days=1), day.isoformat(), firm=True)
+
+    def at(self, when: When, today: date) -> Search:
+        """The same search over what was in force at the time asked about."""
+        if self.chosen:
+            return self
+        allowed, *also = self.allowed.at(when, today)
+        return replace(self, allowed=allowed, also=tuple(also))
+
+    def again(self, question: str, queries: Sequence[str]) -> Evidence:
+        (vector, *others), notes = self._vectors([question, *queries])
+        allowed, depth = self.allowed.dated(), self.settings.candidates
+        numbers: dict[int, None] = {}
+        for query, other in zip(queries, others, strict=True):
+            hits = self._ranked(self.index.search(other, query, allowed, depth))
+            numbers |= dict.fromkeys(hit.number for hit in hits[: self.settings.top_k])
+        found = self.index.score(vector, question, allowed, list(numbers))
+        return Evidence(question, self.read(found, allowed), tuple(notes))
+
+    def _vectors(self, texts: Sequence[str]) -> tuple[list[Vectors | None], list[str]]:
+        try:
+            return list(self.embedder.embed(texts)), []
+        except ModelUnreachable as problem:
+            note = f"Searched by keywords only: {problem.message}"
+            return [None] * len(texts), [note]
 
     def lookup(self, ids: Sequence[str]) -> dict[str, Passage]:
         """Passages by id, in force or not, as far as the caller may read them."""

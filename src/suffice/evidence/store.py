@@ -24,7 +24,7 @@ from suffice.types import Kind, Passage
 _PASSAGE = """
     SELECT p.id, p.name, p.text, p."start", p."end", p.heading, p.page, p.content_hash,
            p.input_hash, p.kind, v.label, v.title, v.access, v.effective, v.expires,
-           v.force_from, v.force_until, d.name AS document, d.collection
+           v.force_from, v.force_until, v.family, d.name AS document, d.collection
     FROM passages p JOIN versions v ON v.id = p.version_id JOIN documents d ON d.id = v.document_id
 """
 # The kind a document declares, else that of most of its passages.

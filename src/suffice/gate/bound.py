@@ -21,7 +21,7 @@ from suffice.bounds import (
     lower_bound,
     more_needed,
 )
-from suffice.gate.missing import missing_words
+from suffice.gate.missing import missing_aspects
 from suffice.gate.similarity import NO_PASSAGE, NO_SIMILARITY, Similarity, similarity
 from suffice.settings import BoundSettings
 from suffice.types import Evidence, GateDecision, Level, Signal
@@ -41,7 +41,7 @@ class LowerBound:
                 score=0.0,
                 policy="bound",
                 reasons=(NO_SIMILARITY if evidence else NO_PASSAGE,),
-                missing=missing_words(evidence),
+                missing=missing_aspects(evidence),
                 signals=(Signal("n", 0), Signal("lower bound", None, self.settings.threshold)),
             )
         return self._judge(evidence, found)
@@ -57,7 +57,7 @@ class LowerBound:
             score=bound.lower,
             policy="bound",
             reasons=(_said(bound, tau), *_lack(bound, tau, more), *found.notes),
-            missing=() if clears else missing_words(evidence),
+            missing=() if clears else missing_aspects(evidence),
             signals=_signals(bound, tau, more, found),
         )
 

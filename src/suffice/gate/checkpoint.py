@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from suffice.gate.missing import missing_words
+from suffice.gate.missing import missing_aspects
 from suffice.gate.similarity import NO_PASSAGE, NO_SIMILARITY, Similarity, similarity
 from suffice.settings import CheckpointSettings
 from suffice.types import Evidence, GateDecision, Level, Signal
@@ -26,7 +26,7 @@ class Checkpoint:
             score=found.best,
             policy="checkpoint",
             reasons=(*said, *found.notes),
-            missing=missing_words(evidence) if against else (),
+            missing=missing_aspects(evidence) if against else (),
             signals=self._signals(found),
         )
 

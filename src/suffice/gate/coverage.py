@@ -9,6 +9,7 @@ from math import isfinite
 from statistics import fmean
 
 from suffice.evidence.index import today
+from suffice.gate.missing import missing_aspects
 from suffice.gate.similarity import NO_PASSAGE, similarity
 from suffice.settings import CoverageSettings
 from suffice.text.words import content_words
@@ -83,7 +84,7 @@ class Coverage:
             score=assessed.score.total,
             policy="coverage",
             reasons=said if evidence else (NO_PASSAGE,),
-            missing=assessed.score.missing,
+            missing=missing_aspects(evidence),
             factors=assessed.factors,
             signals=self._signals(assessed.score),
         )

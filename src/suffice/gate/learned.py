@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from suffice.gate.blend import blend_for, look, read
-from suffice.gate.missing import missing_words
+from suffice.gate.missing import missing_aspects
 from suffice.gate.similarity import NO_PASSAGE
 from suffice.models.verifier import Pair, Verifier
 from suffice.settings import LearnedSettings
@@ -29,7 +29,7 @@ class Learned:
                 score=0.0,
                 policy="learned",
                 reasons=(NO_PASSAGE,),
-                missing=missing_words(evidence),
+                missing=missing_aspects(evidence),
                 signals=(Signal("probability", 0.0),),
             )
         pair = Pair(evidence.question, tuple(read(item.passage) for item in evidence))
@@ -45,7 +45,7 @@ class Learned:
             score=chance,
             policy="learned",
             reasons=(reason,) if looks.similarity is not None else (reason, _NO_SIMILARITY),
-            missing=() if level is Level.SUFFICIENT else missing_words(evidence),
+            missing=() if level is Level.SUFFICIENT else missing_aspects(evidence),
             signals=(
                 Signal("probability", chance, opens),
                 Signal("verifier", looks.enough),

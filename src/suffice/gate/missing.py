@@ -1,21 +1,264 @@
-"""What the evidence does not speak of."""
+"""Which part of the question has no support, in words: "nothing about contractors".
+
+The parts of the question are held against the evidence: things by the stems of their words and by
+words that stand for them, dates as values, the sort of answer by whether a passage on the subject
+has a figure of that sort at all. With an embedder, things said in other words are found too.
+"""
 
 from __future__ import annotations
 
-from suffice.evidence.keywords import bm25
-from suffice.text.words import content_words
-from suffice.types import Evidence
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from suffice.evidence.keywords import stems
+from suffice.models.embedder import Embedder
+from suffice.text.expected import Answer, Expected, expected
+from suffice.text.literals import Literal, LiteralKind, literals
+from suffice.text.literals.binding import stem
+from suffice.text.literals.same import same_day
+from suffice.text.literals.values import QUANTITIES
+from suffice.text.question import Part, parts
+from suffice.text.sentences import sentences
+from suffice.text.synonyms import Synonyms
+from suffice.text.words import without_accents
+from suffice.types import Evidence, Passage
+
+_MOST = 3
+_COMPOUND = 6
+_BESIDE = 40
+# Chosen on questions with evidence that answers them and evidence that does not. A thing said in
+# other words has a phrase like it among the evidence; and a question is further from its answer
+# when the thing is left out, but nearer where the answer does not speak of it; which tells
+# something only if the question is close to any sentence at all.
+_ALIKE = 0.65
+_NEARER = 0.05
+_FURTHER = -0.06
+_CLOSE = 0.4
+
+_ANSWERS = {
+    Answer.AMOUNT: {LiteralKind.MONEY, LiteralKind.PERCENTAGE, LiteralKind.FRACTION},
+    Answer.NUMBER: {LiteralKind.NUMBER, LiteralKind.PERCENTAGE, LiteralKind.FRACTION},
+    Answer.DURATION: {LiteralKind.DURATION, LiteralKind.DATE, LiteralKind.TIME},
+    Answer.DATE: {
+        LiteralKind.DATE, LiteralKind.TIME, LiteralKind.DURATION, LiteralKind.ORDINAL,
+    },
+    Answer.PERCENTAGE: {LiteralKind.PERCENTAGE, LiteralKind.FRACTION, LiteralKind.RATIO},
+    Answer.FIGURE: {*QUANTITIES, LiteralKind.RATIO},
+}  # fmt: skip
+_JOINED = re.compile(r" of (?:the |an? )?")
+_ITEM = re.compile(r"[ \t]*\d+[.)]")
+_NAME = re.compile(r"[A-Z][\w-]*(?: (?:(?:of|and|the|for) )*[A-Z][\w-]*)+")
 
 
-def missing_words(evidence: Evidence, most: int = 3) -> tuple[str, ...]:
-    """The question's words that no passage holds in any form ("orders" holds "order")."""
-    read = " ".join(
-        text for p in evidence.passages for text in (p.title, *p.heading, p.text, p.summary)
-    )
-    held = set(bm25().embed_query(read).indices)
-    asked = content_words(evidence.question)
-    return tuple(word for word in asked if not _stems(word) <= held)[:most]
+@dataclass(frozen=True)
+class _Read:
+    """A passage, with what it is asked here worked out once."""
+
+    passage: Passage
+
+    @cached_property
+    def text(self) -> str:
+        p = self.passage
+        return without_accents("\n".join((p.title, *p.heading, p.text, p.summary)))
+
+    @cached_property
+    def stems(self) -> frozenset[int]:
+        return stems(self.text)
+
+    @cached_property
+    def squeezed(self) -> str:
+        """Without spaces and hyphens: "Port Harcourt" holds "portharcourt"."""
+        return re.sub(r"[\W_]+", "", self.text.lower())
+
+    @cached_property
+    def initials(self) -> frozenset[str]:
+        """Of its names: "European Union" holds "eu"."""
+        runs = ("".join(re.findall(r"\b[A-Z]", name)).lower() for name in _NAME.findall(self.text))
+        return frozenset(
+            letters[start:end]
+            for letters in runs
+            for start in range(len(letters))
+            for end in range(start + 2, len(letters) + 1)
+        )
+
+    @cached_property
+    def literals(self) -> Sequence[Literal]:
+        return literals(self.text)
 
 
-def _stems(word: str) -> set[int]:
-    return set(bm25().embed_query(word).indices)
+def missing_aspects(
+    evidence: Evidence, embedder: Embedder | None = None, synonyms: Synonyms | None = None
+) -> tuple[str, ...]:
+    """At most three short phrases in the question's own words; none where all is held."""
+    return _Missing(
+        evidence,
+        embedder,
+        synonyms or Synonyms.read(),
+        tuple(_Read(passage) for passage in evidence.passages),
+    ).phrases()
+
+
+@dataclass(frozen=True)
+class _Missing:
+    """One question against its evidence."""
+
+    evidence: Evidence
+    embedder: Embedder | None
+    synonyms: Synonyms
+    read: tuple[_Read, ...]
+
+    def phrases(self) -> tuple[str, ...]:
+        said = [f"nothing about {name}" for name in self._named(self._unheld())]
+        said += self._dates()
+        said = said or self._answer() or self._together()
+        return tuple(dict.fromkeys(said))[:_MOST]
+
+    @cached_property
+    def question(self) -> str:
+        return self.evidence.question
+
+    @cached_property
+    def expected(self) -> Expected | None:
+        return expected(self.question)
+
+    @cached_property
+    def dates(self) -> list[Literal]:
+        """The dates the question names, as far as they have a year."""
+        found = literals(self.question)
+        return [one for one in found if one.day and one.day.year and not one.day.decade]
+
+    @cached_property
+    def parts(self) -> list[Part]:
+        """The things the question names; a date is none."""
+        return [
+            part
+            for part in parts(self.question)
+            if part.telling and not any(d.start <= part.start < d.end for d in self.dates)
+        ]
+
+    def _unheld(self) -> list[Part]:
+        unheld = [p for p in self.parts if not any(self._holds(one, p) for one in self.read)]
+        if unheld and self.embedder and self.read:
+            return _in_no_other_words(self.evidence, unheld, self.embedder)
+        return unheld
+
+    def _holds(self, one: _Read, part: Part) -> bool:
+        """Whether a passage speaks of this, in its words or in words that stand for them."""
+        whole = self.synonyms.of(" ".join(part.words))
+        if any(stems(other) <= one.stems for other in whole):
+            return True
+        return all(self._holds_word(one, word, part) for word in part.telling)
+
+    def _holds_word(self, one: _Read, word: str, part: Part) -> bool:
+        plain = without_accents(word)
+        if any(stems(other) <= one.stems for other in (plain, *self.synonyms.of(word))):
+            return True
+        if len(plain) >= _COMPOUND and plain.removesuffix("s") in one.squeezed:
+            return True
+        return word.upper() in part.text.split() and plain in one.initials
+
+    def _named(self, unheld: Sequence[Part]) -> list[str]:
+        """As the question names them: "backups of the mail server" where both are missing."""
+        named: list[str] = []
+        last: Part | None = None
+        for part in unheld:
+            between = self.question[last.end : part.start] if last else ""
+            if last and _JOINED.fullmatch(between):
+                named[-1] += between + part.text
+            else:
+                named.append(self._with_article(part))
+            last = part
+        return named
+
+    def _with_article(self, part: Part) -> str:
+        the = self.question[: part.start].lower().endswith(" the ")
+        return f"the {part.text}" if the else part.text
+
+    def _dates(self) -> list[str]:
+        """The dates that no passage names, and at which none is known to have been in force."""
+        wants = self.expected
+        sort = "nothing about" if wants is None or wants.answer is Answer.DATE else "no figure for"
+        return [
+            f"{sort} {one.text}" for one in self.dates if not any(_dated(one, r) for r in self.read)
+        ]
+
+    def _answer(self) -> list[str]:
+        """A passage on the subject must have a figure of the sort that is asked for."""
+        wants = self.expected
+        if wants is None:
+            return []
+        near = [
+            one
+            for one in self.read
+            if 2 * sum(self._holds(one, part) for part in self.parts) >= len(self.parts)
+        ]
+        if not near or any(_answers(wants, one) for one in near):
+            return []
+        if wants.of:
+            return [f"no number of {wants.of}"]
+        what = f" for {self._with_article(self.parts[0])}" if self.parts else ""
+        return [f"no {wants.answer.value}{what}"]
+
+    def _together(self) -> list[str]:
+        """What is asked for and what it is asked of are both spoken of, but never in one place."""
+        asked = [part for part in self.parts if part.asked]
+        others = [part for part in self.parts if not part.asked]
+        for first in asked:
+            for second in others:
+                if not any(self._holds(r, first) and self._holds(r, second) for r in self.read):
+                    return [f"nothing that speaks of {first.text} and {second.text} together"]
+        return []
+
+
+def _dated(asked: Literal, one: _Read) -> bool:
+    day = asked.day
+    if day is None or day.year is None:
+        return True
+    if any(found.day and same_day(day, found.day) for found in one.literals):
+        return True
+    start = one.passage.since or one.passage.effective
+    end = one.passage.until or one.passage.expires
+    return start is not None and start.year <= day.year <= (end.year if end else day.year)
+
+
+def _answers(wants: Expected, one: _Read) -> bool:
+    """Whether a passage has a figure of this sort, of what is counted where something is."""
+    figures = [found for found in one.literals if found.kind in _ANSWERS[wants.answer]]
+    return any(not wants.of or _counts(found, wants.of, one.text) for found in figures)
+
+
+def _counts(found: Literal, counted: str, text: str) -> bool:
+    """Whether a number is one of these: "3 employees", "employees: 3"; not the 3 of a list."""
+    if _ITEM.match(text, text.rfind("\n", 0, found.start) + 1, found.end + 2):
+        return False
+    after = (stem(word.strip(".,;:?!)")) for word in text[found.end :][:_BESIDE].split()[:3])
+    words = {*after, *(found.nouns or found.about)}
+    return stem(counted.split()[-1]) in words
+
+
+def _in_no_other_words(
+    evidence: Evidence, unheld: Sequence[Part], embedder: Embedder
+) -> list[Part]:
+    """The parts that the evidence does not speak of in other words either."""
+    texts = [p.text[start:end] for p in evidence.passages for start, end in sentences(p.text)]
+    if not texts:
+        return list(unheld)
+    question = evidence.question
+    without = [question[: part.start] + question[part.end :] for part in unheld]
+    asked = embedder.embed([question, *without])
+    nearness = (embedder.embed(texts) @ asked.T).max(axis=0)
+    gains = [float(near - nearness[0]) for near in nearness[1:]]
+    needed = _FURTHER if nearness[0] >= _CLOSE else float("-inf")
+    left = [(part, gain) for part, gain in zip(unheld, gains, strict=True) if gain > needed]
+    phrases = sorted({part.text for text in texts for part in parts(text)})
+    if not left or not phrases:
+        return [part for part, _ in left]
+    named = embedder.embed([part.text for part, _ in left])
+    likeness = (embedder.embed(phrases) @ named.T).max(axis=0)
+    return [
+        part
+        for (part, gain), alike in zip(left, likeness, strict=True)
+        if alike < _ALIKE or gain >= _NEARER
+    ]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol, get_args, get_type_hints
 
+from suffice.errors import SettingsError
 from suffice.gate.bound import LowerBound
 from suffice.gate.checkpoint import Checkpoint
 from suffice.gate.coverage import Coverage
@@ -20,6 +21,16 @@ class Policy(Protocol):
     """Decides from the evidence alone; the same evidence gives the same decision."""
 
     def decide(self, evidence: Evidence, /) -> GateDecision: ...
+
+
+def known_policy(name: str) -> Any:
+    """The name as the settings take it, or a word on what there is."""
+    names = get_args(get_type_hints(GateSettings)["policy"])
+    if name not in names:
+        raise SettingsError(
+            f"There is no policy '{name}'.", remedy=f"Name one of {', '.join(names)}."
+        )
+    return name
 
 
 def open_policy(settings: GateSettings, verifier: Verifier | None = None) -> Policy:

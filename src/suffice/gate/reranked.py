@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from suffice.gate.blend import read
-from suffice.gate.missing import missing_words
+from suffice.gate.missing import missing_aspects
 from suffice.gate.similarity import NO_PASSAGE
 from suffice.models.verifier import Pair, SufficiencyScore, Verifier
 from suffice.settings import RerankedSettings
@@ -31,7 +31,7 @@ class Reranked:
             score=best,
             policy="reranked",
             reasons=tuple(self._reasons(items, kept)),
-            missing=() if kept else missing_words(evidence),
+            missing=() if kept else missing_aspects(evidence),
             signals=(
                 Signal("best passage", best if scores else None, self.settings.relevance),
                 Signal("passages kept", len(kept), 1),

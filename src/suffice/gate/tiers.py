@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from statistics import fmean
 
-from suffice.gate.missing import missing_words
+from suffice.gate.missing import missing_aspects
 from suffice.gate.similarity import NO_PASSAGE, NO_SIMILARITY, Similarity, similarity
 from suffice.settings import TiersSettings
 from suffice.types import Evidence, GateDecision, Level, Signal
@@ -26,7 +26,7 @@ class Tiers:
             score=found.best,
             policy="tiers",
             reasons=(self._said(found, relevant), *found.notes),
-            missing=() if tier else missing_words(evidence),
+            missing=() if tier else missing_aspects(evidence),
             tier=tier,
             signals=self._signals(found, relevant),
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 
 _WORD = re.compile(r"[a-zA-Z]{3,}")
 
@@ -26,3 +27,9 @@ def content_words(text: str) -> list[str]:
     """The distinct words of three letters or more that are no stop words, lower-cased, in order."""
     words = (word.lower() for word in _WORD.findall(text))
     return list(dict.fromkeys(word for word in words if word not in STOP_WORDS))
+
+
+def without_accents(text: str) -> str:
+    """ "Brasília" as it is asked for: "Brasilia"."""
+    spread = unicodedata.normalize("NFKD", text)
+    return "".join(char for char in spread if not unicodedata.combining(char))

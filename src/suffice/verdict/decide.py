@@ -6,7 +6,6 @@ import re
 from collections.abc import Sequence
 
 from suffice.checks.check import share_read
-from suffice.gate.missing import missing_words
 from suffice.types import (
     Action,
     Citation,
@@ -30,19 +29,54 @@ def withhold(
     reason: str,
     draft: Draft | None = None,
     findings: Sequence[Finding] = (),
+    action: Action = Action.WITHHOLD,
 ) -> Verdict:
     """No answer leaves; the reader is told why, what is missing and what is nearest."""
     return Verdict(
         question=evidence.question,
-        action=Action.WITHHOLD,
+        action=action,
         reason=reason,
         gate=gate,
         evidence=evidence,
         draft=draft,
         findings=tuple(findings),
-        missing=gate.missing or missing_words(evidence),
+        missing=gate.missing,
         nearest=nearest(evidence),
         share_read=share_read(draft, findings) if draft else 0.0,
+        notes=evidence.notes,
+    )
+
+
+def shut(evidence: Evidence, gate: GateDecision) -> Verdict:
+    """The gate stayed shut: withheld, or left to a person where it could not tell."""
+    action = Action.REVIEW if gate.level is Level.REVIEW else Action.WITHHOLD
+    return withhold(evidence, gate, wording.shut(gate, len(evidence)), action=action)
+
+
+def disagree(evidence: Evidence, gate: GateDecision) -> Verdict:
+    """The documents contradict each other: both are quoted, and neither is chosen."""
+    opposed = [conflict for conflict in gate.conflicts if not conflict.ambiguous]
+    sides = [
+        side
+        for conflict in opposed
+        for side in (
+            (conflict.first, conflict.first_quote),
+            (conflict.second, conflict.second_quote),
+        )
+    ]
+    numbered = {passage.id: n for n, (passage, _) in enumerate(dict(sides).items(), 1)}
+    return Verdict(
+        question=evidence.question,
+        action=Action.CONFLICT,
+        reason=wording.DISAGREE,
+        gate=gate,
+        evidence=evidence,
+        released=wording.both_sides(opposed, numbered),
+        citations=tuple(
+            Citation(numbered[passage.id], passage, quote) for passage, quote in dict(sides).items()
+        ),
+        missing=gate.missing,
+        share_read=0.0,
         notes=evidence.notes,
     )
 
@@ -52,7 +86,7 @@ def decide(
 ) -> Verdict:
     """Serves a draft whose every claim is backed, by all that judged it; withholds any other."""
     if not draft.claims:
-        return withhold(evidence, gate, wording.NO_STATEMENT, draft)
+        return withhold(evidence, gate, wording.unanswered(gate), draft)
     if not _all_claimed(draft) or not _all_backed(draft, findings):
         return withhold(evidence, gate, wording.NOT_BACKED, draft, findings)
     enough = gate.level is Level.SUFFICIENT
@@ -66,7 +100,7 @@ def decide(
         released=draft.text,
         findings=tuple(findings),
         citations=_citations(draft, evidence),
-        missing=missing_words(evidence),
+        missing=gate.missing,
         share_read=share_read(draft, findings),
         notes=evidence.notes,
     )

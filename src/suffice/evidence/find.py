@@ -1,0 +1,54 @@
+"""Finding evidence through anyone's retriever: at the time asked about, and once more in other
+words before a question is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import date
+
+from suffice.evidence.search import LooksBack, Retriever, SearchesAgain, gather
+from suffice.models.embedder import Embedder
+from suffice.text.when import When, asked_about
+from suffice.types import Evidence, Retrieved
+
+SEARCHED_AGAIN = "Searched a second time in other words: {}."
+
+
+def time_of(question: str, retriever: Retriever, today: date) -> When:
+    """The time a caller has set on the retriever, else the one the question asks about."""
+    chosen = retriever.chosen if isinstance(retriever, LooksBack) else None
+    return chosen or asked_about(question, today)
+
+
+def looking(retriever: Retriever, when: When, today: date) -> Retriever:
+    """The retriever set to that time; one that cannot look back as it is."""
+    return retriever.at(when, today) if isinstance(retriever, LooksBack) else retriever
+
+
+def find_again(
+    retriever: Retriever, evidence: Evidence, queries: Sequence[str], embedder: Embedder | None
+) -> Evidence:
+    """The evidence with what other queries find; relevance is that to the question as asked."""
+    if not queries:
+        return evidence
+    if isinstance(retriever, SearchesAgain):
+        found = retriever.again(evidence.question, queries).items
+    else:
+        found = _asked_anew(retriever, evidence.question, queries, embedder)
+    known = {item.passage.id for item in evidence}
+    more = [item for item in found if item.passage.id not in known]
+    note = SEARCHED_AGAIN.format("; ".join(f"“{query}”" for query in queries))
+    return replace(evidence, items=(*evidence.items, *more), notes=(*evidence.notes, note))
+
+
+def _asked_anew(
+    retriever: Retriever, question: str, queries: Sequence[str], embedder: Embedder | None
+) -> tuple[Retrieved, ...]:
+    """Scores that belong to another query are dropped and computed for the question."""
+    passages = {
+        item.passage.id: item.passage
+        for query in queries
+        for item in gather(query, retriever(query), None)
+    }
+    return gather(question, list(passages.values()), embedder).items

@@ -1,0 +1,33 @@
+"""A policy's decision, explained: what was left out, what is missing, what to do next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from suffice.gate.freshness import left_out
+from suffice.gate.missing import missing_aspects
+from suffice.gate.next_steps import next_steps
+from suffice.models.embedder import Embedder
+from suffice.text.synonyms import Synonyms
+from suffice.types import Evidence, Exclusion, GateDecision
+
+
+@dataclass(frozen=True, slots=True)
+class Explain:
+    """What an explanation takes beside the evidence; the decision itself is not touched."""
+
+    embedder: Embedder | None = None
+    synonyms: Synonyms = field(default_factory=Synonyms.read)
+    contact: str = ""
+
+    def __call__(
+        self, decision: GateDecision, evidence: Evidence, excluded: Sequence[Exclusion] = ()
+    ) -> GateDecision:
+        said = replace(
+            decision,
+            missing=missing_aspects(evidence, self.embedder, self.synonyms),
+            excluded=(*decision.excluded, *excluded),
+            reasons=(*decision.reasons, *(f"left out {line}" for line in left_out(excluded))),
+        )
+        return replace(said, next_steps=next_steps(said, evidence, self.contact))

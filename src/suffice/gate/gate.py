@@ -1,0 +1,132 @@
+"""The gate: all that is decided before a word is written.
+
+evidence ─▶ of its time ─▶ counted once ─▶ policy ─▶ diverse ─▶ at peace ─▶ explained
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import date
+from typing import NamedTuple, Protocol
+
+from suffice.evidence.index import today
+from suffice.evidence.search import Found, gather
+from suffice.gate.copies import distinct
+from suffice.gate.diversity import diverse
+from suffice.gate.explain import Explain
+from suffice.gate.freshness import When, asked_about, fresh
+from suffice.gate.kinds import adjusted
+from suffice.gate.policy import Policy, known_policy, open_policy
+from suffice.models.catalog import open_embedder
+from suffice.models.embedder import Embedder
+from suffice.models.verifier import Verifier
+from suffice.settings import CollectionSettings, EmbedderSettings, GateSettings
+from suffice.text.synonyms import Synonyms
+from suffice.types import Conflict, Evidence, GateDecision, Level
+
+
+class FindsConflicts(Protocol):
+    """Anything that names the pairs of passages that cannot both be right."""
+
+    def find(self, evidence: Evidence) -> tuple[Conflict, ...]: ...
+
+
+class Weighed(NamedTuple):
+    """The evidence that counts, and what the gate says of it."""
+
+    evidence: Evidence
+    decision: GateDecision
+
+
+class Gate:
+    """Is this evidence enough, current, diverse and at peace with itself?
+
+    >>> Gate(policy="learned").decide("How long is parental leave?", ["It is 20 weeks."]).level
+    """
+
+    def __init__(
+        self,
+        policy: str | Policy | None = None,
+        settings: GateSettings | None = None,
+        *,
+        verifier: Verifier | None = None,
+        embedder: Embedder | None = None,
+        conflicts: FindsConflicts | None = None,
+        explain: Explain | None = None,
+        clock: Callable[[], date] = today,
+    ) -> None:
+        settings = settings or GateSettings()
+        if isinstance(policy, str):
+            settings = replace(settings, policy=known_policy(policy))
+        self.settings = settings
+        chosen = None if isinstance(policy, str) else policy
+        self.policy = chosen or open_policy(settings, verifier)
+        self.conflicts = conflicts
+        self.explain = explain or Explain(contact=settings.contact)
+        self.clock = clock
+        self._embedder = embedder
+
+    @classmethod
+    def of(
+        cls, settings: CollectionSettings, embedder: Embedder, verifier: Verifier | None = None
+    ) -> Gate:
+        """The gate that settings describe."""
+        synonyms = Synonyms.read(settings.search.synonyms)
+        explain = Explain(embedder, synonyms, settings.gate.contact)
+        return cls(settings=settings.gate, verifier=verifier, embedder=embedder, explain=explain)
+
+    def may_draft(self, evidence: Evidence, decision: GateDecision) -> bool:
+        """Whether a draft may be written: the gate is open, or the settings ask for one from what
+        little there is, which then leaves with a caveat."""
+        thin = decision.level is Level.INSUFFICIENT and len(evidence) > 0
+        declines = self.settings.coverage.decline_insufficient
+        return decision.open or (thin and self.settings.policy == "coverage" and not declines)
+
+    def decide(self, question: str | Evidence, passages: Found = ()) -> GateDecision:
+        """The decision on anyone's passages. Those that come without a relevance get one."""
+        if isinstance(question, Evidence):
+            return self.weigh(question).decision
+        found = passages if isinstance(passages, Evidence) else list(passages)
+        embedder = self._embedder or open_embedder(EmbedderSettings())
+        return self.weigh(gather(question, found, embedder)).decision
+
+    async def adecide(self, question: str | Evidence, passages: Found = ()) -> GateDecision:
+        """The same, without holding up an event loop."""
+        return await asyncio.to_thread(self.decide, question, passages)
+
+    def weigh(
+        self, evidence: Evidence, when: When | None = None, day: date | None = None
+    ) -> Weighed:
+        """What of the evidence counts for the time asked about, and whether it is enough."""
+        day = day or self.clock()
+        current, stale, _ = fresh(evidence, when or asked_about(evidence.question, day), day)
+        counted, copies = distinct(current, self.settings.diversity)
+        decision = self.policy.decide(adjusted(counted, self.settings.kinds))
+        decision = self._at_peace(self._diverse(decision, counted), counted)
+        dropped = {exclusion.passage.id for exclusion in decision.excluded}
+        kept = replace(
+            counted, items=tuple(item for item in counted if item.passage.id not in dropped)
+        )
+        return Weighed(kept, self.explain(decision, kept, (*stale, *copies)))
+
+    def _diverse(self, decision: GateDecision, evidence: Evidence) -> GateDecision:
+        """Talk alone opens nothing, where the settings ask for a fact."""
+        lack = diverse(evidence, self.settings.diversity) if decision.open else None
+        if lack is None:
+            return decision
+        return replace(decision, level=Level.INSUFFICIENT, reasons=(*decision.reasons, lack))
+
+    def _at_peace(self, decision: GateDecision, evidence: Evidence) -> GateDecision:
+        """Passages that contradict each other are shown, whatever a policy thought of them."""
+        found = self.conflicts.find(evidence) if self.conflicts else ()
+        if not found:
+            return decision
+        said = replace(
+            decision,
+            conflicts=found,
+            reasons=(*decision.reasons, *(conflict.reason for conflict in found)),
+        )
+        opposed = any(not conflict.ambiguous for conflict in found)
+        return replace(said, level=Level.CONFLICT) if opposed else said

@@ -1,0 +1,82 @@
+"""The sort of answer a question expects, where its words tell: an amount, a date, a number of …"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+from suffice.text.question import parts
+
+_LENGTHS = frozenset("second minute hour day night week month quarter year decade".split())
+_MONEY = re.compile(
+    r"\b(?:costs?|charges?|charged|pay|pays|paid|prices?|money|spend|spent|fees?|fares?|salary|"
+    r"salaries|bonus|budget|wages?|earn|reimburse\w*|refund\w*|worth|euros?|dollars?|pounds?|"
+    r"revenue|profit|fine|rent|deposit|allowance|contribut\w+)\b",
+    re.I,
+)
+_TIMED = re.compile(r"\b(?:leave|notice|time|holiday|vacation|absence|experience|delay)\b", re.I)
+_HOW_MANY = re.compile(r"\bhow many\s+(?:more\s+|other\s+)?(?=\w)", re.I)
+_HOW_MUCH = re.compile(r"\bhow much\b", re.I)
+_HOW_LONG = re.compile(r"\bhow long\b(?! ago)|\bhow (?:soon|quickly|early|late)\b", re.I)
+_HOW_BIG = re.compile(
+    r"\bhow (?:far|deep|tall|high|heavy|fast|old|big|large|wide|hot|cold|small|expensive)\b", re.I
+)
+_WHEN = re.compile(
+    r"^\W*(?:(?:by|since|until|till|from|and|so)\s+)?when\b|"
+    r"\b(?:what|which) (?:date|year|month|day|weekday|time|century|deadline)\b|"
+    r"[;,:]\s*(?:by |since |until )?when (?:do|does|did|is|are|was|were|will|can|must|may)\b",
+    re.I,
+)
+_PERCENTAGE = re.compile(r"\b(?:what|which) (?:percentage|percent|share|proportion)\b", re.I)
+_WHAT_AMOUNT = re.compile(
+    r"\b(?:what|which) (?:is|are|was|were)?\s*(?:the\s+)?(?:maximum |minimum |average |total )?"
+    r"(?:amount|price|cost|fee|fare|salary|budget)\b",
+    re.I,
+)
+
+
+class Answer(StrEnum):
+    """The sort of answer a question expects, where its words tell."""
+
+    AMOUNT = "amount"
+    NUMBER = "number"
+    DURATION = "length of time"
+    DATE = "date"
+    PERCENTAGE = "percentage"
+    FIGURE = "figure"
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """What would answer: its sort, and what is counted ("how many employees")."""
+
+    answer: Answer
+    of: str = ""
+
+
+def expected(question: str) -> Expected | None:
+    """The sort of answer a question expects, or `None` where any would do."""
+    if many := _HOW_MANY.search(question):
+        counted = _counted(question, many.end())
+        if counted.split()[-1].lower().removesuffix("s") in _LENGTHS:
+            return Expected(Answer.DURATION)
+        return Expected(Answer.NUMBER, counted)
+    if _PERCENTAGE.search(question):
+        return Expected(Answer.PERCENTAGE)
+    if _HOW_MUCH.search(question):
+        timed = _TIMED.search(question) and not re.search(r"\bmoney\b", question, re.I)
+        return Expected(Answer.AMOUNT if _MONEY.search(question) and not timed else Answer.FIGURE)
+    if _WHAT_AMOUNT.search(question):
+        return Expected(Answer.AMOUNT)
+    if _HOW_LONG.search(question):
+        return Expected(Answer.DURATION)
+    if _HOW_BIG.search(question):
+        return Expected(Answer.FIGURE)
+    return Expected(Answer.DATE) if _WHEN.search(question) else None
+
+
+def _counted(question: str, start: int) -> str:
+    """What is counted: the part that stands right after "how many"."""
+    named = next((part.text for part in parts(question) if part.start == start), "")
+    return named or question[start:].split()[0].strip("?,.")

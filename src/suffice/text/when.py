@@ -1,0 +1,263 @@
+"""What time a question asks about: now, another time, the version before, or all of them.
+
+A year is often the subject of a question and not a version of a document ("revenue in 2019"), so
+a time that is merely mentioned is not `firm`: what was in force then is preferred, nothing is shut
+out. Today is given, never read from a clock.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from enum import StrEnum
+
+from suffice.text.facts.verbs import Form, form
+from suffice.text.literals import Comparator, Day, Literal, literals
+from suffice.text.literals.same import readings
+
+# What has versions; a year beside one of these is the year of the version.
+_PAPER = (
+    r"(?:polic(?:y|ies)|versions?|editions?|revisions?|handbooks?|manuals?|guidelines?|rules|"
+    r"rulebooks?|procedures?)"
+)
+# What a version says: "the previous rate" asks for the version before, "the rate in 2019" may not.
+_STATED = (
+    r"(?:guidances?|regulations?|rules?|agreements?|terms|documents?|schedules?|schemes?|"
+    r"directives?|tariffs?|limits?|rates?|allowances?|prices?|fees?|entitlements?|thresholds?|"
+    r"arrangements?|provisions?|requirements?|wordings?)"
+)
+# Up to three words may stand between: "the previous remote work policy".
+_OLD = re.compile(
+    r"(?<!\bmy )(?<!\bhis )(?<!\bher )(?<!\btheir )"
+    r"\b(?P<words>(?:previous|prior|former|earlier|old(?! age)|older|outdated|superseded|expired|"
+    rf"obsolete|archived)\s+(?:[a-z-]+\s+){{0,3}}?(?:{_PAPER}|{_STATED}))\b",
+    re.I,
+)
+_USED_TO = re.compile(
+    r"(?<!\bis )(?<!\bare )(?<!\bbe )(?<!\bbeing )(?<!\bform )(?<!\btool )"
+    r"\b(?P<words>used to (?:be|have|get|apply|cost|hold|say|allow|require|receive|pay|work))\b|"
+    r"\bdid\b[^?.;]*\b(?P<did>use to)\b",
+    re.I,
+)
+_ONCE = re.compile(
+    r"\b(?P<words>previously|formerly|originally|in the past|back then|at that time|"
+    r"before (?:the|that|this|its|their) (?:last |latest |recent )?"
+    r"(?:change|update|revision|amendment|reform|new \w+)|before it (?:was )?changed)\b",
+    re.I,
+)
+_ALL = re.compile(
+    r"\b(?P<words>(?:all|every|each|both|different|various) (?:\w+ )?(?:versions?|editions?)|"
+    r"version history|history of (?:the|this|our) (?:\w+ ){0,3}"
+    r"(?:policy|rules?|document|handbook|allowance|limit)|over the years|over time)\b",
+    re.I,
+)
+_CHANGE = re.compile(
+    r"\b(?:chang(?:e|es|ed)|differ(?:s|ed|ent|ence|ences)?|compare[ds]?|versus|vs|new(?:ly)? in)\b",
+    re.I,
+)
+_VERSION = re.compile(
+    r"\b(?P<words>(?:version|edition|revision)\s+(?P<label>\d+(?:\.\d+)*))\b", re.I
+)
+_RELATIVE = re.compile(
+    r"\b(?P<words>last (?P<last>year|month)|yesterday|"
+    r"(?P<count>a|an|one|two|three|four|five|six|seven|eight|nine|ten|\d{1,3}) "
+    r"(?P<unit>years?|months?|weeks?|days?) ago)\b",
+    re.I,
+)
+_COUNTS = {
+    name: place
+    for place, name in enumerate("one two three four five six seven eight nine ten".split(), 1)
+} | {"a": 1, "an": 1}
+# The main clause is in the past: what stands before "was" or "did" opens no other clause.
+_PAST = re.compile(
+    r"^(?:(?!\b(?:if|because|after|who|that|whether|unless|is|are|do|does|can|may|must|will|should|"
+    r"would|could|has|have|am)\b)[^;])*?\b(?:was|were|did|had|wasn't|weren't|didn't|hadn't)\b",
+    re.I,
+)
+_FIRM_BEFORE = re.compile(
+    rf"(?:\bas (?:of|at)|\b(?:force|valid|effective|applicable)(?: \w+)?|\b{_PAPER})\s+"
+    r"(?:(?:in|of|from|for|on|at|during|dated|as of|until|before)\s+)?(?:the\s+)?(?:year\s+)?$",
+    re.I,
+)
+_FIRM_AFTER = re.compile(rf"^(?:['’]s)?\s+(?:[a-z-]+\s+){{0,3}}?{_PAPER}\b", re.I)
+_STATED_AFTER = re.compile(rf"^(?:['’]s)?\s+(?:[a-z-]+\s+){{0,3}}?(?:{_PAPER}|{_STATED})\b", re.I)
+_NAMED = re.compile(r"(?<![.?!]\s)(?<!^)\b[A-Z][\w-]*\s$")
+_ATTACHED = re.compile(
+    r"\b(?P<verb>[a-z]+)\s+(?:in|on|during|before|after|since|by|until)\s+(?:\w+\s+)?$"
+)
+_UNTIL = re.compile(r"\b(?:before|prior to|until|till|up to)\s+(?:the\s+)?(?:year\s+)?$", re.I)
+_PRIOR = re.compile(r"\b(?:before|prior to)\s+(?:the\s+)?(?:year\s+)?$", re.I)
+
+
+class Asked(StrEnum):
+    """Which versions of a document a question is about."""
+
+    NOW = "now"
+    THEN = "then"
+    BEFORE = "before"
+    NAMED = "named"
+    EVER = "ever"
+
+
+@dataclass(frozen=True, slots=True)
+class When:
+    """The time asked about, and the words that say so.
+
+    THEN has its days, `start <= day < until`; NAMED the `version` by its label. `firm`: the
+    documents of that time are asked for, so that no others will do.
+    """
+
+    asked: Asked = Asked.NOW
+    start: date = date.min
+    until: date = date.max
+    words: str = ""
+    version: str = ""
+    firm: bool = False
+
+    def covers(self, day: date) -> bool:
+        return self.start <= day < self.until
+
+
+NOW = When()
+
+
+def asked_about(question: str, today: date) -> When:
+    """The time a question asks about; NOW where it names none.
+
+    >>> asked_about("What did the 2023 policy say?", date(2026, 1, 1)).start
+    datetime.date(2023, 1, 1)
+    """
+    dates = _dates(question, today)
+    before = _before(question)
+    if every := _ALL.search(question):
+        return When(Asked.EVER, words=every["words"])
+    rest = question.replace(before, "") if before else question  # "before the change" asks for one
+    if _CHANGE.search(rest) and (before or len(dates) > 1):
+        return When(Asked.EVER, words=before or " and ".join(when.words for when in dates))
+    if named := _VERSION.search(question):
+        return When(Asked.NAMED, words=named["words"], version=named["label"])
+    if dates:
+        return _together(dates, today)
+    if before:
+        return When(Asked.BEFORE, words=before, firm=True)
+    return _relative(question, today)
+
+
+def _before(question: str) -> str:
+    """The words that ask for what held before, empty where there are none."""
+    for pattern in (_OLD, _USED_TO):
+        if found := pattern.search(question):
+            return found["words"] or found["did"]
+    once = _ONCE.search(question)
+    return once["words"] if once and _PAST.search(question) else ""
+
+
+def _dates(question: str, today: date) -> list[When]:
+    found = (_date(question, one, today) for one in literals(question) if one.day)
+    return [when for when in found if when is not None]
+
+
+def _date(question: str, one: Literal, today: date) -> When | None:
+    """The days a date stands for, or `None` where it is no time that documents are of."""
+    day = one.day
+    if day is None or day.year is None or not 1 <= day.year < date.max.year:
+        return None
+    head, tail = question[: one.start], question[one.end :]
+    firm = bool(_FIRM_BEFORE.search(head) or _FIRM_AFTER.search(tail))
+    past = bool(_PAST.search(question))
+    if not firm and not past and _describes(head, one):
+        return None
+    start, until = _days(day)
+    if until_then := _UNTIL.search(head):
+        if not (past or firm):
+            return None  # "before 31 March 2027" is then a time limit
+        ends = start if _PRIOR.search(head) else until
+        if ends == date.min:
+            return None
+        return When(Asked.THEN, date.min, ends, f"{until_then[0].strip()} {one.text}", firm=firm)
+    if one.comparator is Comparator.AT_LEAST and start <= today and not firm:
+        return None  # "since 2019" reaches to this day
+    return When(Asked.THEN, start, until, one.text, firm=firm)
+
+
+def _describes(head: str, one: Literal) -> bool:
+    """Whether the date tells of the subject: "employees hired in 2019", "Windows Server 2019"."""
+    if _NAMED.search(head) and one.day and one.day.month is None:
+        return True
+    attached = _ATTACHED.search(head)
+    return attached is not None and bool(form(attached["verb"]) & (Form.PAST | Form.PARTICIPLE))
+
+
+def _together(dates: Sequence[When], today: date) -> When:
+    """One time of all that are named: "between 2020 and 2022"."""
+    start, until = min(when.start for when in dates), max(when.until for when in dates)
+    firm = any(when.firm for when in dates)
+    words = " to ".join(dict.fromkeys(when.words for when in dates))
+    if start <= today < until:
+        return NOW
+    return When(Asked.THEN, start, until, words, firm=firm)
+
+
+def _relative(question: str, today: date) -> When:
+    found = _RELATIVE.search(question)
+    if found is None:
+        return NOW
+    tail = question[found.end() :]
+    if not _STATED_AFTER.search(tail) and not _PAST.search(question):
+        return NOW  # "vacation left over from last year"
+    start, until = _ago(found, today)
+    firm = bool(_FIRM_AFTER.search(tail))
+    return When(Asked.THEN, start, until, found["words"], firm=firm) if start < until else NOW
+
+
+def _ago(found: re.Match[str], today: date) -> tuple[date, date]:
+    if found["last"]:
+        if found["last"].lower() == "year":
+            first = _months_before(date(today.year, 1, 1), 12)
+            return first, date(first.year + 1, 1, 1)
+        return _months_before(today.replace(day=1), 1), today.replace(day=1)
+    count = (found["count"] or "one").lower()
+    number = int(count) if count.isdigit() else _COUNTS[count]
+    unit = (found["unit"] or "day").lower().removesuffix("s")
+    if unit in ("year", "month"):
+        day = _months_before(today, number * (12 if unit == "year" else 1))
+    else:
+        days = number * (7 if unit == "week" else 1)
+        day = date.fromordinal(max(today.toordinal() - days, 1))
+    return day, day + timedelta(days=1) if day < date.max else day
+
+
+def _months_before(day: date, months: int) -> date:
+    year, month = divmod(max(day.year * 12 + day.month - 1 - months, 12), 12)
+    return date(year, month + 1, min(day.day, 28))
+
+
+def _days(day: Day) -> tuple[date, date]:
+    """The days a date may stand for: the first, and the one after the last."""
+    spans = [_span(one) for one in readings(day)]
+    return min(start for start, _ in spans), max(until for _, until in spans)
+
+
+def _span(day: Day) -> tuple[date, date]:
+    assert day.year is not None
+    if day.month is None and day.quarter is None:
+        years = 10 if day.decade else 1
+        return date(day.year, 1, 1), date(min(day.year + years, date.max.year), 1, 1)
+    month = day.month or 3 * (day.quarter or 1) - 2
+    if day.month and day.day:
+        start = _real(day.year, month, day.day)
+        return start, start + timedelta(days=1)
+    after = day.year * 12 + month - 1 + (1 if day.month else 3)
+    return date(day.year, month, 1), date(after // 12, after % 12 + 1, 1)
+
+
+def _real(year: int, month: int, day: int) -> date:
+    """31 June is taken for the last day of June."""
+    for last in range(day, 27, -1):
+        try:
+            return date(year, month, last)
+        except ValueError:
+            continue
+    return date(year, month, min(day, 28))
