@@ -221,7 +221,7 @@ class GateSettings:
     """Which policy decides whether the evidence is enough, and its numbers. `contact`: whom a
     refusal names to ask."""
 
-    policy: Literal["learned", "tiers", "coverage", "bound", "checkpoint", "reranked"] = "learned"
+    policy: Literal["learned", "tiers", "coverage", "bound", "checkpoint", "reranked"] = "tiers"
     learned: LearnedSettings = field(default_factory=LearnedSettings)
     reranked: RerankedSettings = field(default_factory=RerankedSettings)
     tiers: TiersSettings = field(default_factory=TiersSettings)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import get_args, get_type_hints
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from suffice.gate.policy import Policy, open_policy
@@ -45,6 +45,7 @@ def test_no_evidence_is_never_enough(name: str) -> None:
 
 
 @every_policy
+@settings(deadline=None, max_examples=30)  # some ask a model
 @given(many)
 def test_any_evidence_gets_a_decision_that_can_be_repeated(
     name: str, relevances: list[float | None]
@@ -56,10 +57,11 @@ def test_any_evidence_gets_a_decision_that_can_be_repeated(
     assert 0 <= decision.score <= 1
     assert decision.reasons
     assert decision.signals
-    assert decision.level in (Level.SUFFICIENT, Level.PARTIAL, Level.INSUFFICIENT)
+    assert decision.level is not Level.CONFLICT
 
 
 @every_policy
+@settings(deadline=None, max_examples=30)  # some ask a model
 @given(many, st.integers(0, 49))
 def test_an_irrelevant_duplicate_does_no_harm(
     name: str, relevances: list[float | None], which: int
