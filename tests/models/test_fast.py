@@ -243,9 +243,11 @@ def test_the_passage_that_speaks_to_the_claim(fast: FastVerifier, place: int) ->
         ("", (FACT,), "nothing to judge"),
         (" \n\t", (FACT,), "nothing to judge"),
         ("?!", (FACT,), "nothing to judge"),
+        ("\x00\u200b❶", (FACT,), "nothing to judge"),
         (CLAIM, (), "no evidence"),
         (CLAIM, ("",), "no evidence"),
         (CLAIM, (" \n", "\t", "…"), "no evidence"),
+        (CLAIM, ("\x00\u200b", "❶", "🙂"), "no evidence"),
         ("leave " * 300, (FACT,), "the model reads 256"),
         ("育児休暇は十六週間です。", (FACT,), "this is CJK script"),
         ("إجازة الوالدين ستة عشر أسبوعا", (FACT,), "this is Arabic script"),
@@ -309,6 +311,18 @@ def test_odd_characters_are_read(fast: FastVerifier, odd: str) -> None:
         assert not score.unchecked
         assert sum(numbers(score)) == pytest.approx(1)
     assert all(not score.unchecked for score in fast.sufficiency(pairs))
+
+
+def test_signs_that_are_not_seen_change_nothing(fast: FastVerifier) -> None:
+    hidden = (
+        FACT.replace(" ", " \x1b[31m")
+        .replace("parental", "par\u00adental\x00")
+        .replace(".", ".\x7f")
+    )
+    assert hidden != FACT
+    long = " ".join([*FILLER, hidden])
+    assert supported(fast, CLAIM, hidden) == supported(fast, CLAIM, FACT)
+    assert supported(fast, CLAIM, long) == supported(fast, CLAIM, " ".join([*FILLER, FACT]))
 
 
 def test_half_a_character_pair_spelled_in_json(fast: FastVerifier) -> None:

@@ -161,7 +161,22 @@ def test_passages_are_told_apart_in_a_time_that_grows_with_their_number() -> Non
 
 
 def test_a_piece_without_tokens_is_left_out() -> None:
-    assert Material.of(["one.\n\x07\ntwo."], letters).texts == ("one.\n", "two.\n")
+    assert Material.of(["one.\n—\ntwo."], letters).texts == ("one.\n", "two.\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("\x00p\x00a\x00i\x00d\x07 \x1b[31;1mleave\x1b[0m\x7f", "paid leave"),
+        ("par\u00adental\u200b \u202eleave\u202c\ufeff", "parental leave"),
+        ("end\x0cStart\u2028of", "end\nStart\nof"),
+        ("tab\tand\r\nline [0m", "tab\tand\r\nline [0m"),
+        ("１６ weeks ①🙂 \ud800", "16 weeks 1 ?"),
+    ],
+)
+def test_clean(text: str, read: str) -> None:
+    assert clean(text) == read
+    assert clean(read) == read
 
 
 @pytest.mark.parametrize("text", ["\ud800", '{"a": "\\ud800"}', '["\ud800", "\\udfff"]'])

@@ -20,6 +20,12 @@ from suffice.text.language import unknown_language
 Tokens = Callable[[Sequence[str]], list[list[int]]]
 NO_NUMBER = "The model gave no number."
 _PICTURES = re.compile("[\u2600-\u27bf\ufe0f\U0001f000-\U0001faff]")
+_PAGE_BREAKS = re.compile("[\x0b\x0c\x1c-\x1f\x85\u2028\u2029]")
+# Colours of a terminal, and what is not seen: control signs, soft hyphens, marks of direction.
+_UNSEEN = re.compile(
+    "\x1b\\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u061c\u200b-\u200f\u202a-\u202e"
+    "\u2060-\u206f\ufeff]"
+)
 _WORTH = 0.5
 _RARE = 1 / 64
 _LONGEST = 160
@@ -110,9 +116,10 @@ def _encoded(
 def clean(text: str) -> str:
     """Text that any tokenizer takes: lone halves of a character pair become question marks, other
     forms of a digit or letter (full width, circled) the plain one; pictures, which state nothing,
-    go."""
+    and signs that are not seen, which would break words apart, go."""
     whole = unicodedata.normalize("NFKC", text.encode("utf-8", "replace").decode("utf-8"))
-    return whole if whole.isascii() else _PICTURES.sub("", whole)
+    seen = _UNSEEN.sub("", _PAGE_BREAKS.sub("\n", whole))
+    return seen if seen.isascii() else _PICTURES.sub("", seen)
 
 
 def portions(material: Material, said: str, room: int) -> Iterator[Portion]:
@@ -147,7 +154,8 @@ def _portion(material: Material, chosen: Sequence[int], near: Sequence[float]) -
 def unreadable(pair: Pair, length: int, longest: int, unknown: bool = False) -> str:
     """Why a pair cannot be judged, or "", whatever its evidence says. To a model all unknown words
     are the same word."""
-    if not any(char.isalnum() for char in pair.said):
+    said = clean(pair.said)
+    if not any(map(str.isalnum, said)):
         return "There is nothing to judge."
     if not any(char.isalnum() for text in pair.evidence for char in text):
         return "There is no evidence."
@@ -156,7 +164,7 @@ def unreadable(pair: Pair, length: int, longest: int, unknown: bool = False) -> 
             f"The claim with its question has {length} tokens; the model reads {longest}. "
             "Check it sentence by sentence."
         )
-    if reason := _foreign_claim(pair.said):
+    if reason := _foreign_claim(said):
         return reason
     if unknown:
         return "It holds a word or a sign that the model cannot read."
@@ -165,7 +173,7 @@ def unreadable(pair: Pair, length: int, longest: int, unknown: bool = False) -> 
 
 def foreign(pair: Pair) -> str:
     """Why a model that reads English cannot judge a pair, or "": all of one side is foreign."""
-    if reason := _foreign_claim(pair.said):
+    if reason := _foreign_claim(clean(pair.said)):
         return reason
     languages = [unknown_language(text) for text in pair.evidence]
     if languages and all(languages):

@@ -34,11 +34,11 @@ _FIRST = re.compile(r"(?:^|[.!?:;\n])\W{0,8}\w")
 _UNNAMED = "another language"
 _SAMPLES = 4
 _SAMPLE = 1000
-_SHORT = 5
-_FEW = 4
-_LEAST = 0.4
-_TELLING = 8
-_LONG = 25
+_SHORT = 5  # words; fewer tell nothing
+_FEW = 4  # different words in lower case; of fewer, three must be signs
+_LEAST = 0.4  # of the words in lower case; with less it is a list of names or titles
+_TELLING = 8  # different running words without English ones, where another sign stands
+_LONG = 25  # the same, where none does
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ def unknown_language(text: str) -> str:
         return ""
     words = _words(sample)
     if sum(words.plain.values()) < _LEAST * count:
-        return ""  # a list of names or titles
+        return ""
     return _named(words) or (_UNNAMED if _without_english(words) else "")
 
 
