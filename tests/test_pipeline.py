@@ -63,9 +63,10 @@ def test_history_is_answered_when_asked_for(library: Library) -> None:
     ],
 )
 def test_history_is_answered_when_the_question_asks_for_it(
-    pipeline: Pipeline, question: str, version: str, says: str
+    library: Library, question: str, version: str, says: str
 ) -> None:
-    verdict = pipeline.answer(question)
+    settings = CollectionSettings(gate=GateSettings(policy="tiers"))
+    verdict = Pipeline.of(library.search(), library.embedder, settings).answer(question)
     assert {citation.passage.version for citation in verdict.citations} == {version}
     assert any(says in note and f"version {version} (in force" in note for note in verdict.notes)
 

@@ -95,15 +95,15 @@ class VerifierSettings:
 @dataclass(frozen=True, slots=True)
 class SearchSettings:
     """How evidence is found. `dense_weight` is the cosine's share in the fused score. `rewrite`: a
-    question about to be refused is searched for once more in other words; `synonyms` are words of
-    your own that stand for one another: "wfh, remote work; pto, holiday"."""
+    question about to be refused is searched for once more in other words; `synonyms` are groups of
+    words of your own that stand for one another: ["wfh, remote work", "pto, holiday"]."""
 
     top_k: Count = 5
     candidates: Count = 100
     dense_weight: Share = 0.5
     floor: Share = 0.2
     rewrite: bool = True
-    synonyms: str = ""
+    synonyms: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from suffice.evidence.rewrite import rewritten
@@ -18,7 +18,7 @@ def test_keywords_synonyms_clauses_and_parts() -> None:
 
 
 def test_words_of_a_setting() -> None:
-    own = Synonyms.read("mot, roadworthiness test")
+    own = Synonyms.read(["mot, roadworthiness test"])
     assert "when MOT due" not in rewritten("When is the MOT due?", own)
     assert any("roadworthiness test" in query for query in rewritten("When is the MOT due?", own))
     assert not any("roadworthiness" in query for query in rewritten("When is the MOT due?"))
@@ -29,6 +29,7 @@ def test_a_question_of_keywords_has_nothing_to_rewrite() -> None:
     assert rewritten("") == ()
 
 
+@settings(deadline=None)
 @given(st.text(max_size=200))
 def test_few_queries_and_never_the_question_itself(question: str) -> None:
     queries = rewritten(question)

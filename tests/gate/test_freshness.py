@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import date
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from suffice.gate.freshness import NOW, Asked, Fresh, When, asked_about, fresh, left_out
@@ -206,6 +206,7 @@ def settled(found: list[Passage], when: When) -> Fresh:
     return fresh(evidence(*numbered), when, TODAY)
 
 
+@settings(deadline=None)
 @given(st.lists(passages, max_size=8), times | st.just(When(Asked.EVER)))
 def test_every_passage_is_kept_or_named_with_a_reason(found: list[Passage], when: When) -> None:
     result = settled(found, when)
@@ -216,6 +217,7 @@ def test_every_passage_is_kept_or_named_with_a_reason(found: list[Passage], when
     assert all(one.reason for one in result.excluded)
 
 
+@settings(deadline=None)
 @given(st.lists(passages, max_size=8), times)
 def test_versions_of_one_document_never_mix(found: list[Passage], when: When) -> None:
     result = settled(found, when)
@@ -227,6 +229,7 @@ def test_versions_of_one_document_never_mix(found: list[Passage], when: When) ->
     assert not mixed or (when.asked is Asked.NAMED and "more than one" in " ".join(result.notes))
 
 
+@settings(deadline=None)
 @given(st.lists(passages, max_size=8))
 def test_nothing_out_of_force_is_kept_by_default(found: list[Passage]) -> None:
     for p in settled(found, NOW).evidence.passages:

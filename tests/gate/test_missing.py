@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from suffice import Library
@@ -59,7 +59,7 @@ def test_words_that_stand_for_others_and_other_spellings() -> None:
     items = (Retrieved(Passage(id="1", text="The MOT is yearly.", document="a"), 0.5),)
     evidence = Evidence("Who pays for the roadworthiness test?", items)
     assert missing_aspects(evidence) != ()
-    own = Synonyms.read("mot, roadworthiness test")
+    own = Synonyms.read(["mot, roadworthiness test"])
     assert missing_aspects(evidence, synonyms=own) == ()
 
 
@@ -135,6 +135,7 @@ def test_answerable_questions_mostly_miss_nothing(library: Library) -> None:
     assert set(by_words) <= set(in_other_words)
 
 
+@settings(deadline=None)
 @given(st.text(max_size=100), st.lists(st.text(max_size=200), max_size=4))
 def test_at_most_three_phrases_whatever_is_asked(question: str, texts: list[str]) -> None:
     said = missing(question, *texts)
@@ -146,6 +147,7 @@ def test_at_most_three_phrases_whatever_is_asked(question: str, texts: list[str]
 WORDS = st.sampled_from("parental leave contractors Berlin laptop salary grade pension".split())
 
 
+@settings(deadline=None)
 @given(st.lists(WORDS, min_size=1, max_size=5, unique=True))
 def test_a_passage_that_says_it_all_leaves_nothing_to_miss(words: list[str]) -> None:
     things = " and the ".join(words)

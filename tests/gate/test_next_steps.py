@@ -48,3 +48,9 @@ def test_an_explanation_names_what_was_left_out_and_leaves_the_decision() -> Non
     assert [one.passage for one in said.excluded] == [OLD]
     assert "If you mean b.md, version 1.0, name its time." in said.next_steps
     assert said.next_steps[-1] == "Ask Ines."
+
+
+def test_a_copy_that_was_left_out_is_no_other_version() -> None:
+    said = Explain()(SHUT, EVIDENCE, copies=[Exclusion(OLD, "a near copy of leave.md")])
+    assert said.reasons[-1] == "left out b.md, version 1.0: a near copy of leave.md"
+    assert not any("name its time" in step for step in said.next_steps)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from suffice.text.expected import Answer, Expected, expected
@@ -31,6 +31,7 @@ def test_the_sort_of_answer(question: str, answer: Expected | None) -> None:
     assert expected(question) == answer
 
 
+@settings(deadline=None)
 @given(st.sampled_from(["how many ", "how much ", "when ", "what percentage "]), st.text())
 def test_any_tail_can_be_read(head: str, tail: str) -> None:
     expected(head + tail)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from suffice.text.question import Part, parts
@@ -60,6 +60,7 @@ def test_what_is_asked_for_is_marked_and_its_kind_need_not_be_named() -> None:
     assert parts("Does the country have a king?")[0].telling == ("country",)
 
 
+@settings(deadline=None)
 @given(st.text(max_size=120))
 def test_parts_are_slices_in_order(question: str) -> None:
     place = 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from suffice.text.when import NOW, Asked, asked_about
@@ -111,12 +111,14 @@ def test_the_same_words_mean_another_time_on_another_day() -> None:
     assert leap.start == date(2023, 2, 28)
 
 
+@settings(deadline=None)
 @given(st.text(max_size=100), st.dates())
 def test_any_text_has_a_time(text: str, today: date) -> None:
     when = asked_about(text, today)
     assert when.start < when.until
 
 
+@settings(deadline=None)
 @given(
     st.sampled_from(["before", "until", "in", "since", "as of", "after"]),
     st.integers(1, 9999),

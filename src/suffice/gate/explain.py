@@ -22,12 +22,18 @@ class Explain:
     contact: str = ""
 
     def __call__(
-        self, decision: GateDecision, evidence: Evidence, excluded: Sequence[Exclusion] = ()
+        self,
+        decision: GateDecision,
+        evidence: Evidence,
+        stale: Sequence[Exclusion] = (),
+        copies: Sequence[Exclusion] = (),
     ) -> GateDecision:
+        """What was left out for its dates comes first: it may be what was asked for."""
+        excluded = (*stale, *copies)
         said = replace(
             decision,
             missing=missing_aspects(evidence, self.embedder, self.synonyms),
             excluded=(*decision.excluded, *excluded),
             reasons=(*decision.reasons, *(f"left out {line}" for line in left_out(excluded))),
         )
-        return replace(said, next_steps=next_steps(said, evidence, self.contact))
+        return replace(said, next_steps=next_steps(said, evidence, self.contact, stale))

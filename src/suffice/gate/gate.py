@@ -109,7 +109,7 @@ class Gate:
         kept = replace(
             counted, items=tuple(item for item in counted if item.passage.id not in dropped)
         )
-        return Weighed(kept, self.explain(decision, kept, (*stale, *copies)))
+        return Weighed(kept, self.explain(decision, kept, stale, copies))
 
     def _diverse(self, decision: GateDecision, evidence: Evidence) -> GateDecision:
         """Talk alone opens nothing, where the settings ask for a fact."""

@@ -3,16 +3,20 @@ document to look, whom to ask."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from suffice.text.words import content_words
-from suffice.types import Evidence, GateDecision, Passage
+from suffice.types import Evidence, Exclusion, GateDecision, Passage
 
 _FEW_WORDS = 2
 
 
-def next_steps(decision: GateDecision, evidence: Evidence, contact: str = "") -> tuple[str, ...]:
-    """Steps for the reader, the likeliest to help first."""
+def next_steps(
+    decision: GateDecision, evidence: Evidence, contact: str = "", stale: Sequence[Exclusion] = ()
+) -> tuple[str, ...]:
+    """Steps for the reader, the likeliest to help first. `stale`: left out for their dates."""
     near = _nearest(evidence)
-    steps = [_rephrase(decision), _context(evidence.question), _other_time(decision)]
+    steps = [_rephrase(decision), _context(evidence.question), _other_time(stale)]
     if near:
         steps.append(f"Look into {_named(near)}, the nearest document.")
     steps.append(_ask(contact, near))
@@ -33,11 +37,10 @@ def _context(question: str) -> str:
     return "Say more: which document, place, group of people or time you have in mind."
 
 
-def _other_time(decision: GateDecision) -> str:
+def _other_time(stale: Sequence[Exclusion]) -> str:
     """A version that was left out may be what was meant."""
-    for one in decision.excluded:
-        p = one.passage
-        if p.until or p.expires or p.effective:
+    for p in (one.passage for one in stale):
+        if p.since or p.until or p.expires or p.effective:
             label = f", version {p.version}" if p.version else ""
             return f"If you mean {p.title or p.document}{label}, name its time."
     return ""

@@ -6,7 +6,7 @@ documents say "customer". Near is not the same: "sabbatical" is no word for "lea
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 _EVERYDAY = """
@@ -85,10 +85,10 @@ class Synonyms:
         object.__setattr__(self, "_by_word", found)
 
     @classmethod
-    def read(cls, own: str = "") -> Synonyms:
-        """The everyday groups and those of a setting: "wfh, remote work; pto, holiday"."""
-        lines = [*own.replace("\n", ";").split(";"), *_EVERYDAY.strip().splitlines()]
-        groups = (tuple(word.strip().lower() for word in line.split(",")) for line in lines)
+    def read(cls, own: Sequence[str] = ()) -> Synonyms:
+        """The everyday groups and those of a setting: ["wfh, remote work", "pto, holiday"]."""
+        lines = (*own, *_EVERYDAY.strip().splitlines())
+        groups = (tuple(filter(None, map(_word, line.split(",")))) for line in lines)
         return cls(tuple(group for group in groups if len(group) > 1))
 
     def of(self, word: str) -> tuple[str, ...]:
@@ -98,3 +98,7 @@ class Synonyms:
             if form in self._by_word:
                 return self._by_word[form]
         return ()
+
+
+def _word(written: str) -> str:
+    return " ".join(written.lower().split())
