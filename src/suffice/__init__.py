@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from suffice.evidence.index import Filter
     from suffice.evidence.library import Library
     from suffice.gate.checker import SufficientContextChecker
+    from suffice.gate.gate import Gate
     from suffice.pipeline import Pipeline
     from suffice.settings import Settings, read_settings
 
@@ -28,6 +29,7 @@ __all__ = [
     "Action",
     "Evidence",
     "Filter",
+    "Gate",
     "Kind",
     "Level",
     "Library",
@@ -45,6 +47,7 @@ __all__ = [
 # Looked up on first use, so that `import suffice` loads no model, no database, no numpy.
 _LAZY = {
     "Filter": "suffice.evidence.index",
+    "Gate": "suffice.gate.gate",
     "Library": "suffice.evidence.library",
     "Pipeline": "suffice.pipeline",
     "Settings": "suffice.settings",

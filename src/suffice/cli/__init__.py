@@ -22,6 +22,7 @@ _COMMANDS = {
         "Measure retrieval, indexing, verifiers and gates on your data.",
     ),
     "documents": ("suffice.cli.documents", "List, show and retire documents and their versions."),
+    "gate": ("suffice.cli.gate", "Say whether documents hold enough to answer a question."),
     "index": ("suffice.cli.index", "Bring documents into a store."),
     "search": ("suffice.cli.search", "Find passages."),
 }

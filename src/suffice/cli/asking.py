@@ -40,12 +40,14 @@ class Asked:
     """Files that could not be read, each with its reason."""
 
 
-def asking(command: Callable[[Asked], int]) -> Callable[..., int]:
-    """Gives a command the question and its options, and calls it with them opened."""
+def asking(command: Callable[..., int], own: tuple[str, ...] = ("policy",)) -> Callable[..., int]:
+    """Gives a command the question and its options, and calls it with them opened; its `own`
+    options are passed on as they are."""
 
     @wraps(command)
     def called(**options: Any) -> int:
-        return command(_open(**options))
+        kept = {name: options.pop(name) for name in own if name in options}
+        return command(_open(**options), **kept)
 
     kinds = click.Choice([kind.value for kind in Kind])
     decorators = [

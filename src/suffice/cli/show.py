@@ -17,7 +17,17 @@ from rich.text import Text
 from suffice.evidence.index import today
 from suffice.evidence.ingest import Report
 from suffice.evidence.rows import VersionInfo
-from suffice.types import Citation, Evidence, Passage, Source, Verdict
+from suffice.types import (
+    Citation,
+    Conflict,
+    Evidence,
+    GateDecision,
+    Level,
+    Passage,
+    Signal,
+    Source,
+    Verdict,
+)
 from suffice.verdict.wording import steps
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
@@ -99,6 +109,58 @@ def _withheld(verdict: Verdict) -> RenderableType:
     parts += [Text(), Text("Next steps", style="bold")]
     parts += [Padding(plain(step, "dim"), (0, 0, 0, 2)) for step in steps(verdict.gate)]
     return _panel(verdict, parts, "yellow")
+
+
+def show_gate(decision: GateDecision, evidence: Evidence, console: Console | None = None) -> None:
+    """The decision with everything it rests on."""
+    console = console or Console()
+    colour = "green" if decision.open else "red" if decision.level is Level.CONFLICT else "yellow"
+    parts: list[RenderableType] = [
+        Text(f"{reason[:1].upper()}{reason[1:]}.") for reason in decision.reasons
+    ]
+    if decision.signals:
+        parts += [Text(), _signals(decision.signals)]
+    for conflict in decision.conflicts:
+        parts += [Text(), _conflict(conflict)]
+    if decision.missing:
+        parts += [Text(), Text.assemble(("Missing: ", "bold"), "; ".join(decision.missing))]
+    if not decision.open and decision.next_steps:
+        parts += [Text(), Text("What to do next", style="bold")]
+        parts += [Text(f"  {step}") for step in decision.next_steps]
+    title = f"[bold {colour}]{decision.level.value}"
+    below = f"[dim]{decision.policy} {decision.score:.2f} · {len(evidence)} passages"
+    console.print(
+        Panel(
+            Group(*parts),
+            title=title,
+            title_align="left",
+            subtitle=below,
+            subtitle_align="left",
+            border_style=colour,
+            padding=(1, 2),
+        )
+    )
+    for note in evidence.notes:
+        console.print(Text(note, style="dim"))
+
+
+def _signals(signals: Sequence[Signal]) -> RenderableType:
+    table = Table.grid(padding=(0, 2))
+    for signal in signals:
+        value = "unknown" if signal.value is None else f"{signal.value:.3g}"
+        held = "" if signal.threshold is None else f"asked for: {signal.threshold:.3g}"
+        table.add_row("", signal.name, value, Text(held, "dim"), Text(signal.note, "dim"))
+    return table
+
+
+def _conflict(conflict: Conflict) -> RenderableType:
+    head = "Different things of one name" if conflict.ambiguous else "In conflict"
+    sides = ((conflict.first, conflict.first_quote), (conflict.second, conflict.second_quote))
+    lines: list[RenderableType] = [Text(head, style="bold")]
+    for mark, (passage, quote) in zip("ab", sides, strict=True):
+        lines.append(_origin(f"({mark})", passage))
+        lines.append(Padding(plain(f"“{_one_line(quote)}”", "italic"), (0, 0, 0, 4)))
+    return Group(*lines)
 
 
 def _sources(sources: Sequence[Source]) -> RenderableType:

@@ -1,0 +1,34 @@
+"""`suffice gate`: what the gate says of a question, and why, by any of its policies."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import click
+
+from suffice.cli import as_json as to_json
+from suffice.cli.asking import Asked, asking
+from suffice.cli.show import show_gate
+from suffice.gate.policy import known_policy
+from suffice.pipeline import Pipeline
+
+
+@click.command()
+@click.option("--policy", help="tiers, coverage, bound, checkpoint, reranked or learned.")
+@asking
+def gate(asked: Asked, policy: str | None) -> int:
+    """Say whether the documents hold enough to answer QUESTION, without answering it.
+
+    Exit code 0: open. 2: shut. 1: an error.
+    """
+    settings = asked.settings
+    if policy:
+        settings = replace(settings, gate=replace(settings.gate, policy=known_policy(policy)))
+    pipeline = Pipeline.of(asked.search, asked.library.embedder, settings)
+    evidence, decision = pipeline.find(asked.question)
+    if asked.as_json:
+        found = {"question": asked.question, **to_json.gate(decision)}
+        to_json.show({**found, "notes": [*evidence.notes, *asked.skipped]})
+    else:
+        show_gate(decision, evidence)
+    return 0 if decision.open else 2

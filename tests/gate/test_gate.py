@@ -1,0 +1,133 @@
+"""The gate as a whole: what counts, whether it is enough, and what is said of it."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, replace
+from datetime import date
+
+import pytest
+
+import suffice
+from suffice.errors import SettingsError
+from suffice.gate.gate import Gate
+from suffice.gate.tiers import Tiers
+from suffice.settings import CoverageSettings, DiversitySettings, GateSettings
+from suffice.types import Conflict, Evidence, Kind, Level, Passage, Retrieved
+
+QUESTION = "How long is parental leave?"
+LEAVE = "Parental leave is 20 weeks at full pay for every parent."
+TODAY = date(2026, 1, 1)
+
+
+def item(id: str, text: str = LEAVE, relevance: float = 0.8, **more: object) -> Retrieved:
+    return Retrieved(Passage(id, text, f"{id}.md", **more), relevance)  # type: ignore[arg-type]
+
+
+def gate(**more: object) -> Gate:
+    return Gate(Tiers(), clock=lambda: TODAY, **more)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class Opposed:
+    """Finds the conflict it is told to find."""
+
+    ambiguous: bool = False
+
+    def find(self, evidence: Evidence) -> tuple[Conflict, ...]:
+        first, second = evidence.passages[:2]
+        said = (first.text, second.text, 0.9, "20 weeks against 18 weeks", self.ambiguous)
+        return (Conflict(first, second, *said),)
+
+
+def test_anyones_passages_are_judged_without_an_index() -> None:
+    learned = suffice.Gate(policy="learned")
+    good = learned.decide(QUESTION, [LEAVE])
+    bad = learned.decide(QUESTION, ["The canteen opens at noon."])
+    assert good.policy == "learned"
+    assert good.score > bad.score
+    assert not bad.open
+    assert bad.next_steps
+    names = [signal.name for signal in good.signals]
+    assert names == ["probability", "verifier", "best similarity", "words covered", "passages"]
+    assert all(signal.value is not None for signal in good.signals)
+
+
+def test_it_can_be_awaited() -> None:
+    tiers = suffice.Gate(policy="tiers")
+    assert asyncio.run(tiers.adecide(QUESTION, [LEAVE])) == tiers.decide(QUESTION, [LEAVE])
+
+
+def test_a_policy_that_is_none_is_refused_with_those_there_are() -> None:
+    with pytest.raises(SettingsError) as refused:
+        Gate("coin")
+    assert "learned" in refused.value.remedy
+
+
+def test_what_is_not_in_force_is_left_out_and_named() -> None:
+    old = item("old", relevance=0.9, expires=date(2025, 1, 1))
+    weighed = gate().weigh(Evidence(QUESTION, (old,)))
+    assert not weighed.evidence
+    assert weighed.decision.level is Level.INSUFFICIENT
+    assert [one.passage.id for one in weighed.decision.excluded] == ["old"]
+    assert any("left out" in reason for reason in weighed.decision.reasons)
+
+
+def test_near_copies_count_once() -> None:
+    copies = tuple(item(str(n), relevance=0.36) for n in range(3))
+    weighed = gate().weigh(Evidence(QUESTION, copies))
+    assert len(weighed.evidence) == 1
+    assert weighed.decision.level is Level.INSUFFICIENT
+    assert len(weighed.decision.excluded) == 2
+
+
+def test_talk_alone_opens_nothing_where_a_fact_is_asked_for() -> None:
+    talk = Evidence(QUESTION, (item("a", kind=Kind.DISCUSSION),))
+    asked = GateSettings(diversity=DiversitySettings(factual=True))
+    assert gate().decide(talk).open
+    refused = gate(settings=asked).decide(talk)
+    assert refused.level is Level.INSUFFICIENT
+    assert "neither a fact" in refused.reasons[1]
+
+
+def test_a_conflict_is_shown_whatever_the_policy_says() -> None:
+    two = Evidence(QUESTION, (item("a"), item("b", "Parental leave is 18 weeks.", 0.1)))
+    decision = gate(conflicts=Opposed()).decide(two)
+    assert decision.level is Level.CONFLICT
+    assert not decision.open
+    assert "20 weeks against 18 weeks" in decision.reasons
+    assert len(decision.conflicts) == 1
+
+
+def test_different_things_of_one_name_are_said_and_are_no_conflict() -> None:
+    two = Evidence(QUESTION, (item("a"), item("b", "Parental leave is 18 weeks.", 0.1)))
+    decision = gate(conflicts=Opposed(ambiguous=True)).decide(two)
+    assert decision.level is Level.SUFFICIENT
+    assert decision.conflicts[0].ambiguous
+
+
+def test_thin_evidence_is_drafted_from_only_where_asked_for() -> None:
+    thin = Evidence(QUESTION, (item("a", "The canteen opens at noon.", 0.1),))
+    eager = GateSettings(policy="coverage", coverage=CoverageSettings(decline_insufficient=False))
+    for settings, may in ((eager, True), (replace(eager, policy="tiers"), False)):
+        opened = Gate(settings=settings, clock=lambda: TODAY)
+        evidence, decision = opened.weigh(thin)
+        assert decision.level is Level.INSUFFICIENT
+        assert opened.may_draft(evidence, decision) is may
+    assert not Gate(settings=eager).may_draft(Evidence(QUESTION), decision)
+
+
+def test_passages_in_a_language_nobody_reads_go_to_a_person() -> None:
+    polish = "Urlop rodzicielski trwa dwadzieścia tygodni i jest płatny w całości dla każdego."
+    decision = Gate("learned").decide(QUESTION, [polish])
+    assert decision.level is Level.REVIEW
+    assert "nobody could judge" in decision.reasons[0]
+
+
+def test_reranking_drops_what_does_not_answer() -> None:
+    weighed = Gate("reranked", clock=lambda: TODAY).weigh(
+        Evidence(QUESTION, (item("a"), item("b", "Trains are booked through the travel desk.")))
+    )
+    left = {one.passage.id for one in weighed.decision.excluded}
+    assert "b" in left
+    assert left.isdisjoint(passage.id for passage in weighed.evidence.passages)
