@@ -93,9 +93,9 @@ def test_import_is_light() -> None:
     assert run(code) == "[]"
 
 
-def test_import_takes_under_a_fifth_of_a_second() -> None:
-    code = (
-        "import time; start = time.perf_counter(); import suffice; "
-        "print(time.perf_counter() - start)"
-    )
-    assert min(float(run(code)) for _ in range(3)) < 0.2
+def test_import_takes_no_longer_than_that_of_a_few_standard_modules() -> None:
+    def seconds(module: str) -> float:
+        timed = f"start = time.process_time(); import {module}; print(time.process_time() - start)"
+        return min(float(run(f"import time; {timed}")) for _ in range(3))
+
+    assert seconds("suffice") < 2 * seconds("asyncio, http.client, json")

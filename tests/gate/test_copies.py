@@ -123,9 +123,9 @@ def test_time_grows_with_the_number_of_passages() -> None:
 
     def seconds(count: int) -> float:
         forms = evidence(*(POLICY.replace("3 days", f"{n} days") for n in range(count)))
-        start = time.perf_counter()
+        start = time.process_time()
         assert len(distinct(forms)[0]) == count
-        return time.perf_counter() - start
+        return time.process_time() - start
 
     seconds(100)
     few = min(seconds(250) for _ in range(3))

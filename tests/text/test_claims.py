@@ -191,9 +191,9 @@ def test_spans_are_exact_in_order_and_hide_no_word(text: str) -> None:
     "unit", ["Leave is paid [1]. ", "[1]", "- a\n", "| a |\n", "a" * 80 + " ", "```\n"]
 )
 def test_a_long_draft_is_read_in_linear_time(unit: str) -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     claims(unit * (200_000 // len(unit)))
-    assert time.perf_counter() - began < 20
+    assert time.process_time() - began < 20
 
 
 @pytest.mark.parametrize(

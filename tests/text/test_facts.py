@@ -437,6 +437,6 @@ def test_split_sentences_lose_no_word(sentence: str, expected: list[str]) -> Non
     ],
 )
 def test_a_long_text_is_read_in_linear_time(text: str) -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     facts(text)
-    assert time.perf_counter() - began < 5
+    assert time.process_time() - began < 5

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import date, timedelta
 from decimal import Decimal
-from time import perf_counter
+from time import process_time
 
 import pytest
 from hypothesis import given, settings
@@ -194,15 +194,15 @@ LONG = {
 def test_long_texts_are_read_in_linear_time(name: str) -> None:
     piece = LONG[name]
     size = 200_000 if name in ("prose", "digits", "words", "number words", "spaces") else 50_000
-    started = perf_counter()
+    started = process_time()
     literals(piece * (size // len(piece)))
     # Some microseconds a character; anything quadratic takes minutes.
-    assert perf_counter() - started < 15
+    assert process_time() - started < 15
 
 
 def test_long_evidence_and_a_short_claim() -> None:
     evidence = LONG["prose"] * 2400
-    started = perf_counter()
+    started = process_time()
     found = compare("Revenue was $4.3M and costs were 3.1 million euros.", evidence)
     assert [one.outcome for one in found] == [Outcome.MISMATCH, Outcome.EQUAL]
-    assert perf_counter() - started < 20
+    assert process_time() - started < 20

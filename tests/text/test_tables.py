@@ -237,9 +237,9 @@ def test_a_time_that_grows_no_faster_than_the_text(unit: str) -> None:
         text = unit * (size // len(unit))
         if unit == " ":
             text = f"<table colspan={text}>colspan={text}</table>"
-        start = time.perf_counter()
+        start = time.process_time()
         flatten(text)
-        return time.perf_counter() - start
+        return time.process_time() - start
 
     short = max(min(seconds(2_000) for _ in range(3)), 1e-3)
     assert seconds(40_000) < 100 * short
