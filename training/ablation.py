@@ -17,7 +17,16 @@ from typing import Any
 
 import numpy as np
 
-from calibrate import KINDS, TIERS, WEIGHTS, Answers, best_reading, log_softmax, margin
+from calibrate import (
+    KINDS,
+    TIERS,
+    WEIGHTS,
+    Answers,
+    best_reading,
+    dev_pairs,
+    log_softmax,
+    margin,
+)
 from rows import read
 from suffice.bench.figures import auroc, balanced_accuracy
 from suffice.bench.run_record import run_record
@@ -52,7 +61,7 @@ def figures(scores: Floats, truth: Floats) -> dict[str, Any]:
 
 
 def variant(data: Path, folder: Path, tier: str) -> dict[str, Any]:
-    pairs = list(read(folder / "pairs.jsonl.gz"))
+    pairs = dev_pairs(folder)
     support, enough = margins(folder, tier)
     grounding = list(read(data / "grounding" / "dev.jsonl.gz"))
     scores = Answers.of(pairs, "near").scores(support)

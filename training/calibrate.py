@@ -132,9 +132,15 @@ class Judged:
         return (1 - share) * best + share * together
 
 
+def dev_pairs(folder: Path) -> list[dict[str, Any]]:
+    """The pairs of the dev files; held rows, which stand behind them, are for the gate's blend."""
+    return [pair for pair in read(folder / "pairs.jsonl.gz") if not pair.get("held")]
+
+
 def read_judged(folder: Path) -> Judged:
+    pairs = dev_pairs(folder)
     fast, strong = (np.load(folder / f"pairs-{tier}.npy").astype(float) for tier in TIERS)
-    return Judged(list(read(folder / "pairs.jsonl.gz")), fast, strong)
+    return Judged(pairs, fast[: len(pairs)], strong[: len(pairs)])
 
 
 def best_reading(pairs: list[dict[str, Any]], margins: Floats) -> Floats:
