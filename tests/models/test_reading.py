@@ -152,9 +152,9 @@ def test_where_nothing_remains_the_reason_says_so(passages: list[str], reason: s
 def test_passages_are_told_apart_in_a_time_that_grows_with_their_number() -> None:
     def seconds(count: int) -> float:
         held = material([({"leave"}, 1)] * count)
-        start = time.perf_counter()
+        start = time.process_time()
         assert len(held.alone()) == -(-count // 3)
-        return time.perf_counter() - start
+        return time.process_time() - start
 
     short = min(seconds(1_500) for _ in range(3))
     assert min(seconds(30_000) for _ in range(2)) < 100 * short
