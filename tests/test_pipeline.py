@@ -114,9 +114,20 @@ def test_before_it_refuses_it_searches_once_more(library: Library) -> None:
     assert verdict.served
     assert any("second time in other words" in note for note in verdict.notes)
     once = Literalist()
-    settings = CollectionSettings(search=SearchSettings(rewrite=False))
+    settings = CollectionSettings(search=SearchSettings(rewrite="never"))
     assert not Pipeline.of(once, library.embedder, settings).answer(question).served
     assert once.asked == [question]
+
+
+def test_a_policy_that_counts_passages_is_not_given_more_of_them(library: Library) -> None:
+    for rewrite, asked in (("auto", 1), ("always", 3)):
+        shelf = Literalist()
+        settings = CollectionSettings(
+            search=SearchSettings(rewrite=rewrite),  # type: ignore[arg-type]
+            gate=GateSettings(policy="coverage"),
+        )
+        Pipeline.of(shelf, library.embedder, settings).answer("Where do clients park for free?")
+        assert len(shelf.asked) == asked
 
 
 def test_an_answer_at_first_sight_takes_one_search(library: Library) -> None:

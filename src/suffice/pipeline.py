@@ -66,7 +66,7 @@ class Pipeline:
             Extractive(embedder, settings.draft),
             embedder=embedder,
             filter=Helpful(embedder, settings.filter) if settings.filter.on else None,
-            rewrite=settings.search.rewrite,
+            rewrite=settings.rewrites,
         )
 
     def answer(self, question: str) -> Verdict:
@@ -87,7 +87,7 @@ class Pipeline:
         retriever = looking(self.retriever, when, day)
         found = gather(question, retriever(question), self.embedder)
         weighed = self.gate.weigh(found, when, day)
-        if self.rewrite and not weighed.decision.open:
+        if self.rewrite and weighed.decision.level in (Level.INSUFFICIENT, Level.REVIEW):
             queries = rewritten(question, self.gate.explain.synonyms)
             found = find_again(retriever, found, queries, self.embedder)
             weighed = self.gate.weigh(found, when, day)

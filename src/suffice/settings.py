@@ -102,7 +102,7 @@ class SearchSettings:
     candidates: Count = 100
     dense_weight: Share = 0.5
     floor: Share = 0.2
-    rewrite: bool = True
+    rewrite: Literal["auto", "always", "never"] = "auto"
     synonyms: tuple[str, ...] = ()
 
 
@@ -262,6 +262,13 @@ class CollectionSettings:
     gate: GateSettings = field(default_factory=GateSettings)
     draft: DraftSettings = field(default_factory=DraftSettings)
     filter: FilterSettings = field(default_factory=FilterSettings)
+
+    @property
+    def rewrites(self) -> bool:
+        """Whether a question is searched for again before it is refused. A policy that counts
+        passages would take more of them for more evidence."""
+        counts = self.gate.policy in ("coverage", "bound", "checkpoint")
+        return self.search.rewrite == "always" or (self.search.rewrite == "auto" and not counts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from suffice.evidence.ingest import Ingest
 from suffice.evidence.memory import MemoryIndex
 from suffice.evidence.store import Store
 from suffice.settings import Settings
-from suffice.types import Kind
+from suffice.types import Kind, Passage
 from tests.fakes import HashEmbedder
 
 TODAY = date(2026, 11, 15)
@@ -83,6 +83,14 @@ def test_any_day_of_a_range(index: Index, store: Store) -> None:
     names = found(index, store, Filter(date(2024, 1, 1), through=date(2025, 12, 31)))
     assert {"remote-work-2023.md", "remote-work.md", "travel-allowance-2024.md"} <= names
     assert not names & {"mobility-budget.md", "salary-bands.md", "procurement.md"}
+
+
+def test_what_was_replaced_before_it_held_is_in_no_range() -> None:
+    day = date(2024, 6, 1)
+    void = Passage(id="1", text="x", document="a", since=day, until=day)
+    assert not Filter(date(2024, 1, 1), through=date(2024, 12, 31)).allows(void)
+    assert not Filter(TODAY, past=True).allows(void)
+    assert Filter(TODAY, history=True).allows(void)
 
 
 def test_only_what_is_over(index: Index, store: Store) -> None:

@@ -109,6 +109,11 @@ def test_the_previous_version() -> None:
     assert "version 1.0 (in force from 2023-03-01 to 2025-08-31)" in note
 
 
+def test_the_previous_version_is_the_one_right_before() -> None:
+    first = replace(OLD, id="first", document="r.md", version="0.9", effective=date(2020, 1, 1))
+    assert asked("What did the previous policy say?", first, OLD, NEW)[0] == ["old"]
+
+
 def test_a_current_passage_that_tells_of_before_may_answer_it() -> None:
     telling = replace(PLAIN, text="Until 2024 parking cost 3 euros; it is now free.")
     assert asked("What was the previous parking fee?", telling)[0] == ["plain"]

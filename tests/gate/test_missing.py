@@ -80,6 +80,8 @@ def test_a_figure_of_the_sort_that_is_asked_for() -> None:
         "no number of employees",
     )
     assert missing("How many employees may a buddy have?", "A buddy has 3 employees.") == ()
+    item = "3. Employees meet their buddy."  # the number of the item, not of employees
+    assert missing("How many employees may a buddy have?", item) == ("no number of employees",)
 
 
 def test_a_figure_in_another_passage_is_none_for_this_subject() -> None:

@@ -13,6 +13,8 @@ from suffice.text.when import When, asked_about
 from suffice.types import Evidence, Retrieved
 
 SEARCHED_AGAIN = "Searched a second time in other words: {}."
+_MORE = 5
+"""A second search adds as many passages as the first found, or this many."""
 
 
 def time_of(question: str, retriever: Retriever, today: date) -> When:
@@ -37,7 +39,7 @@ def find_again(
     else:
         found = _asked_anew(retriever, evidence.question, queries, embedder)
     known = {item.passage.id for item in evidence}
-    more = [item for item in found if item.passage.id not in known]
+    more = [item for item in found if item.passage.id not in known][: max(len(known), _MORE)]
     note = SEARCHED_AGAIN.format("; ".join(f"“{query}”" for query in queries))
     return replace(evidence, items=(*evidence.items, *more), notes=(*evidence.notes, note))
 

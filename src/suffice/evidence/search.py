@@ -109,7 +109,7 @@ class Search:
             hits = self._ranked(self.index.search(other, query, allowed, depth))
             numbers |= dict.fromkeys(hit.number for hit in hits[: self.settings.top_k])
         found = self.index.score(vector, question, allowed, list(numbers))
-        return Evidence(question, self.read(found, allowed), tuple(notes))
+        return Evidence(question, self.read(found, allowed, len(found)), tuple(notes))
 
     def _vectors(self, texts: Sequence[str]) -> tuple[list[Vectors | None], list[str]]:
         try:
@@ -141,9 +141,11 @@ class Search:
     def _any_near(self, hits: Sequence[Hit]) -> bool:
         return any((hit.similarity or 0.0) >= self.settings.floor for hit in hits)
 
-    def read(self, hits: Sequence[Hit], allowed: Filter) -> tuple[Retrieved, ...]:
+    def read(
+        self, hits: Sequence[Hit], allowed: Filter, most: int | None = None
+    ) -> tuple[Retrieved, ...]:
         """The best as passages. The store has the last word on what the filter allows."""
-        ranked = self._ranked(hits)
+        ranked, most = self._ranked(hits), self.settings.top_k if most is None else most
         items: list[Retrieved] = []
         for start in range(0, len(ranked), self.settings.top_k):
             portion = ranked[start : start + self.settings.top_k]
@@ -152,9 +154,9 @@ class Search:
                 passage = passages.get(hit.number)
                 if passage is not None and allowed.allows(passage):
                     items.append(Retrieved(passage, hit.similarity, hit.keywords, self.fused(hit)))
-            if len(items) >= self.settings.top_k:
+            if len(items) >= most:
                 break
-        return tuple(items[: self.settings.top_k])
+        return tuple(items[:most])
 
 
 def open_index(store: Store, engine: str, model: str) -> Index:

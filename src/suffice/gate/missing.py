@@ -48,7 +48,6 @@ _ANSWERS = {
     Answer.FIGURE: {*QUANTITIES, LiteralKind.RATIO},
 }  # fmt: skip
 _JOINED = re.compile(r" of (?:the |an? )?")
-_ITEM = re.compile(r"[ \t]*\d+[.)]")
 _NAME = re.compile(r"[A-Z][\w-]*(?: (?:(?:of|and|the|for) )*[A-Z][\w-]*)+")
 
 
@@ -230,9 +229,7 @@ def _answers(wants: Expected, one: _Read) -> bool:
 
 
 def _counts(found: Literal, counted: str, text: str) -> bool:
-    """Whether a number is one of these: "3 employees", "employees: 3"; not the 3 of a list."""
-    if _ITEM.match(text, text.rfind("\n", 0, found.start) + 1, found.end + 2):
-        return False
+    """Whether a number is one of these: "3 employees", "employees: 3"."""
     after = (stem(word.strip(".,;:?!)")) for word in text[found.end :][:_BESIDE].split()[:3])
     words = {*after, *(found.nouns or found.about)}
     return stem(counted.split()[-1]) in words
