@@ -110,12 +110,26 @@ class CoverageSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class ConflictSettings:
+    """When passages contradict each other: from a score of `threshold` on, among the first
+    `passages`. Under `copies` (two wordings of one text) or `statements` (any others) in what they
+    share, they speak of different things: ambiguous, no conflict."""
+
+    on: bool = True
+    threshold: Share = 0.8
+    passages: Annotated[int, Range(2, 100)] = 10
+    copies: Share = 0.5
+    statements: Share = 0.3
+
+
+@dataclass(frozen=True, slots=True)
 class GateSettings:
     """Which policy decides whether the evidence is enough, and its numbers."""
 
     policy: Literal["tiers", "coverage"] = "tiers"
     tiers: TiersSettings = field(default_factory=TiersSettings)
     coverage: CoverageSettings = field(default_factory=CoverageSettings)
+    conflict: ConflictSettings = field(default_factory=ConflictSettings)
 
 
 @dataclass(frozen=True, slots=True)

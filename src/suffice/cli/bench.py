@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from suffice.cli import as_json as to_json
+from suffice.cli.bench_conflict import conflict
 from suffice.cli.bench_verifier import grounding, sufficiency
 from suffice.cli.progress import bars
 from suffice.settings import read_settings
@@ -23,6 +24,7 @@ def bench() -> None:
     """Measure retrieval, indexing and verifiers on your own data."""
 
 
+bench.add_command(conflict)
 bench.add_command(grounding)
 bench.add_command(sufficiency)
 
