@@ -119,7 +119,7 @@ class ConflictSettings:
     threshold: Share = 0.8
     passages: Annotated[int, Range(2, 100)] = 10
     copies: Share = 0.5
-    statements: Share = 0.3
+    statements: Share = 0.28
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from suffice.types import Conflict, Evidence, Passage
 
 # A view that differs less than this as literals cannot become a conflict: nobody is asked.
 _WORTH = 0.5
-_RIVALS = 6
+_RIVALS = 5
 _SURE = 0.8
 _EVEN = 0.5
 
@@ -81,13 +81,33 @@ class Conflicts:
         self, found: Sequence[View], readings: Sequence[Reading], question: str
     ) -> list[Weighed]:
         """One call of the verifier for all of them."""
-        pairs = {n: _pairs(found[n], readings, question) for n in _worth_asking(found)}
+        asked = self._worth_asking(found)
+        pairs = {n: _pairs(found[n], readings, question) for n in asked}
         every = list(dict.fromkeys(pair for some in pairs.values() for pair in some))
         scores = dict(zip(every, self.verifier.support(every) if every else (), strict=True))
         return [
             self._weighed(view, _judgement(pairs.get(n, ()), scores))
             for n, view in enumerate(found)
         ]
+
+    def _worth_asking(self, found: Sequence[View]) -> list[int]:
+        """The views that may become conflicts: each passage beside a few of those that stand before
+        it, of one thing first."""
+        taken: Counter[int] = Counter()
+        kept = []
+        ranked = sorted(
+            range(len(found)),
+            key=lambda n: (self._ambiguous(found[n]), -found[n].literal * found[n].near),
+        )
+        for number in ranked:
+            view = found[number]
+            if view.literal >= _WORTH and taken[view.second] < _RIVALS:
+                kept.append(number)
+                taken[view.second] += 1
+        return kept
+
+    def _ambiguous(self, view: View) -> bool:
+        return view.same < (self.settings.copies if view.copied else self.settings.statements)
 
     def _weighed(self, view: View, judgement: Judgement) -> Weighed:
         """Two wordings of one text show by themselves that they differ; of two statements the
@@ -96,9 +116,9 @@ class Conflicts:
             likely = judgement.own >= judgement.agreed
             asked_for = max(view.near, min(1.0, judgement.own / _SURE) if likely else 0.0)
             score = (2 * view.literal * asked_for + judgement.apart) / 3
-            return Weighed(view, judgement, score, view.same < self.settings.copies)
-        score = (view.literal * view.near + judgement.apart) / 2
-        return Weighed(view, judgement, score, view.same < self.settings.statements)
+        else:
+            score = (view.literal * view.near + judgement.apart) / 2
+        return Weighed(view, judgement, score, self._ambiguous(view))
 
 
 def _apart(passages: Sequence[Passage], view: View) -> bool:
@@ -106,18 +126,6 @@ def _apart(passages: Sequence[Passage], view: View) -> bool:
     first, second = passages[view.first], passages[view.second]
     same = (first.document, first.version) == (second.document, second.version)
     return not (same and first.document)
-
-
-def _worth_asking(found: Sequence[View]) -> list[int]:
-    """The views that may become conflicts: of each passage those that differ most."""
-    taken: Counter[int] = Counter()
-    kept = []
-    ranked = sorted(enumerate(found), key=lambda one: (-one[1].literal * one[1].near, -one[1].same))
-    for number, view in ranked:
-        if view.literal >= _WORTH and max(taken[view.first], taken[view.second]) < _RIVALS:
-            kept.append(number)
-            taken.update((view.first, view.second))
-    return kept
 
 
 def _pairs(view: View, readings: Sequence[Reading], question: str) -> tuple[Pair, ...]:

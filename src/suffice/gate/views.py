@@ -31,11 +31,11 @@ _MOST = 12
 _FIRST = 3
 # From so near on an answer is what is asked for: that of a copy beside the nearest of its passage,
 # that of a statement as it stands.
-_COPIED_NEAR = 0.4
+_COPIED_NEAR = 0.3
 _STATED_NEAR = 0.2
 _LONGEST = 400
 # What is presumed the same where nothing is told, and what must show where a name is asked about.
-_PRESUMED = 0.2
+_PRESUMED = 0.15
 _TO_SHOW = 2.0
 _SETTLED = 0.3
 

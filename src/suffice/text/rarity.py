@@ -1,4 +1,4 @@
-"""How much a word tells: "the" nothing, "county" little, "Winteler" much.
+"""How much a word tells: "the" nothing, "Germany" little, "Winteler" much.
 
 Levels come from how many passages of the training rows hold the word (`training/rarity.py`
 counts them into `rarity.txt`); a word that stands in few or none of them is rare.
