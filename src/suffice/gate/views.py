@@ -38,6 +38,8 @@ _LONGEST = 400
 _PRESUMED = 0.15
 _TO_SHOW = 2.0
 _SETTLED = 0.3
+# A judge may be a priest as well; 16 weeks are not 18.
+_BOTH_MAY_BE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +114,8 @@ class Both:
             return None
         _, here, there, same = best
         near = min(1.0, min(here.weight, there.weight) / _STATED_NEAR)
-        return self._view(here, there, 1 - self._agreement(), near, same, False)
+        differ = (1 - self._agreement()) * (_BOTH_MAY_BE if here.literal is None else 1.0)
+        return self._view(here, there, differ, near, same, False)
 
     def _view(
         self, here: Answer, there: Answer, literal: float, near: float, same: float, copied: bool
