@@ -101,6 +101,11 @@ def test_quotes_are_what_differs(verifier: Verifier) -> None:
         (LEAVE, "Parental leave is 16 weeks.", "Parental leave lasts sixteen weeks."),
         (LEAVE, "Parental leave is 16 weeks.", "Parental leave is 16 weeks."),
         (LEAVE, "Parental leave is 16 weeks.", "Staff rest for 112 days of parental leave."),
+        (
+            "How long does payment take?",
+            "The payment of an invoice takes 3 working days after it was approved.",
+            "The payment of an invoice takes 3 business days after it was approved.",
+        ),
         (LEAVE, "Parental leave is 16 weeks.", "The notice period is 3 months."),
         (LEAVE, "Parental leave is 16 weeks.", "The canteen opens at noon."),
         (LEAVE, "", "Parental leave is 16 weeks."),
@@ -174,6 +179,27 @@ def test_conflicts_come_before_what_is_ambiguous(verifier: Verifier) -> None:
     conflicts = found(verifier, LEAVE, *texts)
     assert [conflict.ambiguous for conflict in conflicts] == [False, True, True]
     assert (conflicts[0].first.text, conflicts[0].second.text) == texts[1:]
+
+
+def test_what_is_ambiguous_comes_last_however_sure_it_is() -> None:
+    @dataclass(frozen=True)
+    class Surer(Counting):
+        """Of months than of weeks."""
+
+        def support(self, pairs: Sequence[Pair]) -> list[SupportScore]:
+            return [
+                SupportScore(0.9 if p.said in p.evidence[0] else 0.1 if "month" in str(p) else 0.3)
+                for p in pairs
+            ]
+
+    texts = (
+        "Parental leave in Germany is 14 months.",
+        "Parental leave in France is 16 weeks.",
+        "In France, people rest 18 weeks on parental leave.",
+    )
+    conflicts = found(Surer(), LEAVE, *texts)
+    assert [conflict.ambiguous for conflict in conflicts] == [False, True, True]
+    assert max(conflict.score for conflict in conflicts) > conflicts[0].score
 
 
 def test_the_settings(verifier: Verifier) -> None:
