@@ -45,6 +45,7 @@ def pages() -> dict[str, str]:
         "indexing": ("bench.md", "\n".join(indexing())),
         "grounding": ("bench.md", "\n".join(judged("grounding", "length_auroc"))),
         "sufficiency": ("bench.md", "\n".join(judged("sufficiency", "evidence_length_auroc"))),
+        "conflict": ("bench.md", "\n".join(conflict())),
         "speed": ("bench.md", "\n".join(speed())),
         "ablation": ("models.md", "\n".join(ablation())),
     }
@@ -205,6 +206,30 @@ def _cell(row: Figures, column: str) -> str:
     if value is None:
         return "–" if column in row else ""
     return f"{value:,}" if column == "n" else f"{value:.{1 if column == 'ms_per_row' else 3}f}"
+
+
+def conflict() -> Iterator[str]:
+    results = _result("conflict")
+    if not results:
+        return
+    planted, clean = results["planted"], results["clean"]
+    yield from _head("pairs, by what is asked for", "n", "positive", "AUROC", "precision", "recall")
+    for name, row in {**results["asked"], "all": results["pairs"]}.items():
+        counts = (f"{row[column]:,}" for column in ("n", "positive"))
+        yield _line(name, *counts, *(_cell(row, name) for name in ("auroc", "precision", "recall")))
+    yield ""
+    yield from _head("documents", "n", "conflict", "ambiguous")
+    for name, row in results["pairs"]["kinds"].items():
+        yield _line(name, f"{row['n']:,}", _cell(row, "conflict"), _cell(row, "ambiguous"))
+    yield ""
+    yield (
+        f"A conflict is reported in {planted['share']:.3f} of {planted['n']} questions with "
+        f"planted misinformation, and in {clean['share']:.3f} of the same questions without it."
+    )
+    yield (
+        f"{results['model']}; RAMDocs dev, all rows; {results['ms_per_evidence']:.0f} ms an "
+        f"evidence, {_cores(results)}, from `results/conflict.json`."
+    )
 
 
 def speed() -> Iterator[str]:

@@ -217,6 +217,19 @@ class DiversitySettings:
 
 
 @dataclass(frozen=True, slots=True)
+class ConflictSettings:
+    """When passages contradict each other: from a score of `threshold` on, among the first
+    `passages`. Under `copies` (two wordings of one text) or `statements` (any others) in what they
+    share, they speak of different things: ambiguous, no conflict."""
+
+    on: bool = True
+    threshold: Share = 0.8
+    passages: Annotated[int, Range(2, 100)] = 10
+    copies: Share = 0.5
+    statements: Share = 0.28
+
+
+@dataclass(frozen=True, slots=True)
 class GateSettings:
     """Which policy decides whether the evidence is enough, and its numbers. `contact`: whom a
     refusal names to ask."""
@@ -231,6 +244,7 @@ class GateSettings:
     checkpoint: CheckpointSettings = field(default_factory=CheckpointSettings)
     kinds: KindSettings = field(default_factory=KindSettings)
     diversity: DiversitySettings = field(default_factory=DiversitySettings)
+    conflict: ConflictSettings = field(default_factory=ConflictSettings)
 
 
 @dataclass(frozen=True, slots=True)

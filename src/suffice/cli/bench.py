@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from suffice.cli import as_json as to_json
+from suffice.cli.bench_conflict import conflict
 from suffice.cli.bench_gate import gate
 from suffice.cli.bench_verifier import grounding, sufficiency
 from suffice.cli.progress import bars
@@ -24,6 +25,7 @@ def bench() -> None:
     """Measure retrieval, indexing, verifiers and gates on your data."""
 
 
+bench.add_command(conflict)
 bench.add_command(grounding)
 bench.add_command(sufficiency)
 bench.add_command(gate)

@@ -22,8 +22,9 @@ _WIDE = 96
 """From so many characters on, the columns of a table stand two spaces apart."""
 
 
-def _options(command: F) -> F:
-    options = [
+def options(command: F) -> F:
+    """What every bench of a verifier takes."""
+    wanted = [
         click.argument("data", type=click.Path(path_type=Path)),
         click.option(
             "--tier",
@@ -39,13 +40,13 @@ def _options(command: F) -> F:
         click.option("--json", "as_json", is_flag=True, help="Print JSON."),
         click.option("--quiet", is_flag=True, help="No progress bars."),
     ]
-    for option in reversed(options):
+    for option in reversed(wanted):
         command = option(command)
     return command
 
 
 @click.command()
-@_options
+@options
 def grounding(
     data: Path, tier: str | None, limit: int | None, config: str | None, as_json: bool, quiet: bool
 ) -> int:
@@ -65,7 +66,7 @@ def grounding(
 
 
 @click.command()
-@_options
+@options
 def sufficiency(
     data: Path, tier: str | None, limit: int | None, config: str | None, as_json: bool, quiet: bool
 ) -> int:

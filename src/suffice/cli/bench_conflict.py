@@ -1,0 +1,86 @@
+"""`suffice bench conflict`: are contradictions among passages seen, and only those?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from suffice.cli import as_json as to_json
+from suffice.cli.bench_verifier import options
+from suffice.cli.progress import bars
+from suffice.settings import read_settings
+
+Figures = Mapping[str, Any]
+
+
+@click.command()
+@options
+def conflict(
+    data: Path, tier: str | None, limit: int | None, config: str | None, as_json: bool, quiet: bool
+) -> int:
+    """Are contradictions among the documents of DATA seen, and only those?
+
+    DATA rows are {"set", "question", "documents": [{"text", "type", "answer"}, …]}; the type is
+    correct, misinfo or noise, the answer what the document says. JSON lines, gzipped or not.
+    """
+    from suffice.bench.conflict import bench_conflict
+    from suffice.gate.conflict import Conflicts
+    from suffice.models.catalog import open_verifier
+
+    settings = read_settings(config)
+    conflicts = Conflicts(open_verifier(settings.verifier, tier or ""), settings.gate.conflict)
+    with bars(quiet=quiet) as progress:
+        figures = bench_conflict(data, conflicts, limit, progress)
+    if as_json:
+        to_json.show(figures)
+    else:
+        _show(figures)
+    return 0
+
+
+def _show(figures: Figures) -> None:
+    pairs = _table("pairs", "n", "positive", "AUROC", "precision", "recall")
+    for name, row in {**figures["asked"], "all": figures["pairs"]}.items():
+        columns = ("n", "positive", "auroc", "precision", "recall")
+        pairs.add_row(name, *(_cell(row[column]) for column in columns))
+    kinds = _table("documents", "n", "conflict", "ambiguous")
+    for name, row in figures["pairs"]["kinds"].items():
+        kinds.add_row(name, *(_cell(row[column]) for column in ("n", "conflict", "ambiguous")))
+    console = Console()
+    console.print(pairs, kinds)
+    for line in _notes(figures):
+        console.print(line, markup=False, highlight=False)
+
+
+def _notes(figures: Figures) -> Iterator[str]:
+    planted, clean = figures["planted"], figures["clean"]
+    yield (
+        f"A conflict is reported in {_cell(planted['share'])} of {planted['n']} questions with "
+        f"planted misinformation,"
+    )
+    yield f"and in {_cell(clean['share'])} of the same questions without it."
+    yield (
+        f"{figures['model']}, from a score of {figures['threshold']:g} on; "
+        f"{figures['ms_per_evidence']:.0f} ms an evidence."
+    )
+
+
+def _table(first: str, *others: str) -> Table:
+    table = Table(box=box.SIMPLE_HEAD)
+    table.add_column(first, no_wrap=True)
+    for name in others:
+        table.add_column(name, justify="right", no_wrap=True)
+    return table
+
+
+def _cell(value: float | None) -> str:
+    """A dash where a figure is undefined."""
+    if value is None:
+        return "–"
+    return f"{value:,}" if isinstance(value, int) else f"{value:.3f}"

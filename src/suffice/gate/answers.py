@@ -1,0 +1,268 @@
+"""What a passage answers to a question, as far as words tell: the things of the kind that is asked
+for, those first that stand near the question's words.
+
+A reader of a few lines, not a model: it proposes, and the verifier judges what it proposes.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from bisect import bisect_right
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+
+from suffice.text.literals import Literal, LiteralKind, literals, same_amount
+from suffice.text.literals.values import QUANTITIES
+from suffice.text.rarity import WORD, fold, rarity
+from suffice.text.sentences import sentences
+from suffice.text.words import STOP_WORDS
+
+Span = tuple[int, int]
+
+# So many words away, a word of the question counts for a third.
+_REACH = 12
+# A word of another sentence counts as so much farther away.
+_ANOTHER = 12
+_COMMON = 0.25
+_STEM = 6
+_DENIALS = frozenset("not no never nor neither without cannot".split())
+_NO_CONTENT = STOP_WORDS - _DENIALS
+_DATE = re.compile(r"\b(?:when|date|(?:what|which) (?:year|day|month))\b")
+_NUMBER = re.compile(
+    r"\bhow (?:many|much|long|old|often|far|tall|high|large|big|fast|deep|wide)\b"
+    r"|\b(?:population|length|height|number|percentage|median|average) of\b"
+    r"|\b(?:population|median (?:age|income)|length|price|cost|amount)\b"
+)
+_NAME = re.compile(
+    r"^who\b|\bwho(?:m|se)\b|\bwhere\b|\blocation of\b"
+    r"|\b(?:what|which) (?:state|country|city|town|county|person)\b"
+)
+_YEARS = range(1000, 2101)
+# "He is a British judge.", "Tilley, a talented cricketer, …": what something is said to be.
+_SAID_TO_BE = re.compile(
+    r"(?:\b(?:is|are|was|were|as|be|became|remains)|,)\s+(?:an?|the)\s+"
+    r"(?P<phrase>[^\W_][\w'’-]*(?:\s[^\W_][\w'’-]*){0,5})"
+)
+_ENDS = frozenset(
+    """who which that where when from for by in on at of with and or to but than under over between
+    after before during since until into onto is are was were has have had being been located known
+    based released written directed born played playing served used made""".split()
+)
+
+
+class Asked(StrEnum):
+    """What sort of thing a question asks for."""
+
+    DATE = "date"
+    NUMBER = "number"
+    NAME = "name"
+    ANYTHING = "anything"
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """`text[start:end]`, folded, and the stem it is compared by."""
+
+    start: int
+    end: int
+    folded: str
+    stem: str
+    telling: bool
+    """A capital, where no sentence begins, or a digit: it may name something."""
+    sentence: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """Something in a passage that may be what is asked for. `weight` is how near the question's
+    words stand, as a share of the nearest possible; `literal` its value, where it has one."""
+
+    text: str
+    start: int
+    end: int
+    weight: float
+    literal: Literal | None = None
+    content: frozenset[str] = frozenset()
+    """The stems of its words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A passage, read for one question."""
+
+    text: str
+    words: tuple[Word, ...]
+    spans: tuple[Span, ...]
+    literals: tuple[Literal, ...]
+    asked: Mapping[str, float]
+    """The stems of the question's words, with what each is worth."""
+    telling: frozenset[str]
+    """The names and numbers that the question does not name: whom and what it is about."""
+    answers: tuple[Answer, ...] = ()
+    """Nearest first."""
+
+    @classmethod
+    def of(cls, text: str, question: str) -> Reading:
+        worth, spans = _worth(question), tuple(sentences(text))
+        held = tuple(words(text, spans))
+        telling = names(held, worth)
+        read = cls(text, held, spans, tuple(literals(text)), worth, telling)
+        found = sorted(_answers(read, asked(question)), key=lambda one: (-one.weight, one.start))
+        return replace(read, answers=tuple(found))
+
+    def sentence(self, start: int) -> Span:
+        """The sentence that a place stands in."""
+        place = bisect_right([span[0] for span in self.spans], start) - 1
+        return self.spans[place] if place >= 0 else (0, len(self.text))
+
+    def places(self, start: int, end: int) -> range:
+        """The numbers of the words from one character to another."""
+        first = bisect_right([word.end for word in self.words], start)
+        last = bisect_right([word.start for word in self.words], end - 1)
+        return range(first, last)
+
+    def answer(self, start: int, end: int, literal: Literal | None = None) -> Answer:
+        """A piece of the text as an answer."""
+        held = (self.words[place] for place in self.places(start, end))
+        content = frozenset(word.stem for word in held if word.folded not in _NO_CONTENT)
+        near = self.near(start, end)
+        return Answer(self.text[start:end], start, end, near, literal, content)
+
+    def near(self, start: int, end: int) -> float:
+        """How near the words of the question stand to a piece of the text: from 0 to 1."""
+        here = self.places(start, end)
+        home = self.words[here.start].sentence if here else -1
+        nearest: dict[str, int] = {}
+        for place, word in enumerate(self.words):
+            if word.stem in self.asked and place not in here:
+                away = here.start - place if place < here.start else place - here.stop + 1
+                away += _ANOTHER if word.sentence != home else 0
+                nearest[word.stem] = min(away, nearest.get(word.stem, away))
+        total = sum(self.asked.values())
+        reached = sum(
+            worth * math.exp(-nearest[stem] / _REACH)
+            for stem, worth in self.asked.items()
+            if stem in nearest
+        )
+        return reached / total if total else 0.0
+
+
+def words(text: str, spans: Sequence[Span] = ()) -> Iterator[Word]:
+    """The words of a text; those that open one of its sentences name nothing by their capital
+    alone, unless another capital follows or they are seen with one elsewhere."""
+    found = list(WORD.finditer(text))
+    starts = [start for start, _ in spans]
+    homes = [bisect_right(starts, match.start()) for match in found]
+    capital = [not match[0][0].islower() for match in found]
+    opens = [bool(spans) and (n == 0 or homes[n] != homes[n - 1]) for n in range(len(found))]
+    inner = {
+        m[0] for m, high, first in zip(found, capital, opens, strict=True) if high and not first
+    }
+    for n, match in enumerate(found):
+        folded = fold(match[0])
+        named = capital[n] and len(folded) > 1 and folded not in STOP_WORDS
+        if named and opens[n] and not folded[0].isdigit():
+            beside = n + 1 < len(found) and not opens[n + 1] and capital[n + 1]
+            named = match[0] in inner or beside
+        yield Word(match.start(), match.end(), folded, stem(folded), named, homes[n])
+
+
+def stem(folded: str) -> str:
+    """The first letters, a plural's last one left out."""
+    plural = len(folded) > 3 and folded.endswith("s") and not folded.endswith("ss")
+    return (folded[:-1] if plural else folded)[:_STEM]
+
+
+def names(held: Iterable[Word], asked: Container[str]) -> frozenset[str]:
+    """The words that may tell one thing from another, the question's own left out."""
+    return frozenset(
+        word.folded
+        for word in held
+        if word.telling and word.stem not in asked and rarity(word.folded)
+    )
+
+
+def asked(question: str) -> Asked:
+    """The kind a question asks for, by its own words."""
+    said = question.lower()
+    if _DATE.search(said):
+        return Asked.DATE
+    if _NUMBER.search(said):
+        return Asked.NUMBER
+    return Asked.NAME if _NAME.search(said) else Asked.ANYTHING
+
+
+def same_answer(one: Answer, other: Answer) -> bool:
+    """Whether two answers say the same, one perhaps more exactly."""
+    if one.literal and other.literal:
+        mine, theirs = one.literal, other.literal
+        if _year(mine) is not None and _year(mine) == _year(theirs):
+            return not (mine.day and theirs.day) or _same(mine, theirs)
+        return _same(mine, theirs)
+    if not one.content or not other.content or _DENIALS & one.content != _DENIALS & other.content:
+        return False
+    return one.content <= other.content or other.content <= one.content
+
+
+def _same(one: Literal, other: Literal) -> bool:
+    return same_amount(one, other) or same_amount(other, one)
+
+
+def _year(literal: Literal) -> int | None:
+    if literal.day:
+        return literal.day.year
+    if literal.kind is not LiteralKind.NUMBER or literal.value is None or len(literal.text) != 4:
+        return None
+    return int(literal.value) if literal.value in _YEARS else None
+
+
+def _worth(question: str) -> dict[str, float]:
+    """A rare word of the question counts more than a common one; those that only ask, nothing."""
+    return {
+        word.stem: _COMMON + (1 - _COMMON) * rarity(word.folded)
+        for word in words(question)
+        if word.folded not in STOP_WORDS and len(word.folded) > 1
+    }
+
+
+def _answers(reading: Reading, kind: Asked) -> Iterator[Answer]:
+    for literal in reading.literals:
+        if fits(literal, kind) and not _repeats(reading, literal):
+            yield reading.answer(literal.start, literal.end, literal)
+    if kind is Asked.ANYTHING:
+        for start, end in _said_to_be(reading):
+            yield reading.answer(start, end)
+
+
+def fits(literal: Literal, kind: Asked) -> bool:
+    """Whether a literal is of the kind that is asked for."""
+    if kind is Asked.DATE:
+        return _year(literal) is not None
+    if kind is Asked.NAME:
+        return literal.kind in (LiteralKind.NAME, LiteralKind.QUOTATION)
+    return literal.kind in QUANTITIES and _year(literal) is None
+
+
+def _repeats(reading: Reading, literal: Literal) -> bool:
+    """A name that only says again what the question names."""
+    if literal.kind not in (LiteralKind.NAME, LiteralKind.QUOTATION):
+        return False
+    held = [reading.words[n].stem for n in reading.places(literal.start, literal.end)]
+    return all(stem in reading.asked for stem in held)
+
+
+def _said_to_be(reading: Reading) -> Iterator[Span]:
+    """Up to six words of what something is, cut where another thought begins."""
+    for found in _SAID_TO_BE.finditer(reading.text):
+        start, end = found.span("phrase")
+        kept = [start, start]
+        for word in WORD.finditer(reading.text, start, end):
+            if word[0].lower() in _ENDS:
+                break
+            kept[1] = word.end()
+        held = [reading.words[n] for n in reading.places(*kept)] if kept[1] > start else []
+        telling = [w for w in held if w.folded not in STOP_WORDS and w.stem not in reading.asked]
+        if telling and not all(word.folded[0].isdigit() for word in telling):
+            yield kept[0], kept[1]

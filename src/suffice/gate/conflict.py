@@ -1,0 +1,197 @@
+"""Conflicts: passages of one evidence that answer the question differently.
+
+passages ─▶ readings ─▶ views (literals) ─▶ verifier ─▶ score, conflict or ambiguous
+
+Literals and the verifier speak together. A pair is reported with what both say, in their own words.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from suffice.gate.answers import Reading, Span
+from suffice.gate.views import View, views
+from suffice.models.verifier import Pair, SupportScore, Verifier
+from suffice.settings import ConflictSettings
+from suffice.types import Conflict, Evidence, Passage
+
+# A view that differs less than this as literals cannot become a conflict: nobody is asked.
+_WORTH = 0.5
+_RIVALS = 5
+_SURE = 0.8
+_EVEN = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What the verifier says of a view: `own`, that each statement gives its own answer; `apart`,
+    how much more than the other's (one half: as much); `agreed`, that what both passages give is
+    the answer. Where it cannot say, neither way."""
+
+    own: float = 0.0
+    apart: float = _EVEN
+    agreed: float = 0.0
+    unchecked: str = "not asked"
+
+
+@dataclass(frozen=True, slots=True)
+class Weighed:
+    """Two passages, and how surely they answer differently. `ambiguous`: of different things."""
+
+    view: View
+    judgement: Judgement
+    score: float
+    ambiguous: bool
+
+
+@dataclass(frozen=True)
+class Conflicts:
+    """Finds what contradicts among passages. The work grows with the passages: each is held against
+    a few others only, those that differ most."""
+
+    verifier: Verifier
+    settings: ConflictSettings = field(default_factory=ConflictSettings)
+
+    def find(self, evidence: Evidence) -> tuple[Conflict, ...]:
+        """The conflicts, surest first; then what is ambiguous."""
+        if not self.settings.on:
+            return ()
+        found = [one for one in self.weigh(evidence) if one.score >= self.settings.threshold]
+        found.sort(key=lambda one: (one.ambiguous, -one.score, one.view.first, one.view.second))
+        return tuple(_conflict(one, evidence.passages) for one in found)
+
+    def weigh(self, evidence: Evidence) -> list[Weighed]:
+        """Every pair of passages that both answer, once, with its score."""
+        passages = evidence.passages[: self.settings.passages]
+        readings = [Reading.of(passage.text, evidence.question) for passage in passages]
+        open_views = [view for view in views(readings, evidence.question) if _apart(passages, view)]
+        best: dict[tuple[int, int], Weighed] = {}
+        for one in self._judged(open_views, readings, evidence.question):
+            pair = one.view.first, one.view.second
+            if pair not in best or self._rank(one) > self._rank(best[pair]):
+                best[pair] = one
+        return list(best.values())
+
+    def _rank(self, one: Weighed) -> tuple[bool, float]:
+        return one.score >= self.settings.threshold and not one.ambiguous, one.score
+
+    def _judged(
+        self, found: Sequence[View], readings: Sequence[Reading], question: str
+    ) -> list[Weighed]:
+        """One call of the verifier for all of them."""
+        asked = self._worth_asking(found)
+        pairs = {n: _pairs(found[n], readings, question) for n in asked}
+        every = list(dict.fromkeys(pair for some in pairs.values() for pair in some))
+        scores = dict(zip(every, self.verifier.support(every) if every else (), strict=True))
+        return [
+            self._weighed(view, _judgement(pairs.get(n, ()), scores))
+            for n, view in enumerate(found)
+        ]
+
+    def _worth_asking(self, found: Sequence[View]) -> list[int]:
+        """The views that may become conflicts: each passage beside a few of those that stand before
+        it, of one thing first."""
+        taken: Counter[int] = Counter()
+        kept = []
+        ranked = sorted(
+            range(len(found)),
+            key=lambda n: (self._ambiguous(found[n]), -found[n].literal * found[n].near),
+        )
+        for number in ranked:
+            view = found[number]
+            if view.literal >= _WORTH and taken[view.second] < _RIVALS:
+                kept.append(number)
+                taken[view.second] += 1
+        return kept
+
+    def _ambiguous(self, view: View) -> bool:
+        return view.same < (self.settings.copies if view.copied else self.settings.statements)
+
+    def _weighed(self, view: View, judgement: Judgement) -> Weighed:
+        """Two wordings of one text show by themselves that they differ; of two statements the
+        verifier must say so as well."""
+        if view.copied:
+            likely = judgement.own >= judgement.agreed
+            asked_for = max(view.near, min(1.0, judgement.own / _SURE) if likely else 0.0)
+            score = (2 * view.literal * asked_for + judgement.apart) / 3
+        else:
+            score = (view.literal * view.near + judgement.apart) / 2
+        return Weighed(view, judgement, score, self._ambiguous(view))
+
+
+def _apart(passages: Sequence[Passage], view: View) -> bool:
+    """A document that gives several values speaks of several things."""
+    first, second = passages[view.first], passages[view.second]
+    same = (first.document, first.version) == (second.document, second.version)
+    return not (same and first.document)
+
+
+def _pairs(view: View, readings: Sequence[Reading], question: str) -> tuple[Pair, ...]:
+    """Each answer beside its own statement, then beside the other's; last what both give."""
+    mine, theirs = (one.text for one in view.answers)
+    first = readings[view.first]
+    here = first.text[slice(*view.statements[0])]
+    there = readings[view.second].text[slice(*view.statements[1])]
+    said = [(mine, here), (theirs, there), (mine, there), (theirs, here)]
+    if view.agreed and view.near < 1:
+        said.append((view.agreed.text, first.text[slice(*first.sentence(view.agreed.start))]))
+    return tuple(Pair(answer, (text,), question) for answer, text in said)
+
+
+def _judgement(pairs: Sequence[Pair], scores: dict[Pair, SupportScore]) -> Judgement:
+    if not pairs:
+        return Judgement()
+    found = [scores[pair] for pair in pairs]
+    unchecked = next((score.unchecked for score in found if score.unchecked), "")
+    if unchecked:
+        return Judgement(unchecked=unchecked)
+    mine, theirs, mine_there, theirs_here, *agreed = (score.supported for score in found)
+    apart = min(_more(mine, theirs_here), _more(theirs, mine_there))
+    return Judgement(min(mine, theirs), apart, max(agreed, default=0.0), "")
+
+
+def _more(own: float, other: float) -> float:
+    return own / (own + other) if own + other else _EVEN
+
+
+def _conflict(one: Weighed, passages: Sequence[Passage]) -> Conflict:
+    view = one.view
+    first, second = passages[view.first], passages[view.second]
+    return Conflict(
+        first,
+        second,
+        _quote(first, view.statements[0]),
+        _quote(second, view.statements[1]),
+        one.score,
+        _reason(one, first, second),
+        one.ambiguous,
+    )
+
+
+def _quote(passage: Passage, span: Span) -> str:
+    return passage.text[slice(*span)].strip()
+
+
+def _reason(one: Weighed, first: Passage, second: Passage) -> str:
+    mine, theirs = (answer.text for answer in one.view.answers)
+    said = f"“{mine}” in {_source(first)} against “{theirs}” in {_source(second)}"
+    if one.judgement.unchecked:
+        said += "; by literals alone, the verifier did not judge it"
+    if one.ambiguous:
+        return f"{said}; they seem to speak of different things of one name"
+    if first.document and first.document == second.document:
+        return f"{said}; these are two versions of one document"
+    return said
+
+
+def _source(passage: Passage) -> str:
+    """The document with its version and its dates, as far as they are known."""
+    parts = [f"version {passage.version}"] if passage.version else []
+    if passage.effective:
+        parts.append(f"effective {passage.effective.isoformat()}")
+    if passage.expires:
+        parts.append(f"expires {passage.expires.isoformat()}")
+    name = passage.title or passage.document or passage.id
+    return f"{name} ({', '.join(parts)})" if parts else name

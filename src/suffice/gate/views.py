@@ -1,0 +1,208 @@
+"""How two passages may answer a question differently, before anybody judged it.
+
+A view is a pair of answers, one of each passage: what stands in one place of two texts that else
+agree, or what each passage seems to answer. It says how surely the two differ as literals, and how
+surely both are said of the same thing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations, product
+
+from suffice.gate.answers import (
+    Answer,
+    Asked,
+    Reading,
+    Span,
+    asked,
+    fits,
+    names,
+    same_answer,
+    words,
+)
+from suffice.gate.twins import Slot, partners, slots
+from suffice.text.literals.agree import comparable
+from suffice.text.rarity import weight
+
+_AROUND = 8
+_MOST = 12
+_FIRST = 3
+# From so near on an answer is what is asked for: that of a copy beside the nearest of its passage,
+# that of a statement as it stands.
+_COPIED_NEAR = 0.3
+_STATED_NEAR = 0.2
+_LONGEST = 400
+# What is presumed the same where nothing is told, and what must show where a name is asked about.
+_PRESUMED = 0.15
+_TO_SHOW = 2.0
+_SETTLED = 0.3
+# A judge may be a priest as well; 16 weeks are not 18.
+_BOTH_MAY_BE = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """`literal` is how surely the answers differ as literals, `near` how surely they are what is
+    asked for by the words beside them, `same` how surely they are said of one thing, all from 0 to
+    1; `copied`: the passages are wordings of one text. Spans are into the passages' texts."""
+
+    first: int
+    second: int
+    answers: tuple[Answer, Answer]
+    statements: tuple[Span, Span]
+    literal: float
+    near: float
+    same: float
+    copied: bool
+    agreed: Answer | None = None
+    """An answer that both passages give, nearer to the question than these; of the first one."""
+
+
+def views(readings: Sequence[Reading], question: str) -> list[View]:
+    """All that may differ, for every pair of passages."""
+    kind = asked(question)
+    named = any(word.telling for word in list(words(question))[1:])
+    found = {pair: slots(readings[pair[0]], readings[pair[1]]) for pair in partners(readings)}
+    result: list[View | None] = []
+    for first, second in combinations(range(len(readings)), 2):
+        both = Both(first, second, readings[first], readings[second])
+        result += (both.copied(slot, kind) for slot in found.get((first, second), ()))
+        result.append(both.stated(named))
+    return [view for view in result if view]
+
+
+@dataclass(frozen=True, slots=True)
+class Both:
+    """Two passages beside each other."""
+
+    first: int
+    second: int
+    mine: Reading
+    theirs: Reading
+
+    def copied(self, slot: Slot, kind: Asked) -> View | None:
+        """What one text says in the place of the other."""
+        here, there = _answer(self.mine, slot.first, kind), _answer(self.theirs, slot.second, kind)
+        if here is None or there is None or same_answer(here, there):
+            return None
+        said = _said(here, there)
+        mine, theirs = self.mine.telling - said, self.theirs.telling - said
+        least = min(weight(mine), weight(theirs))
+        same = (weight(mine & theirs) + _PRESUMED) / (least + _PRESUMED)
+        near = min(1.0, self._near(here, there) / _COPIED_NEAR)
+        view = self._view(here, there, slot.kept, near, same, True)
+        nearer = (one for one in self.mine.answers if one.weight > here.weight)
+        return replace(view, agreed=next((one for one in nearer if _gives(self.theirs, one)), None))
+
+    def stated(self, named: bool) -> View | None:
+        """What each passage seems to answer: of their nearest answers that can be held against each
+        other the pair that is most nearly said of one thing, in which neither has the other's."""
+        mine = [(one, _gives(self.theirs, one)) for one in self.mine.answers[:_FIRST]]
+        theirs = [(one, _gives(self.mine, one)) for one in self.theirs.answers[:_FIRST]]
+        best: tuple[float, Answer, Answer, float] | None = None
+        for (here, known), (there, known_too) in product(mine, theirs):
+            if not _one_sort(here, there):
+                continue
+            same = self._same(here, there, named)
+            likely = self._near(here, there) * (same + _SETTLED)
+            likely *= _SETTLED if known or known_too else 1.0
+            if best is None or likely > best[0]:
+                best = likely, here, there, same
+        if best is None:
+            return None
+        _, here, there, same = best
+        near = min(1.0, min(here.weight, there.weight) / _STATED_NEAR)
+        differ = (1 - self._agreement()) * (_BOTH_MAY_BE if here.literal is None else 1.0)
+        return self._view(here, there, differ, near, same, False)
+
+    def _view(
+        self, here: Answer, there: Answer, literal: float, near: float, same: float, copied: bool
+    ) -> View:
+        stated = _statement(self.mine, here), _statement(self.theirs, there)
+        return View(
+            self.first, self.second, (here, there), stated, literal, near, min(1.0, same), copied
+        )
+
+    def _near(self, here: Answer, there: Answer) -> float:
+        return min(_relative(self.mine, here), _relative(self.theirs, there))
+
+    def _same(self, here: Answer, there: Answer, named: bool) -> float:
+        """How much of what is named beside each answer the other passage names too."""
+        said = _said(here, there)
+        mine, theirs = _around(self.mine, here) - said, _around(self.theirs, there) - said
+        shared = weight(mine & self.theirs.telling) + weight(theirs & self.mine.telling)
+        told = weight(mine), weight(theirs)
+        if named:  # another thing may bear that name
+            return shared / (sum(told) + _TO_SHOW)
+        return (shared + _PRESUMED) / (2 * min(told) + _PRESUMED)
+
+    def _agreement(self) -> float:
+        """How near to the question the nearest answer stands that both passages give."""
+        return max(
+            (
+                self._near(one, other)
+                for one in self.mine.answers[:_MOST]
+                for other in self.theirs.answers[:_MOST]
+                if same_answer(one, other)
+            ),
+            default=0.0,
+        )
+
+
+def _answer(reading: Reading, span: Span, kind: Asked) -> Answer | None:
+    """What stands in a slot, as an answer of the kind that is asked for."""
+    start, end = span
+    for literal in reading.literals:
+        if literal.start < end and start < literal.end and fits(literal, kind):
+            return reading.answer(literal.start, literal.end, literal)
+    held = [reading.words[place] for place in reading.places(start, end)]
+    named = not any(w.folded[0].isdigit() for w in held)
+    if kind is Asked.ANYTHING or (kind is Asked.NAME and named):
+        return reading.answer(start, end)
+    return None
+
+
+def _gives(reading: Reading, answer: Answer) -> bool:
+    return any(same_answer(answer, one) for one in reading.answers)
+
+
+def _relative(reading: Reading, answer: Answer) -> float:
+    """How near an answer is to the question, beside the nearest one of its passage."""
+    nearest = max([answer.weight, *(one.weight for one in reading.answers[:1])])
+    return answer.weight / nearest if nearest else 1.0
+
+
+def _one_sort(one: Answer, other: Answer) -> bool:
+    """Years are no answer to what a price answers, nor is a number to a phrase."""
+    if one.literal is None or other.literal is None:
+        return one.literal is other.literal
+    if one.literal.day or other.literal.day:
+        return True
+    return comparable(one.literal, other.literal)
+
+
+def _around(reading: Reading, answer: Answer) -> frozenset[str]:
+    here = reading.places(answer.start, answer.end)
+    before = reading.words[max(0, here.start - _AROUND) : here.start]
+    after = reading.words[here.stop : here.stop + _AROUND]
+    return names((*before, *after), reading.asked)
+
+
+def _said(*answers: Answer) -> frozenset[str]:
+    return frozenset(word.folded for answer in answers for word in words(answer.text))
+
+
+def _statement(reading: Reading, answer: Answer) -> Span:
+    """The sentence an answer stands in; of a very long one what is near the answer."""
+    start, end = reading.sentence(answer.start)
+    half = _LONGEST // 2
+    first = max(start, answer.start - half)
+    last = min(end, max(answer.end, answer.start + half))
+    # Not in the middle of a word.
+    while start < first < answer.start and not reading.text[first - 1].isspace():
+        first += 1
+    while answer.end < last < end and not reading.text[last].isspace():
+        last -= 1
+    return first, last

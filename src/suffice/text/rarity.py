@@ -1,0 +1,43 @@
+"""How much a word tells: "the" nothing, "Germany" little, "Winteler" much.
+
+Levels come from how many passages of the training rows hold the word (`training/rarity.py`
+counts them into `rarity.txt`); a word that stands in few or none of them is rare.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from functools import cache
+from pathlib import Path
+
+FILE = Path(__file__).with_name("rarity.txt")
+LEVELS = 4
+WORD = re.compile(r"[^\W_]+(?:[.,]\d+)*")
+
+
+def folded(text: str) -> Iterator[str]:
+    """The words of a text as they are compared: lower case, 4,000 as 4000."""
+    for found in WORD.finditer(text):
+        yield fold(found[0])
+
+
+def fold(word: str) -> str:
+    return unicodedata.normalize("NFKC", word).lower().replace(",", "")
+
+
+def rarity(word: str) -> float:
+    """From 0, for a word that is everywhere, to 1; `word` is folded."""
+    return _levels().get(word, LEVELS) / LEVELS
+
+
+def weight(words: Iterable[str]) -> float:
+    """What words tell together; in order, so that the sum is the same in every process."""
+    return sum(rarity(word) for word in sorted(words))
+
+
+@cache
+def _levels() -> dict[str, int]:
+    lines = FILE.read_text(encoding="utf-8").splitlines()
+    return {word: level for level, line in enumerate(lines) for word in line.split()}
