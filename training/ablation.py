@@ -23,7 +23,7 @@ from calibrate import (
     WEIGHTS,
     Answers,
     best_reading,
-    dev_pairs,
+    judged_pairs,
     log_softmax,
     margin,
 )
@@ -61,7 +61,7 @@ def figures(scores: Floats, truth: Floats) -> dict[str, Any]:
 
 
 def variant(data: Path, folder: Path, tier: str) -> dict[str, Any]:
-    pairs = dev_pairs(folder)
+    pairs = list(judged_pairs(folder).values())
     support, enough = margins(folder, tier)
     grounding = list(read(data / "grounding" / "dev.jsonl.gz"))
     scores = Answers.of(pairs, "near").scores(support)

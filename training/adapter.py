@@ -26,7 +26,7 @@ LARGEST = 20_000_000
 RECIPE = (
     "LoRA of rank 32 on all linear layers of the dequantised base, in llama.cpp's own layout; "
     "evidence first, then question and claim; the loss is that of the three answer tokens at the "
-    "last place; AdamW 6e-4, 60 steps up and then down in a line, 32k tokens a batch, bf16. "
+    "last place; AdamW 6e-4, 60 steps up and then down in a line, 64k tokens a batch, bf16. "
     "Trained by training/strong.py."
 )
 NOTICE = """smollm2-135m-verifier is an adapter for HuggingFaceTB/SmolLM2-135M-Instruct, licensed

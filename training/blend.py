@@ -1,10 +1,10 @@
 """Fit the blend of the learned gate, and calibrate it.
 
-    python training/blend.py --held held.jsonl.gz --data ../shared/data [--strong] [--limit N]
+    python training/blend.py --held held.jsonl.gz --judged FOLDER --data ../shared/data [--limit N]
 
 Fitted on the held rows (held.py), which no verifier was trained on; made a probability, with its
-threshold, on dev rows. What the blend looks at is computed as the gate computes it, by the shipped
-models. Without --strong the strong tier's blend is kept as it is. Writes gate/blend.json.
+threshold, on dev rows. What the verifiers say of both is read from FOLDER, as for evaluate.py; the
+rest is computed as the gate computes it. Writes gate/blend.json.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from typing import Any
 
 import numpy as np
 
-from calibrate import balanced, logistic, threshold
+from calibrate import TIERS, balanced, logistic, read_judged, threshold
+from evaluate import enough_scores, shipped_cards
 from suffice.bench.gate import evidence_of
-from suffice.bench.judged import Row, choose, passages
+from suffice.bench.judged import Row, choose
 from suffice.bench.sufficiency import read_questions
 from suffice.gate.blend import Looks, look
 from suffice.models.catalog import open_embedder, open_verifier
-from suffice.models.verifier import Pair, Verifier
 from suffice.settings import EmbedderSettings, VerifierSettings
 
 OUT = Path(__file__).parent.parent / "src/suffice/gate/blend.json"
@@ -41,20 +41,26 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--held", type=Path, required=True)
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
-    parser.add_argument("--strong", action="store_true", help="fit the strong tier's blend too")
+    parser.add_argument("--judged", type=Path, required=True)
     parser.add_argument("--limit", type=int, help="rows of each set")
     parser.add_argument("--out", type=Path, default=OUT)
     given = parser.parse_args()
-    held = choose(read_questions(given.held), given.limit)
-    dev = choose(read_questions(given.data / "sufficiency" / "dev.jsonl.gz"), given.limit)
-    made = json.loads(given.out.read_text()) if given.out.exists() else {"blends": {}}
-    for tier in ("fast", "strong") if given.strong else ("fast",):
-        verifier = open_verifier(VerifierSettings(), tier)
-        there, here = looked(held, verifier), looked(dev, verifier)
+    held, dev = placed(given.held), placed(given.data / "sufficiency" / "dev.jsonl.gz")
+    held, dev = choose(held, given.limit), choose(dev, given.limit)
+    embedder = open_embedder(EmbedderSettings())
+    seen = [list(evidence_of(rows, embedder, told)) for rows in (held, dev)]
+    judged = [read_judged(given.judged, held=True), read_judged(given.judged)]
+    made: dict[str, Any] = {"blends": {}, "verifiers": {}}
+    for tier in TIERS:
+        scores = [enough_scores(one, shipped_cards(), tier) for one in judged]
+        there, here = (
+            [look(one, float(found[row["place"]])) for one, row in zip(some, rows, strict=True)]
+            for some, found, rows in zip(seen, scores, (held, dev), strict=True)
+        )
         made["blends"][tier] = {
             known: blend(names, there, held, here, dev) for known, names in KNOWN.items()
         }
-        made.setdefault("verifiers", {})[tier] = verifier.id
+        made["verifiers"][tier] = open_verifier(VerifierSettings(), tier).id
         if tier == "fast":
             made["blends"]["no verifier"] = {
                 known: blend(names[1:], there, held, here, dev) for known, names in KNOWN.items()
@@ -65,16 +71,9 @@ def main() -> None:
     print(f"wrote {given.out}")
 
 
-def looked(rows: Sequence[Row], verifier: Verifier) -> list[Looks]:
-    """What the gate would look at for every row."""
-    found: list[Looks] = []
-    embedder = open_embedder(EmbedderSettings())
-    for evidence, row in zip(evidence_of(rows, embedder, told), rows, strict=True):
-        score = verifier.sufficiency([Pair(row["question"], passages(row))])[0]
-        found.append(look(evidence, None if score.unchecked else score.enough))
-        if len(found) % 200 == 0:
-            told("verifier", len(found), len(rows))
-    return found
+def placed(path: Path) -> list[Row]:
+    """The rows of a file, each with its place there."""
+    return [row | {"place": place} for place, row in enumerate(read_questions(path))]
 
 
 def told(what: str, done: int, of: int) -> None:

@@ -28,7 +28,7 @@ TIERS = ("fast", "strong")
 KINDS = ("grounding", "sufficiency")
 LEFT_OUT = ("halueval_qa",)
 STEPS = 400
-BAND = (0.1, 0.9)
+BAND = (0.25, 0.75)
 WEIGHTS = {"support": 0.5, "sufficiency": 0.7}
 """The strong tier's share where both speak."""
 
@@ -132,15 +132,18 @@ class Judged:
         return (1 - share) * best + share * together
 
 
-def dev_pairs(folder: Path) -> list[dict[str, Any]]:
-    """The pairs of the dev files; held rows, which stand behind them, are for the gate's blend."""
-    return [pair for pair in read(folder / "pairs.jsonl.gz") if not pair.get("held")]
+def judged_pairs(folder: Path, *, held: bool = False) -> dict[int, dict[str, Any]]:
+    """The pairs of the dev files, or of the rows held for the gate's blend, by their place."""
+    pairs = enumerate(read(folder / "pairs.jsonl.gz"))
+    return {place: pair for place, pair in pairs if pair.get("held", False) is held}
 
 
-def read_judged(folder: Path) -> Judged:
-    pairs = dev_pairs(folder)
-    fast, strong = (np.load(folder / f"pairs-{tier}.npy").astype(float) for tier in TIERS)
-    return Judged(pairs, fast[: len(pairs)], strong[: len(pairs)])
+def read_judged(folder: Path, *, held: bool = False) -> Judged:
+    pairs = judged_pairs(folder, held=held)
+    fast, strong = (
+        np.load(folder / f"pairs-{tier}.npy").astype(float)[list(pairs)] for tier in TIERS
+    )
+    return Judged(list(pairs.values()), fast, strong)
 
 
 def best_reading(pairs: list[dict[str, Any]], margins: Floats) -> Floats:

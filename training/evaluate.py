@@ -96,6 +96,10 @@ def figures(rows: list[dict[str, Any]], scores: Floats, bench: Bench, at: float)
     return found
 
 
+def shipped_cards() -> dict[str, Card]:
+    return {"fast": read_card(weights(FAST)), "strong": read_card(weights(STRONG))}
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
@@ -103,7 +107,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=Path("results"))
     given = parser.parse_args()
     judged = read_judged(given.judged)
-    cards = {"fast": read_card(weights(FAST)), "strong": read_card(weights(STRONG))}
+    cards = shipped_cards()
     held = parity(judged.pairs, judged.strong, cards["strong"].folder / "adapter.gguf")
     print(f"parity {held}")
     for tier in TIERS:

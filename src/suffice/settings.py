@@ -87,8 +87,8 @@ class VerifierSettings:
     language: Literal["english", "any"] = "english"
     threads: Annotated[int, Range(0, 256)] = 0
     strong: bool = False
-    low: Annotated[Share, AtMost("high")] = 0.1
-    high: Share = 0.9
+    low: Annotated[Share, AtMost("high")] = 0.25
+    high: Share = 0.75
     pairs: Count = 16
 
 

@@ -27,7 +27,7 @@ from suffice.text.digest import stems
 SUPPORTED, NOT_MENTIONED, CONTRADICTED = 0, 1, 2
 ENOUGH = 1
 # As in training: about 1,500 and 2,000 characters of evidence at a time.
-_ROOM = 352
+_ROOM = 416
 _ROOM_TOGETHER = 448
 _SURE = 0.85
 _ALONE = 10

@@ -20,6 +20,7 @@ from suffice.text.language import unknown_language
 Tokens = Callable[[Sequence[str]], list[list[int]]]
 NO_NUMBER = "The model gave no number."
 _PICTURES = re.compile("[\u2600-\u27bf\ufe0f\U0001f000-\U0001faff]")
+_RULER = re.compile(r"([^\w\s])\1{3,}")
 _PAGE_BREAKS = re.compile("[\x0b\x0c\x1c-\x1f\x85\u2028\u2029]")
 # Colours of a terminal, and what is not seen: control signs, soft hyphens, marks of direction.
 _UNSEEN = re.compile(
@@ -116,9 +117,9 @@ def _encoded(
 def clean(text: str) -> str:
     """Text that any tokenizer takes: lone halves of a character pair become question marks, other
     forms of a digit or letter (full width, circled) the plain one; pictures, which state nothing,
-    and signs that are not seen, which would break words apart, go."""
+    and signs that are not seen, which would break words apart, go; of a ruler a few signs stay."""
     whole = unicodedata.normalize("NFKC", text.encode("utf-8", "replace").decode("utf-8"))
-    seen = _UNSEEN.sub("", _PAGE_BREAKS.sub("\n", whole))
+    seen = _RULER.sub(r"\1\1\1", _UNSEEN.sub("", _PAGE_BREAKS.sub("\n", whole)))
     return seen if seen.isascii() else _PICTURES.sub("", seen)
 
 

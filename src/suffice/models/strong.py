@@ -27,7 +27,8 @@ from suffice.models.verifier import Pair, SufficiencyScore, SupportScore, Thresh
 ANSWERS = (" yes", " unknown", " no")
 """Supported (or enough), not mentioned (or not enough), contradicted: as in training."""
 WINDOW = 1024
-_ROOM = 448
+_ROOM = 320
+_ROOM_TOGETHER = 448
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class StrongVerifier:
 
     card: Card
     fast: FastVerifier
-    band: tuple[float, float] = (0.1, 0.9)
+    band: tuple[float, float] = (0.25, 0.75)
     pairs: int = 16
     threads: int = 0
     tier: str = "strong"
@@ -58,7 +59,7 @@ class StrongVerifier:
         scores = self.fast.scored(rough)
         calibration = read_calibration(self.card.raw, "support")
         for group in self._asked(pairs, scores):
-            read = self._evidence(pairs[group[0]])
+            read = self._evidence(pairs[group[0]], _ROOM)
             asked = {n: text for n in group if self._fits(read, text := _claim(pairs[n]))}
             logs = self.session.judge(read, list(asked.values()))
             for n, told in zip(asked, logs, strict=True):
@@ -77,7 +78,8 @@ class StrongVerifier:
         for n, (pair, held) in enumerate(zip(pairs, rough, strict=True)):
             if isinstance(held, str) or not self._open(scores[n].enough):
                 continue
-            read, asked = self._evidence(pair), f"\nQuestion: {_line(pair.said)}\nEnough:"
+            read = self._evidence(pair, _ROOM_TOGETHER)
+            asked = f"\nQuestion: {_line(pair.said)}\nEnough:"
             if self._fits(read, asked):
                 told = self.session.judge(read, [asked])[:, :2]
                 both = (1 - weight) * held[0] + weight * margin(told, 0)
@@ -116,11 +118,11 @@ class StrongVerifier:
         low, high = self.band
         return low <= chance <= high
 
-    def _evidence(self, pair: Pair) -> str:
+    def _evidence(self, pair: Pair, room: int) -> str:
         """The part of the evidence nearest to the whole answer, so that its claims share it."""
         material = Material.of(pair.evidence, self._tokens)
         said = clean(f"{pair.question} {pair.answer or pair.said}")
-        return "Evidence: " + "".join(next(portions(material, said, _ROOM)).texts).rstrip("\n")
+        return "Evidence: " + "".join(next(portions(material, said, room)).texts).rstrip("\n")
 
     def _fits(self, read: str, asked: str) -> bool:
         return len(self.session.tokens(read)) <= self.session.room(asked)
