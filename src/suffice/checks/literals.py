@@ -63,7 +63,8 @@ class Literals:
         self, claim: Claim, said: str, sources: Sequence[Passage], shelf: Shelf, asked: Reading
     ) -> Finding:
         held = shelf.hold(sources)
-        found = compare(said, held.reading)
+        values = Reading.of(said)
+        found = compare(values, held.reading)
         if not found:
             return self._finding(claim, Code.CLEAR, reason="it holds no value to compare")
         worst = min(found, key=_grade)
@@ -74,7 +75,7 @@ class Literals:
         if grade is _Grade.MISMATCH:
             return self._mismatch(claim, worst, held, share)
         if grade is _Grade.ABSENT:
-            elsewhere = compare(said, shelf.hold().reading) if sources else []
+            elsewhere = compare(values, shelf.hold().reading) if sources else []
             return self._absent(claim, worst.claim, elsewhere, shelf, asked, share)
         return self._agree(claim, worst, held, share)
 

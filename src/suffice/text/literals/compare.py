@@ -97,10 +97,11 @@ def _moved(literal: Literal, offset: int) -> Literal:
     )
 
 
-def compare(claim: str, evidence: str | Reading) -> list[Comparison]:
+def compare(claim: str | Reading, evidence: str | Reading) -> list[Comparison]:
     """Every literal of the claim, in order, each with what the evidence says of it."""
+    said = claim if isinstance(claim, Reading) else Reading.of(claim)
     reading = evidence if isinstance(evidence, Reading) else Reading.of(evidence)
-    return [_judge(one, claim, reading) for one in literals(claim)]
+    return [_judge(one, said.text, reading) for one in said.literals]
 
 
 def _judge(claim: Literal, said: str, reading: Reading) -> Comparison:

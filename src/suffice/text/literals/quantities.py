@@ -61,7 +61,10 @@ _BEFORE = {
     r"capped at|limited to|as (?:much|many) as|(?:cannot|may not|must not) exceed|never exceeds?",
     Comparator.AT_LEAST: r"at (?:the very )?least|starting (?:at|from)|not (?:below|under)|"
     r"(?:no|not) (?:less|fewer|earlier|lower|younger|shorter) than|minimum(?: of)?|min\.",
-    Comparator.MORE_THAN: r"more than|over|above|exceed(?:s|ing|ed)?|greater than|in excess of|"
+    # "carry over 5 days" is no more than that.
+    Comparator.MORE_THAN: r"more than|"
+    r"(?<!carry )(?<!carried )(?<!carrying )(?<!roll )(?<!rolled )(?<!hand )(?<!take )over|"
+    r"above|exceed(?:s|ing|ed)?|greater than|in excess of|"
     r"longer than|higher than|larger than|upwards? of|beyond|older than|later than|>",
     Comparator.LESS_THAN: r"less than|fewer than|under|below|shorter than|lower than|smaller than|"
     r"younger than|earlier than|<",
