@@ -52,12 +52,14 @@ class Sentences:
     """All sentences of the evidence, found by their words."""
 
     all: list[Sentence] = field(default_factory=list)
+    _words: dict[str, frozenset[str]] = field(default_factory=dict)
     _holding: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
 
     @classmethod
     def of(cls, passages: Iterable[Passage]) -> Sentences:
         made = cls()
         for passage in passages:
+            made._words[passage.id] = roots(passage.text)
             for start, end in sentences(passage.text):
                 number = len(made.all)
                 one = Sentence(passage, start, end, roots(passage.text[start:end]))
@@ -65,6 +67,10 @@ class Sentences:
                 for root in one.roots:
                     made._holding[root].append(number)
         return made
+
+    def words(self, passage: Passage) -> frozenset[str]:
+        """The words of a whole passage."""
+        return self._words.get(passage.id, frozenset())
 
     def nearest(self, said: frozenset[str], within: Sequence[Passage] = ()) -> Sentence | None:
         """The sentence that shares most with what is said, a rare word counting more; only of the

@@ -24,7 +24,7 @@ _PARTLY = 0.34
 """…or this share, by a claim that says little else."""
 _LITTLE_ELSE = 0.75
 _BEFORE, _AFTER = 1, 2
-_LONGEST = 400
+_LONGEST = 1_500
 _CLAUSE = re.compile(r"; |: |, (?:and|but|or|while|whereas) | but ")
 _BOUND = re.compile(
     r"\b(?:limit\w*|maxim\w*|max|minim\w*|min|cap|capped|ceiling|exceed\w*|deadline|threshold|"
@@ -88,6 +88,8 @@ class Omission:
         sentence = source.nearest(said.roots, within)
         if sentence is None or len(said.roots & sentence.roots) < _NEAR * len(said.roots):
             return self._open(claim, None, "no sentence of the source is near enough")
+        if len(sentence.text) > _LONGEST:
+            return self._open(claim, None, "its source sentence is too long to be read for this")
         row = "|" in sentence.text  # the cells of a table are no conditions
         found = [] if row else [*conditions(sentence.text), *_leaning(sentence)]
         if not found:
@@ -97,20 +99,26 @@ class Omission:
             return self._open(claim, Code.CLEAR, "it keeps the conditions of its source", sentence)
         if language := unknown_language(said.text):
             return self._open(claim, None, f"conditions are not read in {language}")
-        asserted = {one: _asserted(one, found, sentence, said) for one in missing}
-        worst = max(missing, key=lambda one: asserted[one])
-        return self._missed(claim, worst, asserted[worst], sentence, said)
+        return self._missed(claim, missing, found, sentence, said)
 
     def _missed(
-        self, claim: Claim, one: Condition, asserted: float, sentence: Sentence, said: _Said
+        self,
+        claim: Claim,
+        missing: Sequence[Condition],
+        found: Sequence[Condition],
+        sentence: Sentence,
+        said: _Said,
     ) -> Finding:
-        material = _material(one, asserted, sentence, said)
-        start = sentence.start
+        """Of several that are missing the one that matters most is named."""
+        asserted = {one: _asserted(one, found, sentence, said) for one in missing}
+        matters = {one: _material(one, asserted[one], sentence, said) for one in missing}
+        one = max(missing, key=lambda one: (matters[one], asserted[one]))
+        material, start = matters[one], sentence.start
         return Finding(
             claim,
             self.name,
             Support.UNBACKED if material else Support.UNCHECKED,
-            round(asserted, 4),
+            round(asserted[one], 4),
             sentence.passage.id,
             (start + one.start, start + one.end),
             f"its source adds “{one.text.strip()}”",
@@ -149,9 +157,9 @@ def _with_neighbours(said: Sequence[str]) -> list[_Said]:
 
 def _leaning(sentence: Sentence) -> Iterator[Condition]:
     """What the sentence behind it adds: "This needs the consent of …", placed after this one."""
-    behind = sentence.passage.text[sentence.end :]
+    behind = sentence.passage.text[sentence.end : sentence.end + _LONGEST]
     gap = len(behind) - len(behind.lstrip(" \n"))
-    if "\n\n" not in behind[:gap] and (one := leaning(behind[gap : gap + _LONGEST])):
+    if "\n\n" not in behind[:gap] and (one := leaning(behind[gap:])):
         offset = len(sentence.text) + gap
         yield replace(one, start=one.start + offset, end=one.end + offset)
 
@@ -185,7 +193,9 @@ def _bound_kept(one: Condition, sentence: str, said: _Said) -> bool:
     if given:
         bound = any(_bounds(mine, said.text) for mine in given)
         return bound or bool(_BOUND.search(said.text))
-    return _gives(value, said.around)
+    # Another limit is a changed value, not a missing one: the literals check tells.
+    other = any(v.kind is value.kind and v.comparator.direction for v in _values(said.text))
+    return other or _gives(value, said.around)
 
 
 def _bounds(value: Literal, text: str) -> bool:

@@ -27,12 +27,19 @@ def alone(draft: Draft) -> list[str]:
     ]
 
 
+def numbered(draft: Draft, evidence: Evidence) -> dict[int, Passage]:
+    """The passages by the number of their mark, as the draft has it; without a word of its own, in
+    the order they were retrieved in."""
+    if draft.citations:
+        return {one.n: one.passage for one in draft.citations}
+    return dict(enumerate(evidence.passages, 1))
+
+
 def cited(draft: Draft, evidence: Evidence) -> list[tuple[Passage, ...]]:
     """For each claim the passages its marks name, as they were retrieved; none that were not."""
     retrieved = {passage.id: passage for passage in evidence.passages}
-    marked = {
-        one.n: retrieved[one.passage.id] for one in draft.citations if one.passage.id in retrieved
-    }
+    marks = numbered(draft, evidence)
+    marked = {n: retrieved[one.id] for n, one in marks.items() if one.id in retrieved}
     return [tuple(marked[n] for n in claim.cites if n in marked) for claim in draft.claims]
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
 from suffice.errors import ModelMismatch, ModelUnreachable
+from suffice.evidence.documents import StoredDocuments
 from suffice.evidence.edge import EdgeIndex
 from suffice.evidence.index import Filter, Hit, Index
 from suffice.evidence.memory import MemoryIndex
@@ -53,10 +54,14 @@ class Search:
             notes.append("Nothing is near the question in meaning; searched by keywords only.")
         return Evidence(question, self.read(hits, allowed), tuple(notes))
 
+    @property
+    def documents(self) -> StoredDocuments:
+        """What the caller may read in the store, in force or not: citations are checked by it."""
+        return StoredDocuments(self.store, self.allowed)
+
     def lookup(self, ids: Sequence[str]) -> dict[str, Passage]:
         """Passages by id, in force or not, as far as the caller may read them."""
-        found = self.store.lookup(ids)
-        return {id: passage for id, passage in found.items() if self.allowed.may_read(passage)}
+        return self.documents.lookup(ids)
 
     def fused(self, hit: Hit) -> float:
         """Cosine and BM25 in one number, from this passage's own scores alone."""
