@@ -254,6 +254,18 @@ class DraftSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class ChecksSettings:
+    """Which checks read a draft; where one is off, it leaves every claim UNCHECKED. A draft of
+    fewer than `shortest` words is noted as suspiciously short."""
+
+    structure: bool = True
+    citations: bool = True
+    literals: bool = True
+    omission: bool = True
+    shortest: Count = 3
+
+
+@dataclass(frozen=True, slots=True)
 class CollectionSettings:
     """A domain's own way: how its documents are cut, searched and gated."""
 
@@ -279,6 +291,7 @@ class Settings:
     gate: GateSettings = field(default_factory=GateSettings)
     draft: DraftSettings = field(default_factory=DraftSettings)
     filter: FilterSettings = field(default_factory=FilterSettings)
+    checks: ChecksSettings = field(default_factory=ChecksSettings)
     collections: Mapping[str, CollectionSettings] = field(default_factory=dict)
 
     def collection(self, name: str) -> CollectionSettings:
