@@ -276,6 +276,13 @@ class Draft:
     claims: tuple[Claim, ...] = ()
     citations: tuple[Citation, ...] = ()
     drafter: str = ""
+    cut: bool = False
+    """Whether the writing broke off before its end."""
+    notes: tuple[str, ...] = ()
+    """What the reader should know of the writing: why it broke off, what the writer was not shown,
+    which passages try to instruct."""
+    tokens: int = 0
+    """What the writing cost, prompt and reply together."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import time
 from datetime import date
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -80,7 +81,7 @@ def test_a_passage_that_was_not_retrieved_is_told_and_so_is_the_missing_store() 
         ({"effective": date(2020, 1, 1)}, Code.RESOLVED),
     ],
 )
-def test_expired_and_stale_sources(known: dict[str, date], wanted: Code) -> None:
+def test_expired_and_stale_sources(known: dict[str, Any], wanted: Code) -> None:
     assert code("Leave lasts 20 weeks [1].", passage("Leave lasts 20 weeks.", **known)) is wanted
 
 

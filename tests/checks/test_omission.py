@@ -44,7 +44,7 @@ def nearest(claim: str) -> list[Passage]:
 
     def near(one: Passage) -> float:
         held = roots(one.text)
-        return len(said & held) / (1 + len(held)) ** 0.3
+        return float(len(said & held) / (1 + len(held)) ** 0.3)
 
     return sorted(SECTIONS, key=near, reverse=True)[:4]
 
