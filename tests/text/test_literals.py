@@ -176,6 +176,7 @@ is done weekly. = is done once a week
 is done every month = is done once a month
 is done twice = is done two times
 one coach = 1 coach
+may not be higher than 5 euros = up to 5 euros
 may carry over 5 days = 5 days
 """
 

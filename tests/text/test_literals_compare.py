@@ -75,6 +75,7 @@ def outcome(claim: str, evidence: str) -> Outcome:
         ("They met on a Tuesday.", "They met on 12 March 2024."),
         ("It follows from Section 4.2.", "## 4.2 Scope\n\nGloves are worn."),
         ("It sold more than 1600.", "It sold 1,600 pieces."),
+        ("Seventy percent is paid.", "To the end of the 39th week 70 percent is paid."),
     ],
 )
 def test_a_reworded_value_is_equal(claim: str, evidence: str) -> None:
@@ -213,6 +214,12 @@ def test_arithmetic_on_two_stated_numbers_is_derived(
     assert found.derivation is not None
     assert found.derivation.operation is operation
     assert len({one.text for one in found.derivation.operands}) == 2
+
+
+@pytest.mark.parametrize("bound", ["up to", "more than", "less than"])
+def test_a_bound_says_nothing_of_arithmetic(bound: str) -> None:
+    evidence = "Travel counts as work for 10 hours. Work on travel is two hours."
+    assert outcome(f"Travel counts as work for {bound} 8 hours.", evidence) is Outcome.MISMATCH
 
 
 def test_a_dropped_bound_is_equal_and_both_comparators_are_there() -> None:

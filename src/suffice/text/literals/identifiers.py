@@ -41,7 +41,8 @@ _LABELLED = re.compile(
     r"invoice|block|unit|act)|Art|No|Week|week|Day|Series)(?P<plural>s)?)\.?[ \u00a0]?"
     r"(?:(?P<of>no\.|"
     r"number) )?(?P<number>#?[A-Z]{0,4}-?\d{1,8}(?:[./-]\d{1,6}){0,6}[a-z]?(?:\(\w{1,4}\)){0,4}"
-    r"|(?<=[a-z] )[IVX]{1,6}(?=\W|$)|(?<=[a-z] )[A-Z](?=[\s,.;:)\"]|$))(?!\w|%|,\d{3}|\.\d)"
+    r"|(?<=[a-z] )[IVX]{1,6}(?=\W|$)|(?<=[a-z] )[A-Z](?=[\s,.;:)\"]|$))(?!\w|,\d{3}|\.\d)"
+    r"(?![ ]?(?:%|percent\b|per cent\b))"
 )
 _MORE = re.compile(
     r"(?:,|,? (?:and|or|to)|[ ]?[&–-])[ ]?(?P<number>\d{1,4}(?:\.\d{1,4}){0,4})(?![\w%]|[.,]\d)"

@@ -57,10 +57,12 @@ _TIMES = frozenset("night day week month year hour minute second".split())
 _ARTICLE = r"(?:the |a |an |of |is |at |just |only |the age of |age )?"
 _BEFORE = {
     Comparator.AT_MOST: r"up to|at (?:the )?most|not (?:to )?exceed(?:ing)?|not over|not above|"
-    r"(?:no|not) (?:more|longer|later|higher|greater|larger|older) than|maximum(?: of)?|max\.?|"
+    r"(?:no|not|never|cannot)(?: be| last| cost| take)? (?:more|longer|later|higher|greater|larger|"
+    r"older) than|maximum(?: of)?|max\.?|"
     r"capped at|limited to|as (?:much|many) as|(?:cannot|may not|must not) exceed|never exceeds?",
     Comparator.AT_LEAST: r"at (?:the very )?least|starting (?:at|from)|not (?:below|under)|"
-    r"(?:no|not) (?:less|fewer|earlier|lower|younger|shorter) than|minimum(?: of)?|min\.",
+    r"(?:no|not|never|cannot)(?: be| last| cost| take)? (?:less|fewer|earlier|lower|younger|"
+    r"shorter) than|minimum(?: of)?|min\.",
     # "carry over 5 days" is no more than that.
     Comparator.MORE_THAN: r"more than|"
     r"(?<!carry )(?<!carried )(?<!carrying )(?<!roll )(?<!rolled )(?<!hand )(?<!take )over|"
