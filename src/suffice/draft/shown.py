@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from suffice.draft.extractive import Ranked
-from suffice.text.statements import apart
 from suffice.text.sentences import Span
+from suffice.text.statements import apart
 from suffice.types import Evidence, Passage
 
 Rank = Callable[[Evidence], Sequence[Ranked]]
