@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from suffice import Action, Filter, Library, Passage, Pipeline, Retrieved
+from suffice.draft.brief import PLAIN, Brief
 from suffice.errors import QuestionError
 from suffice.evidence.index import today
 from suffice.evidence.search import Lookup
@@ -208,7 +209,7 @@ def test_insufficient_evidence_is_declined_unless_the_setting_says_otherwise(
 class Liar:
     """A drafter that cites well and says something else."""
 
-    def write(self, evidence: Evidence) -> Draft:
+    def write(self, evidence: Evidence, brief: Brief = PLAIN) -> Draft:
         text = "Remote work is allowed 5 days per week. [1]"
         claim = Claim(text[:-4], 0, len(text) - 4, (1,))
         return Draft(text, (claim,))
@@ -222,7 +223,7 @@ def test_what_no_check_has_backed_does_not_leave(pipeline: Pipeline) -> None:
 
 
 class Untouchable:
-    def write(self, evidence: Evidence) -> Draft:
+    def write(self, evidence: Evidence, brief: Brief = PLAIN) -> Draft:
         raise AssertionError("the gate was shut")
 
 

@@ -18,7 +18,7 @@ SufficeError
     ├── ModelMissing       no such model
     ├── ModelDamaged       a weight file is not the one its card describes
     ├── ModelMismatch      the index was made with another embedder
-    └── ModelUnreachable   a remote model does not answer
+    └── ModelUnreachable   a remote model does not answer, or not as it should
 """
 
 from __future__ import annotations
@@ -108,4 +108,4 @@ class ModelMismatch(ModelError):
 
 
 class ModelUnreachable(ModelError):
-    """A remote model does not answer."""
+    """A remote model does not answer, or not as it should."""

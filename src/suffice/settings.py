@@ -259,12 +259,41 @@ class FilterSettings:
 
 @dataclass(frozen=True, slots=True)
 class DraftSettings:
-    """How the extractive drafter chooses: the best statement must reach `answers`; others are
-    added down to `keep` times its score, up to `sentences` in all."""
+    """Who writes: `llm` is `extractive`, `local` or the base URL of an OpenAI-compatible endpoint.
+
+    Extractive: the best statement must reach `answers`; others are added down to `keep` times its
+    score, up to `sentences` in all. An LLM is shown `room` characters of the evidence and writes
+    at most `tokens`; a URL has `timeout` seconds for a draft, its `retries` and their waits
+    included. A draft that fails its checks goes back at most `rounds` times, while all drafts of
+    an answer stay within `seconds` and within `budget` tokens, prompts counted.
+    """
 
     sentences: Annotated[int, Range(1, 20)] = 3
     answers: Share = 0.40
     keep: Share = 0.90
+    llm: str = "extractive"
+    model: str = ""
+    key_env: str = "OPENAI_API_KEY"
+    timeout: Annotated[float, Range(0.1, 3600)] = 60.0
+    retries: Annotated[int, Range(0, 20)] = 2
+    room: Annotated[int, Range(200, 10_000_000)] = 24_000
+    tokens: Annotated[int, Range(8, 1_000_000)] = 512
+    threads: Annotated[int, Range(0, 256)] = 0
+    rounds: Annotated[int, Range(0, 10)] = 1
+    seconds: Annotated[float, Range(0, 86400)] = 120.0
+    budget: Annotated[int, Range(0, 1_000_000_000)] = 32_000
+
+
+@dataclass(frozen=True, slots=True)
+class ChecksSettings:
+    """Which checks read a draft; where one is off, it leaves every claim UNCHECKED. A draft of
+    fewer than `shortest` words is noted as suspiciously short."""
+
+    structure: bool = True
+    citations: bool = True
+    literals: bool = True
+    omission: bool = True
+    shortest: Count = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,6 +329,7 @@ class Settings:
     gate: GateSettings = field(default_factory=GateSettings)
     draft: DraftSettings = field(default_factory=DraftSettings)
     filter: FilterSettings = field(default_factory=FilterSettings)
+    checks: ChecksSettings = field(default_factory=ChecksSettings)
     collections: Mapping[str, CollectionSettings] = field(default_factory=dict)
 
     def collection(self, name: str) -> CollectionSettings:

@@ -36,6 +36,55 @@ class Support(StrEnum):
     UNCHECKED = "UNCHECKED"
 
 
+class Hallucination(StrEnum):
+    """The kinds of what a draft may get wrong."""
+
+    FAITHFULNESS = "faithfulness"
+    """It says otherwise than the evidence."""
+    FACTUALITY = "factuality"
+    """It is in no passage, and likely comes from training."""
+    ATTRIBUTION = "attribution"
+    """The source it names is not one, or not the one."""
+    OMISSION = "omission"
+    """It leaves out a condition without which it is not true."""
+
+
+class Code(StrEnum):
+    """What exactly a check found, where its judgement alone does not say."""
+
+    CLEAR = "clear"
+    """Looked at, and nothing to object to; of the rest of the claim this says nothing."""
+    OFF = "off"
+    """The check is switched off by setting."""
+
+    UNCITED = "uncited"
+    SHORT = "short"
+    CUT_OFF = "cut off"
+    TRAINING = "training"
+    """It says itself that it does not speak from the evidence."""
+    ABSTAINED = "abstained"
+
+    VERIFIED = "verified"
+    """The source exists, was retrieved, is current, in force, and supports the claim."""
+    RESOLVED = "resolved"
+    """As verified, but whether it supports the claim was not told."""
+    FABRICATED = "fabricated"
+    NOT_RETRIEVED = "not retrieved"
+    STALE = "stale"
+    EXPIRED = "expired"
+    MISATTRIBUTED = "misattributed"
+
+    DERIVED = "derived"
+    """A value follows from two stated ones."""
+    CHANGED = "changed"
+    """The same thing has another value in the source."""
+    MISPLACED = "misplaced"
+    """The value is in the source, said of something else."""
+    ABSENT = "absent"
+
+    OMITTED = "omitted"
+
+
 class Action(StrEnum):
     """What leaves the house."""
 
@@ -227,6 +276,13 @@ class Draft:
     claims: tuple[Claim, ...] = ()
     citations: tuple[Citation, ...] = ()
     drafter: str = ""
+    cut: bool = False
+    """Whether the writing broke off before its end."""
+    notes: tuple[str, ...] = ()
+    """What the reader should know of the writing: why it broke off, what the writer was not shown,
+    which passages try to instruct."""
+    tokens: int = 0
+    """What the writing cost, prompt and reply together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,6 +297,9 @@ class Finding:
     span: tuple[int, int] | None = None
     """Where in the passage's text the support stands."""
     reason: str = ""
+    code: Code | None = None
+    kind: Hallucination | None = None
+    """What sort of hallucination this is, where it is one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,12 +80,33 @@ CITES: list[tuple[str, list[tuple[str, tuple[int, ...]]]]] = [
     ("Leave is paid.\n\n[1]", [("Leave is paid.", (1,))]),
     ("The year [2023] was good.", [("The year [2023] was good.", ())]),
     ("The plot has 30 m².", [("The plot has 30 m².", ())]),
+    ("Leave is paid [[1], [2]].", [("Leave is paid [[1], [2]].", (1, 2))]),
+    ("Leave is paid [1, [2]].", [("Leave is paid [1, [2]].", (1, 2))]),
+    ("Leave is paid ([1], [2]).", [("Leave is paid ([1], [2]).", (1, 2))]),
+    ("Leave is paid [1]–[3].", [("Leave is paid [1]–[3].", (1, 2, 3))]),
+    ("Leave is paid [1‑3].", [("Leave is paid [1‑3].", (1, 2, 3))]),
+    ("Leave is paid [Doc 1, Doc 3].", [("Leave is paid [Doc 1, Doc 3].", (1, 3))]),
+    ("Leave is paid [1](https://a.b/2).", [("Leave is paid [1](https://a.b/2).", (1,))]),
+    ("Leave is paid ［２］.", [("Leave is paid ［２］.", (2,))]),
+    ("Leave is paid ⟦2⟧.", [("Leave is paid ⟦2⟧.", (2,))]),
+    ("Leave is paid ①②.", [("Leave is paid ①②.", (1, 2))]),
+    ("① Leave is paid, ② tax is due.", [("① Leave is paid, ② tax is due.", ())]),
+    ("Leave is paid (1).", [("Leave is paid (1).", (1,))]),
+    ("(1) Leave is paid; (2) tax is due.", [("(1) Leave is paid; (2) tax is due.", ())]),
+    ("See Article 5 (1).", [("See Article 5 (1).", ())]),
+    ("The fee is in section (2).", [("The fee is in section (2).", ())]),
+    ("Notice is thirty days (30).", [("Notice is thirty days (30).", ())]),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("sentence", "kind"), KINDS, ids=[s[:40] for s, _ in KINDS])
 def test_what_a_sentence_is(sentence: str, kind: StatementKind) -> None:
     assert [one.kind for one in claims(sentence)] == [kind]
+
+
+@pytest.mark.parametrize("mark", ["[[1], [2]]", "([1], [2])", "[1]–[3]", "⟦2⟧", "①②", "(1)"])
+def test_no_mark_is_left_among_the_words(mark: str) -> None:
+    assert claims(f"Leave is paid {mark}.")[0].words == "Leave is paid."
 
 
 @pytest.mark.parametrize(("text", "expected"), CITES, ids=[s[:40] for s, _ in CITES])
@@ -188,7 +209,19 @@ def test_spans_are_exact_in_order_and_hide_no_word(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "unit", ["Leave is paid [1]. ", "[1]", "- a\n", "| a |\n", "a" * 80 + " ", "```\n"]
+    "unit",
+    [
+        "Leave is paid [1]. ",
+        "[1]",
+        "[[1], ",
+        "[1, ",
+        "①",
+        "Leave is paid (1). ",
+        "- a\n",
+        "| a |\n",
+        "a" * 80 + " ",
+        "```\n",
+    ],
 )
 def test_a_long_draft_is_read_in_linear_time(unit: str) -> None:
     began = time.process_time()

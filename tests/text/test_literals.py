@@ -165,9 +165,26 @@ by 1 March = until 1 March
 “the whole truth” = "The whole truth"
 met Dana Okell = saw Dana Okell's
 met Okell = saw Dana Okell
+for a year and a half = 18 months
+lasts a decade = 10 years
+five and half years = 66 months
+a quarter of a million euros = €250,000
+50 km per hour = 50 km/h
+9 in the morning = 9 a.m.
+8 in the evening = 20:00
+is done weekly. = is done once a week
+is done every month = is done once a month
+is done twice = is done two times
+one coach = 1 coach
+may not be higher than 5 euros = up to 5 euros
+may carry over 5 days = 5 days
 """
 
 UNEQUAL = """
+for a year = for two years
+is done weekly. = is done monthly.
+is done twice = is done three times
+one coach = two coaches
 $4.2M = $4.3M
 $4.2M = €4.2M
 $4.2M = $4.2 billion

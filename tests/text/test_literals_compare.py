@@ -71,6 +71,11 @@ def outcome(claim: str, evidence: str) -> Outcome:
         ("More than 4,000 people live there.", "The town has 4,213 people."),
         ("The match is on 3 May 2021.", "Fixtures for 2021. The match is played on 3 May."),
         ("The range is 4-7%.", "The range goes from 4% up, ending at 7%."),
+        ("It costs $11,100 or more.", "It costs $11,100 to $11,250. Last year it cost $9,000."),
+        ("They met on a Tuesday.", "They met on 12 March 2024."),
+        ("It follows from Section 4.2.", "## 4.2 Scope\n\nGloves are worn."),
+        ("It sold more than 1600.", "It sold 1,600 pieces."),
+        ("Seventy percent is paid.", "To the end of the 39th week 70 percent is paid."),
     ],
 )
 def test_a_reworded_value_is_equal(claim: str, evidence: str) -> None:
@@ -126,6 +131,43 @@ def test_the_right_number_on_the_wrong_subject_is_a_mismatch(claim: str, evidenc
     assert [one.reason for one in bad] == ["said of something else"]
 
 
+@pytest.mark.parametrize(
+    ("claim", "evidence"),
+    [
+        ("Turnout was 56.0 percent.", "Turnout was 56.1 percent."),
+        ("The team has two coaches.", "The team has one coach."),
+        ("The team has one coach.", "The team has two coaches."),
+    ],
+)
+def test_a_small_change_is_a_mismatch(claim: str, evidence: str) -> None:
+    assert outcome(claim, evidence) is Outcome.MISMATCH
+
+
+@pytest.mark.parametrize(
+    ("claim", "evidence"),
+    [
+        (
+            "The nurse on duty saw two sick passengers.",
+            "The ship had 84 passengers. At 9 a.m. a sick boy came to the nurse on duty.",
+        ),
+        ("The firm began in 1952.", "It was begun in 1952. The firm moved to York in 1960."),
+    ],
+)
+def test_another_number_of_the_same_sort_is_no_mismatch(claim: str, evidence: str) -> None:
+    assert outcome(claim, evidence) is not Outcome.MISMATCH
+
+
+def test_readings_are_joined_without_reading_again() -> None:
+    texts = [FINANCE, LEAVE, POLICY]
+    joined = Reading.joined([Reading.of(text) for text in texts])
+    assert joined.text == "\n\n".join(texts)
+    assert {joined.text[one.start : one.end] == one.text for one in joined.literals} == {True}
+    for claim in ("Costs were $4.2M.", "Adopters get 20 weeks.", "The deductible is $500."):
+        assert [one.outcome for one in compare(claim, joined)] == [
+            one.outcome for one in compare(claim, "\n\n".join(texts))
+        ]
+
+
 def test_both_directions_in_one_claim() -> None:
     right = compare("Revenue was $4.2M and costs were $3.1M.", FINANCE)
     swapped = compare("Revenue was $3.1M and costs were $4.2M.", FINANCE)
@@ -172,6 +214,12 @@ def test_arithmetic_on_two_stated_numbers_is_derived(
     assert found.derivation is not None
     assert found.derivation.operation is operation
     assert len({one.text for one in found.derivation.operands}) == 2
+
+
+@pytest.mark.parametrize("bound", ["up to", "more than", "less than"])
+def test_a_bound_says_nothing_of_arithmetic(bound: str) -> None:
+    evidence = "Travel counts as work for 10 hours. Work on travel is two hours."
+    assert outcome(f"Travel counts as work for {bound} 8 hours.", evidence) is Outcome.MISMATCH
 
 
 def test_a_dropped_bound_is_equal_and_both_comparators_are_there() -> None:

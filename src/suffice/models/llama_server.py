@@ -15,13 +15,14 @@ _LONGEST_FOLDER = 60  # systems give 104 or 108 bytes to the path of a socket
 _WAITING = "OMP_WAIT_POLICY"
 
 
-def start_server(base: Path, adapter: Path, threads: int, window: int) -> Any:
+def start_server(base: Path, adapter: Path | None, threads: int, window: int) -> Any:
     """llama.cpp's server with prompts up to `window` tokens; `threads` 0 takes the cores there
     are, at most four. It ends with its last reference."""
     llama = _library()
     params = llama.CommonParams()
     params.model.path = str(base)
-    params.lora_adapters = [llama.CommonAdapterLoraInfo(str(adapter), 1.0)]
+    if adapter is not None:
+        params.lora_adapters = [llama.CommonAdapterLoraInfo(str(adapter), 1.0)]
     params.n_ctx = window + 2  # a stop, and the answer
     params.n_batch, params.n_ubatch, params.n_parallel = 2048, 512, 1
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = bounded(threads)
@@ -38,6 +39,10 @@ def start_server(base: Path, adapter: Path, threads: int, window: int) -> Any:
         try:
             return llama.Server(params)
         except RuntimeError as problem:  # it tells no cause; the adapter is what can be wrong
+            if adapter is None:
+                raise ModelError(
+                    f"llama.cpp cannot start with {base.name}.", remedy="See to enough memory."
+                ) from problem
             raise ModelDamaged(
                 f"llama.cpp cannot load {adapter} on {base.name}.",
                 remedy="Fetch the adapter again, or train it on this base.",

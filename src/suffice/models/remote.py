@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from suffice.errors import ModelUnreachable
 from suffice.models.embedder import OnnxEmbedder, Vectors, pooled, windows
+from suffice.models.wire import Endpoint, endpoint_url
 from suffice.settings import EmbedderSettings
 
 _TEXTS_A_CALL = 64
@@ -21,23 +21,22 @@ _TEXTS_A_CALL = 64
 class RemoteEmbedder:
     """Texts are sent to the URL as they are; only their cutting uses a tokenizer of our own."""
 
-    url: str
+    endpoint: Endpoint
     model: str
-    key: str
     window: int
-    timeout: float
     counter: OnnxEmbedder
 
     @classmethod
     def open(cls, settings: EmbedderSettings, counter: OnnxEmbedder) -> RemoteEmbedder:
         """Asks nothing yet: while the URL is out of reach, a search can go on by keywords."""
-        url = settings.model.rstrip("/").removesuffix("/embeddings") + "/embeddings"
-        key = os.environ.get(settings.key_env, "")
-        return cls(url, settings.remote_model, key, settings.window, settings.timeout, counter)
+        url = endpoint_url(settings.model, "embeddings")
+        key = os.environ.get(settings.key_env, "").strip()
+        endpoint = Endpoint(url, key, "vectors", settings.timeout)
+        return cls(endpoint, settings.remote_model, settings.window, counter)
 
     @property
     def id(self) -> str:
-        return f"{self.url}#{self.model}"
+        return f"{self.endpoint.url}#{self.model}"
 
     @cached_property
     def dimension(self) -> int:
@@ -54,18 +53,13 @@ class RemoteEmbedder:
         return self.counter.token_ends(text)
 
     def _ask(self, texts: Sequence[str]) -> Vectors:
-        import httpx2
-
-        headers = {"Authorization": f"Bearer {self.key}"} if self.key else {}
-        body = {"model": self.model, "input": list(texts)}
+        reply = self.endpoint.ask({"model": self.model, "input": list(texts)})
         try:
-            reply = httpx2.post(self.url, json=body, headers=headers, timeout=self.timeout)
-            reply.raise_for_status()
-            return _vectors(reply.json(), len(texts))
-        except (httpx2.HTTPError, httpx2.InvalidURL, ValueError, KeyError, TypeError) as problem:
-            raise ModelUnreachable(
-                f"{self.url} gave no vectors: {problem}",
-                remedy="Check embedder.model, embedder.remote_model and the key's variable.",
+            return _vectors(reply, len(texts))
+        except (ValueError, KeyError, TypeError) as problem:
+            raise self.endpoint.problem(
+                f"its reply holds other things: {problem}",
+                "Check embedder.model and embedder.remote_model.",
             ) from problem
 
 

@@ -91,3 +91,12 @@ def _row(
     slices = (header, span) if header else (span,)
     wording = " ".join(text[slice(*part)] for part in slices)
     return Statement(slices, re.sub(r"[|\-:]{2,}|\|", " ", wording)), header
+
+
+def apart(spans: set[Span]) -> list[Span]:
+    """The spans in order, without those that lie inside another."""
+    return sorted(
+        one
+        for one in spans
+        if not any(o != one and o[0] <= one[0] and one[1] <= o[1] for o in spans)
+    )

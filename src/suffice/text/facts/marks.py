@@ -6,20 +6,45 @@ import re
 
 Span = tuple[int, int]
 
-_NUMBERS = r"\d{1,3}(?:\s*(?:[,;–-]|and|&)\s*\d{1,3})*"
+_DASH = "[‐-―−-]"
+_AND = rf"(?:[,;]|{_DASH}|and|&)"
+_NUMBERS = rf"\d{{1,3}}(?:\s*{_AND}\s*\d{{1,3}})*"
 _NAMED = r"(?:sources?|passages?|documents?|docs?|refs?\.?|references?|citations?)"
+_LIST = rf"(?:{_NAMED}\s*)?\#?{_NUMBERS}(?:\s*[,;]\s*{_NAMED}\s*\#?{_NUMBERS})*(?:\s*[,;])?"
+_MARK = rf"\\?\[\s*\^?{_LIST}\s*\\?\](?:\(https?://[^\s()]{{1,300}}\))?"
+_CHAIN = rf"{_MARK}(?:\s?{_AND}?\s?{_MARK})*"
 CITATION = re.compile(
     rf"""
-      \[\[?\s*\^?(?:{_NAMED}\s*)?\#?({_NUMBERS})\s*\]\]?(?:\(https?://[^\s()]{{1,300}}\))?
-    | [【［]\s*(?:{_NAMED}\s*)?({_NUMBERS})(?:†[^】］]{{0,80}}|:\d+†[^】］]{{0,80}})?\s*[】］]
-    | \(\s*(?:see\s+)?{_NAMED}\s*\#?({_NUMBERS})\s*\)
-    | (?<=[\w.!?%)])([⁰¹²³⁴-⁹]{{1,3}}(?:[,˒⁻][⁰¹²³⁴-⁹]{{1,3}})*)(?=[\s.,;]|$)
+      ( \[\s*(?:{_NUMBERS}\s*[,;]?\s*)?(?:{_CHAIN}|\[\s*{_CHAIN}\s*\])\s*\]
+            (?:\(https?://[^\s()]{{1,300}}\))?
+      | \(\s*{_CHAIN}\s*\)
+      | {_CHAIN}
+      | [【［〔⟦]\s*{_LIST}(?:(?::\d+)?†[^】］〕⟧]{{0,80}})?\s*[】］〕⟧]
+      | \(\s*(?:see\s+)?{_NAMED}\s*\#?{_NUMBERS}\s*\)
+      | (?:(?<=[\w.!?%)])|(?<=[\w.!?%)]\s)|^)[①-⑳]+(?=\s?(?:[.,;!?)]|$))
+      )
+    | (?<=[\w.!?%)])(⁽?[⁰¹²³⁴-⁹]{{1,3}}(?:[,˒⁻][⁰¹²³⁴-⁹]{{1,3}})*⁾?)(?=[\s.,;]|$)
     """,
     re.IGNORECASE | re.VERBOSE,
 )
-_SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹˒⁻", "0123456789,-")
+# "Leave is paid (1)." cites; "Article 5 (1).", "thirty days (30).", "see note (1)." do not.
+_ROUND = re.compile(r"(?<=[a-z]{2})\s?\((\d{1,2})\)(?=[.!?]?\s*$)")
+_COUNTED = re.compile(
+    r"(?:\d\S*|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|\w+ty))"
+    r"(?:\s[\w'-]+)?$|\b(?:article|section|paragraph|para|clause|sub\w+|rule|item|note|point|step|"
+    r"annex|appendix|chapter|part|table|figure|number|line|option|level|class|grade|type|under)$",
+    re.IGNORECASE,
+)
+_SIGNS = str.maketrans(
+    {
+        **dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹˒⁻", "0123456789,-", strict=True)),
+        **{chr(0x2460 + n): f" {n + 1} " for n in range(20)},
+        **dict.fromkeys("[]\\", " "),
+    }
+)
+_LINK = re.compile(r"\(https?:[^)]*\)|(?::\d+)?†.*", re.DOTALL)
 _SQUARES = re.compile(r"(?<=[mk])[²³]|(?<=\d)[²³]", re.IGNORECASE)
-_PART = re.compile(r"(\d+)(?:\s*[–-]\s*(\d+))?")
+_PART = re.compile(rf"(\d+)(?:\s*{_DASH}\s*(\d+))?")
 _WIDEST = 30
 _CODE_SPAN = re.compile(r"(?<!`)(`{1,3})[^`\n]{1,500}\1(?!`)")
 _ITEM = re.compile(r"\s*(?:(?:[-*+•]|\d{1,3}[.)]|>|#{1,6})\s+)+(?:\[[ xX]\]\s+)?")
@@ -31,15 +56,18 @@ def citations(text: str) -> list[tuple[Span, tuple[int, ...]]]:
     found = []
     prose = _CODE_SPAN.sub(lambda code: " " * len(code[0]), text)
     for match in CITATION.finditer(prose):
-        if match[4] and _SQUARES.search(text, match.start(), match.end()):
+        if match[2] and _SQUARES.search(text, match.start(), match.end()):
             continue
-        found.append((match.span(), _numbers(next(filter(None, match.groups())))))
+        found.append((match.span(), _numbers(match[0])))
+    last = _ROUND.search(prose)
+    if last and not _COUNTED.search(prose, max(0, last.start() - 60), last.start()):
+        found.append((last.span(), _numbers(last[1])))
     return found
 
 
 def _numbers(named: str) -> tuple[int, ...]:
     numbers: list[int] = []
-    for match in _PART.finditer(named.translate(_SUPERSCRIPTS)):
+    for match in _PART.finditer(_LINK.sub(" ", named).translate(_SIGNS)):
         first = int(match[1])
         last = int(match[2]) if match[2] else first
         numbers += range(first, last + 1) if first <= last < first + _WIDEST else (first, last)

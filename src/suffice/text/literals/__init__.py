@@ -1,12 +1,13 @@
 """Literals as values: everything in a text that can be compared exactly, bound to its subject."""
 
-from suffice.text.literals.compare import Comparison, Outcome, Reading, compare
+from suffice.text.literals.compare import APART, Comparison, Outcome, Reading, compare
 from suffice.text.literals.derive import Derivation, Operation
 from suffice.text.literals.read import literals
 from suffice.text.literals.same import same_amount, same_bound, same_value
 from suffice.text.literals.values import Comparator, Day, Literal, LiteralKind
 
 __all__ = [
+    "APART",
     "Comparator",
     "Comparison",
     "Day",

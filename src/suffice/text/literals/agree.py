@@ -7,6 +7,8 @@ import re
 from suffice.text.literals.same import rounds_to, same_amount
 from suffice.text.literals.values import QUANTITIES, Comparator, Day, Literal, LiteralKind
 
+# "56.0 percent" is no rounding of 56.1: who writes the zero means it.
+_TO_THE_LAST = re.compile(r"\d\.\d*0(?!\d)")
 _SCALED = re.compile(r"(?i:thousand|million|billion|trillion)|\d ?(?:[kKmMbB]|bn|mn|tn)\b")
 
 
@@ -14,6 +16,8 @@ def agrees(claim: Literal, one: Literal) -> bool:
     """Equal values, also where one side leaves the unit out or names an end of a range."""
     if same_amount(claim, one):
         return True
+    if claim.day and one.kind is LiteralKind.NUMBER and not one.unit:
+        return claim.day == Day(claim.day.year) and one.value == claim.day.year
     if claim.kind not in QUANTITIES:
         return False
     bare = claim.kind is LiteralKind.NUMBER and not claim.unit
@@ -22,7 +26,7 @@ def agrees(claim: Literal, one: Literal) -> bool:
     if one.kind not in QUANTITIES or claim.pair:
         return False
     if one.pair:
-        return claim.unit == one.unit and claim.value in one.pair
+        return ends_at(claim, one)
     if claim.amount != one.amount:
         return False
     if {claim.unit, one.unit} == {"degree", "degree Celsius"}:
@@ -30,6 +34,13 @@ def agrees(claim: Literal, one: Literal) -> bool:
     if not bare and (one.unit or one.nouns):
         return False
     return (bare and not claim.nouns) or one.cell or bool(set(claim.about) & set(one.about))
+
+
+def ends_at(claim: Literal, one: Literal) -> bool:
+    """Whether a claim's single value is an end of the evidence's range."""
+    if not one.pair or claim.pair:
+        return False
+    return claim.unit == one.unit and claim.value in one.pair
 
 
 def comparable(claim: Literal, one: Literal) -> bool:
@@ -65,7 +76,9 @@ def rounded(claim: Literal, one: Literal) -> bool:
         return False
     hedged = claim.comparator is Comparator.ABOUT
     scaled = bool(_SCALED.search(claim.text))
-    return rounds_to(one.value, claim.value, scaled, hedged) or _implied(claim, one)
+    exact = not hedged and bool(_TO_THE_LAST.search(claim.text))
+    rough = not exact and rounds_to(one.value, claim.value, scaled, hedged)
+    return rough or _implied(claim, one)
 
 
 def _implied(claim: Literal, one: Literal) -> bool:

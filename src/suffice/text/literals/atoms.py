@@ -73,7 +73,7 @@ _SCALE = re.compile(
     r"[ \u00a0-]?\n?(?P<word>hundred|thousand|million|billion|trillion|dozen)s?\b", re.I
 )
 _SPACED_SUFFIX = re.compile(r"[ \u00a0](?P<word>bn|mn|mln|m|k|tn)\b")
-_AND_A_HALF = re.compile(r"[ -]and[ -]an?[ -](half|quarter)\b", re.I)
+_AND_A_HALF = re.compile(r"[ -]and[ -](?:an?[ -](half|quarter)|(half))\b", re.I)
 _NOUN_NEXT = re.compile(
     r"\s+(?!in\b|at\b|to\b|on\b|by\b|and\b|or\b|of\b|for\b|is\b|was\b)[a-z]{3,}"
 )
@@ -84,8 +84,14 @@ _NOUN_AFTER_ORDINAL = re.compile(
     r"[ -](?!two|three|four|five|six|seven|eight|nine|ten|time|and|of|the|as|off|place|half|"
     r"to)[a-z]{3,}"
 )
+_COUNTED_NEXT = re.compile(
+    r" (?!of|another|or|and|can|could|must|may|might|should|would|will|who|whose|that|which|for|"
+    r"has|had|from|with|the|when|where|day|thing|way|hand|side|reason|example|such|more|time)"
+    r"[a-z]{3,}"
+)
 _AGAIN = re.compile(r" \((\d[\d,]{0,14})\)(?= )")  # "five (5) days"
 _DECIMAL_COMMA = re.compile(r",(\d{1,2})(?![\d,]|\.\d)")
+_OF_A_SCALE = re.compile(r" of an? (?P<scale>thousand|million|billion|trillion|dozen)\b", re.I)
 _OF_NEXT = re.compile(r"\s+(?:of|the|as)\b")
 
 
@@ -134,7 +140,7 @@ def _worded(text: str, found: re.Match[str]) -> Atom | None:
     value, length = read
     end = found.start("words") + length
     if half := _AND_A_HALF.match(text, end):
-        value += Decimal("0.5") if half[1].lower() == "half" else Decimal("0.25")
+        value += Decimal("0.5") if (half[1] or half[2]).lower() == "half" else Decimal("0.25")
         end = half.end()
         if scale := _SCALE.match(text, end):
             value, end = value * _SCALE_WORDS[scale["word"].lower()], scale.end("word")
@@ -145,8 +151,9 @@ def _worded(text: str, found: re.Match[str]) -> Atom | None:
     if found["minus"]:
         value = -value
     atom = _with_unit(text, found.start(), end, value, "", False)
-    # "one" is mostly a pronoun or an article: it counts only with a unit.
-    if found["words"].lower() in ("one", "zero") and atom.unit is None:
+    # "one" is mostly a pronoun: it counts only with a unit, or right before what it counts.
+    counts = found["words"].lower() == "one" and _COUNTED_NEXT.match(text, end)
+    if found["words"].lower() in ("one", "zero") and atom.unit is None and not counts:
         return None
     return atom
 
@@ -195,7 +202,7 @@ def _tailed(
         return Atom(start, end + 1, value, Unit(LiteralKind.NUMBER, "time"))
     elif not suffix:
         if half := _AND_A_HALF.match(text, end):
-            value += Decimal("0.5") if half[1].lower() == "half" else Decimal("0.25")
+            value += Decimal("0.5") if (half[1] or half[2]).lower() == "half" else Decimal("0.25")
             end = half.end()
         if scale := _SCALE.match(text, end):
             value, end = value * _SCALE_WORDS[scale["word"].lower()], scale.end("word")
@@ -250,6 +257,9 @@ def _share(text: str, found: re.Match[str]) -> Atom | None:
     plural = bottom.endswith("s")
     count = Decimal(1) if top in ("a", "one") else (words_value(top) or (Decimal(1), 0))[0]
     bottom = bottom.removesuffix("s")
+    if scale := _OF_A_SCALE.match(text, found.end()):  # "a quarter of a million"
+        amount = count * _SCALE_WORDS[scale["scale"].lower()] / _DENOMINATORS[bottom]
+        return _with_unit(text, found.start(), scale.end(), amount, "", False, scaled=True)
     # "a third option" and "a quarter" of the year are no shares.
     singular_share = _OF_NEXT.match(text, found.end()) or (top == "one" and "-" in found["share"])
     if not plural and not singular_share:

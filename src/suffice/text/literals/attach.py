@@ -6,6 +6,8 @@ from collections.abc import Iterable
 
 from suffice.text.literals.values import Literal, LiteralKind
 
+_ROOT = 6
+
 
 def words(literal: Literal) -> set[str]:
     """The words of the literal's whole sentence."""
@@ -19,6 +21,8 @@ def fits_better(mine: set[str], known: set[str], rival: Literal, equal: Literal)
     sentence are told apart by one word; two sentences need more.
     """
     beside = rival.sentence == equal.sentence
+    if not beside and _stranger(mine, known, rival, equal):
+        return True
     theirs = set(equal.about) if beside else words(equal)
     for_rival = known & set(rival.about) - theirs
     for_equal = known & theirs - set(rival.about)
@@ -32,6 +36,23 @@ def fits_better(mine: set[str], known: set[str], rival: Literal, equal: Literal)
     if known <= set(rival.about) and set(rival.about) & theirs & known:
         return True  # two sentences built alike: "The Paris office has…", "The London office has…"
     return len(for_rival) >= 2 and 3 * len(for_rival) >= 2 * len(known)
+
+
+def _stranger(mine: set[str], known: set[str], rival: Literal, equal: Literal) -> bool:
+    """Whether the sentence with the claim's value shares no word with the claim, and that of the
+    rival nearly all. Words count as the same from their first letters: "automated", "automation".
+    """
+    said = _roots(mine)
+    shared = said & _roots(rival.about)
+    if said & _roots(words(equal)) or not shared:
+        return False
+    if shared == said or (len(shared) >= 2 and 3 * len(shared) >= 2 * len(said)):
+        return True
+    return not _vague(rival) and _roots(known) <= shared
+
+
+def _roots(stems: Iterable[str]) -> set[str]:
+    return {word[:_ROOT] for word in stems}
 
 
 def _vague(literal: Literal) -> bool:
@@ -63,7 +84,9 @@ def rival(claim: Literal, rivals: Iterable[Literal], vocabulary: frozenset[str])
 def _attached(claim: Literal, one: Literal, shared: set[str], cover: float) -> bool:
     if claim.kind is LiteralKind.NUMBER and not claim.unit:
         if claim.nouns and not one.cell:
-            return bool(set(claim.nouns) & set(one.nouns)) and cover >= 0.34
+            # Writers count small things by themselves: "two of the 84 passengers".
+            enough = 0.67 if not claim.text[-1].isdigit() else 0.34
+            return bool(set(claim.nouns) & set(one.nouns)) and cover >= enough
         return cover >= 0.67
     if claim.kind is LiteralKind.ORDINAL:
         return bool(set(claim.nouns[:1]) & set(one.nouns[:1])) and cover >= 0.5

@@ -34,7 +34,7 @@ _LIGHT = frozenset(
     stand stood reach reached see according also well new old percent percentage per cent
     respectively year years month months day days time times number first last next set due ago
     later earlier early late increase increased increases decrease decreased rise rose fell fall
-    grew grow growth need needs needed require required requires""".split()
+    grew grow growth need needs needed require required requires beyond""".split()
 )
 _NO_ABOUT = STOP_WORDS | _LIGHT | frozenset(SMALL) | frozenset(SCALES) | frozenset(ORDINALS)
 _NO_ABOUT |= (

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import date
 from enum import StrEnum
 from itertools import pairwise
 
-from suffice.text.literals.agree import agrees, comparable, rounded
+from suffice.text.literals.agree import agrees, comparable, ends_at, rounded
 from suffice.text.literals.attach import fits_better, namesake, rival, same_sort, words
 from suffice.text.literals.derive import Derivation, derive
 from suffice.text.literals.identifiers import normalised
@@ -15,7 +18,18 @@ from suffice.text.literals.read import literals
 from suffice.text.literals.same import readings, same_amount
 from suffice.text.literals.values import QUANTITIES, Day, Literal, LiteralKind
 
-_BOUND_TO_SUBJECT = QUANTITIES | {LiteralKind.TIME, LiteralKind.DATE}
+_BOUND_TO_SUBJECT = QUANTITIES | {
+    LiteralKind.TIME,
+    LiteralKind.DATE,
+    LiteralKind.VERSION,
+    LiteralKind.IDENTIFIER,
+}
+
+
+_HEADED = frozenset({"section", "clause", "chapter", "paragraph", "part", "article"})
+
+APART = "\n\n"
+"""What stands between texts that are joined."""
 
 
 class Outcome(StrEnum):
@@ -56,11 +70,38 @@ class Reading:
         known = frozenset(word for one in found for word in (*one.about, *one.context))
         return cls(text, found, known, f" {_spelled(text)} ")
 
+    @classmethod
+    def joined(cls, readings: Sequence[Reading]) -> Reading:
+        """Several texts as one, a blank line apart, without reading them again."""
+        if len(readings) == 1:
+            return readings[0]
+        found: list[Literal] = []
+        offset = 0
+        for one in readings:
+            found += (_moved(literal, offset) for literal in one.literals)
+            offset += len(one.text) + len(APART)
+        return cls(
+            APART.join(one.text for one in readings),
+            tuple(found),
+            frozenset[str]().union(*(one.vocabulary for one in readings)),
+            "".join(one.spelled for one in readings),
+        )
 
-def compare(claim: str, evidence: str | Reading) -> list[Comparison]:
+
+def _moved(literal: Literal, offset: int) -> Literal:
+    return replace(
+        literal,
+        start=literal.start + offset,
+        end=literal.end + offset,
+        sentence=literal.sentence + offset,
+    )
+
+
+def compare(claim: str | Reading, evidence: str | Reading) -> list[Comparison]:
     """Every literal of the claim, in order, each with what the evidence says of it."""
+    said = claim if isinstance(claim, Reading) else Reading.of(claim)
     reading = evidence if isinstance(evidence, Reading) else Reading.of(evidence)
-    return [_judge(one, claim, reading) for one in literals(claim)]
+    return [_judge(one, said.text, reading) for one in said.literals]
 
 
 def _judge(claim: Literal, said: str, reading: Reading) -> Comparison:
@@ -72,16 +113,18 @@ def _judge(claim: Literal, said: str, reading: Reading) -> Comparison:
         one for one in reading.literals if comparable(claim, one) and one.start not in agreeing
     ]
     other = rival(claim, rivals, reading.vocabulary)
-    equal = [one for one in loose if same_amount(claim, one)]
+    equal = [one for one in loose if same_amount(claim, one) or ends_at(claim, one)]
     # A number without its unit backs the claim only if nothing with that unit speaks against it.
     if equal or (loose and not (other and claim.unit and other.unit == claim.unit)):
         return _judge_subject(claim, equal or loose, rivals, reading.vocabulary)
     if near := next((one for one in reading.literals if rounded(claim, one)), None):
         return Comparison(claim, Outcome.EQUAL, near, reason="rounded")
-    if part := _composed(claim, reading):
+    if part := _composed(claim, reading) or _on_weekday(claim, reading):
         return Comparison(claim, Outcome.EQUAL, part, reason="parts")
     if derived := derive(claim, said, reading.literals):
         return Comparison(claim, Outcome.DERIVED, derivation=derived, reason=derived.operation)
+    if _heads(claim, reading):
+        return Comparison(claim, Outcome.EQUAL, reason="heading")
     if other:
         return Comparison(claim, Outcome.MISMATCH, other, reason="another value")
     return Comparison(claim, Outcome.ABSENT)
@@ -127,6 +170,26 @@ def _composed(claim: Literal, reading: Reading) -> Literal | None:
             if units and apart == (claim.amount, claim.high, high.sentence):
                 return low
     return None
+
+
+def _on_weekday(claim: Literal, reading: Reading) -> Literal | None:
+    """The date that falls on the claim's weekday: "Tuesday" for 12 March 2024."""
+    if not claim.day or claim.day.weekday is None:
+        return None
+    for one in reading.literals:
+        if one.day and all(one.day.parts) and not one.day.ambiguous:
+            with suppress(ValueError):  # 30 February
+                if date(*one.day.parts).isoweekday() == claim.day.weekday:  # type: ignore[arg-type]
+                    return one
+    return None
+
+
+def _heads(claim: Literal, reading: Reading) -> bool:
+    """Whether a heading of the evidence bears the claim's number: "4.2 Safety" is Section 4.2."""
+    if claim.kind is not LiteralKind.IDENTIFIER or claim.unit not in _HEADED:
+        return False
+    number = re.escape(claim.key.rpartition(" ")[2])
+    return bool(re.search(rf"(?m)^[ \t]*(?:#{{1,6}}[ ])?{number}\.?[ \t]+\S", reading.text))
 
 
 def _dated(reading: Reading, day: Day) -> Literal | None:

@@ -68,7 +68,10 @@ _PLURAL_NEXT = re.compile(r" (?!was|is|has|his|its|as\b)(?:[a-z-]{3,14} )?[a-z]{
 _MONTH_ALONE = re.compile(rf"(?<![\w-]){_MONTH}(?!\w)")
 _WEEKDAY = re.compile(r"(?<![\w-])(Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)days?(?!\w)")
 
-_MERIDIEM = r"(?P<half>[ap])(?:\.[ ]?m\.?|m)(?![A-Za-z])"
+_MERIDIEM = (
+    r"(?:(?P<half>[ap])(?:\.[ ]?m\.?|m)(?![A-Za-z])"
+    r"|(?:o['’]clock )?in the (?:(?P<morning>morning)|afternoon|evening)\b)"
+)
 _NOON = re.compile(r"(?<![\w-])(?P<word>noon|midday|midnight)(?![\w-])", re.I)
 _TIMES = (
     re.compile(rf"(?<![\w:.,])(?P<h>\d{{1,2}})(?:[:.](?P<m>[0-5]\d))?[ \u00a0]?{_MERIDIEM}", re.I),
@@ -93,7 +96,7 @@ def times(text: str) -> Iterator[Literal]:
                 minutes, unsure = (0 if word.lower() == "midnight" else 720), False
             else:
                 hour, minute = int(parts["h"]), int(parts.get("m") or 0)
-                half = (parts.get("half") or "").lower()
+                half = (parts.get("half") or "").lower() or _part_of_day(found[0], parts)
                 if half and parts.get("h2") and half == "p" and hour % 12 > int(parts["h2"]) % 12:
                     half = "a"
                 if hour > 24 or (half and not 1 <= hour <= 12):
@@ -111,6 +114,13 @@ def times(text: str) -> Iterator[Literal]:
                 unit="minute of day",
                 key="?" if unsure else "",
             )
+
+
+def _part_of_day(written: str, parts: dict[str, str | None]) -> str:
+    """ "9 in the morning" is 9 a.m."""
+    if " in the " not in written.lower():
+        return ""
+    return "a" if parts.get("morning") else "p"
 
 
 def dates(text: str) -> Iterator[Literal]:

@@ -38,9 +38,13 @@ class Derivation:
 _CHANGE = (
     r"\b(?:differ\w*|increas\w*|decreas\w*|ris\w*|rose|fell|fall\w*|gr[eo]w\w*|gap|more|less|"
     r"fewer|higher|"
-    r"lower|longer|shorter|up|down|dropp?\w*|gain\w*|reduc\w*|chang\w*|rais\w*|cut|extra|"
+    r"lower|longer|shorter|up(?! to)|down|dropp?\w*|gain\w*|reduc\w*|chang\w*|rais\w*|cut|extra|"
     r"additional|"
     r"declin\w*|sav\w*|later|earlier|older|younger|margin|lead|remain\w*|left)\b"
+)
+# "More than 8 hours" bounds a value; it does not say how it came about.
+_BOUND = re.compile(
+    r"\b(?:more|less|fewer|longer|shorter|higher|lower|later|earlier) than\s*$", re.I
 )
 _CUES = {
     Operation.SUM: re.compile(r"\b(?:total\w*|sum|combined|together|altogether|in all)\b", re.I),
@@ -59,7 +63,8 @@ def derive(claim: Literal, said: str, evidence: Sequence[Literal]) -> Derivation
     """
     if claim.kind not in QUANTITIES or claim.value is None or claim.high is not None:
         return None
-    near = said[max(0, claim.start - _BEFORE) : claim.end + _AFTER]
+    before = _BOUND.sub(" ", said[max(0, claim.start - _BEFORE) : claim.start])
+    near = f"{before}{said[claim.start : claim.end + _AFTER]}"
     allowed = frozenset(operation for operation, cue in _CUES.items() if cue.search(near))
     if not allowed:
         return None

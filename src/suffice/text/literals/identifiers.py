@@ -14,6 +14,7 @@ _MARKS = re.compile(
     r"\[\^?\d{1,3}(?:[ ]?[,;–-][ ]?\d{1,3}){0,20}\]|(?m:^[ \t]*(?:>[ ]?)?(?:\d{1,3}[.)]|"
     r"\(\d{1,3}\))(?=\s))"
     r"|(?m:^[ \t]*#{1,6}[ ]\d{1,2}(?:\.\d{1,2}){0,3}\.?(?=\s))"
+    r"|(?i:\bcovid-19\b)"  # a name, whatever stands in it
 )
 _ADDRESS = re.compile(
     r"(?:https?://|www\.)[^\s<>\"')\]]+|"
@@ -40,7 +41,8 @@ _LABELLED = re.compile(
     r"invoice|block|unit|act)|Art|No|Week|week|Day|Series)(?P<plural>s)?)\.?[ \u00a0]?"
     r"(?:(?P<of>no\.|"
     r"number) )?(?P<number>#?[A-Z]{0,4}-?\d{1,8}(?:[./-]\d{1,6}){0,6}[a-z]?(?:\(\w{1,4}\)){0,4}"
-    r"|(?<=[a-z] )[IVX]{1,6}(?=\W|$)|(?<=[a-z] )[A-Z](?=[\s,.;:)\"]|$))(?!\w|%|,\d{3}|\.\d)"
+    r"|(?<=[a-z] )[IVX]{1,6}(?=\W|$)|(?<=[a-z] )[A-Z](?=[\s,.;:)\"]|$))(?!\w|,\d{3}|\.\d)"
+    r"(?![ ]?(?:%|percent\b|per cent\b))"
 )
 _MORE = re.compile(
     r"(?:,|,? (?:and|or|to)|[ ]?[&–-])[ ]?(?P<number>\d{1,4}(?:\.\d{1,4}){0,4})(?![\w%]|[.,]\d)"
@@ -84,6 +86,8 @@ def identifiers(text: str) -> Iterator[Literal]:
             body,
         )
     for found in _LABELLED.finditer(text):
+        if found["label"] == "Day" and len(found["number"]) == 4:
+            continue  # "New Year's Day 2020"
         label = found["label"].lower().removesuffix(found["plural"] or "")
         label = _LABELS.get(label, label)
         number = found["number"].lower().lstrip("#")
@@ -124,7 +128,7 @@ def codes(text: str) -> Iterator[Literal]:
             measured |= letters in ("AM", "PM", "T", "BC", "AD", "Q") or len(letters) > 4
             if measured or text[found.start() - 1 : found.start()] in ("$", "€", "£", ".", ","):
                 continue
-        elif written.lower() == "covid-19" or re.fullmatch(
+        elif re.fullmatch(
             r"(?:USD|EUR|GBP|CHF|US|CA|FY|CY|Q[1-4]$|[A-Z][a-z]{2,}[-/])\d*.*", written
         ):
             continue

@@ -43,25 +43,30 @@ _PER = re.compile(
     rf"|{_SPACE}(?P<adverb>annually|yearly|monthly|weekly|daily|hourly|quarterly)\b",
     re.I,
 )
-_PERS = {
+PERIODS = {
     "annually": "year",
     "yearly": "year",
     "annum": "year",
     "monthly": "month",
     "weekly": "week",
 }
-_PERS |= {"daily": "day", "hourly": "hour", "quarterly": "quarter", "km": "kilometre"}
-_PERS |= {"kilometer": "kilometre", "capita": "person", "head": "person"}
+PERIODS |= {"daily": "day", "hourly": "hour", "quarterly": "quarter", "km": "kilometre"}
+PERIODS |= {"kilometer": "kilometre", "capita": "person", "head": "person"}
 _TIMES = frozenset("night day week month year hour minute second".split())
 
 _ARTICLE = r"(?:the |a |an |of |is |at |just |only |the age of |age )?"
 _BEFORE = {
     Comparator.AT_MOST: r"up to|at (?:the )?most|not (?:to )?exceed(?:ing)?|not over|not above|"
-    r"(?:no|not) (?:more|longer|later|higher|greater|larger|older) than|maximum(?: of)?|max\.?|"
+    r"(?:no|not|never|cannot)(?: be| last| cost| take)? (?:more|longer|later|higher|greater|larger|"
+    r"older) than|maximum(?: of)?|max\.?|"
     r"capped at|limited to|as (?:much|many) as|(?:cannot|may not|must not) exceed|never exceeds?",
     Comparator.AT_LEAST: r"at (?:the very )?least|starting (?:at|from)|not (?:below|under)|"
-    r"(?:no|not) (?:less|fewer|earlier|lower|younger|shorter) than|minimum(?: of)?|min\.",
-    Comparator.MORE_THAN: r"more than|over|above|exceed(?:s|ing|ed)?|greater than|in excess of|"
+    r"(?:no|not|never|cannot)(?: be| last| cost| take)? (?:less|fewer|earlier|lower|younger|"
+    r"shorter) than|minimum(?: of)?|min\.",
+    # "carry over 5 days" is no more than that.
+    Comparator.MORE_THAN: r"more than|"
+    r"(?<!carry )(?<!carried )(?<!carrying )(?<!roll )(?<!rolled )(?<!hand )(?<!take )over|"
+    r"above|exceed(?:s|ing|ed)?|greater than|in excess of|"
     r"longer than|higher than|larger than|upwards? of|beyond|older than|later than|>",
     Comparator.LESS_THAN: r"less than|fewer than|under|below|shorter than|lower than|smaller than|"
     r"younger than|earlier than|<",
@@ -155,12 +160,12 @@ def _joined(text: str, found: list[Atom], at: int) -> tuple[Literal, int]:
     second = found[at + 1] if at + 1 < len(found) else None
     if second and second.start - first.end <= 9:
         if _changes(text, first, second):
-            return _literal(text, _borrow(first, second)), 1
+            return quantity(text, _borrow(first, second)), 1
         if literal := _range(text, first, second):
             return literal, 2
         if literal := _compound(text, first, second):
             return literal, 2
-    return _literal(text, first), 1
+    return quantity(text, first), 1
 
 
 def _changes(text: str, first: Atom, second: Atom) -> bool:
@@ -189,7 +194,7 @@ def _range(text: str, first: Atom, second: Atom) -> Literal | None:
             return Literal(LiteralKind.RATIO, *span, key=f"{first.amount}:{second.amount}")
         return None
     return replace(
-        _literal(text, second),
+        quantity(text, second),
         text=span[0],
         start=span[1],
         value=first.value,
@@ -219,12 +224,13 @@ def _compound(text: str, first: Atom, second: Atom) -> Literal | None:
     if not (smaller and compoundable and _COMPOUND.fullmatch(text[first.end : second.start])):
         return None
     value = first.value + second.value
-    literal = replace(_literal(text, second), start=first.start, value=value, amount=value)
+    literal = replace(quantity(text, second), start=first.start, value=value, amount=value)
     comparator = _comparator(text, first, second.end)
     return replace(literal, text=text[first.start : second.end], comparator=comparator)
 
 
-def _literal(text: str, atom: Atom) -> Literal:
+def quantity(text: str, atom: Atom) -> Literal:
+    """An atom as a literal, with the bound before it and the rate behind it."""
     return Literal(
         atom.kind,
         text[atom.start : atom.end],
@@ -245,7 +251,7 @@ def _per(text: str, atom: Atom) -> str:
     word = (found["word"] or found["adverb"]).lower()
     if found["a"] and word not in _TIMES:
         return ""
-    return _PERS.get(word, word)
+    return PERIODS.get(word, word)
 
 
 def _comparator(text: str, atom: Atom, end: int) -> Comparator:

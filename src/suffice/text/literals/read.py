@@ -9,6 +9,7 @@ from suffice.text.literals.binding import bind
 from suffice.text.literals.dates import dates, times
 from suffice.text.literals.identifiers import codes, identifiers, marks, quotations, versions
 from suffice.text.literals.names import names
+from suffice.text.literals.periods import periods
 from suffice.text.literals.quantities import dated_comparator, heights, quantities, ratios
 from suffice.text.literals.values import Literal, LiteralKind
 from suffice.text.sentences import sentences
@@ -35,6 +36,7 @@ def literals(text: str) -> list[Literal]:
     _take(found, taken, heights(text))
     _take(found, taken, ratios(text))
     _take(found, taken, quantities(text, taken))
+    _take(found, taken, periods(text, taken))
     _take(found, taken, quotations(text))
     _take(found, taken, names(text, spans))
     found.sort(key=lambda literal: literal.start)

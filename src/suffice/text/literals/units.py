@@ -104,8 +104,11 @@ def _table() -> dict[str, Unit]:
     )
     table |= dict.fromkeys(("square kilometres", "square kilometers"), table["km2"])
     table["square miles"] = Unit(LiteralKind.MEASURE, "square metre", Decimal("2589988.110336"))
-    table |= dict.fromkeys(("miles per hour", "mile per hour"), table["mph"])
-    table |= dict.fromkeys(("kilometres per hour", "kilometers per hour"), table["km/h"])
+    for rate in ("per hour", "an hour"):
+        table |= dict.fromkeys((f"miles {rate}", f"mile {rate}"), table["mph"])
+        table |= dict.fromkeys(
+            (f"km {rate}", f"kilometres {rate}", f"kilometers {rate}"), table["km/h"]
+        )
     metric_ton = Unit(LiteralKind.MEASURE, "gram", Decimal(1000000))
     table |= dict.fromkeys(("metric ton", "metric tons"), metric_ton)
     table |= dict.fromkeys(("ton", "tons"), Unit(LiteralKind.MEASURE, "ton"))
@@ -149,7 +152,7 @@ _AFTER = re.compile(
     r"[Pp]oint|"
     r"cent|[Ff]ahrenheit|[Cc]elsius|centigrade|foot|feet|ft|metre|meter|kilomet(?:re|er)|mile|"
     r"ton)s?"
-    r"(?: per hour)?|(?:miles|kilomet(?:re|er)s) per hour)?"
+    r"(?: per hour)?|(?:miles|km|kilomet(?:re|er)s) (?:per|an) hour)?"
     r"(?P<one>%-points|km/h|m/s|m²|km²|°[CF]?|%|¢|€|£|[A-Za-zµ]{1,12}2?)?",
 )
 

@@ -1,0 +1,88 @@
+"""The sentence of the evidence that a claim most likely comes from, by shared words."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from suffice.text.literals.binding import stem
+from suffice.text.sentences import sentences
+from suffice.text.words import content_words
+from suffice.types import Passage
+
+_ROOT = 6
+_DIGITS = re.compile(r"\d+")
+# Said in many words: who asks for consent has not left out "subject to approval".
+_SAME = {
+    "approv": "consen permis permit agreem agre author",
+    "manag": "manage superv superi boss",
+    "writ": "writte writin",
+    "employ": "worker staff",
+    "ill": "illnes sick sickne",
+    "holida": "vacati",
+    "refund": "reimbu",
+}
+_ROOTS = {word: root for root, words in _SAME.items() for word in words.split()}
+
+
+def roots(text: str) -> frozenset[str]:
+    """The content words of a text by their first letters, and its numbers in digits."""
+    words = (stem(word)[:_ROOT] for word in content_words(text))
+    return frozenset((*(_ROOTS.get(word, word) for word in words), *_DIGITS.findall(text)))
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence of a passage: `passage.text[start:end] == text`."""
+
+    passage: Passage
+    start: int
+    end: int
+    roots: frozenset[str]
+
+    @property
+    def text(self) -> str:
+        return self.passage.text[self.start : self.end]
+
+
+@dataclass(frozen=True, slots=True)
+class Sentences:
+    """All sentences of the evidence, found by their words."""
+
+    all: list[Sentence] = field(default_factory=list)
+    _words: dict[str, frozenset[str]] = field(default_factory=dict)
+    _holding: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
+
+    @classmethod
+    def of(cls, passages: Iterable[Passage]) -> Sentences:
+        made = cls()
+        for passage in passages:
+            made._words[passage.id] = roots(passage.text)
+            for start, end in sentences(passage.text):
+                number = len(made.all)
+                one = Sentence(passage, start, end, roots(passage.text[start:end]))
+                made.all.append(one)
+                for root in one.roots:
+                    made._holding[root].append(number)
+        return made
+
+    def words(self, passage: Passage) -> frozenset[str]:
+        """The words of a whole passage."""
+        return self._words.get(passage.id, frozenset())
+
+    def nearest(self, said: frozenset[str], within: Sequence[Passage] = ()) -> Sentence | None:
+        """The sentence that shares most with what is said, a rare word counting more; only of the
+        passages named, where some are."""
+        ids = {passage.id for passage in within}
+        near: dict[int, float] = defaultdict(float)
+        for root in sorted(said):
+            holding = self._holding.get(root, ())
+            for number in holding:
+                near[number] += 1 / len(holding)
+        allowed = [n for n in near if not ids or self.all[n].passage.id in ids]
+        best = max(
+            allowed, key=lambda n: (near[n], -len(self.all[n].roots ^ said), -n), default=None
+        )
+        return None if best is None else self.all[best]

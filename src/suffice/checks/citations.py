@@ -1,0 +1,123 @@
+"""Every mark and every source a claim names: does it exist, was it retrieved, is it current and in
+force, and is it the one the claim comes from?"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+
+from suffice.checks.aligned import Sentences, roots
+from suffice.checks.resolve import Resolver
+from suffice.checks.said import alone, cited, numbered
+from suffice.checks.sources import Documents, Resolved, described
+from suffice.evidence.index import today
+from suffice.text.named import named
+from suffice.types import Claim, Code, Draft, Evidence, Finding, Hallucination, Passage, Support
+
+# Of several sources of one claim the first that is found in this order speaks for it.
+_WORST = (
+    Code.FABRICATED,
+    Code.NOT_RETRIEVED,
+    Code.EXPIRED,
+    Code.STALE,
+    Code.MISATTRIBUTED,
+    Code.RESOLVED,
+)
+_ELSEWHERE, _HERE = 0.9, 0.5
+"""A claim belongs to another passage where one sentence of it holds so much of the claim's words,
+and all that it cites no more than this."""
+_ENOUGH_WORDS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Citations:
+    """Judges sources, not statements: a source that is there backs nothing until another check has
+    found it to say so (`settle`). `day`: on which versions have to be in force; today, if not told.
+    """
+
+    documents: Documents | None = None
+    day: date | None = None
+    name: str = "citations"
+
+    def judge(self, draft: Draft, evidence: Evidence) -> list[Finding]:
+        marked = numbered(draft, evidence)
+        resolver = Resolver(evidence.passages, marked, self.documents, self.day or today())
+        sentences = Sentences.of(evidence.passages)
+        read = zip(draft.claims, alone(draft), cited(draft, evidence), strict=True)
+        return [
+            self._finding(claim, list(_resolved(claim, said, within, resolver, sentences)))
+            for claim, said, within in read
+        ]
+
+    def _finding(self, claim: Claim, found: list[Resolved]) -> Finding:
+        if not found:
+            return Finding(claim, self.name, Support.UNCHECKED, reason="it names no source")
+        worst = min(found, key=lambda one: _WORST.index(one.code))
+        fine = worst.code is Code.RESOLVED
+        passage = worst.passage
+        return Finding(
+            claim,
+            self.name,
+            Support.UNCHECKED if fine else Support.UNBACKED,
+            passage_id=passage.id if passage else None,
+            reason="; ".join(dict.fromkeys(one.reason for one in found if one.code is worst.code)),
+            code=worst.code,
+            kind=None if fine else Hallucination.ATTRIBUTION,
+        )
+
+
+def settle(
+    draft: Draft, evidence: Evidence, findings: Sequence[Finding], by: Collection[str]
+) -> tuple[Finding, ...]:
+    """The findings, with sources that resolved told apart by what the checks named in `by` found:
+    VERIFIED where a cited passage backs the claim, MISATTRIBUTED where only another one does."""
+    backing: dict[Claim, set[str]] = {}
+    for finding in findings:
+        if finding.check in by and finding.support is Support.BACKED and finding.passage_id:
+            backing.setdefault(finding.claim, set()).add(finding.passage_id)
+    sources = dict(zip(draft.claims, cited(draft, evidence), strict=True))
+    return tuple(
+        _settled(finding, backing.get(finding.claim, set()), sources.get(finding.claim, ()))
+        if finding.code is Code.RESOLVED
+        else finding
+        for finding in findings
+    )
+
+
+def _settled(finding: Finding, backing: set[str], sources: Sequence[Passage]) -> Finding:
+    if not backing:
+        return finding
+    if not sources or backing & {passage.id for passage in sources}:
+        return replace(finding, support=Support.BACKED, code=Code.VERIFIED)
+    return replace(
+        finding,
+        support=Support.UNBACKED,
+        code=Code.MISATTRIBUTED,
+        kind=Hallucination.ATTRIBUTION,
+        passage_id=min(backing),
+        reason="what it cites does not say it, another passage does",
+    )
+
+
+def _resolved(
+    claim: Claim, said: str, within: Sequence[Passage], resolver: Resolver, sentences: Sentences
+) -> Iterator[Resolved]:
+    yield from (resolver.mark(n) for n in claim.cites)
+    yield from (resolver.name(name, within) for name in named(said))
+    if within and (other := _elsewhere(said, within, sentences)):
+        reason = f"it is said in {described(other)}, which it does not cite"
+        yield Resolved(Code.MISATTRIBUTED, reason, other)
+
+
+def _elsewhere(said: str, within: Sequence[Passage], sentences: Sentences) -> Passage | None:
+    """Another passage that says it nearly word for word, where the cited ones hardly touch it."""
+    words = roots(said)
+    if len(words) < _ENOUGH_WORDS:
+        return None
+    here = frozenset[str]().union(*(sentences.words(passage) for passage in within))
+    if len(words & here) > _HERE * len(words):
+        return None
+    best = sentences.nearest(words)
+    near = best is not None and len(words & best.roots) >= _ELSEWHERE * len(words)
+    return best.passage if best and near else None

@@ -1,0 +1,195 @@
+"""Numbers, dates, units and names as values: what a claim gives must stand in what it cites."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+
+from suffice.checks.said import alone, cited
+from suffice.checks.shelf import Held, Shelf
+from suffice.text.language import unknown_language
+from suffice.text.literals import (
+    Comparison,
+    Derivation,
+    Literal,
+    LiteralKind,
+    Outcome,
+    Reading,
+    compare,
+)
+from suffice.types import (
+    Claim,
+    Code,
+    Draft,
+    Evidence,
+    Finding,
+    Hallucination,
+    Passage,
+    Support,
+)
+
+_BOUND, _MISPLACED = "another bound", "said of something else"
+
+
+class _Grade(IntEnum):
+    """What a comparison is worth, worst first."""
+
+    MISMATCH = 0
+    ABSENT = 1
+    UNSURE = 2
+    DERIVED = 3
+    EQUAL = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Literals:
+    """Contradicts a claim whose value is another one in the source, or is there said of something
+    else; finds no backing for a value that is in no passage. That all values agree backs nothing:
+    the rest of the claim may still be wrong."""
+
+    name: str = "literals"
+
+    def judge(self, draft: Draft, evidence: Evidence) -> list[Finding]:
+        if not evidence.passages:
+            reason = "there is no passage to compare with"
+            return [self._finding(claim, reason=reason) for claim in draft.claims]
+        shelf = Shelf(evidence.passages)
+        asked = Reading.of(evidence.question)
+        read = zip(draft.claims, alone(draft), cited(draft, evidence), strict=True)
+        return [self._judge(claim, said, sources, shelf, asked) for claim, said, sources in read]
+
+    def _judge(
+        self, claim: Claim, said: str, sources: Sequence[Passage], shelf: Shelf, asked: Reading
+    ) -> Finding:
+        held = shelf.hold(sources)
+        values = Reading.of(said)
+        found = compare(values, held.reading)
+        if not found:
+            return self._finding(claim, Code.CLEAR, reason="it holds no value to compare")
+        worst = min(found, key=_grade)
+        share = sum(_grade(one) >= _Grade.DERIVED for one in found) / len(found)
+        grade = _grade(worst)
+        if grade <= _Grade.ABSENT and (language := unknown_language(said)):
+            return self._finding(claim, reason=f"values are not compared in {language}")
+        if grade is _Grade.MISMATCH:
+            return self._mismatch(claim, worst, held, share)
+        if grade is _Grade.ABSENT:
+            elsewhere = compare(values, shelf.hold().reading) if sources else []
+            return self._absent(claim, worst.claim, elsewhere, shelf, asked, share)
+        return self._agree(claim, worst, held, share)
+
+    def _mismatch(self, claim: Claim, worst: Comparison, held: Held, share: float) -> Finding:
+        return self._finding(
+            claim,
+            Code.MISPLACED if worst.reason == _MISPLACED else Code.CHANGED,
+            Support.CONTRADICTED,
+            Hallucination.FAITHFULNESS,
+            _mismatch(worst),
+            share,
+            held.place(worst.evidence) if worst.evidence else None,
+        )
+
+    def _absent(
+        self,
+        claim: Claim,
+        value: Literal,
+        elsewhere: Sequence[Comparison],
+        shelf: Shelf,
+        asked: Reading,
+        share: float,
+    ) -> Finding:
+        """In no passage it cites: in another one, in the question, or nowhere."""
+        everything = shelf.hold()
+        for one in elsewhere:
+            same = one.claim.start == value.start
+            if same and one.outcome is Outcome.EQUAL and one.evidence:
+                reason = f"“{value.text}” is not in what it cites, but in another passage"
+                return self._finding(
+                    claim,
+                    Code.MISATTRIBUTED,
+                    Support.UNBACKED,
+                    Hallucination.ATTRIBUTION,
+                    reason,
+                    share,
+                    everything.place(one.evidence),
+                )
+        if any(one.outcome is Outcome.EQUAL for one in compare(value.text, asked)):
+            reason = f"“{value.text}” is in no passage, only in the question"
+            return self._finding(claim, Code.ABSENT, reason=reason, score=share)
+        return self._finding(
+            claim,
+            Code.ABSENT,
+            Support.UNBACKED,
+            Hallucination.FACTUALITY,
+            f"“{value.text}” is in no passage",
+            share,
+        )
+
+    def _agree(self, claim: Claim, worst: Comparison, held: Held, share: float) -> Finding:
+        if worst.outcome is Outcome.ABSENT:
+            reason = f"“{worst.claim.text}” is in no passage, but may be the writer's own word"
+            return self._finding(claim, Code.ABSENT, reason=reason, score=share)
+        if worst.derivation:
+            reason = _derivation(worst.claim, worst.derivation)
+            operand = held.place(worst.derivation.operands[0])
+            return self._finding(claim, Code.DERIVED, reason=reason, score=share, place=operand)
+        place = held.place(worst.evidence) if worst.evidence else None
+        reason = "its values are in the source"
+        return self._finding(claim, Code.CLEAR, reason=reason, score=share, place=place)
+
+    def _finding(
+        self,
+        claim: Claim,
+        code: Code | None = None,
+        support: Support = Support.UNCHECKED,
+        kind: Hallucination | None = None,
+        reason: str = "",
+        score: float | None = None,
+        place: tuple[str, tuple[int, int] | None] | None = None,
+    ) -> Finding:
+        passage, span = place or (None, None)
+        return Finding(claim, self.name, support, score, passage, span, reason, code, kind)
+
+
+def _grade(one: Comparison) -> _Grade:
+    if one.claim.kind is LiteralKind.IDENTIFIER and one.claim.unit in _POINTING:
+        return _Grade.EQUAL
+    if one.outcome is Outcome.MISMATCH:
+        return _Grade.MISMATCH
+    if one.outcome is Outcome.ABSENT:
+        return _Grade.UNSURE if _own_word(one.claim) else _Grade.ABSENT
+    return _Grade.DERIVED if one.outcome is Outcome.DERIVED else _Grade.EQUAL
+
+
+# "passage 3", "step 2": how an answer points at its own parts.
+_POINTING = frozenset({"passage", "document", "step", "option", "item", "question", "line"})
+
+
+def _own_word(value: Literal) -> bool:
+    """What writers say of their own accord: "two friends", "first, …", "step 2", a name."""
+    if value.kind is LiteralKind.NAME:
+        return True
+    spelled = not any(char.isdigit() for char in value.text)
+    if value.kind is LiteralKind.ORDINAL or value.unit == "time":
+        return spelled
+    of_words = value.nouns[:1] == ("word",)  # "a summary in 80 words"
+    return value.kind is LiteralKind.NUMBER and (spelled or of_words) and not value.unit
+
+
+def _mismatch(worst: Comparison) -> str:
+    said = f"“{worst.claim.text}”"
+    if worst.evidence is None:
+        return f"{said} is not what the source says"
+    source = f"“{worst.evidence.text}”"
+    if worst.reason == _MISPLACED:
+        return f"{said} is in the source, but said of something else; there it is {source}"
+    if worst.reason == _BOUND:
+        mine, theirs = worst.claim.comparator, worst.evidence.comparator
+        return f"{said} is {mine} in the claim, {theirs} in the source"
+    return f"{said} is {source} in the source"
+
+
+def _derivation(value: Literal, derivation: Derivation) -> str:
+    first, second = (f"“{one.text}”" for one in derivation.operands)
+    return f"“{value.text}” is the {derivation.operation} of {first} and {second}"

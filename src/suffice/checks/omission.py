@@ -1,0 +1,260 @@
+"""Conditions and exceptions of the source sentence that a claim leaves out."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+
+from suffice.checks.aligned import Sentence, Sentences, roots
+from suffice.checks.said import alone, cited
+from suffice.text.conditions import Condition, ConditionKind, conditions, leaning, parts
+from suffice.text.language import unknown_language
+from suffice.text.literals import Literal, literals, same_amount
+from suffice.types import Claim, Code, Draft, Evidence, Finding, Hallucination, Passage, Support
+
+_NEAR = 0.5
+"""A claim's source sentence holds at least this share of its words."""
+_KEPT = 0.5
+"""A condition is kept where at least this share of it is said."""
+_ASSERTED = 0.6
+"""It is missed where at least this share of the rest of its clause is asserted…"""
+_PARTLY = 0.34
+"""…or this share, by a claim that says little else."""
+_LITTLE_ELSE = 0.75
+_BEFORE, _AFTER = 1, 2
+_LONGEST = 1_500
+_CLAUSE = re.compile(r"; |: |, (?:and|but|or|while|whereas) | but ")
+_BOUND = re.compile(
+    r"\b(?:limit\w*|maxim\w*|max|minim\w*|min|cap|capped|ceiling|exceed\w*|deadline|threshold|"
+    r"at (?:the )?(?:most|least|latest)|up to|or (?:more|less)|"
+    r"no (?:more|later|longer|less|fewer))\b",
+    re.IGNORECASE,
+)
+_BOUND_BEFORE = re.compile(
+    r"\b(?:until|till|by|before)\s+(?:\w+\s+)?$",
+    re.IGNORECASE,
+)
+_BESIDE = 30
+_AT_MOST = re.compile(r"up to|at most|no more|not more|limited|a maximum", re.IGNORECASE)
+_EXCLUSIVE = re.compile(
+    r"\b(?:only|exclusively|solely|just|limited|restricted|nobody|no|none|not|never|unless|must|"
+    r"requir\w*|need\w*|if|except|alone)\b|n['’]t\b",
+    re.IGNORECASE,
+)
+# Whom or where a sentence speaks of is a condition where it lays something down, not in a story.
+_RULES = re.compile(
+    r"\b(?:may|must|shall|entitled|entitlement|eligible|allowed|permitted|required|reimbursed|"
+    r"granted|receives?|applies|apply|needs?|charged|covered|ceiling|limit\w*|rate|fee|allowance|"
+    r"available|open to|free|pays?|price|(?:has|have|get|gets|is|are) (?:\w+ )?\d+)\b",
+    re.IGNORECASE,
+)
+_GRANTS = re.compile(
+    r"\b(?:may|can|could|entitled|eligible|allowed|permitted|reimburse\w*|refund\w*|granted|"
+    r"covered|receives?|accepted|free|must|have to|has to)\b",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Said:
+    """A claim beside its neighbours: a condition may have a sentence of its own."""
+
+    text: str
+    roots: frozenset[str]
+    around: str
+    around_roots: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Omission:
+    """Speaks against a claim that asserts a sentence of its source without the condition there.
+
+    `score` is the share of the rest of that clause which the claim asserts.
+    """
+
+    name: str = "omission"
+
+    def judge(self, draft: Draft, evidence: Evidence) -> list[Finding]:
+        source = Sentences.of(evidence.passages)
+        said = _with_neighbours(alone(draft))
+        read = zip(draft.claims, said, cited(draft, evidence), strict=True)
+        return [self._judge(claim, one, source, within) for claim, one, within in read]
+
+    def _judge(
+        self, claim: Claim, said: _Said, source: Sentences, within: Sequence[Passage]
+    ) -> Finding:
+        sentence = source.nearest(said.roots, within)
+        if sentence is None or len(said.roots & sentence.roots) < _NEAR * len(said.roots):
+            return self._open(claim, None, "no sentence of the source is near enough")
+        if len(sentence.text) > _LONGEST:
+            return self._open(claim, None, "its source sentence is too long to be read for this")
+        row = "|" in sentence.text  # the cells of a table are no conditions
+        found = [] if row else [*conditions(sentence.text), *_leaning(sentence)]
+        if not found:
+            return self._open(claim, Code.CLEAR, "its source sentence holds no condition", sentence)
+        missing = [one for one in found if not _kept(one, sentence.text, said)]
+        if not missing:
+            return self._open(claim, Code.CLEAR, "it keeps the conditions of its source", sentence)
+        if language := unknown_language(said.text):
+            return self._open(claim, None, f"conditions are not read in {language}")
+        return self._missed(claim, missing, found, sentence, said)
+
+    def _missed(
+        self,
+        claim: Claim,
+        missing: Sequence[Condition],
+        found: Sequence[Condition],
+        sentence: Sentence,
+        said: _Said,
+    ) -> Finding:
+        """Of several that are missing the one that matters most is named."""
+        asserted = {one: _asserted(one, found, sentence, said) for one in missing}
+        matters = {one: _material(one, asserted[one], sentence, said) for one in missing}
+        one = max(missing, key=lambda one: (matters[one], asserted[one]))
+        material, start = matters[one], sentence.start
+        return Finding(
+            claim,
+            self.name,
+            Support.UNBACKED if material else Support.UNCHECKED,
+            round(asserted[one], 4),
+            sentence.passage.id,
+            (start + one.start, start + one.end),
+            f"its source adds “{one.text.strip()}”",
+            Code.OMITTED,
+            Hallucination.OMISSION if material else None,
+        )
+
+    def _open(
+        self, claim: Claim, code: Code | None, reason: str, sentence: Sentence | None = None
+    ) -> Finding:
+        return Finding(
+            claim,
+            self.name,
+            Support.UNCHECKED,
+            passage_id=sentence.passage.id if sentence else None,
+            span=(sentence.start, sentence.end) if sentence else None,
+            reason=reason,
+            code=code,
+        )
+
+
+@lru_cache(maxsize=256)
+def _values(text: str) -> tuple[Literal, ...]:
+    """A claim and its source are looked at for one condition after another, and read once."""
+    return tuple(literals(text))
+
+
+def _with_neighbours(said: Sequence[str]) -> list[_Said]:
+    found = [roots(one) for one in said]
+    around = [slice(max(0, n - _BEFORE), n + _AFTER + 1) for n in range(len(said))]
+    return [
+        _Said(one, own, " ".join(said[near]), frozenset[str]().union(*found[near]))
+        for one, own, near in zip(said, found, around, strict=True)
+    ]
+
+
+def _leaning(sentence: Sentence) -> Iterator[Condition]:
+    """What the sentence behind it adds: "This needs the consent of …", placed after this one."""
+    behind = sentence.passage.text[sentence.end : sentence.end + _LONGEST]
+    gap = len(behind) - len(behind.lstrip(" \n"))
+    if "\n\n" not in behind[:gap] and (one := leaning(behind[gap:])):
+        offset = len(sentence.text) + gap
+        yield replace(one, start=one.start + offset, end=one.end + offset)
+
+
+def _kept(one: Condition, sentence: str, said: _Said) -> bool:
+    """Whether the claim, or one beside it, says the condition in some words."""
+    if one.kind is ConditionKind.LIMIT:
+        return _bound_kept(one, sentence, said)
+    if one.text == one.cue:  # "only"
+        return bool(_EXCLUSIVE.search(said.text))
+    beside = roots(sentence[: one.start] + " " + sentence[one.end :])
+    return all(_said(part, beside, said) for part in parts(one))
+
+
+def _said(part: str, beside: frozenset[str], said: _Said) -> bool:
+    """Whether most of it is said; words that the sentence has elsewhere too show nothing."""
+    wanted = roots(part) - beside or roots(part)
+    values = _values(part)
+    found = len(wanted & said.around_roots)
+    found += sum(_gives(value, said.around) for value in values)
+    return found >= _KEPT * (len(wanted) + len(values))
+
+
+def _bound_kept(one: Condition, sentence: str, said: _Said) -> bool:
+    """ "Up to 5 days" is kept by any bound beside the value, and missed where "5 days" stands bare,
+    or where nothing is said of it at all."""
+    value = _bounded(one, sentence)
+    if value is None:
+        return True
+    given = [mine for mine in _values(said.text) if same_amount(mine, value)]
+    if given:
+        bound = any(_bounds(mine, said.text) for mine in given)
+        return bound or bool(_BOUND.search(said.text))
+    # Another limit is a changed value, not a missing one: the literals check tells.
+    other = any(v.kind is value.kind and v.comparator.direction for v in _values(said.text))
+    return other or _gives(value, said.around)
+
+
+def _bounds(value: Literal, text: str) -> bool:
+    """Whether some bound stands right before a value: "until 48 hours before"."""
+    before = text[max(0, value.start - _BESIDE) : value.start]
+    return bool(value.comparator.direction or _BOUND_BEFORE.search(before))
+
+
+def _bounded(one: Condition, sentence: str) -> Literal | None:
+    """The value that a limit bounds."""
+    for value in _values(sentence):
+        if one.start <= value.start < one.end and value.comparator.direction:
+            return value
+    return None
+
+
+def _gives(value: Literal, text: str) -> bool:
+    return any(same_amount(mine, value) for mine in _values(text))
+
+
+def _clause(one: Condition, found: Sequence[Condition], sentence: str) -> frozenset[str]:
+    """The words of the condition's clause, or of the sentence, that no condition holds."""
+    cuts = [0, *(m.start() for m in _CLAUSE.finditer(sentence)), len(sentence)]
+    left = max(cut for cut in cuts[:-1] if cut <= one.start)
+    right = min(cut for cut in cuts[1:] if cut >= min(one.end, len(sentence)))
+    for first, last in ((left, right), (0, len(sentence))):
+        kept = list(sentence[first:last])
+        for other in found:
+            start, end = max(other.start, first) - first, min(other.end, last) - first
+            if start < end:
+                kept[start:end] = " " * (end - start)
+        rest = roots("".join(kept))
+        if len(rest) >= 2:
+            return rest
+    return rest
+
+
+def _asserted(one: Condition, found: Sequence[Condition], sentence: Sentence, said: _Said) -> float:
+    rest = _clause(one, found, sentence.text)
+    return len(rest & said.roots) / len(rest) if rest else 0.0
+
+
+def _material(one: Condition, asserted: float, sentence: Sentence, said: _Said) -> bool:
+    """Whether the claim says the rest as if it held without the condition. What only the sentence
+    behind adds is told, not held against the claim: a quotation ends somewhere."""
+    if one.start >= len(sentence.text):
+        return False
+    shared = said.roots & sentence.roots
+    rule = bool(_RULES.search(sentence.text))
+    close = asserted >= _PARTLY and len(shared) >= max(2, _LITTLE_ELSE * len(said.roots)) and rule
+    if asserted < _ASSERTED and not close:
+        return False
+    if one.cue and (one.kind is ConditionKind.SCOPE or one.text == one.cue):
+        return rule
+    if one.kind is not ConditionKind.LIMIT:
+        return True
+    value = _bounded(one, sentence.text)
+    if value is not None and _gives(value, said.text):
+        return True
+    # A limit left out altogether matters where something is granted: "staff may return goods".
+    whole = asserted >= _LITTLE_ELSE and (rule or bool(_AT_MOST.match(one.text)))
+    return whole or bool(_GRANTS.search(said.text))

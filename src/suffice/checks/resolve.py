@@ -1,0 +1,177 @@
+"""One mark, or one source named in words, against what was retrieved and what the store knows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+
+from suffice.checks.sources import Documents, Resolved, described, editions, holds, standing
+from suffice.evidence.versions import version_order
+from suffice.text.named import Named, NamedKind
+from suffice.types import Code, Passage
+
+_NO_STORE = "and there is no store to ask"
+_MOST_ASKED = 200
+"""So many names of a draft are looked up in the store; what has more is no honest draft."""
+
+
+@dataclass(slots=True)
+class Resolver:
+    """Resolves the sources of one draft; what comes again is not looked up again."""
+
+    passages: Sequence[Passage]
+    marked: dict[int, Passage]
+    documents: Documents | None
+    day: date
+    known: dict[str, Passage] = field(default_factory=dict)
+    _names: dict[tuple[Named, tuple[str, ...]], Resolved] = field(default_factory=dict)
+    _retrieved: set[str] = field(default_factory=set)
+    _asked: int = 0
+
+    def __post_init__(self) -> None:
+        """The passages as the store has them now; a retriever's copy may be older."""
+        self._retrieved = {passage.id for passage in self.passages}
+        ids = self._retrieved | {passage.id for passage in self.marked.values()}
+        if self.documents is not None:
+            self.known = dict(self.documents.lookup(sorted(ids)))
+
+    # Marks
+
+    def mark(self, n: int) -> Resolved:
+        passage = self.marked.get(n)
+        if passage is None:
+            return Resolved(Code.FABRICATED, f"[{n}] names no passage")
+        if passage.id not in self._retrieved:
+            return self._not_retrieved(n, passage)
+        now = self.known.get(passage.id, passage)
+        if (fault := standing(now, self.day)) is not None:
+            return Resolved(fault, f"[{n}] is {described(now)}, {self._fault(now, fault)}", now)
+        if newer := self._newer(passage):
+            reason = f"[{n}] is {described(passage)}, replaced by version {newer.version}"
+            return Resolved(Code.STALE, reason, passage)
+        return Resolved(Code.RESOLVED, f"[{n}] is {described(passage)}", passage)
+
+    def _not_retrieved(self, n: int, passage: Passage) -> Resolved:
+        if passage.id in self.known:
+            reason = f"[{n}] names a passage that was not retrieved for this question"
+            return Resolved(Code.NOT_RETRIEVED, reason)
+        if self.documents is not None:
+            return Resolved(Code.FABRICATED, f"[{n}] names a passage that does not exist")
+        return Resolved(
+            Code.NOT_RETRIEVED, f"[{n}] names a passage that was not retrieved, {_NO_STORE}"
+        )
+
+    def _fault(self, passage: Passage, fault: Code) -> str:
+        if fault is Code.EXPIRED:
+            return f"expired on {passage.expires}"
+        since = passage.since or passage.effective
+        return "not in force before " + str(since) if since and since > self.day else "superseded"
+
+    def _newer(self, passage: Passage) -> Passage | None:
+        """Without a store: a later version of the same document among what was retrieved."""
+        if self.documents is not None or not passage.version:
+            return None
+        for one in self.passages:
+            same = one.document == passage.document or (one.title and one.title == passage.title)
+            if same and one.version and _later(one, passage) and not standing(one, self.day):
+                return one
+        return None
+
+    # Names
+
+    def name(self, name: Named, cites: Sequence[Passage]) -> Resolved:
+        key = (_anywhere(name), tuple(passage.id for passage in cites))
+        if key not in self._names:
+            self._names[key] = self._name(name, cites)
+        return self._names[key]
+
+    def _name(self, name: Named, cites: Sequence[Passage]) -> Resolved:
+        found = [passage for passage in self.passages if holds(passage, name)]
+        if not found:
+            return self._beyond(name, cites, "is in nothing that was retrieved")
+        if name.edition and (other := self._other_edition(name, found)):
+            return other
+        if name.clause:
+            clause = Named(NamedKind.SECTION, name.text, 0, 0, name.clause)
+            if not any(holds(passage, clause) for passage in found):
+                return self._beyond(clause, found, f"has no {name.clause} in what was retrieved")
+        ids = {passage.id for passage in cites}
+        here = [passage for passage in found if not ids or passage.id in ids]
+        if not here:
+            said = f"“{name.text}” is {described(found[0])}, which is not what is cited"
+            return Resolved(Code.MISATTRIBUTED, said, found[0])
+        return self._best(name, [self.known.get(one.id, one) for one in here])
+
+    def _best(self, name: Named, found: Sequence[Passage]) -> Resolved:
+        """One version in force is enough."""
+        for passage in found:
+            if standing(passage, self.day) is None:
+                return Resolved(Code.RESOLVED, f"“{name.text}” was retrieved", passage)
+        fault = standing(found[0], self.day) or Code.STALE
+        reason = f"“{name.text}” is {described(found[0])}, {self._fault(found[0], fault)}"
+        return Resolved(fault, reason, found[0])
+
+    def _other_edition(self, name: Named, found: Sequence[Passage]) -> Resolved | None:
+        """Where the edition named is not the one retrieved: an older one is stale, another never
+        was."""
+        known = {edition for passage in found for edition in editions(passage, name)}
+        if name.edition.lower() in known or known <= {""}:
+            return None
+        asked = self._search(name, ())
+        for passage in asked:
+            if name.edition.lower() in editions(passage, name):
+                return self._unretrieved(name, [passage])
+        said = f"“{name.text}” {name.edition} is not what was retrieved"
+        shown = ", ".join(sorted(known - {""}))
+        newest = max(map(version_order, known - {""}))
+        if self.documents is None or name.kind is NamedKind.STANDARD:
+            older = version_order(name.edition.lower()) < newest
+            code = Code.STALE if older else Code.FABRICATED
+            return Resolved(code, f"{said} ({shown})", found[0])
+        return Resolved(Code.FABRICATED, f"{said} ({shown}), and no such version exists", found[0])
+
+    def _beyond(self, name: Named, cites: Sequence[Passage], missing: str) -> Resolved:
+        """What was not retrieved may still be in the store."""
+        said = f"“{name.text}” {missing}"
+        if self.documents is None:
+            return Resolved(Code.FABRICATED, f"{said}, {_NO_STORE}")
+        found = self._search(name, cites)
+        return (
+            self._unretrieved(name, found)
+            if found
+            else Resolved(Code.FABRICATED, f"{said}, nor in any document")
+        )
+
+    def _unretrieved(self, name: Named, found: Sequence[Passage]) -> Resolved:
+        best = self._best(name, found)
+        if best.code is not Code.RESOLVED:
+            return best
+        reason = f"“{name.text}” exists, but was not retrieved for this question"
+        return Resolved(Code.NOT_RETRIEVED, reason, best.passage)
+
+    def _search(self, name: Named, cites: Sequence[Passage]) -> list[Passage]:
+        """A section is looked for in the documents at hand, a standard or title in all of them."""
+        if self.documents is None or self._asked >= _MOST_ASKED:
+            return []
+        self._asked += 1
+        if name.kind is NamedKind.TITLE:
+            found = self.documents.titled(name.key.split())
+        elif name.kind is NamedKind.STANDARD:
+            found = self.documents.holding(name.key.split()[-1])
+        else:
+            at_hand = [passage.document for passage in (cites or self.passages)]
+            found = self.documents.holding(name.key, at_hand)
+        return [passage for passage in found if holds(passage, name)]
+
+
+def _anywhere(name: Named) -> Named:
+    """The same name wherever it stands in a claim."""
+    return replace(name, start=0, end=0)
+
+
+def _later(one: Passage, other: Passage) -> bool:
+    """Whether one version follows another, by date, or by number where dates do not tell."""
+    if one.effective and other.effective and one.effective != other.effective:
+        return one.effective > other.effective
+    return version_order(one.version) > version_order(other.version)

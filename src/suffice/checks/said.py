@@ -1,0 +1,59 @@
+"""How the claims of a draft read, and how the passages they are held against do."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from suffice.text.claims import Statement, claims
+from suffice.text.facts.marks import bare
+from suffice.types import Draft, Evidence, Passage
+
+
+# The checks of one run read one draft: its sentences are found once. A pure function of the text.
+@lru_cache(maxsize=2)
+def statements(text: str) -> tuple[Statement, ...]:
+    """Every sentence of a draft, claims and others."""
+    return tuple(claims(text))
+
+
+def alone(draft: Draft) -> list[str]:
+    """Each claim as it reads by itself: without marks, a pronoun with what it stands for, a row of
+    a table with its headings."""
+    read = {(one.start, one.end): one for one in statements(draft.text)}
+    known = [read.get((claim.start, claim.end)) for claim in draft.claims]
+    return [
+        one.alone if one else bare(claim.text)
+        for one, claim in zip(known, draft.claims, strict=True)
+    ]
+
+
+def numbered(draft: Draft, evidence: Evidence) -> dict[int, Passage]:
+    """The passages by the number of their mark, as the draft has it; without a word of its own, in
+    the order they were retrieved in."""
+    if draft.citations:
+        return {one.n: one.passage for one in draft.citations}
+    return dict(enumerate(evidence.passages, 1))
+
+
+def cited(draft: Draft, evidence: Evidence) -> list[tuple[Passage, ...]]:
+    """For each claim the passages its marks name, as they were retrieved; none that were not."""
+    retrieved = {passage.id: passage for passage in evidence.passages}
+    marks = numbered(draft, evidence)
+    marked = {n: retrieved[one.id] for n, one in marks.items() if one.id in retrieved}
+    return [tuple(marked[n] for n in claim.cites if n in marked) for claim in draft.claims]
+
+
+def told(passage: Passage) -> str:
+    """What a passage says, and below it what is known of its document: title, version and dates are
+    evidence too. `told(passage)[: len(passage.text)] == passage.text`."""
+    about = [f"{passage.title or passage.document}."]
+    if passage.version:
+        about.append(f"Version {passage.version}.")
+    if since := passage.effective or passage.since:
+        about.append(f"Effective, updated, published and in force since {since.isoformat()}.")
+    if passage.expires:
+        about.append(f"Expires on {passage.expires.isoformat()}.")
+    about += [f"{heading}." for heading in passage.heading]
+    if passage.page is not None:
+        about.append(f"Page {passage.page}.")
+    return "\n\n".join((passage.text, *about))

@@ -1,0 +1,52 @@
+"""Whether a written text just stops: in the middle of a sentence, a mark, a row or a block."""
+
+from __future__ import annotations
+
+import re
+
+from suffice.text.facts.marks import citations
+
+_OPEN_MARK = re.compile(
+    r"[\[【［(]\s*(?:\^?\d[\d\s,;–-]*|(?:source|passage|document)s?\s*\d*)?$", re.I
+)
+_FENCE = re.compile(r"(?m)^[ \t]*(?:```|~~~)")
+_UNIT = re.compile(r"[ \t]*(?:[-*+•]\s|\d{1,3}[.)]\s|#{1,6}\s|\*\*)")
+_ADDRESS = re.compile(r"(?:@|/)\S+$")
+_ENDS = tuple(".!?…。！？)]}\"'”’»*_`>")
+_BREAKS = tuple(",;:(-–—/&+=")
+_TERMINAL = re.compile(r"[.!?…。！？][\"'”’)\]*_]*(?:\s|$)")
+# No sentence ends in one of these.
+_DANGLING = re.compile(
+    r"\b(?:the|an?|and|or|but|nor|of|to|from|with|without|by|for|at|in|on|into|than|that|which|who|"
+    r"whose|because|if|unless|although|while|when|where|is|are|was|were|be|been|has|have|had|will|"
+    r"would|can|could|may|might|must|should|their|its|his|her|your|our|my|least|between|per|as|"
+    r"about|approximately|such|e\.g|i\.e)$",
+    re.IGNORECASE,
+)
+_TAIL = 2_000
+_LINE = 8
+
+
+def cut_off(text: str) -> bool:
+    """Whether the end of a text is missing; in doubt it is not: many writers omit a full stop."""
+    said = text.rstrip()
+    if not said:
+        return False
+    if len(_FENCE.findall(said)) % 2:
+        return True
+    tail = said[-_TAIL:]
+    if _OPEN_MARK.search(tail):
+        return True
+    marks = citations(tail)
+    if marks and marks[-1][0][1] == len(tail):
+        return False  # whoever cites has finished the sentence
+    line = tail[tail.rfind("\n") + 1 :]
+    if line.lstrip().startswith("|"):
+        return not line.endswith("|")
+    if tail.endswith(_BREAKS) or _DANGLING.search(tail) or line.count("(") > line.count(")"):
+        return True
+    if tail.endswith(_ENDS) or _UNIT.match(line) or _ADDRESS.search(line):
+        return False
+    # A sentence without its full stop, where the others have theirs; a short line may do without.
+    before = line if len(line.split()) < _LINE else said
+    return bool(_TERMINAL.search(before))

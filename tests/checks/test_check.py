@@ -1,0 +1,80 @@
+"""The run over the checks: every claim is judged exactly once by each, whatever a check does."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from suffice.checks.check import SwitchedOff, run_checks, share_read
+from suffice.types import Claim, Code, Draft, Evidence, Finding, Support
+
+CLAIMS = tuple(Claim(text, 0, len(text)) for text in ("One.", "Two, longer.", "Three!"))
+DRAFT = Draft("One. Two, longer. Three!", CLAIMS)
+EVIDENCE = Evidence("")
+
+
+@dataclass(frozen=True)
+class Scripted:
+    """Gives the findings it was told to give, and then fails if it was told so."""
+
+    findings: list[Finding] = field(default_factory=list)
+    fails: bool = False
+    name: str = "scripted"
+
+    def judge(self, draft: Draft, evidence: Evidence) -> list[Finding]:
+        if self.fails:
+            raise RuntimeError("out of memory")
+        return self.findings
+
+
+made = st.builds(
+    Finding,
+    claim=st.sampled_from([*CLAIMS, Claim("Not in the draft.", 0, 17)]),
+    check=st.sampled_from(["scripted", "somebody else"]),
+    support=st.sampled_from(list(Support)),
+)
+
+
+@given(st.lists(st.lists(made)), st.lists(st.booleans(), min_size=20, max_size=20))
+def test_one_finding_a_check_and_claim_in_order(
+    scripts: list[list[Finding]], fails: list[bool]
+) -> None:
+    checks = [
+        Scripted(script, fail, f"check {n}")
+        for n, (script, fail) in enumerate(zip(scripts, fails, strict=False))
+    ]
+    found = run_checks(checks, DRAFT, EVIDENCE)
+    wanted = [(check.name, claim) for check in checks for claim in CLAIMS]
+    assert [(finding.check, finding.claim) for finding in found] == wanted
+
+
+@given(st.lists(made))
+def test_of_two_judgements_the_one_against_the_claim_holds(script: list[Finding]) -> None:
+    for finding in run_checks([Scripted(script)], DRAFT, EVIDENCE):
+        said = {one.support for one in script if one.claim == finding.claim}
+        assert finding.support in (said or {Support.UNCHECKED})
+        if finding.support is Support.BACKED:
+            assert said == {Support.BACKED}
+
+
+def test_a_check_that_fails_leaves_its_claims_unchecked_and_says_why() -> None:
+    for finding in run_checks([Scripted(fails=True)], DRAFT, EVIDENCE):
+        assert finding.support is Support.UNCHECKED
+        assert finding.reason == "the check failed: out of memory"
+
+
+def test_a_check_that_is_switched_off_counts_as_unchecked() -> None:
+    found = run_checks([SwitchedOff("literals")], DRAFT, EVIDENCE)
+    assert [finding.claim for finding in found] == list(CLAIMS)
+    assert {(one.support, one.code) for one in found} == {(Support.UNCHECKED, Code.OFF)}
+    assert "checks.literals" in found[0].reason
+    assert share_read(DRAFT, found) == 0
+
+
+def test_share_read_counts_characters_once() -> None:
+    backed = [Finding(claim, "a", Support.BACKED) for claim in CLAIMS[:2]]
+    total = sum(len(claim.text) for claim in CLAIMS)
+    assert share_read(DRAFT, backed * 2) == (len("One.") + len("Two, longer.")) / total
+    assert share_read(Draft(""), []) == 0
