@@ -138,7 +138,9 @@ KNOWN = passage(
 
 def test_what_is_known_of_the_document_is_evidence() -> None:
     text = "The policy was updated in January 2024 [1]. Version 2.1 says so [1]."
-    assert {one.support for one in judged(Literals(), text, KNOWN)} == {Support.UNCHECKED}
+    found = judged(Literals(), text, KNOWN)
+    assert {one.support for one in found} == {Support.UNCHECKED}
+    assert {(one.passage_id, one.span) for one in found} == {(KNOWN.id, None)}  # not in its text
     wrong = "The policy was updated in March 2024 [1]. Version 2.2 says so [1]."
     against = {Support.UNBACKED, Support.CONTRADICTED}
     assert {one.support for one in judged(Literals(), wrong, KNOWN)} <= against
