@@ -230,15 +230,27 @@ def test_a_source_that_another_check_found_to_say_so_is_verified() -> None:
     assert (found.support, found.code) == (Support.BACKED, Code.VERIFIED)
 
 
-def test_a_claim_that_only_another_passage_backs_is_misattributed() -> None:
+def backed_elsewhere(by: str) -> Finding:
+    """A claim that cites one passage, and that a check finds backed by another."""
     given_ = evidence(LEAVE, PAY)
-    written = draft("Leave lasts 20 weeks. [2]", given_)
-    (claim,) = written.claims
-    backed = Finding(claim, "entailment", Support.BACKED, 0.9, LEAVE.id)
-    found = settle(written, given_, (*CHECK.judge(written, given_), backed), {"entailment"})
-    assert (found[0].support, found[0].code) == (Support.UNBACKED, Code.MISATTRIBUTED)
-    assert found[0].passage_id == LEAVE.id
-    assert found[1] is backed
+    written = draft("Leave is long. [2]", given_)
+    (before,) = CHECK.judge(written, given_)
+    assert before.code is Code.RESOLVED
+    backed = Finding(written.claims[0], "entailment", Support.BACKED, 0.9, LEAVE.id)
+    after, same = settle(written, given_, (before, backed), {by})
+    assert same is backed
+    return after
+
+
+def test_a_claim_that_only_another_passage_backs_is_misattributed() -> None:
+    found = backed_elsewhere("entailment")
+    assert (found.support, found.code) == (Support.UNBACKED, Code.MISATTRIBUTED)
+    assert found.kind is Hallucination.ATTRIBUTION
+    assert found.passage_id == LEAVE.id
+
+
+def test_only_the_checks_named_settle_anything() -> None:
+    assert backed_elsewhere("grounding").code is Code.RESOLVED
 
 
 def test_what_nobody_backed_stays_open_and_what_is_wrong_stays_wrong() -> None:

@@ -85,6 +85,20 @@ def test_a_value_in_no_passage_is_not_backed() -> None:
     assert found.reason == "“412” is in no passage"
 
 
+@pytest.mark.parametrize(
+    ("claim", "support"),
+    [
+        ("Requests go to Jane Doe [1].", Support.UNBACKED),
+        ("Requests go to Dana Oakes [1].", Support.UNBACKED),
+        ("Requests go to Dana Okell [1].", Support.UNCHECKED),
+        ("Requests go to Okell in Europe [1].", Support.UNCHECKED),
+    ],
+)
+def test_a_full_name_nobody_spoke_of_is_not_backed(claim: str, support: Support) -> None:
+    found = only(Literals(), claim, "Write to Dana Okell, the coordinator.")
+    assert found.support is support, found.reason
+
+
 def test_a_value_of_the_question_is_the_askers_own() -> None:
     asked = "Is Windows 10 supported on 412 machines?"
     found = only(Literals(), "On 412 machines it is supported [1].", FINANCE, question=asked)
@@ -124,7 +138,9 @@ KNOWN = passage(
 
 def test_what_is_known_of_the_document_is_evidence() -> None:
     text = "The policy was updated in January 2024 [1]. Version 2.1 says so [1]."
-    assert {one.support for one in judged(Literals(), text, KNOWN)} == {Support.UNCHECKED}
+    found = judged(Literals(), text, KNOWN)
+    assert {one.support for one in found} == {Support.UNCHECKED}
+    assert {(one.passage_id, one.span) for one in found} == {(KNOWN.id, None)}  # not in its text
     wrong = "The policy was updated in March 2024 [1]. Version 2.2 says so [1]."
     against = {Support.UNBACKED, Support.CONTRADICTED}
     assert {one.support for one in judged(Literals(), wrong, KNOWN)} <= against

@@ -107,6 +107,16 @@ def test_no_sentence_of_the_handbook_misses_its_own_conditions() -> None:
             "Staff may carry over up to 5 days.",
             "up to 5 days",
         ),
+        (
+            "The bands are available to the People team [1].",
+            "The bands are available to the People team only.",
+            "only",
+        ),
+        (
+            "Business class may be booked if the flight takes over 8 hours [1].",
+            "Business class may be booked if the flight takes over 8 hours and a director agrees.",
+            "if the flight takes over 8 hours and a director agrees",
+        ),
     ],
 )
 def test_the_condition_is_named_and_its_place_is_exact(
@@ -168,10 +178,10 @@ def test_every_claim_is_judged_once_and_spans_are_exact(text: str, sources: list
 
 
 def test_the_nearest_sentence_is_that_of_the_rare_word() -> None:
-    source = Sentences.of([passage("Leave is paid. Leave of adopters is paid. Leave is long.")])
-    found = source.nearest(roots("Adopters have paid leave."))
+    text = "Leave is paid. Adopters ask early. Leave is paid again. Leave is paid late."
+    found = Sentences.of([passage(text)]).nearest(roots("Adopters have paid leave."))
     assert found is not None
-    assert found.text == "Leave of adopters is paid."
+    assert found.text == "Adopters ask early."
 
 
 def test_a_long_draft_takes_time_in_proportion() -> None:

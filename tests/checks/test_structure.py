@@ -64,6 +64,12 @@ def test_the_claim_in_which_a_draft_breaks_off_is_not_backed(tail: str) -> None:
     assert (last.support, last.code) == (Support.UNBACKED, Code.CUT_OFF)
 
 
+def test_a_draft_that_breaks_off_behind_its_claims_leaves_them_alone() -> None:
+    text = "Leave lasts 20 weeks [1].\n\nHere is a summary of the sources:"
+    assert not shape(text).complete
+    assert only(Structure(), text, LEAVE).code is Code.CLEAR
+
+
 def test_a_suspiciously_short_draft_is_noted() -> None:
     assert only(Structure(), "Yes [1].", LEAVE).code is Code.SHORT
     assert only(Structure(shortest=1), "Yes [1].", LEAVE).code is Code.CLEAR

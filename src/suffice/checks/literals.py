@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
@@ -67,9 +68,9 @@ class Literals:
         found = compare(values, held.reading)
         if not found:
             return self._finding(claim, Code.CLEAR, reason="it holds no value to compare")
-        worst = min(found, key=_grade)
-        share = sum(_grade(one) >= _Grade.DERIVED for one in found) / len(found)
-        grade = _grade(worst)
+        grades = [_grade(one, (held.reading.spelled, asked.spelled)) for one in found]
+        grade, worst = min(zip(grades, found, strict=True), key=lambda pair: pair[0])
+        share = sum(one >= _Grade.DERIVED for one in grades) / len(found)
         if grade <= _Grade.ABSENT and (language := unknown_language(said)):
             return self._finding(claim, reason=f"values are not compared in {language}")
         if grade is _Grade.MISMATCH:
@@ -152,13 +153,13 @@ class Literals:
         return Finding(claim, self.name, support, score, passage, span, reason, code, kind)
 
 
-def _grade(one: Comparison) -> _Grade:
+def _grade(one: Comparison, texts: Sequence[str]) -> _Grade:
     if one.claim.kind is LiteralKind.IDENTIFIER and one.claim.unit in _POINTING:
         return _Grade.EQUAL
     if one.outcome is Outcome.MISMATCH:
         return _Grade.MISMATCH
     if one.outcome is Outcome.ABSENT:
-        return _Grade.UNSURE if _own_word(one.claim) else _Grade.ABSENT
+        return _Grade.UNSURE if _own_word(one.claim, texts) else _Grade.ABSENT
     return _Grade.DERIVED if one.outcome is Outcome.DERIVED else _Grade.EQUAL
 
 
@@ -166,10 +167,13 @@ def _grade(one: Comparison) -> _Grade:
 _POINTING = frozenset({"passage", "document", "step", "option", "item", "question", "line"})
 
 
-def _own_word(value: Literal) -> bool:
-    """What writers say of their own accord: "two friends", "first, …", "step 2", a name."""
+def _own_word(value: Literal, texts: Sequence[str]) -> bool:
+    """What writers say of their own accord: "two friends", "first, …", a name that is mostly known
+    or of one word only; not "Jane Doe", of whom nobody spoke."""
     if value.kind is LiteralKind.NAME:
-        return True
+        words = re.findall(r"\w+", value.key)
+        known = sum(any(f" {word} " in text for text in texts) for word in words)
+        return len(words) < 2 or 2 * known > len(words)
     spelled = not any(char.isdigit() for char in value.text)
     if value.kind is LiteralKind.ORDINAL or value.unit == "time":
         return spelled

@@ -50,6 +50,12 @@ _RULES = re.compile(
     r"available|open to|free|pays?|price|(?:has|have|get|gets|is|are) (?:\w+ )?\d+)\b",
     re.IGNORECASE,
 )
+# "Comb it if it is long" advises; "it is paid if a receipt is there" lays down.
+_SOFT_CUES = frozenset({"if", "when", "once", "in case of"})
+_PASSIVE = re.compile(
+    r"\b(?:is|are|be|was|were) (?:\w+ly |not )?(?:\w+ed|paid|made|given|taken|kept|sent|drawn)\b",
+    re.IGNORECASE,
+)
 _GRANTS = re.compile(
     r"\b(?:may|can|could|entitled|eligible|allowed|permitted|reimburse\w*|refund\w*|granted|"
     r"covered|receives?|accepted|free|must|have to|has to)\b",
@@ -250,6 +256,8 @@ def _material(one: Condition, asserted: float, sentence: Sentence, said: _Said) 
         return False
     if one.cue and (one.kind is ConditionKind.SCOPE or one.text == one.cue):
         return rule
+    if one.cue.lower() in _SOFT_CUES:
+        return rule or bool(_PASSIVE.search(f"{sentence.text} {said.text}"))
     if one.kind is not ConditionKind.LIMIT:
         return True
     value = _bounded(one, sentence.text)
