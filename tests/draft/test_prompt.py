@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import date
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -80,6 +81,21 @@ def test_no_passage_can_forge_the_fence(texts: list[str]) -> None:
     text = asked(evidence(*texts, forged))
     real = fence(part for p in evidence(*texts, forged).passages for part in (p.text, described(p)))
     assert text.count(f"--- {real} ") == 2 * (len(texts) + 1)
+
+
+def test_a_mark_that_happens_to_stand_in_a_passage_is_not_taken(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    digests = iter(["a" * 64, "b" * 64])
+
+    class Digest:
+        def __init__(self, data: bytes) -> None: ...
+
+        def hexdigest(self) -> str:
+            return next(digests)
+
+    monkeypatch.setattr("suffice.draft.prompt.hashlib.sha256", Digest)
+    assert fence(["x" + "a" * 20]) == "b" * 12
 
 
 def test_a_title_cannot_forge_a_line() -> None:

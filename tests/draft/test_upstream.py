@@ -152,6 +152,13 @@ def test_the_wait_that_is_asked_for_is_kept(waits: list[float]) -> None:
     assert waits == [3.0]
 
 
+def test_a_wait_longer_than_the_time_is_not_begun(waits: list[float]) -> None:
+    script = (fails(429, retry_after=3600), says(ANSWER))
+    with upstream(*script) as (drafter, server), pytest.raises(ModelUnreachable, match="3600 s"):
+        drafter.write(LEAVE)
+    assert (len(server.requests), waits) == (1, [])
+
+
 def test_a_date_to_wait_for(waits: list[float]) -> None:
     past = Scripted(status=503, body=b"", headers={"Retry-After": "Mon, 01 Jan 2024 00:00:00 GMT"})
     odd = Scripted(status=503, body=b"", headers={"Retry-After": "nan"})

@@ -1,9 +1,9 @@
 """The drafter in this process: SmolLM2, a real LLM of 135 million parameters.
 
-It is shown little and led closely: the statement nearest to the question, one example, and a
-grammar in which every sentence begins with the mark of its passage. (Of ten questions it answered
-nine from one statement, five from two, four from three.) What it writes is as untrusted as any
-draft, and it cannot tell when to decline: it does where the extractive drafter would.
+It is shown little and led closely: the statement nearest to the question (from two or three it
+takes the wrong one more often), one example, and a grammar in which every sentence begins with the
+mark of its passage. What it writes is as untrusted as any draft, and it cannot tell when to
+decline: it does where the extractive drafter would.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from suffice.errors import QuestionError
 from suffice.models.llama import base_file
 from suffice.models.llama_writer import LlamaWriter, Turn, Written, open_writer
 from suffice.settings import DraftSettings
-from suffice.types import Draft, Evidence
+from suffice.text.instructions import instructs
+from suffice.types import Draft, Evidence, Passage
 
 NAME = "SmolLM2-135M-Instruct"
 WINDOW = 2048
@@ -125,7 +126,7 @@ def _groups(ranked: Sequence[Ranked], brief: Brief) -> list[Sequence[Ranked]]:
 
 def _turns(question: str, parts: Sequence[Shown], brief: Brief) -> list[Turn]:
     """The conversation, with one example. A passage has one line, so that it can begin no other."""
-    lines = [f"[{part.n}] {quoted(part.passage.title)}: {_line(part.text)}" for part in parts]
+    lines = [f"[{part.n}] {_title(part.passage)}: {_line(part.text)}" for part in parts]
     asked = "\n".join((*lines, f"\nQuestion: {_line(question)}"))
     turns = [Turn("system", _SYSTEM), *_EXAMPLE, Turn("user", asked)]
     if brief.earlier is not None:
@@ -139,6 +140,10 @@ def _joined(texts: Sequence[str]) -> str:
     """The sentences, each with its mark behind it, where readers and checks expect it."""
     first, *others = (_LED.sub(r"\2 [\1]", text) for text in texts)
     return " However, ".join((first[:1].upper() + first[1:], *others))
+
+
+def _title(passage: Passage) -> str:
+    return passage.document if instructs(passage.title) else quoted(passage.title)
 
 
 def _line(text: str) -> str:
