@@ -52,4 +52,4 @@ def test_the_settings_example_is_valid(tmp_path: Path) -> None:
     file = tmp_path / "suffice.yaml"
     file.write_text(example[1])
     assert read_settings(file, {}).collection("legal").search.top_k == 8
-    assert Settings().gate.policy == "tiers"
+    assert Settings().gate.policy == "learned"

@@ -234,7 +234,7 @@ class GateSettings:
     """Which policy decides whether the evidence is enough, and its numbers. `contact`: whom a
     refusal names to ask."""
 
-    policy: Literal["learned", "tiers", "coverage", "bound", "checkpoint", "reranked"] = "tiers"
+    policy: Literal["learned", "tiers", "coverage", "bound", "checkpoint", "reranked"] = "learned"
     learned: LearnedSettings = field(default_factory=LearnedSettings)
     reranked: RerankedSettings = field(default_factory=RerankedSettings)
     tiers: TiersSettings = field(default_factory=TiersSettings)

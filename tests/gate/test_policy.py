@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from suffice.gate.policy import Policy, open_policy
-from suffice.settings import GateSettings
+from suffice.models.catalog import open_verifier
+from suffice.settings import GateSettings, VerifierSettings
 from suffice.types import Evidence, Level, Passage, Retrieved
 
 NAMES = get_args(get_type_hints(GateSettings)["policy"])
@@ -18,7 +19,8 @@ every_policy = pytest.mark.parametrize("name", NAMES)
 
 
 def opened(name: str) -> Policy:
-    return open_policy(GateSettings(policy=name))  # type: ignore[arg-type]
+    verifier = open_verifier(VerifierSettings())
+    return open_policy(GateSettings(policy=name), verifier)  # type: ignore[arg-type]
 
 
 def item(

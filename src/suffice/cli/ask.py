@@ -9,7 +9,6 @@ import click
 from suffice.cli import as_json as to_json
 from suffice.cli.asking import Asked, asking
 from suffice.cli.show import show_verdict
-from suffice.pipeline import Pipeline
 
 
 @click.command()
@@ -19,8 +18,7 @@ def ask(asked: Asked) -> int:
 
     Exit code 0: served. 2: withheld. 1: an error.
     """
-    pipeline = Pipeline.of(asked.search, asked.library.embedder, asked.settings)
-    verdict = pipeline.answer(asked.question)
+    verdict = asked.pipeline().answer(asked.question)
     verdict = replace(verdict, notes=(*verdict.notes, *asked.skipped)) if asked.as_json else verdict
     if asked.as_json:
         to_json.show(to_json.verdict(verdict))

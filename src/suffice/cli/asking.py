@@ -20,7 +20,8 @@ from suffice.evidence.index import Filter
 from suffice.evidence.ingest import Report
 from suffice.evidence.library import Library
 from suffice.evidence.search import Search
-from suffice.pipeline import checked_question
+from suffice.models.catalog import open_verifier
+from suffice.pipeline import Pipeline, checked_question
 from suffice.settings import CollectionSettings, read_settings
 from suffice.types import Kind
 
@@ -38,6 +39,11 @@ class Asked:
     as_json: bool
     skipped: tuple[str, ...] = ()
     """Files that could not be read, each with its reason."""
+
+    def pipeline(self, settings: CollectionSettings | None = None) -> Pipeline:
+        """What answers it; in another way than the collection's, where `settings` say so."""
+        verifier = open_verifier(self.library.settings.verifier)
+        return Pipeline.of(self.search, self.library.embedder, settings or self.settings, verifier)
 
 
 def asking(command: Callable[..., int], own: tuple[str, ...] = ("policy",)) -> Callable[..., int]:

@@ -10,7 +10,6 @@ from suffice.cli import as_json as to_json
 from suffice.cli.asking import Asked, asking
 from suffice.cli.show import show_gate
 from suffice.gate.policy import known_policy
-from suffice.pipeline import Pipeline
 
 
 @click.command()
@@ -24,8 +23,7 @@ def gate(asked: Asked, policy: str | None) -> int:
     settings = asked.settings
     if policy:
         settings = replace(settings, gate=replace(settings.gate, policy=known_policy(policy)))
-    pipeline = Pipeline.of(asked.search, asked.library.embedder, settings)
-    evidence, decision = pipeline.find(asked.question)
+    evidence, decision = asked.pipeline(settings).find(asked.question)
     if asked.as_json:
         found = {"question": asked.question, **to_json.gate(decision)}
         to_json.show({**found, "notes": [*evidence.notes, *asked.skipped]})

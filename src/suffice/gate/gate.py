@@ -13,16 +13,22 @@ from typing import NamedTuple, Protocol
 
 from suffice.evidence.index import today
 from suffice.evidence.search import Found, gather
+from suffice.gate.conflict import Conflicts
 from suffice.gate.copies import distinct
 from suffice.gate.diversity import diverse
 from suffice.gate.explain import Explain
 from suffice.gate.freshness import When, asked_about, fresh
 from suffice.gate.kinds import adjusted
 from suffice.gate.policy import Policy, known_policy, open_policy
-from suffice.models.catalog import open_embedder
+from suffice.models.catalog import open_embedder, open_verifier
 from suffice.models.embedder import Embedder
 from suffice.models.verifier import Verifier
-from suffice.settings import CollectionSettings, EmbedderSettings, GateSettings
+from suffice.settings import (
+    CollectionSettings,
+    EmbedderSettings,
+    GateSettings,
+    VerifierSettings,
+)
 from suffice.text.synonyms import Synonyms
 from suffice.types import Conflict, Evidence, GateDecision, Level
 
@@ -62,8 +68,9 @@ class Gate:
             settings = replace(settings, policy=known_policy(policy))
         self.settings = settings
         chosen = None if isinstance(policy, str) else policy
+        verifier = verifier or open_verifier(VerifierSettings())
         self.policy = chosen or open_policy(settings, verifier)
-        self.conflicts = conflicts
+        self.conflicts = conflicts or Conflicts(verifier, settings.conflict)
         self.explain = explain or Explain(contact=settings.contact)
         self.clock = clock
         self._embedder = embedder
@@ -120,7 +127,7 @@ class Gate:
 
     def _at_peace(self, decision: GateDecision, evidence: Evidence) -> GateDecision:
         """Passages that contradict each other are shown, whatever a policy thought of them."""
-        found = self.conflicts.find(evidence) if self.conflicts else ()
+        found = self.conflicts.find(evidence)
         if not found:
             return decision
         said = replace(

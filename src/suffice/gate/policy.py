@@ -11,9 +11,8 @@ from suffice.gate.coverage import Coverage
 from suffice.gate.learned import Learned
 from suffice.gate.reranked import Reranked
 from suffice.gate.tiers import Tiers
-from suffice.models.catalog import open_verifier
 from suffice.models.verifier import Verifier
-from suffice.settings import GateSettings, VerifierSettings
+from suffice.settings import GateSettings
 from suffice.types import Evidence, GateDecision
 
 
@@ -33,13 +32,12 @@ def known_policy(name: str) -> Any:
     return name
 
 
-def open_policy(settings: GateSettings, verifier: Verifier | None = None) -> Policy:
-    """The policy the settings name; one that asks a verifier opens our own where none is given."""
-    if settings.policy in ("learned", "reranked"):
-        judge = verifier or open_verifier(VerifierSettings())
-        if settings.policy == "learned":
-            return Learned(judge, settings.learned)
-        return Reranked(judge, settings.reranked)
+def open_policy(settings: GateSettings, verifier: Verifier) -> Policy:
+    """The policy the settings name."""
+    if settings.policy == "learned":
+        return Learned(verifier, settings.learned)
+    if settings.policy == "reranked":
+        return Reranked(verifier, settings.reranked)
     if settings.policy == "coverage":
         return Coverage(settings.coverage)
     if settings.policy == "bound":
