@@ -170,11 +170,13 @@ class RerankedSettings:
 class LearnedSettings:
     """The calibrated blend: open from `threshold` on (0: the one found with the blend), with a
     caveat below `sufficient`; what lies within a band of width `review` around the threshold goes
-    to a person."""
+    to a person. From `doubt` on it opens with a caveat where the passages speak of every part of
+    the question."""
 
     threshold: Share = 0.0
-    sufficient: Share = 0.70
+    sufficient: Share = 0.60
     review: Share = 0.10
+    doubt: Share = 0.20
 
 
 @dataclass(frozen=True, slots=True)

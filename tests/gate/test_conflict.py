@@ -232,6 +232,7 @@ class Counting:
     tier: str = "fast"
     thresholds: Thresholds = field(default_factory=Thresholds)
     calls: list[int] = field(default_factory=list)
+    statements: list[int] = field(default_factory=list)
 
     def support(self, pairs: Sequence[Pair]) -> list[SupportScore]:
         self.calls.append(len(pairs))
@@ -241,7 +242,8 @@ class Counting:
         ]
 
     def sufficiency(self, pairs: Sequence[Pair]) -> list[SufficiencyScore]:
-        raise AssertionError("nobody asked whether it is enough")
+        self.statements.append(len(pairs))
+        return [SufficiencyScore(0.9 if "leave" in str(pair) else 0.4) for pair in pairs]
 
 
 @pytest.mark.parametrize(
@@ -259,6 +261,7 @@ def test_work_grows_with_the_passages(wording: str) -> None:
         asked[count] = counting.calls[0]
         # All pairs of passages, both ways, would be count · (count − 1) and more.
         assert asked[count] <= 11 * count
+        assert sum(counting.statements) <= count  # each statement once
     assert asked[40] <= 2.3 * asked[20]
 
 
@@ -267,6 +270,19 @@ def test_where_nothing_may_differ_nobody_is_asked() -> None:
     same = ("Parental leave is 16 weeks.", "Parental leave lasts 16 weeks.", "The sun shines.")
     assert Conflicts(counting).find(evidence(LEAVE, *same)) == ()
     assert counting.calls == []
+
+
+def test_what_does_not_answer_is_no_conflict() -> None:
+    @dataclass(frozen=True)
+    class Doubting(Counting):
+        """Of the second statement."""
+
+        def sufficiency(self, pairs: Sequence[Pair]) -> list[SufficiencyScore]:
+            return [SufficiencyScore(0.2 if "retain" in str(pair) else 0.9) for pair in pairs]
+
+    texts = ("Invoices are kept for ten years.", "Firms retain any of the invoices for 7 years.")
+    assert found(Counting(), "How long are invoices kept?", *texts)
+    assert not found(Doubting(), "How long are invoices kept?", *texts)
 
 
 def test_the_verifier_has_a_say() -> None:

@@ -23,6 +23,8 @@ from suffice.types import Evidence
 
 # Beyond this the verifier's probability says no more than "sure".
 _SURE = 6.0
+# Beyond this one more passage says nothing: how many are searched for is a setting, not a sign.
+_MANY = 3
 _NUMBER = re.compile(r"\d+")
 
 
@@ -38,7 +40,7 @@ class Looks:
 
     def values(self) -> dict[str, float]:
         """Each as the blend counts it, those that are known."""
-        found = {"coverage": self.coverage, "count": log(max(self.count, 1))}
+        found = {"coverage": self.coverage, "count": log(min(max(self.count, 1), _MANY))}
         if self.similarity is not None:
             found["similarity"] = self.similarity
         if self.enough is not None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from suffice.gate.answers import Reading, Span
 from suffice.gate.views import View, views
@@ -22,6 +22,8 @@ _WORTH = 0.5
 _RIVALS = 5
 _SURE = 0.8
 _EVEN = 0.5
+# Where the question names nothing, statements of all sorts look alike: each must answer it at all.
+_ANSWERS = 1 / 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,8 @@ class Conflicts:
         readings = [Reading.of(passage.text, evidence.question) for passage in passages]
         open_views = [view for view in views(readings, evidence.question) if _apart(passages, view)]
         best: dict[tuple[int, int], Weighed] = {}
-        for one in self._judged(open_views, readings, evidence.question):
+        judged = self._judged(open_views, readings, evidence.question)
+        for one in self._answering(judged, readings, evidence.question):
             pair = one.view.first, one.view.second
             if pair not in best or self._rank(one) > self._rank(best[pair]):
                 best[pair] = one
@@ -89,6 +92,28 @@ class Conflicts:
             self._weighed(view, _judgement(pairs.get(n, ()), scores))
             for n, view in enumerate(found)
         ]
+
+    def _answering(
+        self, found: Sequence[Weighed], readings: Sequence[Reading], question: str
+    ) -> list[Weighed]:
+        """Those that would be reported halved where a statement does not answer by itself."""
+        asked = {
+            n: _statements(one.view, readings, question)
+            for n, one in enumerate(found)
+            if self._doubtful(one)
+        }
+        every = list(dict.fromkeys(pair for both in asked.values() for pair in both))
+        scores = dict(zip(every, self.verifier.sufficiency(every) if every else (), strict=True))
+        return [
+            replace(one, score=one.score / 2)
+            if any(scores[pair].enough < _ANSWERS for pair in asked.get(n, ()))
+            else one
+            for n, one in enumerate(found)
+        ]
+
+    def _doubtful(self, one: Weighed) -> bool:
+        """Whether it would be reported although nothing shows what its statements speak of."""
+        return one.score >= self.settings.threshold and not one.view.copied and one.view.same == 1
 
     def _worth_asking(self, found: Sequence[View]) -> list[int]:
         """The views that may become conflicts: each passage beside a few of those that stand before
@@ -119,6 +144,15 @@ class Conflicts:
         else:
             score = (view.literal * view.near + judgement.apart) / 2
         return Weighed(view, judgement, score, self._ambiguous(view))
+
+
+def _statements(view: View, readings: Sequence[Reading], question: str) -> tuple[Pair, Pair]:
+    """Each statement as evidence for the question."""
+    here, there = view.statements
+    return (
+        Pair(question, (readings[view.first].text[slice(*here)],)),
+        Pair(question, (readings[view.second].text[slice(*there)],)),
+    )
 
 
 def _apart(passages: Sequence[Passage], view: View) -> bool:

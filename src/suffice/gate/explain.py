@@ -21,6 +21,9 @@ class Explain:
     synonyms: Synonyms = field(default_factory=Synonyms.read)
     contact: str = ""
 
+    def missing(self, evidence: Evidence) -> tuple[str, ...]:
+        return missing_aspects(evidence, self.embedder, self.synonyms)
+
     def __call__(
         self,
         decision: GateDecision,
@@ -32,7 +35,7 @@ class Explain:
         excluded = (*stale, *copies)
         said = replace(
             decision,
-            missing=missing_aspects(evidence, self.embedder, self.synonyms),
+            missing=self.missing(evidence),
             excluded=(*decision.excluded, *excluded),
             reasons=(*decision.reasons, *(f"left out {line}" for line in left_out(excluded))),
         )

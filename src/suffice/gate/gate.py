@@ -69,9 +69,9 @@ class Gate:
         self.settings = settings
         chosen = None if isinstance(policy, str) else policy
         verifier = verifier or open_verifier(VerifierSettings())
-        self.policy = chosen or open_policy(settings, verifier)
+        self.explain = explain or Explain(embedder, contact=settings.contact)
+        self.policy = chosen or open_policy(settings, verifier, self.explain.missing)
         self.conflicts = conflicts or Conflicts(verifier, settings.conflict)
-        self.explain = explain or Explain(contact=settings.contact)
         self.clock = clock
         self._embedder = embedder
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from suffice.gate.blend import blend_for, look, read
@@ -11,16 +12,20 @@ from suffice.models.verifier import Pair, Verifier
 from suffice.settings import LearnedSettings
 from suffice.types import Evidence, GateDecision, Level, Signal
 
+Aspects = Callable[[Evidence], tuple[str, ...]]
+"""Names the parts of a question that evidence does not speak of."""
 _NO_SIMILARITY = "no similarity is known for these passages; judged without it"
 
 
 @dataclass(frozen=True, slots=True)
 class Learned:
     """Open from the blend's own threshold on, unless the settings name one; what lies near it goes
-    to a person. What no verifier could read goes to a person too."""
+    to a person. What no verifier could read goes to a person too. In doubt the question itself
+    decides: where the passages speak of every part of it, it opens with a caveat."""
 
     verifier: Verifier
     settings: LearnedSettings = field(default_factory=LearnedSettings)
+    aspects: Aspects = missing_aspects
 
     def decide(self, evidence: Evidence) -> GateDecision:
         if not evidence:
@@ -29,7 +34,7 @@ class Learned:
                 score=0.0,
                 policy="learned",
                 reasons=(NO_PASSAGE,),
-                missing=missing_aspects(evidence),
+                missing=self.aspects(evidence),
                 signals=(Signal("probability", 0.0),),
             )
         pair = Pair(evidence.question, tuple(read(item.passage) for item in evidence))
@@ -37,7 +42,8 @@ class Learned:
         looks = look(evidence, None if score.unchecked else score.enough)
         blend = blend_for(score.tier or self.verifier.tier, looks)
         chance, opens = blend.probability(looks), self.settings.threshold or blend.threshold
-        level, reason = self._level(chance, opens)
+        missing = self.aspects(evidence)
+        level, reason = self._level(chance, opens, missing)
         if score.unchecked:
             level, reason = Level.REVIEW, f"nobody could judge the passages: {score.unchecked}"
         return GateDecision(
@@ -45,7 +51,7 @@ class Learned:
             score=chance,
             policy="learned",
             reasons=(reason,) if looks.similarity is not None else (reason, _NO_SIMILARITY),
-            missing=() if level is Level.SUFFICIENT else missing_aspects(evidence),
+            missing=() if level is Level.SUFFICIENT else missing,
             signals=(
                 Signal("probability", chance, opens),
                 Signal("verifier", looks.enough),
@@ -55,8 +61,10 @@ class Learned:
             ),
         )
 
-    def _level(self, chance: float, opens: float) -> tuple[Level, str]:
+    def _level(self, chance: float, opens: float, missing: tuple[str, ...]) -> tuple[Level, str]:
         told = f"the passages answer the question with probability {chance:.2f}"
+        if self.settings.doubt <= chance < opens + self.settings.review / 2 and not missing:
+            return Level.PARTIAL, f"{told}, and speak of every part of it"
         if abs(chance - opens) < self.settings.review / 2:
             return Level.REVIEW, f"{told}, too near to {opens:.2f} to tell"
         if chance < opens:

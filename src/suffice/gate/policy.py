@@ -8,7 +8,8 @@ from suffice.errors import SettingsError
 from suffice.gate.bound import LowerBound
 from suffice.gate.checkpoint import Checkpoint
 from suffice.gate.coverage import Coverage
-from suffice.gate.learned import Learned
+from suffice.gate.learned import Aspects, Learned
+from suffice.gate.missing import missing_aspects
 from suffice.gate.reranked import Reranked
 from suffice.gate.tiers import Tiers
 from suffice.models.verifier import Verifier
@@ -32,10 +33,12 @@ def known_policy(name: str) -> Any:
     return name
 
 
-def open_policy(settings: GateSettings, verifier: Verifier) -> Policy:
+def open_policy(
+    settings: GateSettings, verifier: Verifier, aspects: Aspects = missing_aspects
+) -> Policy:
     """The policy the settings name."""
     if settings.policy == "learned":
-        return Learned(verifier, settings.learned)
+        return Learned(verifier, settings.learned, aspects)
     if settings.policy == "reranked":
         return Reranked(verifier, settings.reranked)
     if settings.policy == "coverage":
