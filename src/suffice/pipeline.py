@@ -1,22 +1,29 @@
 """The main path, on one page:
 
-    question ─▶ evidence ─▶ gate ─▶ draft ─▶ checks ─▶ verdict
+    question ─▶ evidence ─▶ gate ─▶ draft ─▶ checks ─▶ verdict ─▶ record
 
 No answer leaves without a verdict; if the gate is shut, nothing is drafted. Before it refuses, it
 searches once more in other words. A drafter may be given less of the evidence to read; gate and
-checks always have all of it.
+checks always have all of it. A draft that cannot leave is revised, then trimmed to what is backed,
+then replaced by quotations; only then it is withheld.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import date
 
 from suffice.checks.check import Check, run_checks
+from suffice.checks.citations import settle
+from suffice.checks.open import SUPPORTING, open_checks
+from suffice.checks.sources import Documents
 from suffice.checks.verbatim import Verbatim
-from suffice.draft.drafter import Drafter
+from suffice.draft.brief import Brief
+from suffice.draft.drafter import Drafter, open_drafter
 from suffice.draft.extractive import Extractive
+from suffice.draft.revision import revise
 from suffice.errors import QuestionError
 from suffice.evidence.filter import Helpful
 from suffice.evidence.find import find_again, looking, time_of
@@ -24,12 +31,15 @@ from suffice.evidence.index import today
 from suffice.evidence.rewrite import rewritten
 from suffice.evidence.search import Retriever, gather
 from suffice.gate.gate import Gate, Weighed
+from suffice.models.catalog import open_verifier
 from suffice.models.embedder import Embedder
 from suffice.models.remembering import Remembering
 from suffice.models.verifier import Verifier
-from suffice.settings import CollectionSettings
-from suffice.types import Evidence, Level, Verdict
+from suffice.settings import CollectionSettings, DraftSettings, VerdictSettings, VerifierSettings
+from suffice.types import Draft, Evidence, Finding, GateDecision, Level, Rescue, Verdict
 from suffice.verdict.decide import decide, disagree, shut
+from suffice.verdict.rescue import rescued, trimmed
+from suffice.verdict.route import read_routes
 
 LONGEST_QUESTION = 8_000
 
@@ -46,7 +56,13 @@ class Pipeline:
     """Only for retrievers that give no relevance of their own."""
     filter: Callable[[Evidence], Evidence] | None = None
     """Marks what of the evidence a drafter reads; without it, all."""
+    quotes: Drafter | None = None
+    """Writes from the evidence's own sentences, where nothing else can leave."""
+    draft: DraftSettings = field(default_factory=lambda: DraftSettings(rounds=0))
+    verdict: VerdictSettings = field(default_factory=VerdictSettings)
     rewrite: bool = True
+    record: Callable[[Verdict], None] | None = None
+    """Is given every verdict before it leaves."""
     clock: Callable[[], date] = today
 
     @classmethod
@@ -56,29 +72,81 @@ class Pipeline:
         embedder: Embedder,
         settings: CollectionSettings | None = None,
         verifier: Verifier | None = None,
+        documents: Documents | None = None,
     ) -> Pipeline:
-        """The pipeline that settings describe, over any retriever."""
+        """The pipeline that settings describe, over any retriever; `documents` answers for sources
+        that a draft names and nobody retrieved."""
         settings = settings or CollectionSettings()
-        embedder = Remembering(embedder)  # filter and drafter read the same statements
+        embedder = Remembering(embedder)  # filter, drafter and checks read the same statements
+        verifier = verifier or open_verifier(VerifierSettings())
+        writes = settings.draft.llm != "extractive"
         return cls(
             retriever,
             Gate.of(settings, embedder, verifier),
-            Extractive(embedder, settings.draft),
+            open_drafter(settings.draft, embedder),
+            open_checks(settings.checks, verifier, embedder, documents),
             embedder=embedder,
             filter=Helpful(embedder, settings.filter) if settings.filter.on else None,
+            quotes=Extractive(embedder, settings.draft) if writes else None,
+            draft=settings.draft if writes else replace(settings.draft, rounds=0),
+            verdict=settings.verdict,
             rewrite=settings.rewrites,
         )
 
     def answer(self, question: str) -> Verdict:
-        evidence, gate = self.find(checked_question(question))
+        verdict = self._answer(checked_question(question))
+        if self.record:
+            self.record(verdict)
+        return verdict
+
+    async def aanswer(self, question: str) -> Verdict:
+        """The same, without holding up an event loop."""
+        return await asyncio.to_thread(self.answer, question)
+
+    def _answer(self, question: str) -> Verdict:
+        evidence, gate = self.find(question)
         if gate.level is Level.CONFLICT:
             return disagree(evidence, gate)
         if not self.gate.may_draft(evidence, gate):
             return shut(evidence, gate)
-        evidence = self.filter(evidence) if self.filter else evidence
-        draft = self.drafter.write(evidence)
-        findings = run_checks(self.checks, draft, evidence)
-        return decide(evidence, gate, draft, findings)
+        read = self.filter(evidence) if self.filter else evidence
+        revised = revise(
+            lambda brief: self.drafter.write(read, brief),
+            lambda draft: self.check(draft, read),
+            self.draft,
+            Brief(conflicts=gate.conflicts),
+        )
+        last = revised.last
+        verdict = self._decided(read, gate, last.draft, last.findings)
+        drafts = tuple(one.draft for one in revised.rounds)
+        if verdict.served and len(drafts) > 1:
+            verdict = replace(verdict, rescue=Rescue.REVISED)
+        if not verdict.served and self.verdict.rescue:
+            verdict = self._rescued(verdict, last.draft, last.findings)
+        return replace(verdict, drafts=drafts)
+
+    def check(self, draft: Draft, evidence: Evidence) -> tuple[Finding, ...]:
+        """What all checks find, with citations settled by those that read what is cited."""
+        found = run_checks(self.checks, draft, evidence)
+        return settle(draft, evidence, found, SUPPORTING)
+
+    def _decided(
+        self, evidence: Evidence, gate: GateDecision, draft: Draft, findings: Sequence[Finding]
+    ) -> Verdict:
+        return decide(evidence, gate, draft, findings, read_routes(self.verdict.routes))
+
+    def _rescued(self, verdict: Verdict, draft: Draft, findings: Sequence[Finding]) -> Verdict:
+        """The draft trimmed, or else quotations, where either of them may leave."""
+        evidence, gate = verdict.evidence, verdict.gate
+        cut = trimmed(draft, findings)
+        quoted = self.quotes.write(evidence) if self.quotes else None
+        for other, how in ((cut, Rescue.TRIMMED), (quoted, Rescue.EXTRACTIVE)):
+            if other is None:
+                continue
+            second = self._decided(evidence, gate, other, self.check(other, evidence))
+            if second.served:
+                return rescued(second, how, verdict)
+        return verdict
 
     def find(self, question: str) -> Weighed:
         """The evidence of the time asked about, and what the gate says of it."""

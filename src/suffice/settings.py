@@ -287,6 +287,23 @@ class DraftSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class EntailmentSettings:
+    """A claim is backed from the probability `threshold` on; 0: from the one that was found with
+    the verifier on data. Contradicted from `contradiction` on."""
+
+    threshold: Share = 0.0
+    contradiction: Share = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class GroundingSettings:
+    """From which cosine on a claim is called near to what it cites, and close."""
+
+    near: Annotated[Share, AtMost("close")] = 0.65
+    close: Share = 0.85
+
+
+@dataclass(frozen=True, slots=True)
 class ChecksSettings:
     """Which checks read a draft; where one is off, it leaves every claim UNCHECKED. A draft of
     fewer than `shortest` words is noted as suspiciously short."""
@@ -295,7 +312,38 @@ class ChecksSettings:
     citations: bool = True
     literals: bool = True
     omission: bool = True
+    verbatim: bool = True
+    grounding: bool = True
+    entailment: bool = True
     shortest: Count = 3
+    near: GroundingSettings = field(default_factory=GroundingSettings)
+    support: EntailmentSettings = field(default_factory=EntailmentSettings)
+
+
+ROUTES = (
+    "fabricated -> WITHHOLD, possibly systematic: a source was invented",
+    "conflict -> CONFLICT",
+    "contradicted -> WITHHOLD",
+    "mismatch -> WITHHOLD",
+    "stale -> REVIEW",
+    "expired -> REVIEW",
+    "misattributed -> REVIEW",
+    "unchecked > 0.2 and faithfulness >= 0.65 -> CAVEAT",
+    "omitted and faithfulness >= 0.65 -> CAVEAT",
+    "faithfulness >= 0.85 and facts >= 0.80 -> SERVE",
+    "faithfulness >= 0.65 -> CAVEAT",
+    "faithfulness >= 0.40 -> WITHHOLD",
+    "else -> WITHHOLD, knowledge gap",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictSettings:
+    """What leaves: the first row of `routes` that fits decides. `rescue`: what cannot leave is
+    revised, then trimmed to what is backed, then replaced by quotations, before it is withheld."""
+
+    routes: tuple[str, ...] = ROUTES
+    rescue: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,6 +355,8 @@ class CollectionSettings:
     gate: GateSettings = field(default_factory=GateSettings)
     draft: DraftSettings = field(default_factory=DraftSettings)
     filter: FilterSettings = field(default_factory=FilterSettings)
+    checks: ChecksSettings = field(default_factory=ChecksSettings)
+    verdict: VerdictSettings = field(default_factory=VerdictSettings)
 
     @property
     def rewrites(self) -> bool:
@@ -318,7 +368,8 @@ class CollectionSettings:
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """All of it. `collections` overrides passages, search, gate, filter and draft for one."""
+    """All of it. `collections` overrides passages, search, gate, draft, filter, checks and verdict
+    for one."""
 
     store: str = "suffice.db"
     engine: Literal["edge", "memory"] = "edge"
@@ -332,11 +383,20 @@ class Settings:
     draft: DraftSettings = field(default_factory=DraftSettings)
     filter: FilterSettings = field(default_factory=FilterSettings)
     checks: ChecksSettings = field(default_factory=ChecksSettings)
+    verdict: VerdictSettings = field(default_factory=VerdictSettings)
     collections: Mapping[str, CollectionSettings] = field(default_factory=dict)
 
     def collection(self, name: str) -> CollectionSettings:
         """The settings that hold for one collection."""
-        general = CollectionSettings(self.passages, self.search, self.gate, self.draft, self.filter)
+        general = CollectionSettings(
+            self.passages,
+            self.search,
+            self.gate,
+            self.draft,
+            self.filter,
+            self.checks,
+            self.verdict,
+        )
         return self.collections.get(name, general)
 
 

@@ -84,6 +84,26 @@ class Code(StrEnum):
 
     OMITTED = "omitted"
 
+    FAR = "far"
+    """No passage it cites is near it; of what they say this tells nothing."""
+
+
+class Grade(StrEnum):
+    """The class of an answer, by the share of its claims that are backed."""
+
+    SUPPORTED = "supported"
+    PARTIAL = "partially supported"
+    WEAK = "weakly supported"
+    UNSUPPORTED = "unsupported"
+
+
+class Rescue(StrEnum):
+    """How a draft that could not leave as it was became one that could."""
+
+    REVISED = "revised"
+    TRIMMED = "trimmed"
+    EXTRACTIVE = "extractive"
+
 
 class Action(StrEnum):
     """What leaves the house."""
@@ -286,6 +306,14 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True)
+class Fact:
+    """One of several facts that a claim states, judged by itself."""
+
+    text: str
+    support: Support
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """One check's judgement of one claim."""
 
@@ -300,6 +328,8 @@ class Finding:
     code: Code | None = None
     kind: Hallucination | None = None
     """What sort of hallucination this is, where it is one."""
+    facts: tuple[Fact, ...] = ()
+    """The claim's facts one by one, where it states several and the check judges facts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -331,6 +361,16 @@ class Verdict:
     share_read: float = 0.0
     """The share of the draft's claim characters that some checker actually read."""
     notes: tuple[str, ...] = field(default=())
+    faithfulness: float | None = None
+    """The share of the draft's claims that are backed; `None`: nothing was drafted."""
+    fact_score: float | None = None
+    """The share of their atomic facts that are backed."""
+    grade: Grade | None = None
+    route: str = ""
+    """The row of the routing table that decided."""
+    rescue: Rescue | None = None
+    drafts: tuple[Draft, ...] = ()
+    """Every draft that was written on the way, first to last."""
 
     @property
     def served(self) -> bool:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from suffice.types import Claim, Code, Draft, Evidence, Finding, Support
 
@@ -35,10 +35,27 @@ class SwitchedOff:
         ]
 
 
+@runtime_checkable
+class Costly(Check, Protocol):
+    """A check that need not look at what others have settled."""
+
+    def only(self, claims: Collection[Claim], /) -> Check: ...
+
+
 def run_checks(checks: Sequence[Check], draft: Draft, evidence: Evidence) -> tuple[Finding, ...]:
     """One finding a check and claim, in the order of both, whatever a check does; what it fails to
-    judge is UNCHECKED. Name the cheap checks first."""
-    return tuple(finding for check in checks for finding in _judged(check, draft, evidence))
+    judge is UNCHECKED. Name the cheap checks first: a costly one is asked only on what is open."""
+    found: list[Finding] = []
+    for check in checks:
+        asked = check.only(_open(draft, found)) if isinstance(check, Costly) else check
+        found += _judged(asked, draft, evidence)
+    return tuple(found)
+
+
+def _open(draft: Draft, findings: Sequence[Finding]) -> list[Claim]:
+    settled = (Support.BACKED, Support.CONTRADICTED)
+    closed = {finding.claim for finding in findings if finding.support in settled}
+    return [claim for claim in draft.claims if claim not in closed]
 
 
 def share_read(draft: Draft, findings: Sequence[Finding]) -> float:

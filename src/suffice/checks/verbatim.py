@@ -16,12 +16,18 @@ class Verbatim:
     carry over leave" says the opposite.
     """
 
+    uncited: bool = False
+    """Marks are not expected: any passage may be the one that is quoted."""
     name: str = "verbatim"
 
     def judge(self, draft: Draft, evidence: Evidence) -> list[Finding]:
         retrieved = {passage.id: passage for passage in evidence.passages}
         cited = {citation.n: retrieved.get(citation.passage.id) for citation in draft.citations}
-        return [self._judge(claim, [cited.get(n) for n in claim.cites]) for claim in draft.claims]
+        everywhere: list[Passage | None] = [*evidence.passages] if self.uncited else []
+        return [
+            self._judge(claim, everywhere or [cited.get(n) for n in claim.cites])
+            for claim in draft.claims
+        ]
 
     def _judge(self, claim: Claim, passages: list[Passage | None]) -> Finding:
         for passage in passages:

@@ -1,11 +1,13 @@
-"""From findings to what leaves. What no check has backed does not leave."""
+"""From findings to what leaves."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from suffice.checks.check import share_read
+from suffice.settings import ROUTES
+from suffice.text.claims import claims
 from suffice.types import (
     Action,
     Citation,
@@ -19,8 +21,10 @@ from suffice.types import (
     Verdict,
 )
 from suffice.verdict import wording
+from suffice.verdict.assess import Assessment, assess
+from suffice.verdict.route import Route, first, read_routes
 
-_BETWEEN_CLAIMS = re.compile(r"(?:\s|\[\d+\])*")
+DEFAULT = read_routes(ROUTES)
 
 
 def withhold(
@@ -82,46 +86,72 @@ def disagree(evidence: Evidence, gate: GateDecision) -> Verdict:
 
 
 def decide(
-    evidence: Evidence, gate: GateDecision, draft: Draft, findings: Sequence[Finding]
+    evidence: Evidence,
+    gate: GateDecision,
+    draft: Draft,
+    findings: Sequence[Finding],
+    routes: Sequence[Route] = DEFAULT,
 ) -> Verdict:
-    """Serves a draft whose every claim is backed, by all that judged it; withholds any other."""
+    """What leaves of a draft: the first row of the table that fits decides. What is contradicted
+    never leaves as it stands, whatever a table says, and what nobody read leaves with a caveat."""
     if not draft.claims:
         return withhold(evidence, gate, wording.unanswered(gate), draft)
-    if not _all_claimed(draft) or not _all_backed(draft, findings):
-        return withhold(evidence, gate, wording.NOT_BACKED, draft, findings)
-    enough = gate.level is Level.SUFFICIENT
-    return Verdict(
-        question=evidence.question,
-        action=Action.SERVE if enough else Action.CAVEAT,
-        reason=wording.QUOTED if enough else wording.caveat(gate),
-        gate=gate,
-        evidence=evidence,
-        draft=draft,
-        released=draft.text,
-        findings=tuple(findings),
-        citations=_citations(draft, evidence),
-        missing=gate.missing,
-        share_read=share_read(draft, findings),
-        notes=evidence.notes,
+    found = assess(draft, findings)
+    route = first(routes, found)
+    action = _bounded(route.action, found, gate, draft)
+    told = wording.told(action, gate, found, quoted=_all_quoted(findings, found))
+    if action in (Action.SERVE, Action.CAVEAT):
+        made = Verdict(
+            question=evidence.question,
+            action=action,
+            reason=told,
+            gate=gate,
+            evidence=evidence,
+            draft=draft,
+            released=draft.text,
+            findings=tuple(findings),
+            citations=_citations(draft, evidence),
+            missing=gate.missing,
+            notes=(*evidence.notes, *draft.notes),
+        )
+    else:
+        made = withhold(evidence, gate, told, draft, findings, action)
+    return replace(
+        made,
+        faithfulness=found.faithfulness,
+        fact_score=found.facts,
+        share_read=found.share_read,
+        grade=found.grade,
+        route=route.text,
+        notes=(*made.notes, route.note) if route.note else made.notes,
     )
 
 
+def _bounded(action: Action, found: Assessment, gate: GateDecision, draft: Draft) -> Action:
+    """What no table may loosen."""
+    if action not in (Action.SERVE, Action.CAVEAT):
+        return action
+    if found.claims_with(Support.CONTRADICTED) or not found.claims_with(Support.BACKED):
+        return Action.WITHHOLD
+    sure = gate.level is Level.SUFFICIENT and not found.claims_with(Support.UNCHECKED)
+    return action if sure and not draft.cut and _all_claimed(draft) else Action.CAVEAT
+
+
 def _all_claimed(draft: Draft) -> bool:
-    """Whether the claims are the text: nothing but marks and white space stands outside them."""
-    place = 0
+    """Whether the claims are the text: nothing that states something stands outside them."""
+    place, outside = 0, []
     for claim in sorted(draft.claims, key=lambda claim: claim.start):
-        between = draft.text[place : claim.start]
-        exact = draft.text[claim.start : claim.end] == claim.text
-        if claim.start < place or not exact or not _BETWEEN_CLAIMS.fullmatch(between):
+        if claim.start < place or draft.text[claim.start : claim.end] != claim.text:
             return False
+        outside.append(draft.text[place : claim.start])
         place = claim.end
-    return bool(_BETWEEN_CLAIMS.fullmatch(draft.text[place:]))
+    outside.append(draft.text[place:])
+    return not any(one.checkable for text in outside for one in claims(text))
 
 
-def _all_backed(draft: Draft, findings: Sequence[Finding]) -> bool:
-    backed = {finding.claim for finding in findings if finding.support is Support.BACKED}
-    against = (Support.CONTRADICTED, Support.UNBACKED)
-    return backed.issuperset(draft.claims) and not any(f.support in against for f in findings)
+def _all_quoted(findings: Sequence[Finding], found: Assessment) -> bool:
+    quoted = {f.claim for f in findings if f.check == "verbatim" and f.support is Support.BACKED}
+    return quoted.issuperset(found.claims)
 
 
 def _citations(draft: Draft, evidence: Evidence) -> tuple[Citation, ...]:

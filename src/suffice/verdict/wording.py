@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from suffice.gate.freshness import left_out
-from suffice.types import Conflict, GateDecision, Level, Verdict
+from suffice.types import Action, Claim, Conflict, GateDecision, Level, Support, Verdict
+from suffice.verdict.assess import Assessment
 
 DISAGREE = "The documents contradict each other; both are quoted, and neither was chosen."
 QUOTED = "Every statement is quoted from the document it cites."
@@ -17,7 +18,16 @@ NOT_ENOUGH = "The documents do not hold enough to answer this question"
 NO_STATEMENT = (
     "Documents on the subject were found, but no statement in them answers this question."
 )
-NOT_BACKED = "The draft says something the documents were not found to say."
+CHECKED = "Every statement was checked against the documents it rests on."
+NOT_BACKED = "The draft says something the documents were not found to say"
+NOT_ANSWERED = "This question could not be fully answered from available documents"
+SAYS_OTHERWISE = "The draft says something that the documents contradict"
+WRONG_SOURCE = "The draft names sources that do not hold as named; a person has to look at it"
+NOT_VERIFIED = "Not all of this could be verified against the documents"
+CONDITION = "A condition of the source may be missing; see what is cited"
+SHORTENED = "What the documents do not back was left out."
+REPLACED = "No answer could be verified; this is quoted from the documents instead."
+_LONGEST = 120
 
 NEXT_STEPS = ("Rephrase the question, name the document you have in mind, or ask its owner.",)
 
@@ -25,6 +35,33 @@ NEXT_STEPS = ("Rephrase the question, name the document you have in mind, or ask
 def caveat(gate: GateDecision) -> str:
     """What to bear in mind with an answer from evidence that is not enough."""
     return LIMITED if gate.level is Level.PARTIAL else THIN
+
+
+def told(action: Action, gate: GateDecision, found: Assessment, *, quoted: bool) -> str:
+    """Why a draft leaves as it does; the weak claim is named."""
+    against = found.claims_with(Support.CONTRADICTED)
+    weak = found.claims_with(Support.UNBACKED, Support.UNCHECKED)
+    if action is Action.REVIEW:
+        return f"{WRONG_SOURCE}."
+    if action is Action.WITHHOLD and against:
+        return _naming(SAYS_OTHERWISE, against)
+    if action is Action.WITHHOLD:
+        return _naming(NOT_ANSWERED if found.faithfulness >= 0.4 else NOT_BACKED, weak)
+    parts = [] if gate.level is Level.SUFFICIENT else [caveat(gate)]
+    if weak:
+        parts.append(_naming(NOT_VERIFIED, weak))
+    if action is Action.CAVEAT and "omitted" in found.flags:
+        parts.append(f"{CONDITION}.")
+    return " ".join(parts) or (QUOTED if quoted else CHECKED)
+
+
+def _naming(said: str, claims: Sequence[Claim]) -> str:
+    if not claims:
+        return f"{said}."
+    text = " ".join(claims[0].text.split())
+    shown = text if len(text) <= _LONGEST else f"{text[:_LONGEST].rstrip()}…"
+    more = f" and {len(claims) - 1} more" if len(claims) > 1 else ""
+    return f"{said}: “{shown}”{more}."
 
 
 def both_sides(conflicts: Sequence[Conflict], numbered: Mapping[str, int]) -> str:

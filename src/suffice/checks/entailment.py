@@ -1,0 +1,146 @@
+"""The verifier's word: does what a claim cites say so, say otherwise, or not speak of it?"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
+
+from suffice.checks.aligned import Sentences, roots
+from suffice.checks.said import alone, cited, told
+from suffice.models.verifier import Pair, SupportScore, Verifier
+from suffice.settings import EntailmentSettings
+from suffice.text.facts import facts
+from suffice.types import (
+    Claim,
+    Draft,
+    Evidence,
+    Fact,
+    Finding,
+    Hallucination,
+    Passage,
+    Support,
+)
+
+_LEFT_ALONE = "another check has settled it"
+_SAID = {
+    Support.BACKED: "what it cites says so",
+    Support.CONTRADICTED: "what it cites says otherwise",
+    Support.UNBACKED: "nothing it cites says so",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """A claim as it is judged: how it reads alone, its facts, and the passages it is held to."""
+
+    claim: Claim
+    said: str
+    facts: tuple[str, ...]
+    passages: tuple[Passage, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Entailment:
+    """Judges each claim against the passages it cites (all, where it cites none), and each of its
+    facts by itself where it has several. What only another passage says is backed by that one: the
+    citation is wrong, not the claim."""
+
+    verifier: Verifier
+    settings: EntailmentSettings = field(default_factory=EntailmentSettings)
+    claims: frozenset[Claim] | None = None
+    """Those still open; the others are left alone. `None`: all."""
+    name: str = "entailment"
+
+    def only(self, claims: Collection[Claim]) -> Entailment:
+        return replace(self, claims=frozenset(claims))
+
+    def judge(self, draft: Draft, evidence: Evidence) -> list[Finding]:
+        read = [one for one in _readings(draft, evidence) if self._asked(one.claim)]
+        found = self._judged(read, draft, evidence)
+        elsewhere = [
+            replace(one, passages=evidence.passages)
+            for one in read
+            if found[one.claim].support is Support.UNBACKED and len(one.passages) < len(evidence)
+        ]
+        for claim, second in self._judged(elsewhere, draft, evidence).items():
+            if second.support is Support.BACKED:
+                found[claim] = second
+        left = (
+            Finding(claim, self.name, Support.UNCHECKED, reason=_LEFT_ALONE)
+            for claim in draft.claims
+        )
+        return [found.get(one.claim, one) for one in left]
+
+    def _asked(self, claim: Claim) -> bool:
+        return self.claims is None or claim in self.claims
+
+    def _judged(
+        self, read: Sequence[_Reading], draft: Draft, evidence: Evidence
+    ) -> dict[Claim, Finding]:
+        """One call of the verifier for the claims and all their facts."""
+        pairs = [
+            Pair(said, tuple(map(_text, one.passages)), evidence.question, draft.text)
+            for one in read
+            for said in (one.said, *one.facts)
+        ]
+        scores = iter(self.verifier.support(pairs) if pairs else ())
+        sentences = Sentences.of(evidence.passages)
+        found = {}
+        for one in read:
+            whole = next(scores)
+            parts = tuple(Fact(text, self._support(next(scores))) for text in one.facts)
+            found[one.claim] = replace(self._finding(one, whole, sentences), facts=parts)
+        return found
+
+    def _finding(self, one: _Reading, score: SupportScore, sentences: Sentences) -> Finding:
+        if score.unchecked:
+            return Finding(one.claim, self.name, Support.UNCHECKED, reason=score.unchecked)
+        support = self._support(score)
+        passage = one.passages[score.passage or 0] if one.passages else None
+        nearest = sentences.nearest(roots(one.said), (passage,)) if passage else None
+        return Finding(
+            one.claim,
+            self.name,
+            support,
+            score.supported,
+            passage.id if passage and support is not Support.UNBACKED else None,
+            (nearest.start, nearest.end) if nearest and support is not Support.UNBACKED else None,
+            f"{_SAID[support]} ({score.supported:.2f})",
+            kind=_KINDS.get(support),
+        )
+
+    def _support(self, score: SupportScore) -> Support:
+        if score.unchecked:
+            return Support.UNCHECKED
+        own = self.verifier.thresholds.supported(score)
+        least = self.settings.threshold
+        if score.supported >= least if least else own:
+            return Support.BACKED
+        against = score.contradicted >= self.settings.contradiction
+        return Support.CONTRADICTED if against else Support.UNBACKED
+
+
+_KINDS = {
+    Support.CONTRADICTED: Hallucination.FAITHFULNESS,
+    Support.UNBACKED: Hallucination.FACTUALITY,
+}
+
+
+def _readings(draft: Draft, evidence: Evidence) -> list[_Reading]:
+    read = zip(draft.claims, alone(draft), cited(draft, evidence), strict=True)
+    return [
+        _Reading(claim, said, _several(said), sources or evidence.passages)
+        for claim, said, sources in read
+    ]
+
+
+def _several(said: str) -> tuple[str, ...]:
+    """The facts of a claim that has more than one."""
+    found = tuple(fact.text for fact in facts(said))
+    return found if len(found) > 1 else ()
+
+
+def _text(passage: Passage) -> str:
+    """With what is known of its document, where something is."""
+    known = passage.title or passage.version or passage.effective or passage.expires
+    return told(passage) if known else passage.text

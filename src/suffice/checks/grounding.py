@@ -1,0 +1,56 @@
+"""How near each claim is to the passages it cites: cheap, and never enough to back it.
+
+"16 weeks" is as near to "18 weeks" as a text can be, so nearness settles nothing; it is kept as a
+number beside what other checks found, and says where a claim has strayed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from suffice.checks.said import alone, cited
+from suffice.models.embedder import Embedder
+from suffice.settings import GroundingSettings
+from suffice.types import Claim, Code, Draft, Evidence, Finding, Passage, Support
+
+
+@dataclass(frozen=True, slots=True)
+class Grounding:
+    """The greatest cosine of a claim to a passage it cites (all, where it cites none)."""
+
+    embedder: Embedder
+    settings: GroundingSettings = field(default_factory=GroundingSettings)
+    name: str = "grounding"
+
+    def judge(self, draft: Draft, evidence: Evidence) -> list[Finding]:
+        said = alone(draft)
+        sources = [own or evidence.passages for own in cited(draft, evidence)]
+        texts = dict.fromkeys([*said, *(p.text for own in sources for p in own)])
+        vectors = dict(zip(texts, self.embedder.embed(list(texts)), strict=True)) if texts else {}
+        return [
+            self._finding(claim, {p.id: float(vectors[text] @ vectors[p.text]) for p in own}, own)
+            for claim, text, own in zip(draft.claims, said, sources, strict=True)
+        ]
+
+    def _finding(
+        self, claim: Claim, near: dict[str, float], sources: tuple[Passage, ...]
+    ) -> Finding:
+        if not sources:
+            reason = "there is no passage to compare with"
+            return Finding(claim, self.name, Support.UNCHECKED, reason=reason)
+        best = max(near, key=lambda place: near[place])
+        score = near[best]
+        return Finding(
+            claim,
+            self.name,
+            Support.UNCHECKED,
+            score,
+            best,
+            reason=f"{self._word(score)} what it cites ({score:.2f})",
+            code=Code.CLEAR if score >= self.settings.near else Code.FAR,
+        )
+
+    def _word(self, score: float) -> str:
+        if score >= self.settings.close:
+            return "close to"
+        return "near" if score >= self.settings.near else "far from"

@@ -1,0 +1,37 @@
+"""All checks as the settings have them, cheapest first."""
+
+from __future__ import annotations
+
+from datetime import date
+
+from suffice.checks.check import Check, SwitchedOff
+from suffice.checks.entailment import Entailment
+from suffice.checks.grounding import Grounding
+from suffice.checks.rules import rule_checks
+from suffice.checks.sources import Documents
+from suffice.checks.verbatim import Verbatim
+from suffice.models.embedder import Embedder
+from suffice.models.verifier import Verifier
+from suffice.settings import ChecksSettings
+
+SUPPORTING = ("verbatim", "entailment")
+"""The checks that can find a passage to say what a claim says."""
+
+
+def open_checks(
+    settings: ChecksSettings,
+    verifier: Verifier,
+    embedder: Embedder,
+    documents: Documents | None = None,
+    *,
+    day: date | None = None,
+    uncited: bool = False,
+) -> tuple[Check, ...]:
+    """Rules first, then what asks a model; what is switched off says so. See `rule_checks`."""
+    wanted: tuple[tuple[bool, Check], ...] = (
+        (settings.verbatim, Verbatim(uncited)),
+        (settings.grounding, Grounding(embedder, settings.near)),
+        (settings.entailment, Entailment(verifier, settings.support)),
+    )
+    rules = rule_checks(settings, documents, day=day, uncited=uncited)
+    return (*rules, *(check if on else SwitchedOff(check.name) for on, check in wanted))

@@ -1,0 +1,88 @@
+"""What the findings say of a draft as a whole: the numbers and flags that routing looks at."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from suffice.checks.check import share_read
+from suffice.types import Claim, Code, Draft, Finding, Grade, Support
+
+GRADES = ((0.85, Grade.SUPPORTED), (0.65, Grade.PARTIAL), (0.40, Grade.WEAK))
+_MISMATCHED = (Code.CHANGED, Code.MISPLACED)
+
+
+@dataclass(frozen=True, slots=True)
+class Assessment:
+    """Faithfulness is the share of claims that are backed, `facts` that of their atomic facts,
+    `unchecked` that of claims nobody could judge. Flags name what was found, by its code."""
+
+    claims: Mapping[Claim, Support]
+    faithfulness: float
+    facts: float
+    unchecked: float
+    share_read: float
+    flags: frozenset[str]
+
+    @property
+    def grade(self) -> Grade:
+        for least, grade in GRADES:
+            if self.faithfulness >= least:
+                return grade
+        return Grade.UNSUPPORTED
+
+    def claims_with(self, *supports: Support) -> tuple[Claim, ...]:
+        """In the order of the draft."""
+        return tuple(claim for claim, support in self.claims.items() if support in supports)
+
+
+def assess(draft: Draft, findings: Sequence[Finding]) -> Assessment:
+    by_claim: dict[Claim, list[Finding]] = defaultdict(list)
+    for finding in findings:
+        by_claim[finding.claim].append(finding)
+    standing = {claim: stands(by_claim[claim]) for claim in draft.claims}
+    supports = list(standing.values())
+    facts = [fact for claim in draft.claims for fact in _facts(standing[claim], by_claim[claim])]
+    return Assessment(
+        claims=standing,
+        faithfulness=_share(supports, Support.BACKED),
+        facts=_share(facts, Support.BACKED),
+        unchecked=_share(supports, Support.UNCHECKED),
+        share_read=share_read(draft, findings),
+        flags=frozenset(_flags(findings, supports)),
+    )
+
+
+def stands(findings: Iterable[Finding]) -> Support:
+    """Where a claim stands: one finding against it is enough, and without one it takes one for it.
+    A condition left out is a flag: what is said may still be so."""
+    found = [f.support for f in findings if f.code is not Code.OMITTED]
+    for support in (Support.CONTRADICTED, Support.UNBACKED, Support.BACKED):
+        if support in found:
+            return support
+    return Support.UNCHECKED
+
+
+def _facts(standing: Support, findings: Iterable[Finding]) -> list[Support]:
+    """A claim's facts as they were judged one by one; a claim of one fact is that fact. Of a claim
+    that does not stand, none does for sure."""
+    judged = [fact.support for finding in findings for fact in finding.facts]
+    if not judged:
+        return [standing]
+    against = (Support.CONTRADICTED, Support.UNBACKED)
+    if standing in against and not any(fact in against for fact in judged):
+        return [standing, *judged[1:]]
+    return judged
+
+
+def _flags(findings: Sequence[Finding], supports: Sequence[Support]) -> Iterable[str]:
+    yield from (finding.code.value for finding in findings if finding.code)
+    if Support.CONTRADICTED in supports:
+        yield "contradicted"
+    if any(f.code in _MISMATCHED and f.support is Support.CONTRADICTED for f in findings):
+        yield "mismatch"
+
+
+def _share(supports: Sequence[Support], wanted: Support) -> float:
+    return supports.count(wanted) / len(supports) if supports else 0.0

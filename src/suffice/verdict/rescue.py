@@ -1,0 +1,36 @@
+"""A draft that cannot leave, saved as far as it can be: cut to what is backed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from suffice.types import Action, Claim, Draft, Finding, Rescue, Support, Verdict
+from suffice.verdict import wording
+from suffice.verdict.assess import assess
+
+
+def trimmed(draft: Draft, findings: Sequence[Finding]) -> Draft | None:
+    """The draft with nothing in it but its backed sentences, in their order; `None` where none is,
+    or where all are and there is nothing to cut."""
+    kept = assess(draft, findings).claims_with(Support.BACKED)
+    if not kept or len(kept) == len(draft.claims):
+        return None
+    text, claims = "", []
+    for claim in sorted(kept, key=lambda claim: claim.start):
+        start = len(text) + 1 if text else 0
+        said = draft.text[claim.start : claim.end]
+        text = f"{text} {said}" if text else said
+        claims.append(Claim(said, start, start + len(said), claim.cites))
+    marks = {n for claim in claims for n in claim.cites}
+    cited = tuple(citation for citation in draft.citations if citation.n in marks)
+    return replace(draft, text=text, claims=tuple(claims), citations=cited, cut=False)
+
+
+def rescued(verdict: Verdict, how: Rescue, first: Verdict) -> Verdict:
+    """The verdict on what was saved, with a caveat that says how; what the log should know of the
+    first draft stays."""
+    said = wording.SHORTENED if how is Rescue.TRIMMED else wording.REPLACED
+    reason = said if verdict.action is Action.SERVE else f"{said} {verdict.reason}"
+    notes = tuple(dict.fromkeys((*verdict.notes, *first.notes)))
+    return replace(verdict, action=Action.CAVEAT, reason=reason, rescue=how, notes=notes)

@@ -1,0 +1,78 @@
+"""The routing table: from what was found of a draft to what leaves. The first row that fits wins.
+
+A row reads `conditions -> ACTION`: conditions joined by "and", each a flag (`fabricated`) or a
+number held against another (`faithfulness >= 0.85`); `else` fits always. `-> WITHHOLD, NOTE` adds
+what the reader of the log should know.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from suffice.errors import SettingsError
+from suffice.types import Action, Code
+from suffice.verdict.assess import Assessment
+
+_NUMBERS = ("faithfulness", "facts", "unchecked")
+_FLAGS = (*(code.value for code in Code), "contradicted", "mismatch", "conflict")
+_COMPARE: dict[str, Callable[[float, float], bool]] = {
+    ">=": operator.ge, ">": operator.gt, "<=": operator.le, "<": operator.lt,
+}  # fmt: skip
+_ROW = re.compile(r"(?P<when>.+?)\s*->\s*(?P<action>[A-Z]+)(?:\s*,\s*(?P<note>.+))?")
+_NUMBER = re.compile(rf"({'|'.join(_NUMBERS)})\s*(>=|<=|>|<)\s*(\d*\.?\d+)")
+_REMEDY = (
+    'Write rows such as "fabricated -> WITHHOLD" or "faithfulness >= 0.85 and facts >= 0.8 -> '
+    f'SERVE", the last one "else -> WITHHOLD". Numbers: {", ".join(_NUMBERS)}. '
+    f"Flags: {', '.join(_FLAGS)}."
+)
+Condition = Callable[[Assessment, bool], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """One row of the table."""
+
+    text: str
+    action: Action
+    note: str
+    conditions: tuple[Condition, ...]
+
+    def fits(self, found: Assessment, *, conflict: bool) -> bool:
+        return all(condition(found, conflict) for condition in self.conditions)
+
+
+def read_routes(rows: Sequence[str]) -> tuple[Route, ...]:
+    """The table as the settings have it; it must end with a row that always fits."""
+    routes = tuple(_route(row) for row in rows)
+    if not routes or routes[-1].conditions:
+        raise SettingsError("verdict.routes does not end with an `else` row.", remedy=_REMEDY)
+    return routes
+
+
+def first(routes: Sequence[Route], found: Assessment, *, conflict: bool = False) -> Route:
+    return next(route for route in routes if route.fits(found, conflict=conflict))
+
+
+def _route(row: str) -> Route:
+    read = _ROW.fullmatch(row.strip())
+    if read is None or read["action"] not in Action.__members__:
+        raise SettingsError(f"verdict.routes has the row '{row}'.", remedy=_REMEDY)
+    when = read["when"].strip()
+    parts = [] if when == "else" else [part.strip() for part in when.split(" and ")]
+    conditions = tuple(_condition(part, row) for part in parts)
+    return Route(row.strip(), Action[read["action"]], read["note"] or "", conditions)
+
+
+def _condition(text: str, row: str) -> Condition:
+    if number := _NUMBER.fullmatch(text):
+        name, sign, value = number.groups()
+        compare, least = _COMPARE[sign], float(value)
+        return lambda found, _: compare(float(getattr(found, name)), least)
+    if text == "conflict":
+        return lambda _, conflict: conflict
+    if text in _FLAGS:
+        return lambda found, _: text in found.flags
+    raise SettingsError(f"verdict.routes: '{text}' in the row '{row}'.", remedy=_REMEDY)
