@@ -19,7 +19,7 @@ import click
 from suffice.cli import cli
 from suffice.models.card import read_card
 from suffice.models.catalog import EMBEDDERS, weights
-from suffice.settings import Settings
+from suffice.settings import CollectionSettings, Settings
 
 DOCS = Path(__file__).parent.parent / "docs"
 RESULTS = DOCS.parent / "results"
@@ -45,6 +45,7 @@ def pages() -> dict[str, str]:
         "indexing": ("bench.md", "\n".join(indexing())),
         "grounding": ("bench.md", "\n".join(judged("grounding", "length_auroc"))),
         "sufficiency": ("bench.md", "\n".join(judged("sufficiency", "evidence_length_auroc"))),
+        "gate": ("bench.md", "\n".join(gate())),
         "conflict": ("bench.md", "\n".join(conflict())),
         "speed": ("bench.md", "\n".join(speed())),
         "ablation": ("models.md", "\n".join(ablation())),
@@ -97,8 +98,8 @@ def _keys(value: Any, where: str) -> Iterator[str]:
         if is_dataclass(entry):
             yield from _keys(entry, f"{key}.")
         elif field.name == "collections":
-            own = "`passages`, `search`, `gate`, `draft` and `filter` of its own"
-            yield f"| `{key}.NAME` | | {own} |"
+            own = ", ".join(f"`{one.name}`" for one in fields(CollectionSettings))
+            yield f"| `{key}.NAME` | | its own {own} |"
         else:
             yield f"| `{key}` | `{entry!r}` | {_allowed(hints[field.name])} |"
 
@@ -206,6 +207,25 @@ def _cell(row: Figures, column: str) -> str:
     if value is None:
         return "–" if column in row else ""
     return f"{value:,}" if column == "n" else f"{value:.{1 if column == 'ms_per_row' else 3}f}"
+
+
+def gate() -> Iterator[str]:
+    results = _result("gate-fast")
+    names = list(results["policies"]["learned"]["sets"])
+    yield from _head("policy", *(f"{name}: AUROC / AURC" for name in names), "mean AURC", "open")
+    for policy, found in results["policies"].items():
+        cells = (f"{row['auroc']:.3f} / {row['aurc']:.3f}" for row in found["sets"].values())
+        means = found["means"]
+        yield _line(policy, *cells, f"{means['aurc']:.3f}", f"{means['open_rate']:.2f}")
+    worse = [
+        f"{policy} on {name}"
+        for policy, found in results["policies"].items()
+        for name, row in found["sets"].items()
+        if policy != "learned" and row["learned_minus"]["low"] > 0
+    ]
+    yield f"\nSurely better than the learned policy: {', '.join(worse) or 'none, on no set'}."
+    yield f"Fast tier, {results['limit']} rows a set, from `results/gate-fast.json`.\n"
+    yield "![Risk against coverage](../results/gate-risk-coverage.svg)"
 
 
 def conflict() -> Iterator[str]:

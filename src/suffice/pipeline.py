@@ -17,6 +17,7 @@ from datetime import date
 
 from suffice.checks.check import Check, run_checks
 from suffice.checks.citations import settle
+from suffice.checks.judge import open_judge
 from suffice.checks.open import SUPPORTING, open_checks
 from suffice.checks.sources import Documents
 from suffice.checks.verbatim import Verbatim
@@ -80,11 +81,12 @@ class Pipeline:
         embedder = Remembering(embedder)  # filter, drafter and checks read the same statements
         verifier = verifier or open_verifier(VerifierSettings())
         writes = settings.draft.llm != "extractive"
+        judge = open_judge(settings.judge, settings.draft) if settings.checks.judge else None
         return cls(
             retriever,
             Gate.of(settings, embedder, verifier),
             open_drafter(settings.draft, embedder),
-            open_checks(settings.checks, verifier, embedder, documents),
+            open_checks(settings.checks, verifier, embedder, documents, judge),
             embedder=embedder,
             filter=Helpful(embedder, settings.filter) if settings.filter.on else None,
             quotes=Extractive(embedder, settings.draft) if writes else None,

@@ -315,6 +315,7 @@ class ChecksSettings:
     verbatim: bool = True
     grounding: bool = True
     entailment: bool = True
+    judge: bool = False
     shortest: Count = 3
     near: GroundingSettings = field(default_factory=GroundingSettings)
     support: EntailmentSettings = field(default_factory=EntailmentSettings)
@@ -347,6 +348,22 @@ class VerdictSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class JudgeSettings:
+    """Which LLM judges, with `checks.judge` on: `local`, the base URL of an OpenAI-compatible
+    endpoint, or the drafter's (empty; model and key are then the drafter's where none is named).
+    It has `timeout` seconds for all claims of a draft, `retries` and their waits included, is shown
+    at most `room` characters a claim and writes at most `tokens`."""
+
+    llm: str = ""
+    model: str = ""
+    key_env: str = ""
+    timeout: Annotated[float, Range(0.1, 3600)] = 60.0
+    retries: Annotated[int, Range(0, 20)] = 2
+    room: Annotated[int, Range(200, 10_000_000)] = 24_000
+    tokens: Annotated[int, Range(8, 1_000_000)] = 1_024
+
+
+@dataclass(frozen=True, slots=True)
 class CollectionSettings:
     """A domain's own way: how its documents are cut, searched and gated."""
 
@@ -357,6 +374,7 @@ class CollectionSettings:
     filter: FilterSettings = field(default_factory=FilterSettings)
     checks: ChecksSettings = field(default_factory=ChecksSettings)
     verdict: VerdictSettings = field(default_factory=VerdictSettings)
+    judge: JudgeSettings = field(default_factory=JudgeSettings)
 
     @property
     def rewrites(self) -> bool:
@@ -384,6 +402,7 @@ class Settings:
     filter: FilterSettings = field(default_factory=FilterSettings)
     checks: ChecksSettings = field(default_factory=ChecksSettings)
     verdict: VerdictSettings = field(default_factory=VerdictSettings)
+    judge: JudgeSettings = field(default_factory=JudgeSettings)
     collections: Mapping[str, CollectionSettings] = field(default_factory=dict)
 
     def collection(self, name: str) -> CollectionSettings:

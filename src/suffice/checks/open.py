@@ -23,15 +23,18 @@ def open_checks(
     verifier: Verifier,
     embedder: Embedder,
     documents: Documents | None = None,
+    judge: Check | None = None,
     *,
     day: date | None = None,
     uncited: bool = False,
 ) -> tuple[Check, ...]:
-    """Rules first, then what asks a model; what is switched off says so. See `rule_checks`."""
+    """Rules first, then what asks a model, last the LLM (`judge`) where one is asked; what is
+    switched off says so. See `rule_checks`."""
     wanted: tuple[tuple[bool, Check], ...] = (
         (settings.verbatim, Verbatim(uncited)),
         (settings.grounding, Grounding(embedder, settings.near)),
         (settings.entailment, Entailment(verifier, settings.support)),
     )
     rules = rule_checks(settings, documents, day=day, uncited=uncited)
-    return (*rules, *(check if on else SwitchedOff(check.name) for on, check in wanted))
+    models = (check if on else SwitchedOff(check.name) for on, check in wanted)
+    return (*rules, *models, judge or SwitchedOff("judge"))

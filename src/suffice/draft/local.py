@@ -17,13 +17,14 @@ from time import monotonic
 from suffice.draft.brief import PLAIN, Brief
 from suffice.draft.extractive import Ranked
 from suffice.draft.flags import flag_notes, flagged
-from suffice.draft.prompt import against, objection, quoted
+from suffice.draft.prompt import against, objection
 from suffice.draft.reading import read_draft
 from suffice.draft.shown import Rank, Shown, excerpts
 from suffice.errors import QuestionError
 from suffice.models.llama import base_file
 from suffice.models.llama_writer import LlamaWriter, Turn, Written, open_writer
 from suffice.settings import DraftSettings
+from suffice.text.fenced import quoted
 from suffice.text.instructions import instructs
 from suffice.types import Draft, Evidence, Passage
 

@@ -1,19 +1,18 @@
 """The prompt: evidence only, numbered and fenced, with marks required and leave to decline.
 
-Passages are data. Each stands between lines that hold a mark found in no passage, so that none can
-end its fence or begin another; a passage that tries to instruct is named as such.
+Passages are data: each stands in its fence, and one that tries to instruct is named as such.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from suffice.draft.brief import Brief
 from suffice.draft.flags import Flags
 from suffice.draft.shown import Shown
-from suffice.types import Conflict, Finding, Kind, Passage, Support
+from suffice.models.chat import Message
+from suffice.text.fenced import described, fence, fenced, quoted
+from suffice.types import Conflict, Finding, Passage, Support
 
 DECLINED = "The passages do not answer the question."
 """What a model is told to say where it cannot answer."""
@@ -43,20 +42,11 @@ _AMBIGUOUS = (
     "They may speak of different things of one name: say which is which, and answer for both."
 )
 _OPEN = "Acknowledge this in your answer: give both with their numbers, and do not choose."
-_LINE = 300
 _MOST_FINDINGS = 12
 _AGAINST = {
     Support.CONTRADICTED: "the passages say otherwise",
     Support.UNBACKED: "the passages do not say this",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Message:
-    """One message to a model."""
-
-    role: str
-    content: str
 
 
 def messages(
@@ -69,33 +59,6 @@ def messages(
         return first
     again = _AGAIN.format(findings="\n".join(_objections(brief)))
     return (*first, Message("assistant", brief.earlier.text), Message("user", again))
-
-
-def fence(texts: Iterable[str]) -> str:
-    """A mark that stands in none of the texts; the same texts give the same mark."""
-    held = "\n".join(texts)
-    mark = ""
-    while not mark or mark in held:
-        mark = hashlib.sha256(f"{mark}\n{held}".encode("utf-8", "replace")).hexdigest()[:12]
-    return mark
-
-
-def described(passage: Passage) -> str:
-    """Where a passage comes from: title, place, version and dates, on one line."""
-    parts = [f'"{quoted(passage.title or passage.document)}"']
-    parts += [f'section "{quoted(passage.place)}"'] if passage.place else []
-    parts += [f"version {quoted(passage.version)}"] if passage.version else []
-    since, until = passage.effective or passage.since, passage.expires or passage.until
-    parts += [f"in force from {since.isoformat()}"] if since else []
-    parts += [f"until {until.isoformat()}"] if until else []
-    parts += ["minutes of a discussion"] if passage.kind is Kind.DISCUSSION else []
-    return ", ".join(parts)
-
-
-def quoted(text: str) -> str:
-    """A text as it can stand between quotation marks, on one line: it cannot end the quotation."""
-    line = " ".join(text.replace('"', "'").split())
-    return line if len(line) <= _LINE else f"{line[:_LINE]}…"
 
 
 def objection(finding: Finding) -> str:
@@ -116,10 +79,7 @@ def against(findings: Iterable[Finding]) -> list[Finding]:
 def _asked(question: str, parts: Sequence[Shown], brief: Brief, flags: Flags) -> Iterable[str]:
     mark = fence(text for part in parts for text in (part.text, described(part.passage)))
     for part in parts:
-        yield (
-            f"--- {mark} passage {part.n}: {described(part.passage)} ---\n{part.text}\n"
-            f"--- {mark} end of passage {part.n} ---"
-        )
+        yield fenced(mark, f"passage {part.n}", part.text, described(part.passage))
     numbers = {part.passage.id: part.n for part in parts}
     yield from (_disclosed(conflict, numbers) for conflict in brief.conflicts)
     for n, quote in flags.items():

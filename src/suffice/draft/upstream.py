@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 from suffice.draft.brief import PLAIN, Brief
 from suffice.draft.flags import flag_notes, flagged
-from suffice.draft.prompt import Message, messages
+from suffice.draft.prompt import messages
 from suffice.draft.reading import read_draft
 from suffice.draft.shown import Rank, left_out, shown
 from suffice.errors import ModelUnreachable
-from suffice.models.wire import Endpoint, endpoint_url
+from suffice.models.chat import Message, chat_body, chat_endpoint, piece
+from suffice.models.wire import Endpoint
 from suffice.settings import DraftSettings
 from suffice.types import Draft, Evidence, Passage
 
-# Some servers know the limit by its newer name; some models take no temperature and no seed.
-_SPARE = {
-    "max_tokens": "max_completion_tokens",
-    "temperature": "",
-    "seed": "",
-    "stream_options": "",
-}
 _CUT = {
     "length": "The draft broke off at its limit of tokens (draft.tokens).",
     "content_filter": "The draft was broken off by a content filter on the other side.",
@@ -45,13 +38,8 @@ class Upstream:
     @classmethod
     def open(cls, settings: DraftSettings, rank: Rank) -> Upstream:
         """Asks nothing yet."""
-        endpoint = Endpoint(
-            endpoint_url(settings.llm, "chat/completions"),
-            os.environ.get(settings.key_env, "").strip(),
-            "draft",
-            settings.timeout,
-            settings.retries,
-            _SPARE,
+        endpoint = chat_endpoint(
+            settings.llm, settings.key_env, "draft", settings.timeout, settings.retries
         )
         return cls(endpoint, settings.model, settings, rank)
 
@@ -80,13 +68,7 @@ class Upstream:
         return prompt, _Reply(self.name, evidence.passages, notes, asked)
 
     def _body(self, prompt: Sequence[Message]) -> dict[str, Any]:
-        return {
-            **({"model": self.model} if self.model else {}),
-            "messages": [asdict(message) for message in prompt],
-            "max_tokens": self.settings.tokens,
-            "temperature": 0,
-            "seed": 0,
-        }
+        return chat_body(self.model, prompt, self.settings.tokens)
 
 
 @dataclass(slots=True)
@@ -101,8 +83,8 @@ class Stream:
     def __iter__(self) -> Iterator[str]:
         try:
             for event in self.events:
-                if piece := self.reply.hear(event):
-                    yield piece
+                if said := self.reply.hear(event):
+                    yield said
         except ModelUnreachable as problem:
             if not self.reply.text.strip():
                 raise
@@ -133,17 +115,11 @@ class _Reply:
 
     def hear(self, event: Any) -> str:
         """What this event adds to the text."""
-        event = event if isinstance(event, dict) else {}
-        usage = event.get("usage")
-        total = usage.get("total_tokens") if isinstance(usage, dict) else None
-        self.tokens = total if isinstance(total, int) else self.tokens
-        choice = _first(event.get("choices"))
-        finish = choice.get("finish_reason")
-        self.finish = finish if isinstance(finish, str) else self.finish
-        said = choice.get("delta") or choice.get("message")
-        piece = _said(said) if isinstance(said, dict) else ""
-        self.text += piece
-        return piece
+        heard = piece(event)
+        self.tokens = self.tokens if heard.tokens is None else heard.tokens
+        self.finish = heard.finish or self.finish
+        self.text += heard.text
+        return heard.text
 
     def broke(self, problem: ModelUnreachable) -> None:
         # A text that ended with a reason of its own is whole, whatever came of the line after it.
@@ -165,19 +141,3 @@ class _Reply:
             ended = f" (it ended by {self.finish})" if self.finish else ""
             raise endpoint.problem(f"its reply holds no text{ended}", _EMPTY)
         return draft
-
-
-def _first(choices: Any) -> dict[str, Any]:
-    found = choices[0] if isinstance(choices, list) and choices else None
-    return found if isinstance(found, dict) else {}
-
-
-def _said(message: dict[str, Any]) -> str:
-    """The text of a message: plain, in parts, or a refusal in a field of its own."""
-    content = message.get("content")
-    if isinstance(content, list):
-        texts = (part.get("text") for part in content if isinstance(part, dict))
-        content = "".join(text for text in texts if isinstance(text, str))
-    if not content:
-        content = message.get("refusal")
-    return content if isinstance(content, str) else ""

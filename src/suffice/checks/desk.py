@@ -1,0 +1,59 @@
+"""What lies before the judge: a claim, what it cites, what stands beside it, and the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from suffice.checks.questions import Case, Numbered, dictates
+from suffice.checks.said import numbered, told
+from suffice.types import Draft, Evidence, Passage
+
+_AROUND = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """Cases of one draft. `room`: the characters a case may have."""
+
+    draft: Draft
+    question: str
+    room: int
+    marked: Mapping[int, Passage]
+    """Passages that were retrieved, by the number of their mark."""
+    others: tuple[Numbered, ...]
+    """All passages but those that try to dictate: these are shown only where a claim cites them."""
+
+    @classmethod
+    def of(cls, draft: Draft, evidence: Evidence, room: int) -> Desk:
+        hand = {passage.id: passage for passage in evidence.passages}
+        marks = numbered(draft, evidence).items()
+        marked = {n: hand[passage.id] for n, passage in marks if passage.id in hand}
+        numbers = {passage.id: n for n, passage in marked.items()}
+        clean = (passage for passage in hand.values() if not dictates(told(passage)))
+        others = tuple(Numbered(passage, numbers.get(passage.id)) for passage in clean)
+        return cls(draft, evidence.question, room, marked, others)
+
+    def case(self, place: int) -> Case:
+        """A claim beside what it cites, whole, and as many of the others as there is room for; one
+        that cites nothing beside all of them."""
+        claim = self.draft.claims[place]
+        cited = [Numbered(self.marked[n], n) for n in claim.cites if n in self.marked]
+        known = {one.passage.id for one in cited}
+        others = [one for one in self.others if one.passage.id not in known]
+        case = Case(claim.text, claim.cites, self._around(place), self.question, tuple(cited))
+        if not claim.cites:
+            return case.beside(others)
+        for one in others:
+            more = case.beside([one])
+            case = more if more.size <= self.room else case
+        return case
+
+    def _around(self, place: int) -> str:
+        """The claim from the one before it to the one behind it."""
+        near = self.draft.claims[max(0, place - 1) : place + 2]
+        claim = self.draft.claims[place]
+        start, end = min(one.start for one in near), max(one.end for one in near)
+        around = self.draft.text[start:end]
+        fits = claim.text in around and len(around) <= len(claim.text) + _AROUND
+        return around if fits and around != claim.text else ""

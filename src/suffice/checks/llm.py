@@ -1,0 +1,65 @@
+"""Who is asked to judge: an OpenAI-compatible endpoint, or the LLM in this process."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from suffice.checks.questions import Case
+from suffice.errors import SettingsError
+from suffice.models.chat import STOPPED, chat_body, chat_endpoint, piece
+from suffice.models.wire import Endpoint
+from suffice.settings import DraftSettings, JudgeSettings
+
+_JSON = {"response_format": {"type": "json_object"}}
+_SHORT = "Raise judge.tokens if the model thinks first."
+
+
+class Llm(Protocol):
+    """Replies to a case within a time, or raises a `SufficeError` that says why not.
+
+    `backs`: whether a PASS of it is worth anything."""
+
+    @property
+    def backs(self) -> bool: ...
+
+    def reply(self, case: Case, seconds: float) -> str: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Remote:
+    """An endpoint. What it replies is returned as it is, a reply that broke off is none."""
+
+    endpoint: Endpoint
+    model: str = ""
+    tokens: int = 1024
+    backs: bool = True
+
+    def reply(self, case: Case, seconds: float) -> str:
+        body = chat_body(self.model, case.messages(), self.tokens)
+        said = piece(
+            self.endpoint.ask(body | {"response_format": {"type": "json_object"}}, seconds)
+        )
+        if said.finish in STOPPED:
+            raise self.endpoint.problem(f"it broke off by {said.finish}", _SHORT)
+        return said.text
+
+
+def open_llm(settings: JudgeSettings, draft: DraftSettings) -> Llm:
+    """The judge's own LLM or, where it has none, the drafter's with the drafter's key. A key of the
+    drafter's goes to no other URL."""
+    url = settings.llm or draft.llm
+    if url == "local":
+        from suffice.checks.local import Local
+
+        return Local.open(draft.threads)
+    if not url.startswith(("http://", "https://")):
+        raise SettingsError(
+            f"checks.judge is on, and there is no LLM to ask: judge.llm is '{settings.llm}',"
+            f" draft.llm is '{draft.llm}'.",
+            remedy="Set judge.llm to local or the base URL of an OpenAI-compatible endpoint.",
+        )
+    key_env = settings.key_env or ("" if settings.llm else draft.key_env)
+    model = settings.model or ("" if settings.llm else draft.model)
+    endpoint = chat_endpoint(url, key_env, "judgement", settings.timeout, settings.retries)
+    return Remote(endpoint, model, settings.tokens)

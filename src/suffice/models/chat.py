@@ -1,0 +1,88 @@
+"""A conversation with an OpenAI-compatible endpoint: messages in, what it says out."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from suffice.models.wire import Endpoint, endpoint_url
+
+# Some servers know the limit by its newer name; some models take no temperature and no seed.
+_SPARE = {
+    "max_tokens": "max_completion_tokens",
+    "temperature": "",
+    "seed": "",
+    "stream_options": "",
+    "response_format": "",
+}
+STOPPED = frozenset({"length", "content_filter"})
+"""Why a reply ends that was not yet at its end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message to a model."""
+
+    role: str
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A reply, or an event of a stream, as far as it is understood; whatever came has one."""
+
+    text: str = ""
+    finish: str = ""
+    tokens: int | None = None
+
+
+def chat_endpoint(url: str, key_env: str, wanted: str, timeout: float, retries: int) -> Endpoint:
+    """The endpoint under a base URL, with the key that the variable holds, if it is named."""
+    key = os.environ.get(key_env, "").strip() if key_env else ""
+    return Endpoint(
+        endpoint_url(url, "chat/completions"), key, wanted, timeout, retries, spare=_SPARE
+    )
+
+
+def chat_body(model: str, messages: Sequence[Message], tokens: int) -> dict[str, Any]:
+    """A request whose reply depends on nothing but itself, as far as the server can."""
+    return {
+        **({"model": model} if model else {}),
+        "messages": [asdict(message) for message in messages],
+        "max_tokens": tokens,
+        "temperature": 0,
+        "seed": 0,
+    }
+
+
+def piece(event: Any) -> Piece:
+    """What a reply or an event of a stream says."""
+    event = event if isinstance(event, dict) else {}
+    usage = event.get("usage")
+    total = usage.get("total_tokens") if isinstance(usage, dict) else None
+    choice = _first(event.get("choices"))
+    finish = choice.get("finish_reason")
+    said = choice.get("delta") or choice.get("message")
+    return Piece(
+        _said(said) if isinstance(said, dict) else "",
+        finish if isinstance(finish, str) else "",
+        total if isinstance(total, int) else None,
+    )
+
+
+def _first(choices: Any) -> dict[str, Any]:
+    found = choices[0] if isinstance(choices, list) and choices else None
+    return found if isinstance(found, dict) else {}
+
+
+def _said(message: dict[str, Any]) -> str:
+    """The text of a message: plain, in parts, or a refusal in a field of its own."""
+    content = message.get("content")
+    if isinstance(content, list):
+        texts = (part.get("text") for part in content if isinstance(part, dict))
+        content = "".join(text for text in texts if isinstance(text, str))
+    if not content:
+        content = message.get("refusal")
+    return content if isinstance(content, str) else ""
