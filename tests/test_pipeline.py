@@ -240,6 +240,7 @@ def test_questions_that_cannot_be_asked(pipeline: Pipeline, question: str) -> No
 
 def test_a_retriever_may_score_by_itself(library: Library) -> None:
     scored = [Retrieved(Passage(id="1", text="Leave is long.", document="a"), 0.1)]
-    verdict = Pipeline.of(lambda question: scored, library.embedder).answer("leave?")
+    settings = CollectionSettings(gate=GateSettings(policy="tiers"))
+    verdict = Pipeline.of(lambda question: scored, library.embedder, settings).answer("leave?")
     assert verdict.gate.score == 0.1
     assert not verdict.served

@@ -169,9 +169,9 @@ class RerankedSettings:
 @dataclass(frozen=True, slots=True)
 class LearnedSettings:
     """The calibrated blend: open from `threshold` on (0: the one found with the blend), with a
-    caveat below `sufficient`; what lies within a band of width `review` around the threshold goes
-    to a person. From `doubt` on it opens with a caveat where the passages speak of every part of
-    the question."""
+    caveat below `sufficient` where a part of the question is not spoken of; what lies within a
+    band of width `review` around the threshold goes to a person. From `doubt` on it opens with a
+    caveat where every part is."""
 
     threshold: Share = 0.0
     sufficient: Share = 0.60

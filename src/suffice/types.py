@@ -192,6 +192,10 @@ class Evidence:
     items: tuple[Retrieved, ...] = ()
     notes: tuple[str, ...] = ()
     """What the reader should know of the search: a fallback taken, an embedder out of reach."""
+    day: date | None = None
+    """On which the passages have to be in force; `None`: today."""
+    then: bool = False
+    """The question asks about another time: passages no longer in force belong here."""
 
     def __iter__(self) -> Iterator[Retrieved]:
         return iter(self.items)

@@ -232,7 +232,7 @@ def test_collections_have_their_own_settings(home: Path, handbook: Path) -> None
     (home / "suffice.yaml").write_text("collections:\n  hr:\n    gate: {policy: coverage}\n")
     run(home, "index", str(handbook), "--collection", "hr")
     assert loaded(home, "ask", "remote days?", "--collection", "hr")["gate"]["policy"] == "coverage"
-    assert loaded(home, "ask", "remote days?")["gate"]["policy"] == "tiers"
+    assert loaded(home, "ask", "remote days?")["gate"]["policy"] == "learned"
     assert loaded(home, "search", "remote days?")["passages"] == []
 
 

@@ -244,4 +244,6 @@ def test_nothing_out_of_force_is_kept_by_default(found: list[Passage]) -> None:
 
 @pytest.mark.parametrize("when", [NOW, When(Asked.EVER), When(Asked.BEFORE, words="x")])
 def test_no_evidence_is_no_trouble(when: When) -> None:
-    assert fresh(Evidence("?"), when, TODAY) == (Evidence("?"), (), ())
+    current, excluded, notes = fresh(Evidence("?"), when, TODAY)
+    assert (current.items, excluded, notes) == ((), (), ())
+    assert (current.day, current.then) == (TODAY, when.asked is not Asked.NOW)

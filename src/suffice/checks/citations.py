@@ -33,8 +33,8 @@ _ENOUGH_WORDS = 4
 @dataclass(frozen=True, slots=True)
 class Citations:
     """Judges sources, not statements: a source that is there backs nothing until another check has
-    found it to say so (`settle`). `day`: on which versions have to be in force; today, if not told.
-    """
+    found it to say so (`settle`). `day`: on which versions have to be in force; the evidence's, if
+    not told."""
 
     documents: Documents | None = None
     day: date | None = None
@@ -42,7 +42,8 @@ class Citations:
 
     def judge(self, draft: Draft, evidence: Evidence) -> list[Finding]:
         marked = numbered(draft, evidence)
-        resolver = Resolver(evidence.passages, marked, self.documents, self.day or today())
+        day = self.day or evidence.day or today()
+        resolver = Resolver(evidence.passages, marked, self.documents, day, evidence.then)
         sentences = Sentences.of(evidence.passages)
         read = zip(draft.claims, alone(draft), cited(draft, evidence), strict=True)
         return [

@@ -52,7 +52,8 @@ class Entailment:
     name: str = "entailment"
 
     def only(self, claims: Collection[Claim]) -> Entailment:
-        return replace(self, claims=frozenset(claims))
+        asked = frozenset(claims) if self.claims is None else self.claims.intersection(claims)
+        return replace(self, claims=asked)
 
     def judge(self, draft: Draft, evidence: Evidence) -> list[Finding]:
         read = [one for one in _readings(draft, evidence) if self._asked(one.claim)]

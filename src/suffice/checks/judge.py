@@ -45,7 +45,8 @@ class Judge:
 
     def only(self, claims: Collection[Claim]) -> Judge:
         """A judge of these claims alone; the others it leaves as they are."""
-        return replace(self, claims=frozenset(claims))
+        asked = frozenset(claims) if self.claims is None else self.claims.intersection(claims)
+        return replace(self, claims=asked)
 
     def judge(self, draft: Draft, evidence: Evidence) -> list[Finding]:
         deadline = monotonic() + self.timeout

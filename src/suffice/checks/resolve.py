@@ -24,6 +24,8 @@ class Resolver:
     marked: dict[int, Passage]
     documents: Documents | None
     day: date
+    then: bool = False
+    """Another time is asked about: of what was retrieved no version is out of date."""
     known: dict[str, Passage] = field(default_factory=dict)
     _names: dict[tuple[Named, tuple[str, ...]], Resolved] = field(default_factory=dict)
     _retrieved: set[str] = field(default_factory=set)
@@ -45,7 +47,7 @@ class Resolver:
         if passage.id not in self._retrieved:
             return self._not_retrieved(n, passage)
         now = self.known.get(passage.id, passage)
-        if (fault := standing(now, self.day)) is not None:
+        if (fault := self._standing(now)) is not None:
             return Resolved(fault, f"[{n}] is {described(now)}, {self._fault(now, fault)}", now)
         if newer := self._newer(passage):
             reason = f"[{n}] is {described(passage)}, replaced by version {newer.version}"
@@ -62,6 +64,10 @@ class Resolver:
             Code.NOT_RETRIEVED, f"[{n}] names a passage that was not retrieved, {_NO_STORE}"
         )
 
+    def _standing(self, passage: Passage) -> Code | None:
+        asked_for = self.then and passage.id in self._retrieved
+        return None if asked_for else standing(passage, self.day)
+
     def _fault(self, passage: Passage, fault: Code) -> str:
         if fault is Code.EXPIRED:
             return f"expired on {passage.expires}"
@@ -70,7 +76,7 @@ class Resolver:
 
     def _newer(self, passage: Passage) -> Passage | None:
         """Without a store: a later version of the same document among what was retrieved."""
-        if self.documents is not None or not passage.version:
+        if self.documents is not None or not passage.version or self.then:
             return None
         for one in self.passages:
             same = one.document == passage.document or (one.title and one.title == passage.title)
@@ -106,9 +112,9 @@ class Resolver:
     def _best(self, name: Named, found: Sequence[Passage]) -> Resolved:
         """One version in force is enough."""
         for passage in found:
-            if standing(passage, self.day) is None:
+            if self._standing(passage) is None:
                 return Resolved(Code.RESOLVED, f"“{name.text}” was retrieved", passage)
-        fault = standing(found[0], self.day) or Code.STALE
+        fault = self._standing(found[0]) or Code.STALE
         reason = f"“{name.text}” is {described(found[0])}, {self._fault(found[0], fault)}"
         return Resolved(fault, reason, found[0])
 

@@ -100,8 +100,9 @@ def fresh(evidence: Evidence, when: When, today: date) -> Fresh:
                     reasons[passage] = "no earlier version of it is known"
     notes += _no_version(standing_in, when)
     kept = tuple(item for item in evidence if item.passage not in reasons)
+    then = when.asked is not Asked.NOW
     return Fresh(
-        replace(evidence, items=kept, notes=(*evidence.notes, *notes)),
+        replace(evidence, items=kept, notes=(*evidence.notes, *notes), day=today, then=then),
         tuple(Exclusion(p, reasons[p]) for p in evidence.passages if p in reasons),
         tuple(notes),
     )

@@ -69,6 +69,6 @@ class Learned:
             return Level.REVIEW, f"{told}, too near to {opens:.2f} to tell"
         if chance < opens:
             return Level.INSUFFICIENT, f"{told}, under {opens:.2f}"
-        if chance < self.settings.sufficient:
+        if chance < self.settings.sufficient and missing:
             return Level.PARTIAL, f"{told}, under {self.settings.sufficient:.2f}"
         return Level.SUFFICIENT, told

@@ -131,10 +131,11 @@ def _bounded(action: Action, found: Assessment, gate: GateDecision, draft: Draft
     """What no table may loosen."""
     if action not in (Action.SERVE, Action.CAVEAT):
         return action
-    if found.claims_with(Support.CONTRADICTED) or not found.claims_with(Support.BACKED):
+    against = found.claims_with(Support.CONTRADICTED)
+    if against or not found.claims_with(Support.BACKED) or not _all_claimed(draft):
         return Action.WITHHOLD
     sure = gate.level is Level.SUFFICIENT and not found.claims_with(Support.UNCHECKED)
-    return action if sure and not draft.cut and _all_claimed(draft) else Action.CAVEAT
+    return action if sure and not draft.cut else Action.CAVEAT
 
 
 def _all_claimed(draft: Draft) -> bool:
