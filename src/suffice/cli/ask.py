@@ -12,13 +12,17 @@ from suffice.cli.show import show_verdict
 
 
 @click.command()
+@click.option("--llm", help="Who writes: extractive, local or the URL of an endpoint.")
+@click.option("--model", help="The model at that endpoint.")
 @asking
-def ask(asked: Asked) -> int:
+def ask(asked: Asked, llm: str | None, model: str | None) -> int:
     """Answer QUESTION from documents, with citations, or say why not.
 
     Exit code 0: served. 2: withheld. 1: an error.
     """
-    verdict = asked.pipeline().answer(asked.question)
+    own = asked.settings.draft
+    draft = replace(own, llm=llm or own.llm, model=model or own.model)
+    verdict = asked.pipeline(replace(asked.settings, draft=draft)).answer(asked.question)
     verdict = replace(verdict, notes=(*verdict.notes, *asked.skipped)) if asked.as_json else verdict
     if asked.as_json:
         to_json.show(to_json.verdict(verdict))

@@ -16,6 +16,7 @@ from suffice.cli.options import common, open_library, piped
 from suffice.cli.progress import bars
 from suffice.cli.show import show_failures
 from suffice.errors import SourceMissing
+from suffice.evidence.documents import StoredDocuments
 from suffice.evidence.index import Filter
 from suffice.evidence.ingest import Report
 from suffice.evidence.library import Library
@@ -42,11 +43,18 @@ class Asked:
 
     def pipeline(self, settings: CollectionSettings | None = None) -> Pipeline:
         """What answers it; in another way than the collection's, where `settings` say so."""
-        verifier = open_verifier(self.library.settings.verifier)
-        return Pipeline.of(self.search, self.library.embedder, settings or self.settings, verifier)
+        return Pipeline.of(
+            self.search,
+            self.library.embedder,
+            settings or self.settings,
+            open_verifier(self.library.settings.verifier),
+            StoredDocuments(self.library.store, self.search.allowed),
+        )
 
 
-def asking(command: Callable[..., int], own: tuple[str, ...] = ("policy",)) -> Callable[..., int]:
+def asking(
+    command: Callable[..., int], own: tuple[str, ...] = ("policy", "llm", "model")
+) -> Callable[..., int]:
     """Gives a command the question and its options, and calls it with them opened; its `own`
     options are passed on as they are."""
 
