@@ -24,8 +24,8 @@ from suffice.checks.verbatim import Verbatim
 from suffice.draft.brief import Brief
 from suffice.draft.drafter import Drafter, open_drafter
 from suffice.draft.extractive import Extractive
-from suffice.draft.revision import revise
-from suffice.errors import QuestionError
+from suffice.draft.revision import Revised, revise
+from suffice.errors import ModelError, QuestionError
 from suffice.evidence.filter import Helpful
 from suffice.evidence.find import find_again, looking, time_of
 from suffice.evidence.index import today
@@ -38,7 +38,7 @@ from suffice.models.remembering import Remembering
 from suffice.models.verifier import Verifier
 from suffice.settings import CollectionSettings, DraftSettings, VerdictSettings, VerifierSettings
 from suffice.types import Draft, Evidence, Finding, GateDecision, Level, Rescue, Verdict
-from suffice.verdict.decide import decide, disagree, shut
+from suffice.verdict.decide import decide, disagree, shut, unwritten
 from suffice.verdict.rescue import rescued, trimmed
 from suffice.verdict.route import read_routes
 
@@ -112,20 +112,30 @@ class Pipeline:
         if not self.gate.may_draft(evidence, gate):
             return shut(evidence, gate)
         read = self.filter(evidence) if self.filter else evidence
-        revised = revise(
-            lambda brief: self.drafter.write(read, brief),
-            lambda draft: self.check(draft, read),
-            self.draft,
-            Brief(conflicts=gate.conflicts),
-        )
+        try:
+            revised = self._written(read, gate)
+        except ModelError as problem:
+            if not self.quotes or not self.verdict.rescue:
+                raise
+            return self._quoted(unwritten(read, gate, str(problem)))
         last = revised.last
         verdict = self._decided(read, gate, last.draft, last.findings)
         drafts = tuple(one.draft for one in revised.rounds)
         if verdict.served and len(drafts) > 1:
             verdict = replace(verdict, rescue=Rescue.REVISED)
         if not verdict.served and self.verdict.rescue:
-            verdict = self._rescued(verdict, last.draft, last.findings)
+            cut = trimmed(last.draft, last.findings)
+            verdict = self._saved(verdict, cut, Rescue.TRIMMED) if cut else verdict
+            verdict = verdict if verdict.served else self._quoted(verdict)
         return replace(verdict, drafts=drafts)
+
+    def _written(self, evidence: Evidence, gate: GateDecision) -> Revised:
+        return revise(
+            lambda brief: self.drafter.write(evidence, brief),
+            lambda draft: self.check(draft, evidence),
+            self.draft,
+            Brief(conflicts=gate.conflicts),
+        )
 
     def check(self, draft: Draft, evidence: Evidence) -> tuple[Finding, ...]:
         """What all checks find, with citations settled by those that read what is cited."""
@@ -137,18 +147,17 @@ class Pipeline:
     ) -> Verdict:
         return decide(evidence, gate, draft, findings, read_routes(self.verdict.routes))
 
-    def _rescued(self, verdict: Verdict, draft: Draft, findings: Sequence[Finding]) -> Verdict:
-        """The draft trimmed, or else quotations, where either of them may leave."""
-        evidence, gate = verdict.evidence, verdict.gate
-        cut = trimmed(draft, findings)
-        quoted = self.quotes.write(evidence) if self.quotes else None
-        for other, how in ((cut, Rescue.TRIMMED), (quoted, Rescue.EXTRACTIVE)):
-            if other is None:
-                continue
-            second = self._decided(evidence, gate, other, self.check(other, evidence))
-            if second.served:
-                return rescued(second, how, verdict)
-        return verdict
+    def _quoted(self, verdict: Verdict) -> Verdict:
+        """Quotations in place of a draft that cannot leave, where they may."""
+        if self.quotes is None:
+            return verdict
+        return self._saved(verdict, self.quotes.write(verdict.evidence), Rescue.EXTRACTIVE)
+
+    def _saved(self, verdict: Verdict, other: Draft, how: Rescue) -> Verdict:
+        """Another draft in its place, if that one may leave."""
+        findings = self.check(other, verdict.evidence)
+        second = self._decided(verdict.evidence, verdict.gate, other, findings)
+        return rescued(second, how, verdict) if second.served else verdict
 
     def find(self, question: str) -> Weighed:
         """The evidence of the time asked about, and what the gate says of it."""

@@ -26,7 +26,8 @@ _AFTER_STATE = re.compile(
 )
 # "…is cold. Gravy is": a plain word before the stop ends the sentence, whatever the model says.
 _PLAIN_END = re.compile(
-    r"\b([a-z]{3,}|so|it|up|us|me|do|go|is|on|be|to)\.(?=\s+[A-Z][a-z]*['’]?[a-z]*,?\s)"
+    r"\b([a-z]{3,}|so|it|up|us|me|do|go|is|on|be|to)\."
+    r"(?=(?:\s*[\[【]\^?\d[\d,;\s–-]*[\]】])*\s+[A-Z][a-z]*['’]?[a-z]*,?\s)"
 )
 _ABBREVIATIONS = frozenset(
     """approx art assn ave avg bldg blvd cert chap cont dept dist div eds est etc exc excl ext

@@ -57,6 +57,12 @@ def shut(evidence: Evidence, gate: GateDecision) -> Verdict:
     return withhold(evidence, gate, wording.shut(gate, len(evidence)), action=action)
 
 
+def unwritten(evidence: Evidence, gate: GateDecision, problem: str) -> Verdict:
+    """Nobody could write: withheld, with what went wrong among the notes."""
+    found = withhold(evidence, gate, wording.NOT_WRITTEN)
+    return replace(found, notes=(*found.notes, problem))
+
+
 def disagree(evidence: Evidence, gate: GateDecision) -> Verdict:
     """The documents contradict each other: both are quoted, and neither is chosen."""
     opposed = [conflict for conflict in gate.conflicts if not conflict.ambiguous]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from suffice.text.facts.marks import citations
 from suffice.types import Action, Claim, Draft, Finding, Rescue, Support, Verdict
 from suffice.verdict import wording
 from suffice.verdict.assess import assess
@@ -20,11 +21,17 @@ def trimmed(draft: Draft, findings: Sequence[Finding]) -> Draft | None:
     for claim in sorted(kept, key=lambda claim: claim.start):
         start = len(text) + 1 if text else 0
         said = draft.text[claim.start : claim.end]
-        text = f"{text} {said}" if text else said
+        marks = "".join(f" [{n}]" for n in claim.cites if n not in _within(said))
+        text = f"{text} {said}{marks}" if text else f"{said}{marks}"
         claims.append(Claim(said, start, start + len(said), claim.cites))
-    marks = {n for claim in claims for n in claim.cites}
-    cited = tuple(citation for citation in draft.citations if citation.n in marks)
+    named = {n for claim in claims for n in claim.cites}
+    cited = tuple(citation for citation in draft.citations if citation.n in named)
     return replace(draft, text=text, claims=tuple(claims), citations=cited, cut=False)
+
+
+def _within(said: str) -> set[int]:
+    """The marks that stand inside a claim."""
+    return {n for _, numbers in citations(said) for n in numbers}
 
 
 def rescued(verdict: Verdict, how: Rescue, first: Verdict) -> Verdict:

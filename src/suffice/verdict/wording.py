@@ -25,6 +25,7 @@ SAYS_OTHERWISE = "The draft says something that the documents contradict"
 WRONG_SOURCE = "The draft names sources that do not hold as named; a person has to look at it"
 NOT_VERIFIED = "Not all of this could be verified against the documents"
 CONDITION = "A condition of the source may be missing; see what is cited"
+NOT_WRITTEN = "The model that writes answers could not be reached."
 SHORTENED = "What the documents do not back was left out."
 REPLACED = "No answer could be verified; this is quoted from the documents instead."
 _LONGEST = 120

@@ -1,0 +1,158 @@
+"""The verifier's word on claims, with the verifier that ships, and the nearness beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from suffice.checks.check import run_checks
+from suffice.checks.citations import settle
+from suffice.checks.entailment import Entailment
+from suffice.checks.grounding import Grounding
+from suffice.checks.open import SUPPORTING, open_checks
+from suffice.draft.reading import read_draft
+from suffice.models.catalog import open_embedder, open_verifier
+from suffice.models.embedder import Embedder
+from suffice.models.verifier import Pair, SufficiencyScore, SupportScore, Thresholds, Verifier
+from suffice.settings import (
+    ChecksSettings,
+    EmbedderSettings,
+    EntailmentSettings,
+    VerifierSettings,
+)
+from suffice.types import Code, Evidence, Finding, Hallucination, Passage, Retrieved, Support
+
+LEAVE = Passage("leave", "Employees get 20 weeks of parental leave. It is fully paid.", "leave.md")
+CANTEEN = Passage("canteen", "The canteen opens at noon on working days.", "canteen.md")
+EVIDENCE = Evidence("How long is parental leave?", (Retrieved(LEAVE, 0.8), Retrieved(CANTEEN, 0.1)))
+
+
+@pytest.fixture(scope="module")
+def verifier() -> Verifier:
+    return open_verifier(VerifierSettings())
+
+
+@pytest.fixture(scope="module")
+def embedder() -> Embedder:
+    return open_embedder(EmbedderSettings())
+
+
+def judged(check: Entailment, text: str, evidence: Evidence = EVIDENCE) -> list[Finding]:
+    draft = read_draft(text, evidence.passages)
+    return list(run_checks([check], draft, evidence))
+
+
+@dataclass(frozen=True)
+class Told:
+    """Backs what shares its last word with the evidence; contradicts what says "never"."""
+
+    id: str = "told-1"
+    tier: str = "fast"
+    thresholds: Thresholds = field(default_factory=Thresholds)
+    asked: list[Pair] = field(default_factory=list)
+
+    def support(self, pairs: Sequence[Pair]) -> list[SupportScore]:
+        self.asked.extend(pairs)
+        return [self._score(pair) for pair in pairs]
+
+    def _score(self, pair: Pair) -> SupportScore:
+        if "never" in pair.said:
+            return SupportScore(0.1, 0.8, 0.1, 0, tier="fast")
+        last = pair.said.rstrip(".").split()[-1]
+        for place, text in enumerate(pair.evidence):
+            if last in text:
+                return SupportScore(0.9, 0.0, 0.1, place, tier="fast")
+        return SupportScore(0.1, 0.1, 0.8, 0, tier="fast")
+
+    def sufficiency(self, pairs: Sequence[Pair]) -> list[SufficiencyScore]:
+        raise AssertionError("claims are not questions")
+
+
+def test_the_verifier_that_ships(verifier: Verifier) -> None:
+    right, wrong, elsewhere = judged(
+        Entailment(verifier),
+        "Parental leave lasts 20 weeks. [1] Parental leave is unpaid. [1] "
+        "The moon is made of cheese. [2]",
+    )
+    assert right.support is Support.BACKED
+    assert (right.passage_id, LEAVE.text[slice(*right.span or (0, 0))]) == (
+        "leave",
+        "Employees get 20 weeks of parental leave.",
+    )
+    assert wrong.support is not Support.BACKED
+    assert elsewhere.support in (Support.UNBACKED, Support.CONTRADICTED)
+
+
+def test_contradiction_is_told_apart_from_absence() -> None:
+    never, absent = judged(Entailment(Told()), "It is never paid. [1] Cats are cute. [1]")
+    assert (never.support, never.kind) == (Support.CONTRADICTED, Hallucination.FAITHFULNESS)
+    assert (absent.support, absent.kind) == (Support.UNBACKED, Hallucination.FACTUALITY)
+
+
+def test_a_claim_is_held_to_what_it_cites() -> None:
+    told = Told()
+    finding = judged(Entailment(told), "It is paid. [1]")[0]
+    assert finding.support is Support.BACKED
+    assert [len(pair.evidence) for pair in told.asked] == [1]
+    assert told.asked[0].question == EVIDENCE.question
+
+
+def test_what_another_passage_says_is_a_wrong_citation_not_a_wrong_claim() -> None:
+    draft = read_draft("The canteen opens at noon on working days. [1]", EVIDENCE.passages)
+    checks = open_checks(
+        replace(ChecksSettings(), verbatim=False, grounding=False, literals=False, omission=False),
+        Told(),
+        open_embedder(EmbedderSettings()),
+    )
+    findings = settle(draft, EVIDENCE, run_checks(checks, draft, EVIDENCE), SUPPORTING)
+    codes = {finding.check: finding.code for finding in findings}
+    supports = {finding.check: finding.support for finding in findings}
+    assert supports["entailment"] is Support.BACKED
+    assert codes["citations"] is Code.MISATTRIBUTED
+
+
+def test_each_fact_is_judged_by_itself() -> None:
+    said = "The leave is paid, and the canteen opens at midnight. [1]"
+    finding = judged(Entailment(Told()), said)[0]
+    assert len(finding.facts) == 2
+    assert [fact.support for fact in finding.facts] == [Support.BACKED, Support.UNBACKED]
+
+
+def test_what_others_settled_is_left_alone() -> None:
+    draft = read_draft("It is paid. [1] Cats are cute. [1]", EVIDENCE.passages)
+    told = Told()
+    first, second = Entailment(told).only(draft.claims[:1]).judge(draft, EVIDENCE)
+    assert (first.support, second.support) == (Support.BACKED, Support.UNCHECKED)
+    assert len({pair.said for pair in told.asked}) == 1
+
+
+def test_what_nobody_can_read_is_unchecked(verifier: Verifier) -> None:
+    polish = "Pracownicy otrzymują dwadzieścia tygodni urlopu rodzicielskiego w każdym roku. [1]"
+    finding = judged(Entailment(verifier), polish)[0]
+    assert finding.support is Support.UNCHECKED
+    assert finding.reason
+
+
+def test_a_threshold_of_ones_own() -> None:
+    strict = Entailment(Told(), EntailmentSettings(threshold=0.95))
+    assert judged(strict, "It is paid. [1]")[0].support is Support.UNBACKED
+
+
+def test_nearness_is_a_number_and_backs_nothing(embedder: Embedder) -> None:
+    draft = read_draft(
+        "Parental leave is 18 weeks. [1] The canteen opens at noon. [1]", EVIDENCE.passages
+    )
+    near, far = Grounding(embedder).judge(draft, EVIDENCE)
+    assert (near.support, far.support) == (Support.UNCHECKED, Support.UNCHECKED)
+    assert (near.score or 0) > (far.score or 0) + 0.2
+    assert far.code is Code.FAR
+    assert far.passage_id == "leave"  # what it cites, and no other
+
+
+def test_titles_and_dates_are_evidence() -> None:
+    dated = replace(LEAVE, title="Leave policy", version="3.2")
+    told = Told()
+    judged(Entailment(told), "It is paid. [1]", Evidence("?", (Retrieved(dated, 0.5),)))
+    assert "Version 3.2." in told.asked[0].evidence[0]
