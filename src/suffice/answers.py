@@ -32,7 +32,7 @@ from suffice.types import Action, Draft, Evidence, GateDecision, Level, Verdict
 from suffice.verdict.decide import decide, withhold
 from suffice.verdict.route import Route, read_routes
 
-LONGEST_ANSWER = 1_000_000
+LONGEST_ANSWER = 100_000
 NOT_GATED = GateDecision(
     Level.SUFFICIENT,
     1.0,
