@@ -91,6 +91,7 @@ def test_uncited_answers_are_held_against_all_passages() -> None:
     assert checked(said, uncited=True).action is Action.SERVE
     # Marks that stand in it all the same are not looked at.
     assert checked("The office in Berlin closes at six [9].", uncited=True).action is Action.SERVE
+    assert checked("Parental leave lasts 18 weeks [2].", uncited=True).action is Action.SERVE
 
 
 @pytest.mark.parametrize("answer", ["", " \n\t ", "[1]", "[1] [2]\n[3]", "?!", "<think>Hm, leave"])
