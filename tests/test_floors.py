@@ -20,6 +20,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("verdict",),
     ("record",),
     ("pipeline",),
+    ("answers", "cautious"),
     ("learn",),
     ("bench",),
     ("server", "integrations"),

@@ -16,6 +16,8 @@ from suffice.errors import SufficeError
 from suffice.types import Action, Evidence, Kind, Level, Passage, Retrieved, Support, Verdict
 
 if TYPE_CHECKING:
+    from suffice.answers import acheck, check
+    from suffice.cautious import CautiousRAG
     from suffice.evidence.index import Filter
     from suffice.evidence.library import Library
     from suffice.gate.checker import SufficientContextChecker
@@ -27,6 +29,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Action",
+    "CautiousRAG",
     "Evidence",
     "Filter",
     "Gate",
@@ -41,17 +44,22 @@ __all__ = [
     "SufficientContextChecker",
     "Support",
     "Verdict",
+    "acheck",
+    "check",
     "read_settings",
 ]
 
 # Looked up on first use, so that `import suffice` loads no model, no database, no numpy.
 _LAZY = {
+    "CautiousRAG": "suffice.cautious",
     "Filter": "suffice.evidence.index",
     "Gate": "suffice.gate.gate",
     "Library": "suffice.evidence.library",
     "Pipeline": "suffice.pipeline",
     "Settings": "suffice.settings",
     "SufficientContextChecker": "suffice.gate.checker",
+    "acheck": "suffice.answers",
+    "check": "suffice.answers",
     "read_settings": "suffice.settings",
 }
 

@@ -4,6 +4,7 @@ SufficeError
 ├── SettingsError          a key or value in the settings is wrong
 ├── ExtraMissing           an optional dependency is not installed
 ├── QuestionError          the question cannot be asked as it stands
+├── AnswerError            the answer cannot be checked as it stands
 ├── EvidenceError
 │   ├── SourceMissing      no such file or folder, or nothing in it to read
 │   ├── Unreadable         one file cannot be read
@@ -49,6 +50,10 @@ class ExtraMissing(SufficeError):
 
 class QuestionError(SufficeError):
     """The question cannot be asked as it stands."""
+
+
+class AnswerError(SufficeError):
+    """The answer cannot be checked as it stands."""
 
 
 class EvidenceError(SufficeError):

@@ -443,6 +443,11 @@ def read_settings(
     return _with_collections(settings, tree.get("collections"), str(file))
 
 
+def settings_of(shape: type[T], values: Mapping[str, Any], origin: str) -> T:
+    """A group of settings from values at hand, held to the same limits as a file's."""
+    return _build(shape, dict(values), origin, "")
+
+
 def _with_collections(settings: Settings, raw: Any, origin: str) -> Settings:
     """A collection starts from the general settings and changes only what it names."""
     if raw is None:

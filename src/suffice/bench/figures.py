@@ -41,6 +41,16 @@ def f1_flagged(passed: Flags, positive: Flags) -> float | None:
     return 2 * int((~passed & ~positive).sum()) / either if either else None
 
 
+def precision_flagged(passed: Flags, positive: Flags) -> float | None:
+    """The share of what was flagged that is negative. Needs something flagged."""
+    return float((~positive[~passed]).mean()) if not passed.all() else None
+
+
+def recall_flagged(passed: Flags, positive: Flags) -> float | None:
+    """The share of the negative rows that were flagged. Needs a negative row."""
+    return float((~passed[~positive]).mean()) if not positive.all() else None
+
+
 def coverage_at_risk(scores: Scores, positive: Flags, risk: float) -> float | None:
     """The largest share that some threshold lets pass with at most `risk` of it negative.
 

@@ -5,14 +5,14 @@ A response is split into its claims, every claim is judged, and one score speaks
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 from suffice.bench.judged import Bench, Judgement, Row, choose, passages
-from suffice.bench.rows import NAME, PASSAGES, TEXT, one_of, or_null, read_rows
+from suffice.bench.rows import NAME, PASSAGES, TEXT, Kind, one_of, or_null, read_rows
 from suffice.bench.run_record import run_record
 from suffice.evidence.ingest import Progress
 from suffice.models.verifier import Pair, SupportScore, Thresholds, Verifier
@@ -54,20 +54,26 @@ def bench_grounding(
     data: Path, verifier: Verifier, limit: int | None, progress: Progress
 ) -> dict[str, Any]:
     """Figures per set and task on labelled responses; `f1` is that of "not supported"."""
-    rows = choose(read_rows(data, _NEEDED, _KINDS), limit)
-    judged = BENCH.run(rows, lambda chunk: _judged(verifier, chunk), progress)
+    rows = choose(read(data), limit)
+    found = BENCH.run(rows, lambda chunk: judged(verifier, chunk), progress)
     return {
         "tier": verifier.tier,
         "model": verifier.id,
         "threshold": verifier.thresholds.support,
         "limit": limit,
         "aggregation": AGGREGATION.name,
-        **BENCH.figures(judged),
+        **BENCH.figures(found),
         "run": run_record(data),
     }
 
 
-def _judged(verifier: Verifier, rows: Sequence[Row]) -> list[Judgement]:
+def read(data: Path, more: Mapping[str, Kind] | None = None) -> list[dict[str, Any]]:
+    """Labelled responses; `more` are the kinds of further fields."""
+    return read_rows(data, _NEEDED, {**_KINDS, **(more or {})})
+
+
+def judged(verifier: Verifier, rows: Sequence[Row]) -> list[Judgement]:
+    """The verifier alone on responses, all their claims in one call."""
     owned = [(place, pair) for place, row in enumerate(rows) for pair in _pairs(row)]
     scores = verifier.support([pair for _, pair in owned])
     responses: list[list[SupportScore]] = [[] for _ in rows]

@@ -58,11 +58,12 @@ class Judged:
 @dataclass(frozen=True, slots=True)
 class Bench:
     """How the rows of one bench are read: their truth, and a judge that goes by length alone;
-    `blind_figure` is the name of its AUROC."""
+    `blind_figure` is the name of its AUROC. `more`: further figures of a group of rows."""
 
     positive: Callable[[Row], bool]
     blind: Callable[[Row], float]
     blind_figure: str
+    more: Callable[[Sequence[Judged]], dict[str, Any]] = lambda judged: {}
 
     def run(self, rows: Sequence[Row], judge: Judge, progress: Progress) -> list[Judged]:
         """Every row judged, a set's task at a time, so that each has its own time."""
@@ -121,6 +122,7 @@ class Bench:
             "checks": sum(row.judgement.checks for row in judged),
             "unchecked": sum(row.judgement.unchecked for row in judged),
             "ms_per_row": round(fmean(row.seconds for row in judged) * 1e3, 2),
+            **self.more(judged),
         }
 
 

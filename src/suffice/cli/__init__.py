@@ -1,6 +1,7 @@
 """The command line. It translates; it decides nothing.
 
-Exit codes: 0 done or served, 1 an error, 2 withheld (`ask`) or some files skipped (`index`).
+Exit codes: 0 done or served, 1 an error, 2 withheld (`ask`, `check`) or some files skipped
+(`index`).
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ _COMMANDS = {
     "ask": ("suffice.cli.ask", "Answer a question from documents, with citations, or say why not."),
     "bench": (
         "suffice.cli.bench",
-        "Measure retrieval, indexing, verifiers and gates on your data.",
+        "Measure retrieval, indexing, verifiers, gates and checks on your data.",
     ),
+    "check": ("suffice.cli.check", "Say whether an answer stays inside its evidence."),
     "documents": ("suffice.cli.documents", "List, show and retire documents and their versions."),
     "gate": ("suffice.cli.gate", "Say whether documents hold enough to answer a question."),
     "index": ("suffice.cli.index", "Bring documents into a store."),

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from datetime import date
 from typing import Any
 
 import click
 
+from suffice.cli.standing import standings
 from suffice.evidence.ingest import Report
 from suffice.evidence.rows import VersionInfo
-from suffice.types import Citation, Conflict, Evidence, GateDecision, Passage, Source, Verdict
+from suffice.types import (
+    Citation,
+    Conflict,
+    Evidence,
+    Finding,
+    GateDecision,
+    Passage,
+    Source,
+    Verdict,
+)
 
 
 def show(value: Any) -> None:
@@ -37,6 +48,53 @@ def verdict(value: Verdict) -> dict[str, Any]:
         "share_read": round(value.share_read, 4),
         "removed": round(value.evidence.removed, 4),
         "notes": list(value.notes),
+    }
+
+
+def checked(value: Verdict) -> dict[str, Any]:
+    """The verdict on an answer that came from elsewhere, claim by claim."""
+    numbers = {passage.id: n for n, passage in enumerate(value.evidence.passages, 1)}
+    return {
+        "question": value.question or None,
+        "answer": value.draft.text if value.draft else "",
+        "verdict": value.action.value,
+        "reason": value.reason,
+        "grade": value.grade.value if value.grade else None,
+        "faithfulness": _round(value.faithfulness),
+        "fact_score": _round(value.fact_score),
+        "share_read": round(value.share_read, 4),
+        "route": value.route,
+        "claims": [
+            {
+                "text": one.claim.text,
+                "span": [one.claim.start, one.claim.end],
+                "cites": list(one.claim.cites),
+                "support": one.support.value,
+                "reason": one.reason,
+                "findings": [finding(found, numbers) for found in one.findings],
+            }
+            for one in standings(value)
+        ],
+        "passages": [
+            {"n": n, **_origin(item.passage), "text": item.passage.text}
+            for n, item in enumerate(value.evidence, 1)
+        ],
+        "notes": list(value.notes),
+    }
+
+
+def finding(value: Finding, numbers: Mapping[str, int]) -> dict[str, Any]:
+    """`passage` is the number that marks cite, `span` a place in its text."""
+    return {
+        "check": value.check,
+        "support": value.support.value,
+        "code": value.code.value if value.code else None,
+        "kind": value.kind.value if value.kind else None,
+        "score": _round(value.score),
+        "passage": numbers.get(value.passage_id) if value.passage_id else None,
+        "span": list(value.span) if value.span else None,
+        "reason": value.reason,
+        "facts": [{"text": fact.text, "support": fact.support.value} for fact in value.facts],
     }
 
 

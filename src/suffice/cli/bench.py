@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from suffice.cli import as_json as to_json
+from suffice.cli.bench_answers import answers
 from suffice.cli.bench_conflict import conflict
 from suffice.cli.bench_gate import gate
 from suffice.cli.bench_literals import literals
@@ -23,9 +24,10 @@ from suffice.settings import read_settings
 
 @click.group()
 def bench() -> None:
-    """Measure retrieval, indexing, verifiers and gates on your data."""
+    """Measure retrieval, indexing, verifiers, gates and checks on your data."""
 
 
+bench.add_command(answers)
 bench.add_command(conflict)
 bench.add_command(grounding)
 bench.add_command(sufficiency)

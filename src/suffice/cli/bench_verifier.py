@@ -120,24 +120,24 @@ def _show(figures: Figures, good: str, length: str, guess: str) -> None:
     table.add_column("", min_width=10, overflow="ellipsis")
     for title in columns.values():
         table.add_column(title, justify="right", no_wrap=True)
-    for name, row in _lines(figures["sets"]):
-        table.add_row(plain(name), *_cells(row, columns))
+    for name, row in lines(figures["sets"]):
+        table.add_row(plain(name), *cells(row, columns))
     table.add_section()
-    table.add_row("pooled", *_cells(figures["pooled"], columns))
-    table.add_row("mean of sets", *_cells(figures["means"], columns))
+    table.add_row("pooled", *cells(figures["pooled"], columns))
+    table.add_row("mean of sets", *cells(figures["means"], columns))
     console.print(table)
     for line in _notes(figures, good, guess):
         console.print(line, markup=False, highlight=False)
 
 
-def _lines(sets: Mapping[str, Figures]) -> Iterator[tuple[str, Figures]]:
+def lines(sets: Mapping[str, Figures]) -> Iterator[tuple[str, Figures]]:
     for name, row in sets.items():
         yield name, row
         for task, figures in row.get("tasks", {}).items():
             yield f"  {task}", figures
 
 
-def _cells(row: Figures, columns: Iterable[str]) -> Iterator[str]:
+def cells(row: Figures, columns: Iterable[str]) -> Iterator[str]:
     """A dash where a figure is undefined; nothing where there is none."""
     for name in columns:
         value = row.get(name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from suffice.text.instructions import instructs
 from suffice.text.statements import Statement, statements
@@ -33,6 +34,27 @@ def told(evidence: Evidence) -> Iterator[tuple[Passage, Statement]]:
             given = all(item.reads(*span) for span in statement.slices)
             if given and not (suspect and instructs(statement.wording)):
                 yield item.passage, statement
+
+
+def cleared(evidence: Evidence) -> Evidence:
+    """The evidence as checks may hold a claim against it: what instructs is blank, and every other
+    character stands where it stood."""
+    return replace(
+        evidence,
+        items=tuple(replace(item, passage=_cleared(item.passage)) for item in evidence),
+    )
+
+
+def _cleared(passage: Passage) -> Passage:
+    if _instructs(passage) is None:
+        return passage
+    kept = list(passage.text)
+    for statement in statements(passage.text):
+        if instructs(statement.wording):
+            for start, end in statement.slices:
+                kept[start:end] = " " * (end - start)
+    title = "" if instructs(passage.title) else passage.title
+    return replace(passage, text="".join(kept), title=title)
 
 
 def _instructs(passage: Passage) -> str | None:

@@ -1,0 +1,90 @@
+"""Confidence-bound retrieval in one class: answer only where a lower confidence bound on the mean
+relevance of what was found reaches a threshold.
+
+>>> from suffice import CautiousRAG
+>>> rag = CautiousRAG(["Parental leave lasts 18 weeks.", "Parental leave is fully paid."])
+>>> result = rag.answer("How long is parental leave?")
+>>> result.confident, result.answer, result.lower_bound, result.threshold
+
+What the bound promises, and what it does not, stands in docs/gate.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from suffice.evidence.given import Given, given
+from suffice.models.catalog import open_embedder
+from suffice.models.embedder import Embedder
+from suffice.models.verifier import Verifier
+from suffice.pipeline import Pipeline
+from suffice.settings import (
+    BoundSettings,
+    CollectionSettings,
+    EmbedderSettings,
+    GateSettings,
+    settings_of,
+)
+from suffice.types import Evidence, GateDecision, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class CautiousAnswer:
+    """`answer` is `None` where the bound is under the threshold, and where nothing that was found
+    could be verified as an answer; `verdict` says why."""
+
+    confident: bool
+    answer: str | None
+    lower_bound: float
+    threshold: float
+    verdict: Verdict
+
+
+class CautiousRAG:
+    """Retrieves the `top` documents nearest to a question, and answers from them if the bound on
+    their mean relevance, which holds with probability 1 - `delta`, reaches `threshold`."""
+
+    def __init__(
+        self,
+        documents: Iterable[Given],
+        *,
+        threshold: float = 0.30,
+        delta: float = 0.05,
+        inequality: str = "auto",
+        top: int = 10,
+        embedder: Embedder | None = None,
+        verifier: Verifier | None = None,
+    ) -> None:
+        values = {"threshold": threshold, "delta": delta, "inequality": inequality}
+        bound = settings_of(BoundSettings, values, "CautiousRAG")
+        self._threshold = bound.threshold
+        self._top = max(top, 1)
+        self._items = given(documents)
+        self._embedder = embedder or open_embedder(EmbedderSettings())
+        self._vectors = self._embedder.embed([item.passage.text for item in self._items])
+        gate = GateSettings(policy="bound", bound=bound)
+        settings = CollectionSettings(gate=gate)
+        self._pipeline = Pipeline.of(self._search, self._embedder, settings, verifier)
+
+    def answer(self, question: str) -> CautiousAnswer:
+        verdict = self._pipeline.answer(question)
+        lower = _lower(verdict.gate)
+        confident = lower >= self._threshold
+        released = verdict.released if confident and verdict.served else ""
+        return CautiousAnswer(confident, released or None, lower, self._threshold, verdict)
+
+    def _search(self, question: str) -> Evidence:
+        """The nearest documents, best first, each with its raw cosine."""
+        if not self._items:
+            return Evidence(question)
+        near = self._vectors @ self._embedder.embed([question])[0]
+        best = sorted(range(len(self._items)), key=lambda n: -near[n])[: self._top]
+        found = (replace(self._items[n], relevance=float(near[n])) for n in best)
+        return Evidence(question, tuple(found))
+
+
+def _lower(gate: GateDecision) -> float:
+    """The bound as the gate computed it; without anything found there is none to speak of."""
+    values = (signal.value for signal in gate.signals if signal.name == "lower bound")
+    return next((value for value in values if value is not None), 0.0)

@@ -1,0 +1,121 @@
+"""`suffice bench answers`: what `suffice check` as a whole is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from suffice.cli import as_json as to_json
+from suffice.cli.bench_verifier import cells, lines, options
+from suffice.cli.progress import bars
+from suffice.cli.show import plain
+from suffice.settings import read_settings
+
+Figures = Mapping[str, Any]
+_MOST = 8
+"""So many kinds of objections are shown; `--json` has them all."""
+
+
+@click.command()
+@click.option("--uncited", is_flag=True, help="The answers carry no marks.")
+@click.option(
+    "--task",
+    "tasks",
+    multiple=True,
+    help="Rows of this task, where rows name one; all for every row (default: qa, summary).",
+)
+@options
+def answers(
+    data: Path,
+    tier: str | None,
+    limit: int | None,
+    config: str | None,
+    as_json: bool,
+    quiet: bool,
+    uncited: bool,
+    tasks: tuple[str, ...],
+) -> int:
+    """Does `check` see which answers of DATA stay inside their evidence?
+
+    DATA rows are those of `bench grounding`, with "spans": [[start, end, …], …] of what is not
+    supported, where known. Flagged is what is not SERVE; the verifier alone stands beside it.
+    """
+    from suffice.answers import Checker
+    from suffice.bench.answers import TASKS, bench_answers
+    from suffice.models.catalog import open_verifier
+
+    settings = read_settings(config)
+    with bars(quiet=quiet) as progress:
+        figures = bench_answers(
+            data,
+            open_verifier(settings.verifier, tier or ""),
+            lambda verifier: Checker.of(settings, verifier, uncited=uncited),
+            limit,
+            progress,
+            tasks=() if "all" in tasks else tasks or TASKS,
+        )
+    if as_json:
+        to_json.show(figures)
+    else:
+        _show(figures)
+    return 0
+
+
+def _show(figures: Figures) -> None:
+    columns = {
+        "n": "n",
+        "share_positive": "supp.\nshare",
+        "f1": "F1",
+        "precision": "prec.",
+        "recall": "recall",
+        "balanced_accuracy": "bal.\nacc.",
+        "span_f1": "span\nF1",
+        "false_withhold": "false\nwithh.",
+        "verifier_f1": "F1,\nverif.\nalone",
+        "f1_flag_all": "F1\nflag\nall",
+        "ms_per_row": "ms",
+    }
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table.add_column("", min_width=10, overflow="ellipsis")
+    for title in columns.values():
+        table.add_column(title, justify="right", no_wrap=True)
+    for name, row in lines(figures["sets"]):
+        table.add_row(plain(name), *cells(row, columns))
+    table.add_section()
+    table.add_row("pooled", *cells(figures["pooled"], columns))
+    console = Console()
+    console.print(table, _objections(figures["pooled"]["against"]))
+    for line in _notes(figures):
+        console.print(line, markup=False, highlight=False)
+
+
+def _objections(against: Mapping[str, Mapping[str, Figures]]) -> Table:
+    """Who speaks against claims of answers that are supported, and of those that are not."""
+    good, bad = against["supported"], against["not supported"]
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table.add_column("answers in which it spoke", no_wrap=True)
+    table.add_column("supported", justify="right")
+    table.add_column("not supported", justify="right")
+    names = dict.fromkeys((*good, *bad))
+    ranked = sorted(names, key=lambda name: -_answers(good, name) - _answers(bad, name))
+    for name in ranked[:_MOST]:
+        table.add_row(name, str(_answers(good, name)), str(_answers(bad, name)))
+    return table
+
+
+def _answers(spoke: Mapping[str, Figures], name: str) -> int:
+    return int(spoke[name]["answers"]) if name in spoke else 0
+
+
+def _notes(figures: Figures) -> Iterator[str]:
+    most = f" · at most {figures['limit']:,} rows of each set" if figures["limit"] else ""
+    held = "against all passages" if figures["uncited"] else "against what they cite"
+    yield f"{figures['model']} ({figures['tier']}) · answers held {held}{most}"
+    yield 'F1 is that of "not supported", flagged where the verdict is not SERVE; span F1 counts'
+    yield "characters; false withholding is WITHHOLD or REVIEW of answers that are supported."

@@ -1,0 +1,124 @@
+"""`suffice check`: anyone's answer, held against the passages it was written from."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from suffice.answers import Checker
+from suffice.cli import as_json as to_json
+from suffice.cli.check_page import page
+from suffice.cli.show_check import show_checked
+from suffice.errors import AnswerError, SourceMissing, SufficeError
+from suffice.evidence.bundle import read_bundle, read_piece
+from suffice.evidence.given import Given
+from suffice.evidence.read.decode import unix_lines
+from suffice.evidence.sources import Cutting, check_exists
+from suffice.models.catalog import open_embedder, open_verifier
+from suffice.models.embedder import Embedder
+from suffice.models.remembering import Remembering
+from suffice.settings import Settings, read_settings
+
+
+@click.command()
+@click.option("--answer", required=True, help="The answer's file, or - for standard input.")
+@click.option(
+    "--evidence",
+    required=True,
+    help="Its passages: a text, a JSON list, a folder, or - for standard input.",
+)
+@click.option("--question", help="What it answers; helps to read short claims.")
+@click.option("--uncited", is_flag=True, help="It carries no marks: hold it against all passages.")
+@click.option(
+    "--tier",
+    type=click.Choice(["fast", "strong"]),
+    help="One of our own tiers (default: the verifier of the settings).",
+)
+@click.option("--html", type=click.Path(path_type=Path), help="Write a page with the findings.")
+@click.option("--config", type=click.Path(), help="Settings file (default: suffice.yaml).")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def check(
+    answer: str,
+    evidence: str,
+    question: str | None,
+    uncited: bool,
+    tier: str | None,
+    html: Path | None,
+    config: str | None,
+    as_json: bool,
+) -> int:
+    """Does an answer stay inside its evidence? Every claim is checked; nothing is changed.
+
+    The mark [n] in the answer cites the n-th passage: of a JSON list, of a text that numbers its
+    parts [1], [2] … itself, or of a folder's files in the order of their names.
+
+    Exit code 0: it may leave. 2: it should not. 1: an error.
+    """
+    if answer == evidence == "-":
+        raise AnswerError(
+            "Answer and evidence cannot both come from standard input.",
+            remedy="Name a file for one of them.",
+        )
+    settings = read_settings(config)
+    said = _answer(answer, settings)
+    embedder = Remembering(open_embedder(settings.embedder))
+    passages = _passages(evidence, settings, embedder)
+    verifier = open_verifier(settings.verifier, tier or "")
+    checker = Checker.of(settings, verifier, embedder, uncited=uncited)
+    verdict = checker.check(said, passages, question)
+    if html is not None:
+        _write(html, page(verdict))
+    if as_json:
+        to_json.show(to_json.checked(verdict))
+    else:
+        show_checked(verdict)
+    return 0 if verdict.served else 2
+
+
+def _answer(source: str, settings: Settings) -> str:
+    """The answer's text; one that is empty is judged, not refused."""
+    most = settings.read.max_bytes
+    data = sys.stdin.buffer.read(most + 1) if source == "-" else _bytes(Path(source), most)
+    if len(data) > most:
+        raise AnswerError(
+            f"The answer is over the limit of {most:,} bytes.", remedy="Check it in parts."
+        )
+    try:
+        return unix_lines(data.decode("utf-8-sig"))
+    except UnicodeDecodeError as problem:
+        raise AnswerError(
+            f"The answer is not valid UTF-8 (at byte {problem.start}).",
+            remedy="Save it as UTF-8 text.",
+        ) from problem
+
+
+def _bytes(path: Path, most: int) -> bytes:
+    check_exists(path)
+    if not path.is_file():
+        raise SourceMissing(f"{path} is no file.", remedy="Name the file that holds the answer.")
+    try:
+        with path.open("rb") as file:
+            return file.read(most + 1)
+    except OSError as problem:
+        raise AnswerError(
+            f"{path} cannot be read: {problem.strerror}.", remedy="Check its rights."
+        ) from problem
+
+
+def _passages(source: str, settings: Settings, embedder: Embedder) -> list[Given]:
+    most = settings.read.max_bytes
+    if source == "-":
+        return read_piece(sys.stdin.buffer.read(most + 1), "standard input", most)
+    cutting = Cutting(embedder, min(settings.passages.tokens, embedder.window))
+    return read_bundle(Path(source), cutting, most)
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as problem:
+        raise SufficeError(
+            f"{path} cannot be written: {problem.strerror}.", remedy="Name another file."
+        ) from problem

@@ -1,0 +1,183 @@
+"""A checked answer as one HTML page that needs nothing else: no script, no font, no address.
+
+Left the answer with its claims, right the passages with the words that decided; each claim links
+to its words, and each of those back.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from html import escape
+from itertools import pairwise
+
+from suffice.cli.check_style import STYLE
+from suffice.cli.standing import Standing, standings
+from suffice.types import Finding, Passage, Support, Verdict
+
+_CLASSES = {
+    Support.BACKED: "backed",
+    Support.CONTRADICTED: "contradicted",
+    Support.UNBACKED: "unbacked",
+    Support.UNCHECKED: "unchecked",
+}
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+
+
+def page(verdict: Verdict) -> str:
+    """The whole page; every word of answer and evidence is escaped."""
+    found = standings(verdict)
+    action = verdict.action.value
+    parts = (
+        "<!DOCTYPE html>",
+        '<html lang="en"><head><meta charset="utf-8">',
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        f"<title>{action}: an answer checked</title><style>{STYLE}</style></head><body>",
+        _header(verdict, found),
+        '<main><section class="left"><h2>Answer</h2>',
+        f'<div class="answer">{_answer(verdict, found)}</div>',
+        "<h2>Claims</h2>" if found else "",
+        *map(_claim, found),
+        '</section><section class="right"><h2>Evidence</h2>',
+        *_passages(verdict, found),
+        "</section></main></body></html>",
+    )
+    return "\n".join(part for part in parts if part)
+
+
+def _header(verdict: Verdict, found: Sequence[Standing]) -> str:
+    kind = "good" if verdict.action.value == "SERVE" else "mixed" if verdict.served else "bad"
+    asked = f'<p class="asked">{_safe(verdict.question)}</p>' if verdict.question else ""
+    notes = "".join(f"<li>{_safe(note)}</li>" for note in verdict.notes)
+    return (
+        f'<header class="{kind}"><p class="action">{verdict.action.value}</p>{asked}'
+        f'<p class="why">{_safe(verdict.reason)}</p>'
+        f"<dl>{''.join(_figures(verdict, found))}</dl>"
+        f"{f'<ul>{notes}</ul>' if notes else ''}{_legend(found)}</header>"
+    )
+
+
+def _figures(verdict: Verdict, found: Sequence[Standing]) -> Iterator[str]:
+    shares = {
+        "faithfulness": verdict.faithfulness,
+        "fact score": verdict.fact_score,
+        "read": verdict.share_read,
+    }
+    shown = {name: f"{value:.2f}" for name, value in shares.items() if value is not None}
+    shown |= {"class": verdict.grade.value} if verdict.grade else {}
+    shown |= {"claims": str(len(found)), "passages": str(len(verdict.evidence))}
+    for name, value in shown.items():
+        yield f"<div><dt>{name}</dt><dd>{value}</dd></div>"
+
+
+def _legend(found: Sequence[Standing]) -> str:
+    counts = {support: sum(one.support is support for one in found) for support in _CLASSES}
+    words = {one.support: one.word for one in found}
+    shown = (
+        f'<span class="claim {_CLASSES[support]}">{words[support]}: {count}</span>'
+        for support, count in counts.items()
+        if count
+    )
+    return f'<p class="legend">{" ".join(shown)}</p>' if found else ""
+
+
+def _answer(verdict: Verdict, found: Sequence[Standing]) -> str:
+    if verdict.draft is None or not verdict.draft.text:
+        return "<em>empty</em>"
+    text, place, parts = verdict.draft.text, 0, []
+    for one in found:
+        parts.append(_safe(text[place : one.claim.start]))
+        said = _safe(text[one.claim.start : one.claim.end])
+        title = escape(_clean(f"{one.word}: {one.reason}"), quote=True)
+        parts.append(
+            f'<a class="claim {_CLASSES[one.support]}" id="a{one.n}" href="{_target(one)}" '
+            f'title="{title}">{said}</a>'
+        )
+        place = one.claim.end
+    return "".join((*parts, _safe(text[place:])))
+
+
+def _target(one: Standing) -> str:
+    """Where a claim leads: to the words that decided, to the passage, or to its reasons."""
+    if one.span:
+        return f"#e{one.n}"
+    return f"#p{one.passage[0]}" if one.passage else f"#c{one.n}"
+
+
+def _claim(one: Standing) -> str:
+    head = f'<span class="badge {_CLASSES[one.support]}">{one.word}</span>'
+    near = "nearest: " if one.nearest else ""
+    to = f' <a href="{_target(one)}">{near}passage [{one.passage[0]}]</a>' if one.passage else ""
+    omitted = (
+        f'<p class="omitted">Leaves out a condition: {_safe(one.omitted.reason)}</p>'
+        if one.omitted
+        else ""
+    )
+    rows = "".join(map(_finding, one.findings))
+    return (
+        f'<article class="card {_CLASSES[one.support]}" id="c{one.n}">'
+        f'<p>{head} <a class="said" href="#a{one.n}">{_safe(one.claim.text)}</a></p>'
+        f'<p class="reason">{_safe(one.reason)}{to}</p>{omitted}'
+        f"<details><summary>all checks</summary><table>{rows}</table></details></article>"
+    )
+
+
+def _finding(finding: Finding) -> str:
+    score = "" if finding.score is None else f"{finding.score:.2f}"
+    code = finding.code.value if finding.code else ""
+    cells = (finding.check, finding.support.value.lower(), code, score, finding.reason)
+    return f"<tr>{''.join(f'<td>{_safe(cell)}</td>' for cell in cells)}</tr>"
+
+
+def _passages(verdict: Verdict, found: Sequence[Standing]) -> Iterator[str]:
+    for n, passage in enumerate(verdict.evidence.passages, 1):
+        own = [one for one in found if one.passage and one.passage[0] == n]
+        name = passage.title or passage.document
+        about = [f"version {passage.version}"] if passage.version else []
+        about += [f"in force since {passage.effective}"] if passage.effective else []
+        about += [f"expires {passage.expires}"] if passage.expires else []
+        about += [passage.place] if passage.place else []
+        known = f'<p class="about">{_safe(" · ".join(about))}</p>' if about else ""
+        yield (
+            f'<article class="passage" id="p{n}"><h3><span class="n">[{n}]</span> {_safe(name)}'
+            f'</h3>{known}<div class="text">{_marked(passage, own)}</div></article>'
+        )
+
+
+def _marked(passage: Passage, own: Sequence[Standing]) -> str:
+    """The passage's text, with the words that decided a claim marked; they may overlap."""
+    spans = [(one, span) for one in own if (span := _within(one, passage))]
+    cuts = sorted({0, len(passage.text), *(place for _, span in spans for place in span)})
+    parts = []
+    for start, end in pairwise(cuts):
+        over = [one for one, span in spans if span[0] <= start and end <= span[1]]
+        anchors = "".join(f'<i id="e{one.n}"></i>' for one, span in spans if span[0] == start)
+        text = _safe(passage.text[start:end])
+        parts.append(f"{anchors}{_mark(text, over)}" if over else text)
+    return "".join(parts)
+
+
+def _within(one: Standing, passage: Passage) -> tuple[int, int] | None:
+    if one.span is None:
+        return None
+    start, end = max(one.span[0], 0), min(one.span[1], len(passage.text))
+    return (start, end) if start < end else None
+
+
+def _mark(text: str, over: Sequence[Standing]) -> str:
+    worst = min(over, key=lambda one: (one.nearest, one.support is Support.BACKED))
+    back = over[0].n
+    numbers = ", ".join(str(one.n) for one in over)
+    shown = "near" if worst.nearest else _CLASSES[worst.support]
+    link = f'<a href="#a{back}" title="claim {numbers}">{text}</a>'
+    return f'<mark class="{shown}">{link}</mark>'
+
+
+def _clean(text: str) -> str:
+    return _CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def _safe(text: str) -> str:
+    return escape(_clean(text), quote=True)

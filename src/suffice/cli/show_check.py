@@ -1,0 +1,111 @@
+"""A checked answer in the terminal: claims in the colour of where they stand, and why."""
+
+from __future__ import annotations
+
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.panel import Panel
+from rich.text import Text
+
+from suffice.cli.show import plain
+from suffice.cli.standing import Standing, standings
+from suffice.types import Action, Passage, Support, Verdict
+
+_STYLES = {
+    Support.BACKED: "green",
+    Support.CONTRADICTED: "red",
+    Support.UNBACKED: "yellow",
+    Support.UNCHECKED: "bright_black",
+}
+_SIGNS = {
+    Support.BACKED: "✓",
+    Support.CONTRADICTED: "✗",
+    Support.UNBACKED: "?",
+    Support.UNCHECKED: "·",
+}
+_ACTIONS = {Action.SERVE: "green", Action.WITHHOLD: "red"}
+_LONGEST_QUOTE = 300
+
+
+def show_checked(verdict: Verdict, console: Console | None = None) -> None:
+    """The answer as it stands, then every claim with its reason and source."""
+    console = console or Console()
+    found = standings(verdict)
+    parts: list[RenderableType] = [_answer(verdict, found), Text()] if verdict.draft else []
+    for one in found:
+        parts += _claim(one)
+    parts.append(plain(verdict.reason, "bold"))
+    colour = _ACTIONS.get(verdict.action, "yellow")
+    console.print(
+        Panel(
+            Group(*parts),
+            title=f"[bold {colour}]{verdict.action.value}",
+            title_align="left",
+            subtitle=f"[dim]{_figures(verdict)}",
+            subtitle_align="left",
+            border_style=colour,
+            padding=(1, 2),
+        )
+    )
+    for note in verdict.notes:
+        console.print(plain(note, "dim"))
+
+
+def _answer(verdict: Verdict, found: list[Standing]) -> Text:
+    assert verdict.draft is not None
+    text, place, shown = verdict.draft.text, 0, Text()
+    for one in found:
+        shown.append_text(plain(text[place : one.claim.start], "dim"))
+        shown.append_text(plain(text[one.claim.start : one.claim.end], _STYLES[one.support]))
+        place = one.claim.end
+    return shown.append_text(plain(text[place:], "dim"))
+
+
+def _claim(one: Standing) -> list[RenderableType]:
+    style = _STYLES[one.support]
+    head = Text.assemble((f"{_SIGNS[one.support]} {one.word}", f"bold {style}"), "  ")
+    head.append_text(plain(_one_line(one.claim.text), style))
+    lines: list[RenderableType] = [plain(one.reason)] if one.reason else []
+    if one.omitted:
+        lines.append(plain(f"leaves out a condition: {one.omitted.reason}", "yellow"))
+    if one.passage:
+        lines.append(_source(one, *one.passage))
+    if any(one.quote):
+        lines.append(Padding(_quote(one), (0, 0, 0, 4)))
+    return [head, Padding(Group(*lines), (0, 0, 1, 4))]
+
+
+def _source(one: Standing, number: int, passage: Passage) -> Text:
+    near = "nearest: " if one.nearest else ""
+    about = [passage.version and f"version {passage.version}", passage.place]
+    about += [passage.document] if passage.title not in ("", passage.document) else []
+    name = passage.title or passage.document
+    head = Text.assemble((near, "dim"), (f"[{number}] ", "bold cyan"), plain(name, "bold"))
+    return head.append_text(plain("".join(f" · {part}" for part in about if part), "dim"))
+
+
+def _quote(one: Standing) -> Text:
+    """The sentence of the source, with the words that decided set off."""
+    before, within, behind = (_one_line(f"·{part}·")[1:-1] for part in one.quote)
+    within = _shortened(within)
+    text = plain(f"“{before[-_LONGEST_QUOTE:]}", "italic")
+    style = "italic" if one.nearest else f"italic bold {_STYLES[one.support]}"
+    return text.append_text(plain(within, style)).append_text(
+        plain(f"{behind[:_LONGEST_QUOTE]}”", "italic")
+    )
+
+
+def _figures(verdict: Verdict) -> str:
+    shares = {"faithfulness": verdict.faithfulness, "facts": verdict.fact_score}
+    parts = [f"{name} {value:.2f}" for name, value in shares.items() if value is not None]
+    grade = [verdict.grade.value] if verdict.grade else []
+    passages = f"{len(verdict.evidence)} passages"
+    return " · ".join([*grade, *parts, f"read {verdict.share_read:.2f}", passages])
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= _LONGEST_QUOTE else f"{text[:_LONGEST_QUOTE].rstrip()}…"

@@ -1,0 +1,98 @@
+"""Passages as anyone hands them over: texts, dicts, our own values. The n-th is the one that the
+mark `[n]` of an answer cites."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from datetime import date, datetime
+from typing import Any
+
+from suffice.errors import EvidenceError, Unreadable
+from suffice.evidence.read.decode import storable
+from suffice.evidence.read.frontmatter import declared
+from suffice.types import Kind, Passage, Retrieved
+
+Given = str | Passage | Retrieved | Mapping[str, Any]
+_TEXTS = ("text", "content", "page_content")
+_KNOWN = ("title", "version", "effective", "expires", "kind", "access", "id")
+_REMEDY = (
+    'Give a text, or an object with "text" and, where known, "title", "version", "effective", '
+    '"expires", "document", "id", "heading" and "page".'
+)
+
+
+def given(passages: Iterable[Given] | Given) -> tuple[Retrieved, ...]:
+    """The passages in their order, each with an id of its own; a lone one needs no list."""
+    if isinstance(passages, str | Passage | Retrieved | Mapping):
+        passages = [passages]
+    found: list[Retrieved] = []
+    taken: set[str] = set()
+    for n, entry in enumerate(passages, 1):
+        one = _retrieved(n, entry)
+        if one.passage.id in taken:  # checks tell passages apart by their ids
+            one = replace(one, passage=replace(one.passage, id=f"{one.passage.id} ({n})"))
+        taken.add(one.passage.id)
+        found.append(one)
+    return tuple(found)
+
+
+def _retrieved(n: int, entry: object) -> Retrieved:
+    if isinstance(entry, Retrieved):
+        return entry
+    if isinstance(entry, Passage):
+        return Retrieved(entry, None)
+    if isinstance(entry, str):
+        return Retrieved(_passage(n, entry), None)
+    if isinstance(entry, Mapping):
+        return Retrieved(_described(n, entry), None)
+    raise EvidenceError(f"Passage {n} is a {type(entry).__name__}.", remedy=_REMEDY)
+
+
+def _passage(n: int, text: str) -> Passage:
+    name = f"passage-{n}"
+    said = storable(text)
+    return Passage(id=name, text=said, document=name, end=len(said))
+
+
+def _described(n: int, entry: Mapping[str, Any]) -> Passage:
+    text = next((entry[key] for key in _TEXTS if isinstance(entry.get(key), str)), None)
+    if text is None:
+        raise EvidenceError(f"Passage {n} has no text.", remedy=_REMEDY)
+    try:
+        front = declared({key: _plain(entry[key]) for key in _KNOWN if entry.get(key) is not None})
+    except Unreadable as flaw:
+        raise EvidenceError(f"Passage {n} {flaw.message}.", remedy=flaw.remedy) from flaw
+    plain = _passage(n, text)
+    page = entry.get("page")
+    return replace(
+        plain,
+        id=front.id or plain.id,
+        document=_line(entry.get("document")) or front.title or plain.document,
+        title=front.title or "",
+        version=front.version or "",
+        kind=front.kind or Kind.FACT,
+        effective=front.effective,
+        expires=front.expires,
+        access=front.access,
+        heading=_heading(entry.get("heading")),
+        page=page if isinstance(page, int) and not isinstance(page, bool) else None,
+    )
+
+
+def _plain(value: object) -> object:
+    """A scalar as text; what is none is told by whoever reads it."""
+    if isinstance(value, datetime):
+        return value.date().isoformat()
+    if isinstance(value, date):
+        return value.isoformat()
+    return str(value) if isinstance(value, int | float) else value
+
+
+def _heading(value: object) -> tuple[str, ...]:
+    parts = value if isinstance(value, list | tuple) else (value,)
+    return tuple(line for part in parts if (line := _line(part)))
+
+
+def _line(value: object) -> str:
+    return " ".join(storable(value).split()) if isinstance(value, str) else ""
