@@ -24,6 +24,7 @@ from suffice.checks.verbatim import Verbatim
 from suffice.draft.brief import Brief
 from suffice.draft.drafter import Drafter, open_drafter
 from suffice.draft.extractive import Extractive
+from suffice.draft.flags import cleared
 from suffice.draft.revision import Revised, revise
 from suffice.errors import ModelError, QuestionError
 from suffice.evidence.filter import Helpful
@@ -138,7 +139,9 @@ class Pipeline:
         )
 
     def check(self, draft: Draft, evidence: Evidence) -> tuple[Finding, ...]:
-        """What all checks find, with citations settled by those that read what is cited."""
+        """What all checks find, with citations settled by those that read what is cited. What
+        instructs in a passage is no evidence."""
+        evidence = cleared(evidence)
         found = run_checks(self.checks, draft, evidence)
         return settle(draft, evidence, found, SUPPORTING)
 

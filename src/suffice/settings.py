@@ -288,11 +288,15 @@ class DraftSettings:
 
 @dataclass(frozen=True, slots=True)
 class EntailmentSettings:
-    """A claim is backed from the probability `threshold` on; 0: from the one that was found with
-    the verifier on data. Contradicted from `contradiction` on."""
+    """A claim is backed from the probability `threshold` on; 0: where the probability and the share
+    of the claim's words that the evidence holds reach `together`, the probability is at least
+    `least`, and that of a contradiction under `doubt`. Contradicted from `contradiction` on."""
 
     threshold: Share = 0.0
-    contradiction: Share = 0.5
+    together: Annotated[float, Range(0, 2)] = 1.10
+    least: Share = 0.25
+    doubt: Share = 0.65
+    contradiction: Share = 0.75
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,8 @@ from suffice.types import (
     Support,
 )
 
+# So much more another passage must say a claim than the one it cites, to be the right one.
+_SURER = 0.2
 _LEFT_ALONE = "another check has settled it"
 _SAID = {
     Support.BACKED: "what it cites says so",
@@ -37,6 +39,14 @@ class _Reading:
     said: str
     facts: tuple[str, ...]
     passages: tuple[Passage, ...]
+    given: frozenset[str]
+    """The words of the question: what it says need not be found."""
+
+    def held(self, said: str) -> float:
+        """The share of the words of what is said that stand in the passages or the question."""
+        words = roots(said)
+        there = self.given.union(*(roots(_text(passage)) for passage in self.passages))
+        return len(words & there) / len(words) if words else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +74,8 @@ class Entailment:
             if found[one.claim].support is Support.UNBACKED and len(one.passages) < len(evidence)
         ]
         for claim, second in self._judged(elsewhere, draft, evidence).items():
-            if second.support is Support.BACKED:
+            surer = (second.score or 0.0) >= (found[claim].score or 0.0) + _SURER
+            if second.support is Support.BACKED and surer:
                 found[claim] = second
         left = (
             Finding(claim, self.name, Support.UNCHECKED, reason=_LEFT_ALONE)
@@ -89,14 +100,16 @@ class Entailment:
         found = {}
         for one in read:
             whole = next(scores)
-            parts = tuple(Fact(text, self._support(next(scores))) for text in one.facts)
+            parts = tuple(
+                Fact(text, self._support(next(scores), one.held(text))) for text in one.facts
+            )
             found[one.claim] = replace(self._finding(one, whole, sentences), facts=parts)
         return found
 
     def _finding(self, one: _Reading, score: SupportScore, sentences: Sentences) -> Finding:
         if score.unchecked:
             return Finding(one.claim, self.name, Support.UNCHECKED, reason=score.unchecked)
-        support = self._support(score)
+        support = self._support(score, one.held(one.said))
         passage = one.passages[score.passage or 0] if one.passages else None
         nearest = sentences.nearest(roots(one.said), (passage,)) if passage else None
         return Finding(
@@ -110,15 +123,22 @@ class Entailment:
             kind=_KINDS.get(support),
         )
 
-    def _support(self, score: SupportScore) -> Support:
+    def _support(self, score: SupportScore, held: float) -> Support:
         if score.unchecked:
             return Support.UNCHECKED
-        own = self.verifier.thresholds.supported(score)
-        least = self.settings.threshold
-        if score.supported >= least if least else own:
+        if self._backed(score, held):
             return Support.BACKED
         against = score.contradicted >= self.settings.contradiction
         return Support.CONTRADICTED if against else Support.UNBACKED
+
+    def _backed(self, score: SupportScore, held: float) -> bool:
+        """A small model is unsure where the words are all there, and too sure where they are not:
+        the two together tell more than either (see docs/checks.md)."""
+        if self.settings.threshold:
+            return score.supported >= self.settings.threshold
+        sure = score.supported >= self.settings.least
+        at_peace = score.contradicted < self.settings.doubt
+        return sure and at_peace and score.supported + held >= self.settings.together
 
 
 _KINDS = {
@@ -129,8 +149,9 @@ _KINDS = {
 
 def _readings(draft: Draft, evidence: Evidence) -> list[_Reading]:
     read = zip(draft.claims, alone(draft), cited(draft, evidence), strict=True)
+    given = roots(evidence.question)
     return [
-        _Reading(claim, said, _several(said), sources or evidence.passages)
+        _Reading(claim, said, _several(said), sources or evidence.passages, given)
         for claim, said, sources in read
     ]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from suffice.text.facts.marks import bare
 from suffice.text.sentences import ANSWER_MARK, Span, sentences
 from suffice.types import Claim, Draft, Evidence, Finding, Passage, Support
 
@@ -31,7 +32,8 @@ class Verbatim:
 
     def _judge(self, claim: Claim, passages: list[Passage | None]) -> Finding:
         for passage in passages:
-            span = _quoted(claim.text, passage.text) if passage else None
+            span = _quoted(bare(claim.text), passage.text) if passage else None
+            span = span or (_quoted(claim.text, passage.text) if passage else None)
             if passage and span:
                 return Finding(claim, self.name, Support.BACKED, 1.0, passage.id, span)
         reason = "not a quotation of a passage it cites"
