@@ -232,7 +232,9 @@ def _with_context(text: str, found: list[Statement]) -> list[Statement]:
 
 
 def _topic(one: Statement) -> str:
-    return (subject(one.words) or one.words)[:_LONGEST_CONTEXT]
+    """What a pronoun after it stands for; where its subject is not clear, the pronoun stays: a
+    whole sentence in its place would bring its numbers along."""
+    return subject(one.words)[:_LONGEST_CONTEXT]
 
 
 def _in_item(text: str, place: int) -> bool:

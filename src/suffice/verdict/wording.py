@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from suffice.gate.freshness import left_out
+from suffice.text.facts.marks import bare
 from suffice.types import Action, Claim, Conflict, GateDecision, Level, Support, Verdict
 from suffice.verdict.assess import Assessment
 
@@ -59,7 +60,7 @@ def told(action: Action, gate: GateDecision, found: Assessment, *, quoted: bool)
 def _naming(said: str, claims: Sequence[Claim]) -> str:
     if not claims:
         return f"{said}."
-    text = " ".join(claims[0].text.split())
+    text = bare(" ".join(claims[0].text.split())).rstrip(".")
     shown = text if len(text) <= _LONGEST else f"{text[:_LONGEST].rstrip()}…"
     more = f" and {len(claims) - 1} more" if len(claims) > 1 else ""
     return f"{said}: “{shown}”{more}."
