@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import threading
 from dataclasses import replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
 from suffice import Library, Pipeline
 from suffice.draft.scripted import Reply, ScriptedUpstream, fails, page, says
 from suffice.errors import ModelError
+from suffice.pipeline import told_before
 from suffice.settings import (
     CollectionSettings,
     DraftSettings,
     VerdictSettings,
 )
-from suffice.types import Action, Rescue, Support, Verdict
+from suffice.types import Action, Draft, Evidence, Finding, Rescue, Support, Verdict
 
 QUESTION = "How many days per week may I work remotely?"
 RIGHT = "Eligible employees may work remotely up to 3 days per week. [1]"
@@ -132,3 +136,54 @@ def test_every_verdict_is_recorded(library: Library) -> None:
     pipeline = replace(Pipeline.of(library.search(), library.embedder), record=seen.append)
     served, refused = pipeline.answer(QUESTION), pipeline.answer("Who painted the Sistine Chapel?")
     assert seen == [served, refused]
+
+
+# Around the answer
+
+
+def test_a_gap_asks_for_a_document(library: Library) -> None:
+    asked: list[dict[str, object]] = []
+
+    class Hook(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            asked.append(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            self.send_response(204)
+            self.end_headers()
+
+        def log_message(self, format: str, *args: object) -> None: ...
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Hook)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        hooked = VerdictSettings(webhook=f"http://127.0.0.1:{server.server_port}/gaps")
+        pipeline = replace(Pipeline.of(library.search(), library.embedder), verdict=hooked)
+        gap = pipeline.answer("Which antivirus program is installed on company laptops?")
+        assert gap.gap
+        assert [one["question"] for one in asked] == [gap.question]
+        pipeline.answer(QUESTION)
+        assert len(asked) == 1
+    finally:
+        server.shutdown()
+        server.server_close()
+    unsent = pipeline.answer("Which antivirus program is installed on company laptops?")
+    assert any("verdict.webhook" in note for note in unsent.notes)
+
+
+def test_what_was_verified_before_is_evidence_for_the_checks(library: Library) -> None:
+    verified = Pipeline.of(library.search(), library.embedder).answer(QUESTION)
+    doubtful = replace(verified, action=Action.CAVEAT)
+    (turn,) = told_before([doubtful, verified, replace(verified, action=Action.WITHHOLD)])
+    assert turn.passage.text == RIGHT.removesuffix(" [1]")
+    seen: list[Evidence] = []
+
+    class Looking:
+        name = "looking"
+
+        def judge(self, draft: Draft, evidence: Evidence) -> list[Finding]:
+            seen.append(evidence)
+            return []
+
+    pipeline = replace(Pipeline.of(library.search(), library.embedder), checks=(Looking(),))
+    pipeline.answer(QUESTION, [verified])
+    pipeline.answer(QUESTION, [doubtful])
+    assert [one.passages[-1].id == "turn-1" for one in seen] == [True, False]

@@ -38,8 +38,21 @@ from suffice.models.embedder import Embedder
 from suffice.models.remembering import Remembering
 from suffice.models.verifier import Verifier
 from suffice.settings import CollectionSettings, DraftSettings, VerdictSettings, VerifierSettings
-from suffice.types import Draft, Evidence, Finding, GateDecision, Level, Rescue, Verdict
+from suffice.text.facts.marks import bare
+from suffice.types import (
+    Action,
+    Draft,
+    Evidence,
+    Finding,
+    GateDecision,
+    Level,
+    Passage,
+    Rescue,
+    Retrieved,
+    Verdict,
+)
 from suffice.verdict.decide import decide, disagree, shut, unwritten
+from suffice.verdict.gap import asked_for
 from suffice.verdict.rescue import rescued, trimmed
 from suffice.verdict.route import read_routes
 
@@ -96,17 +109,21 @@ class Pipeline:
             rewrite=settings.rewrites,
         )
 
-    def answer(self, question: str) -> Verdict:
-        verdict = self._answer(checked_question(question))
+    def answer(self, question: str, earlier: Sequence[Verdict] = ()) -> Verdict:
+        """`earlier` are the verdicts on this conversation's turns so far: what was served of them
+        without a caveat counts as evidence for the checks, nothing else that was said does."""
+        verdict = self._answer(checked_question(question), told_before(earlier))
+        if verdict.gap and self.verdict.webhook:
+            verdict = asked_for(verdict, self.verdict.webhook)
         if self.record:
             self.record(verdict)
         return verdict
 
-    async def aanswer(self, question: str) -> Verdict:
+    async def aanswer(self, question: str, earlier: Sequence[Verdict] = ()) -> Verdict:
         """The same, without holding up an event loop."""
-        return await asyncio.to_thread(self.answer, question)
+        return await asyncio.to_thread(self.answer, question, earlier)
 
-    def _answer(self, question: str) -> Verdict:
+    def _answer(self, question: str, before: tuple[Retrieved, ...]) -> Verdict:
         evidence, gate = self.find(question)
         if gate.level is Level.CONFLICT:
             return disagree(evidence, gate)
@@ -114,7 +131,7 @@ class Pipeline:
             return shut(evidence, gate)
         read = self.filter(evidence) if self.filter else evidence
         try:
-            revised = self._written(read, gate)
+            revised = self._written(read, gate, before)
         except ModelError as problem:
             if not self.quotes or not self.verdict.rescue:
                 raise
@@ -130,10 +147,13 @@ class Pipeline:
             verdict = verdict if verdict.served else self._quoted(verdict)
         return replace(verdict, drafts=drafts)
 
-    def _written(self, evidence: Evidence, gate: GateDecision) -> Revised:
+    def _written(
+        self, evidence: Evidence, gate: GateDecision, before: tuple[Retrieved, ...]
+    ) -> Revised:
+        known = replace(evidence, items=(*evidence.items, *before))
         return revise(
             lambda brief: self.drafter.write(evidence, brief),
-            lambda draft: self.check(draft, evidence),
+            lambda draft: self.check(draft, known),
             self.draft,
             Brief(conflicts=gate.conflicts),
         )
@@ -174,6 +194,15 @@ class Pipeline:
             found = find_again(retriever, found, queries, self.embedder)
             weighed = self.gate.weigh(found, when, day)
         return weighed
+
+
+def told_before(earlier: Sequence[Verdict]) -> tuple[Retrieved, ...]:
+    """What was verified in earlier turns, as passages."""
+    served = (verdict for verdict in earlier if verdict.action is Action.SERVE)
+    return tuple(
+        Retrieved(Passage(f"turn-{n}", bare(one.released), "earlier answer"), None)
+        for n, one in enumerate(served, 1)
+    )
 
 
 def checked_question(question: str) -> str:

@@ -345,10 +345,12 @@ ROUTES = (
 @dataclass(frozen=True, slots=True)
 class VerdictSettings:
     """What leaves: the first row of `routes` that fits decides. `rescue`: what cannot leave is
-    revised, then trimmed to what is backed, then replaced by quotations, before it is withheld."""
+    revised, then trimmed to what is backed, then replaced by quotations, before it is withheld.
+    Questions that the documents cannot answer are sent to the URL `webhook`, where there is one."""
 
     routes: tuple[str, ...] = ROUTES
     rescue: bool = True
+    webhook: str = ""
 
 
 @dataclass(frozen=True, slots=True)

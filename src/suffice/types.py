@@ -379,3 +379,9 @@ class Verdict:
     @property
     def served(self) -> bool:
         return self.action in (Action.SERVE, Action.CAVEAT, Action.CONFLICT)
+
+    @property
+    def gap(self) -> bool:
+        """Whether the documents lack an answer: too little was found, or nothing to back one."""
+        unsupported = self.grade is Grade.UNSUPPORTED or self.draft is None
+        return self.action is Action.WITHHOLD and unsupported
