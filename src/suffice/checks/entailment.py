@@ -21,6 +21,8 @@ from suffice.types import (
     Support,
 )
 
+# A fact torn out of a sentence that is backed reads worse than it did there.
+_FRAGMENT = 0.2
 # So much more another passage must say a claim than the one it cites, to be the right one.
 _SURER = 0.2
 _LEFT_ALONE = "another check has settled it"
@@ -100,10 +102,12 @@ class Entailment:
         found = {}
         for one in read:
             whole = next(scores)
+            finding = self._finding(one, whole, sentences)
+            ease = _FRAGMENT if finding.support is Support.BACKED else 0.0
             parts = tuple(
-                Fact(text, self._support(next(scores), one.held(text))) for text in one.facts
+                Fact(text, self._support(next(scores), one.held(text) + ease)) for text in one.facts
             )
-            found[one.claim] = replace(self._finding(one, whole, sentences), facts=parts)
+            found[one.claim] = replace(finding, facts=parts)
         return found
 
     def _finding(self, one: _Reading, score: SupportScore, sentences: Sentences) -> Finding:

@@ -145,15 +145,14 @@ def _bounded(action: Action, found: Assessment, gate: GateDecision, draft: Draft
 
 
 def _all_claimed(draft: Draft) -> bool:
-    """Whether the claims are the text: nothing that states something stands outside them."""
-    place, outside = 0, []
-    for claim in sorted(draft.claims, key=lambda claim: claim.start):
-        if claim.start < place or draft.text[claim.start : claim.end] != claim.text:
-            return False
-        outside.append(draft.text[place : claim.start])
-        place = claim.end
-    outside.append(draft.text[place:])
-    return not any(one.checkable for text in outside for one in claims(text))
+    """Whether the claims are the text: each stands where it says, and nothing that states something
+    stands outside them."""
+    exact = all(draft.text[claim.start : claim.end] == claim.text for claim in draft.claims)
+    spans = [(claim.start, claim.end) for claim in draft.claims]
+    stated = (one for one in claims(draft.text) if one.checkable)
+    return exact and all(
+        any(start <= one.start and one.end <= end for start, end in spans) for one in stated
+    )
 
 
 def _all_quoted(findings: Sequence[Finding], found: Assessment) -> bool:
