@@ -47,6 +47,7 @@ def pages() -> dict[str, str]:
         "sufficiency": ("bench.md", "\n".join(judged("sufficiency", "evidence_length_auroc"))),
         "gate": ("bench.md", "\n".join(gate())),
         "conflict": ("bench.md", "\n".join(conflict())),
+        "answers": ("bench.md", "\n".join(answers())),
         "speed": ("bench.md", "\n".join(speed())),
         "ablation": ("models.md", "\n".join(ablation())),
     }
@@ -226,6 +227,24 @@ def gate() -> Iterator[str]:
     yield f"\nSurely better than the learned policy: {', '.join(worse) or 'none, on no set'}."
     yield f"Fast tier, {results['limit']} rows a set, from `results/gate-fast.json`.\n"
     yield "![Risk against coverage](../results/gate-risk-coverage.svg)"
+
+
+def answers() -> Iterator[str]:
+    results = _result("answers-fast")
+    yield from _head(
+        "RAGTruth",
+        "n",
+        "F1",
+        "precision",
+        "recall",
+        "verifier alone, F1",
+        "span F1",
+        "false withhold",
+    )
+    columns = ("f1", "precision", "recall", "verifier_f1", "span_f1", "false_withhold")
+    for name, row in results["sets"]["ragtruth"]["tasks"].items():
+        yield _line(name, str(row["n"]), *(f"{row[column]:.3f}" for column in columns))
+    yield f"\n{results['model']}, dev, uncited, {results['limit']} rows, `results/answers-fast.json`."
 
 
 def conflict() -> Iterator[str]:
