@@ -244,7 +244,8 @@ def answers() -> Iterator[str]:
     columns = ("f1", "precision", "recall", "verifier_f1", "span_f1", "false_withhold")
     for name, row in results["sets"]["ragtruth"]["tasks"].items():
         yield _line(name, str(row["n"]), *(f"{row[column]:.3f}" for column in columns))
-    yield f"\n{results['model']}, dev, uncited, {results['limit']} rows, `results/answers-fast.json`."
+    made = f"{results['model']}, dev, uncited, {results['limit']} rows"
+    yield f"\n{made}, from `results/answers-fast.json`."
 
 
 def conflict() -> Iterator[str]:
