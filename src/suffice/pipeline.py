@@ -53,7 +53,7 @@ from suffice.types import (
 )
 from suffice.verdict.decide import decide, disagree, shut, unwritten
 from suffice.verdict.gap import asked_for
-from suffice.verdict.rescue import rescued, trimmed
+from suffice.verdict.rescue import rescued, trimmed, weak
 from suffice.verdict.route import read_routes
 
 LONGEST_QUESTION = 8_000
@@ -141,7 +141,7 @@ class Pipeline:
         drafts = tuple(one.draft for one in revised.rounds)
         if verdict.served and len(drafts) > 1:
             verdict = replace(verdict, rescue=Rescue.REVISED)
-        if not verdict.served and self.verdict.rescue:
+        if self.verdict.rescue and (not verdict.served or weak(last.draft, last.findings)):
             cut = trimmed(last.draft, last.findings)
             verdict = self._saved(verdict, cut, Rescue.TRIMMED) if cut else verdict
             verdict = verdict if verdict.served else self._quoted(verdict)

@@ -290,12 +290,14 @@ class DraftSettings:
 class EntailmentSettings:
     """A claim is backed from the probability `threshold` on; 0: where the probability and the share
     of the claim's words that the evidence holds reach `together`, the probability is at least
-    `least`, and that of a contradiction under `doubt`. Contradicted from `contradiction` on."""
+    `least`, and that of a contradiction under `doubt`. Contradicted from `contradiction` on. Where
+    the source has the same names in another order, only from `sure` on."""
 
     threshold: Share = 0.0
     together: Annotated[float, Range(0, 2)] = 1.10
-    least: Share = 0.25
+    least: Share = 0.45
     doubt: Share = 0.65
+    sure: Share = 0.70
     contradiction: Share = 0.75
 
 

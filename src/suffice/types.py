@@ -56,6 +56,8 @@ class Code(StrEnum):
     """Looked at, and nothing to object to; of the rest of the claim this says nothing."""
     OFF = "off"
     """The check is switched off by setting."""
+    FAILED = "failed"
+    """The check failed on it: nobody knows what it would have found."""
 
     UNCITED = "uncited"
     SHORT = "short"

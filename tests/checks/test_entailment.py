@@ -135,6 +135,21 @@ def test_what_nobody_can_read_is_unchecked(verifier: Verifier) -> None:
     assert finding.reason
 
 
+@pytest.mark.parametrize(
+    ("said", "source"),
+    [
+        ("Alice sued Bob. [1]", "Bob sued Alice in the spring."),
+        ("Globex acquired Acme. [1]", "Acme acquired Globex for a small sum."),
+        ("Anna Klein supervises Peter Gross. [1]", "Peter Gross supervises Anna Klein."),
+    ],
+)
+def test_the_same_names_in_another_order_are_not_backed(
+    verifier: Verifier, said: str, source: str
+) -> None:
+    evidence = Evidence("", (Retrieved(Passage("1", source, "a.md"), None),))
+    assert judged(Entailment(verifier), said, evidence)[0].support is not Support.BACKED
+
+
 def test_a_threshold_of_ones_own() -> None:
     strict = Entailment(Told(), EntailmentSettings(threshold=0.95))
     assert judged(strict, "It is paid. [1]")[0].support is Support.UNBACKED

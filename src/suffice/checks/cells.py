@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from suffice.checks.aligned import roots
 from suffice.text.facts.clauses import subject
 
-_RULE = re.compile(r"\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)+\|?\s*")
 _DIGIT = re.compile(r"\d")
 
 
@@ -68,7 +67,7 @@ def tables(text: str) -> Iterator[Table]:
     """The tables of a text that are in order: a header, a rule, rows as wide as the header."""
     lines = text.split("\n")
     for place, line in enumerate(lines):
-        if place == 0 or not _RULE.fullmatch(line) or "|" not in lines[place - 1]:
+        if place == 0 or not _is_rule(line) or "|" not in lines[place - 1]:
             continue
         header = _cells(lines[place - 1])
         rows = []
@@ -78,6 +77,11 @@ def tables(text: str) -> Iterator[Table]:
             rows.append(_cells(below))
         if len(header) > 1 and rows:
             yield Table(header, tuple(rows))
+
+
+def _is_rule(line: str) -> bool:
+    rule = line.strip()
+    return set(rule) <= set("|:- ") and all("-" in cell for cell in _cells(rule)) and "|" in rule
 
 
 def _cells(line: str) -> tuple[str, ...]:

@@ -47,8 +47,7 @@ def run_checks(checks: Sequence[Check], draft: Draft, evidence: Evidence) -> tup
     judge is UNCHECKED. Name the cheap checks first: a costly one is asked only on what is open."""
     found: list[Finding] = []
     for check in checks:
-        asked = check.only(_open(draft, found)) if isinstance(check, Costly) else check
-        found += _judged(asked, draft, evidence)
+        found += _judged(check, draft, evidence, found)
     return tuple(found)
 
 
@@ -65,11 +64,14 @@ def share_read(draft: Draft, findings: Sequence[Finding]) -> float:
     return sum(map(_length, read)) / total if total else 0.0
 
 
-def _judged(check: Check, draft: Draft, evidence: Evidence) -> list[Finding]:
+def _judged(
+    check: Check, draft: Draft, evidence: Evidence, before: Sequence[Finding]
+) -> list[Finding]:
     found: dict[Claim, Finding] = {}
     reason = "the check gave no judgement"
     try:
-        for finding in check.judge(draft, evidence):
+        asked = check.only(_open(draft, before)) if isinstance(check, Costly) else check
+        for finding in asked.judge(draft, evidence):
             known = found.get(finding.claim)
             if known is None or _HOLDS.index(finding.support) < _HOLDS.index(known.support):
                 found[finding.claim] = finding
@@ -78,7 +80,7 @@ def _judged(check: Check, draft: Draft, evidence: Evidence) -> list[Finding]:
     return [
         replace(found[claim], check=check.name)
         if claim in found
-        else Finding(claim, check.name, Support.UNCHECKED, reason=reason)
+        else Finding(claim, check.name, Support.UNCHECKED, reason=reason, code=Code.FAILED)
         for claim in draft.claims
     ]
 

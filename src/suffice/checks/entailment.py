@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 
-from suffice.checks.aligned import Sentences, roots
+from suffice.checks.aligned import Sentences, roots, turned
 from suffice.checks.said import alone, cited, told
 from suffice.models.verifier import Pair, SupportScore, Verifier
 from suffice.settings import EntailmentSettings
@@ -25,6 +25,7 @@ from suffice.types import (
 _FRAGMENT = 0.2
 # So much more another passage must say a claim than the one it cites, to be the right one.
 _SURER = 0.2
+_TURNED = "its source has the same names in another order, and the verifier is not sure"
 _LEFT_ALONE = "another check has settled it"
 _SAID = {
     Support.BACKED: "what it cites says so",
@@ -116,6 +117,13 @@ class Entailment:
         support = self._support(score, one.held(one.said))
         passage = one.passages[score.passage or 0] if one.passages else None
         nearest = sentences.nearest(roots(one.said), (passage,)) if passage else None
+        doubtful = support is Support.BACKED and score.supported < self.settings.sure
+        if doubtful and nearest and turned(one.said, nearest.text):
+            reason = f"{_TURNED} ({score.supported:.2f})"
+            return Finding(
+                one.claim, self.name, Support.UNCHECKED, score.supported, nearest.passage.id,
+                (nearest.start, nearest.end), reason,
+            )  # fmt: skip
         return Finding(
             one.claim,
             self.name,

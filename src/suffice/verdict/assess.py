@@ -79,6 +79,8 @@ def _facts(standing: Support, findings: Iterable[Finding]) -> list[Support]:
 def _flags(findings: Sequence[Finding], supports: Sequence[Support]) -> Iterable[str]:
     against = (Support.CONTRADICTED, Support.UNBACKED)
     yield from (f.code.value for f in findings if f.code and f.support in against)
+    if any(finding.code is Code.FAILED for finding in findings):
+        yield Code.FAILED.value
     if Support.CONTRADICTED in supports:
         yield "contradicted"
     if any(f.code in _MISMATCHED and f.support is Support.CONTRADICTED for f in findings):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -25,6 +26,7 @@ from suffice.verdict.assess import Assessment, assess
 from suffice.verdict.route import Route, first, read_routes
 
 DEFAULT = read_routes(ROUTES)
+_DIGIT = re.compile(r"\d")
 
 
 def withhold(
@@ -103,7 +105,10 @@ def decide(
     if not draft.claims:
         return withhold(evidence, gate, wording.unanswered(gate), draft)
     found = assess(draft, findings)
-    route = first(routes, found)
+    opposed = any(not conflict.ambiguous for conflict in gate.conflicts)
+    route = first(routes, found, conflict=opposed)
+    if route.action is Action.CONFLICT and opposed:
+        return disagree(evidence, gate)
     action = _bounded(route.action, found, gate, draft)
     told = wording.told(action, gate, found, quoted=_all_quoted(findings, found))
     if action in (Action.SERVE, Action.CAVEAT):
@@ -140,8 +145,14 @@ def _bounded(action: Action, found: Assessment, gate: GateDecision, draft: Draft
     against = found.claims_with(Support.CONTRADICTED)
     if against or not found.claims_with(Support.BACKED) or not _all_claimed(draft):
         return Action.WITHHOLD
-    sure = gate.level is Level.SUFFICIENT and not found.claims_with(Support.UNCHECKED)
-    return action if sure and not draft.cut else Action.CAVEAT
+    doubted = found.claims_with(Support.UNCHECKED, Support.UNBACKED)
+    sure = gate.level is Level.SUFFICIENT and not doubted and "failed" not in found.flags
+    return action if sure and not draft.cut and not _unread(draft.text) else Action.CAVEAT
+
+
+def _unread(text: str) -> bool:
+    """Whether a number stands in what no check reads: a heading, a remark, a question."""
+    return any(_DIGIT.search(one.words) for one in claims(text) if not one.checkable)
 
 
 def _all_claimed(draft: Draft) -> bool:

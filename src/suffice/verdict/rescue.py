@@ -29,6 +29,11 @@ def trimmed(draft: Draft, findings: Sequence[Finding]) -> Draft | None:
     return replace(draft, text=text, claims=tuple(claims), citations=cited, cut=False)
 
 
+def weak(draft: Draft, findings: Sequence[Finding]) -> bool:
+    """Whether a draft holds a claim that nothing backs: better cut off than told with a caveat."""
+    return bool(assess(draft, findings).claims_with(Support.UNBACKED))
+
+
 def _within(said: str) -> set[int]:
     """The marks that stand inside a claim."""
     return {n for _, numbers in citations(said) for n in numbers}
