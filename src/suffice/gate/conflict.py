@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from suffice.gate.answers import Reading, Span
 from suffice.gate.views import View, views
-from suffice.models.verifier import Pair, SupportScore, Verifier
+from suffice.models.verifier import Pair, SufficiencyScore, SupportScore, Verifier
 from suffice.settings import ConflictSettings
 from suffice.types import Conflict, Evidence, Passage
 
@@ -23,7 +23,7 @@ _RIVALS = 5
 _SURE = 0.8
 _EVEN = 0.5
 # Where the question names nothing, statements of all sorts look alike: each must answer it at all.
-_ANSWERS = 1 / 3
+_ANSWERS = 0.48
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ class Conflicts:
         scores = dict(zip(every, self.verifier.sufficiency(every) if every else (), strict=True))
         return [
             replace(one, score=one.score / 2)
-            if any(scores[pair].enough < _ANSWERS for pair in asked.get(n, ()))
+            if any(_answers_not(scores[pair]) for pair in asked.get(n, ()))
             else one
             for n, one in enumerate(found)
         ]
@@ -153,6 +153,11 @@ def _statements(view: View, readings: Sequence[Reading], question: str) -> tuple
         Pair(question, (readings[view.first].text[slice(*here)],)),
         Pair(question, (readings[view.second].text[slice(*there)],)),
     )
+
+
+def _answers_not(score: SufficiencyScore) -> bool:
+    """Where nobody could judge, it may well answer."""
+    return not score.unchecked and score.enough < _ANSWERS
 
 
 def _apart(passages: Sequence[Passage], view: View) -> bool:
