@@ -16,6 +16,7 @@ from functools import lru_cache
 
 from suffice.checks.check import Check, run_checks
 from suffice.checks.citations import settle
+from suffice.checks.judge import open_judge
 from suffice.checks.open import SUPPORTING, open_checks
 from suffice.checks.structure import shape
 from suffice.draft.flags import cleared, flag_notes, flagged
@@ -67,6 +68,7 @@ class Checker:
             settings.checks,
             verifier or _verifier(settings.verifier),
             embedder or _embedder(settings.embedder),
+            judge=open_judge(settings.judge, settings.draft) if settings.checks.judge else None,
             uncited=uncited,
         )
         return cls(checks, read_routes(settings.verdict.routes), uncited)
