@@ -9,6 +9,7 @@ from dataclasses import replace
 from suffice.checks.check import share_read
 from suffice.settings import ROUTES
 from suffice.text.claims import claims
+from suffice.text.facts.marks import bare
 from suffice.types import (
     Action,
     Citation,
@@ -27,6 +28,7 @@ from suffice.verdict.route import Route, first, read_routes
 
 DEFAULT = read_routes(ROUTES)
 _DIGIT = re.compile(r"\d")
+_WORD = re.compile(r"\w")
 
 
 def withhold(
@@ -159,11 +161,12 @@ def _all_claimed(draft: Draft) -> bool:
     """Whether the claims are the text: each stands where it says, and nothing that states something
     stands outside them."""
     exact = all(draft.text[claim.start : claim.end] == claim.text for claim in draft.claims)
-    spans = [(claim.start, claim.end) for claim in draft.claims]
-    stated = (one for one in claims(draft.text) if one.checkable)
-    return exact and all(
-        any(start <= one.start and one.end <= end for start, end in spans) for one in stated
-    )
+    left = list(draft.text)
+    for claim in draft.claims:
+        left[claim.start : claim.end] = " " * (claim.end - claim.start)
+    outside = "".join(left)
+    stated = (outside[one.start : one.end] for one in claims(draft.text) if one.checkable)
+    return exact and not any(_WORD.search(bare(text)) for text in stated)
 
 
 def _all_quoted(findings: Sequence[Finding], found: Assessment) -> bool:
