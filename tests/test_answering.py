@@ -104,6 +104,7 @@ def test_an_upstream_that_fails_is_an_error_or_a_quotation(library: Library, rep
     verdict = answered(library, reply)
     assert verdict.rescue is Rescue.EXTRACTIVE
     assert verdict.action is Action.CAVEAT
+    assert "could be written" in verdict.reason
     assert "3 days per week" in verdict.released
     with pytest.raises(ModelError):
         answered(library, reply, rescue=False)

@@ -63,5 +63,4 @@ def test_gate_and_checks_cost_little_beside_the_models(
         evidence, _ = pipeline.find(question)
         pipeline.check(read_draft(ANSWER, evidence.passages), evidence)
         ratios.append((time.perf_counter() - start) / sum(spent))
-    # 1.3 is what is promised on an idle machine; a busy one takes more of the rest.
-    assert min(ratios) < 1.6
+    assert min(ratios) <= 1.3

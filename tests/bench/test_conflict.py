@@ -12,7 +12,7 @@ import pytest
 from suffice.bench.conflict import bench_conflict
 from suffice.errors import SourceMissing, Unreadable
 from suffice.gate.conflict import Conflicts
-from suffice.models.verifier import Pair, SupportScore
+from suffice.models.verifier import Pair, SupportScore, Thresholds
 from suffice.settings import ConflictSettings
 from tests.bench.overlap import OverlapVerifier, silent, write
 
@@ -49,7 +49,9 @@ def measured(
     settings: ConflictSettings | None = None,
     limit: int | None = None,
 ) -> dict[str, Any]:
-    conflicts = Conflicts(Standing(), settings or ConflictSettings())
+    # On its scale, the share of the question's words, two of five are an answer.
+    verifier = Standing(thresholds=Thresholds(sufficiency=0.3))
+    conflicts = Conflicts(verifier, settings or ConflictSettings())
     return bench_conflict(write(tmp_path / "rows.jsonl.gz", rows), conflicts, limit, silent)
 
 

@@ -202,6 +202,13 @@ def test_what_supports_is_found_past_the_first_portion(fast: FastVerifier) -> No
     assert without < fast.thresholds.support < found
 
 
+@pytest.mark.xfail(strict=True, reason="the weights that ship miss it in other words (.23)")
+def test_what_supports_in_other_words_is_found_past_the_first_portion(fast: FastVerifier) -> None:
+    others = [f"The cafeteria sold {n} cakes at 3 pm." for n in range(100, 200)]
+    evidence = " ".join([*others, "The cafeteria shuts at 3 pm."])
+    assert supported(fast, "The cafeteria closes at 3 pm.", evidence) > fast.thresholds.support
+
+
 def test_a_megabyte_is_read_in_a_time_that_grows_no_faster_than_it(fast: FastVerifier) -> None:
     def seconds(sentences: list[str]) -> float:
         evidence = " ".join([*sentences, FACT])

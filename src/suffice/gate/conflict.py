@@ -22,8 +22,6 @@ _WORTH = 0.5
 _RIVALS = 5
 _SURE = 0.8
 _EVEN = 0.5
-# Where the question names nothing, statements of all sorts look alike: each must answer it at all.
-_ANSWERS = 0.38
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +94,8 @@ class Conflicts:
     def _answering(
         self, found: Sequence[Weighed], readings: Sequence[Reading], question: str
     ) -> list[Weighed]:
-        """Those that would be reported halved where a statement does not answer by itself."""
+        """Where a question names nothing, statements of all sorts look alike: those that would be
+        reported are halved where one of the two does not answer by itself."""
         asked = {
             n: _statements(one.view, readings, question)
             for n, one in enumerate(found)
@@ -106,10 +105,14 @@ class Conflicts:
         scores = dict(zip(every, self.verifier.sufficiency(every) if every else (), strict=True))
         return [
             replace(one, score=one.score / 2)
-            if any(_answers_not(scores[pair]) for pair in asked.get(n, ()))
+            if any(self._answers_not(scores[pair]) for pair in asked.get(n, ()))
             else one
             for n, one in enumerate(found)
         ]
+
+    def _answers_not(self, score: SufficiencyScore) -> bool:
+        """By the verifier's own threshold; where nobody could judge, it may well answer."""
+        return not score.unchecked and not self.verifier.thresholds.enough(score)
 
     def _doubtful(self, one: Weighed) -> bool:
         """Whether it would be reported although nothing shows what its statements speak of."""
@@ -153,11 +156,6 @@ def _statements(view: View, readings: Sequence[Reading], question: str) -> tuple
         Pair(question, (readings[view.first].text[slice(*here)],)),
         Pair(question, (readings[view.second].text[slice(*there)],)),
     )
-
-
-def _answers_not(score: SufficiencyScore) -> bool:
-    """Where nobody could judge, it may well answer."""
-    return not score.unchecked and score.enough < _ANSWERS
 
 
 def _apart(passages: Sequence[Passage], view: View) -> bool:

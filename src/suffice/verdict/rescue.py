@@ -42,7 +42,8 @@ def _within(said: str) -> set[int]:
 def rescued(verdict: Verdict, how: Rescue, first: Verdict) -> Verdict:
     """The verdict on what was saved, with a caveat that says how; what the log should know of the
     first draft stays."""
-    said = wording.SHORTENED if how is Rescue.TRIMMED else wording.REPLACED
+    instead = wording.REPLACED if first.draft else wording.UNWRITTEN
+    said = wording.SHORTENED if how is Rescue.TRIMMED else instead
     reason = said if verdict.action is Action.SERVE else f"{said} {verdict.reason}"
     notes = tuple(dict.fromkeys((*verdict.notes, *first.notes)))
     return replace(verdict, action=Action.CAVEAT, reason=reason, rescue=how, notes=notes)

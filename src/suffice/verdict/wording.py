@@ -29,6 +29,7 @@ CONDITION = "A condition of the source may be missing; see what is cited"
 NOT_WRITTEN = "The model that writes answers could not be reached."
 SHORTENED = "What the documents do not back was left out."
 REPLACED = "No answer could be verified; this is quoted from the documents instead."
+UNWRITTEN = "No answer could be written; this is quoted from the documents instead."
 _LONGEST = 120
 
 NEXT_STEPS = ("Rephrase the question, name the document you have in mind, or ask its owner.",)
