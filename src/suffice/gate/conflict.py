@@ -66,7 +66,11 @@ class Conflicts:
         """Every pair of passages that both answer, once, with its score."""
         passages = evidence.passages[: self.settings.passages]
         readings = [Reading.of(passage.text, evidence.question) for passage in passages]
-        open_views = [view for view in views(readings, evidence.question) if _apart(passages, view)]
+        open_views = [
+            view
+            for view in views(readings, evidence.question)
+            if _apart(passages, view, evidence.then)
+        ]
         best: dict[tuple[int, int], Weighed] = {}
         judged = self._judged(open_views, readings, evidence.question)
         for one in self._answering(judged, readings, evidence.question):
@@ -158,9 +162,12 @@ def _statements(view: View, readings: Sequence[Reading], question: str) -> tuple
     )
 
 
-def _apart(passages: Sequence[Passage], view: View) -> bool:
-    """A document that gives several values speaks of several things."""
+def _apart(passages: Sequence[Passage], view: View, then: bool) -> bool:
+    """A document that gives several values speaks of several things; where another time is asked
+    about, its versions are no contradiction but its history."""
     first, second = passages[view.first], passages[view.second]
+    if then and first.family and first.family == second.family:
+        return False
     same = (first.document, first.version) == (second.document, second.version)
     return not (same and first.document)
 

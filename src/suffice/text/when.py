@@ -50,7 +50,9 @@ _ONCE = re.compile(
 _ALL = re.compile(
     r"\b(?P<words>(?:all|every|each|both|different|various) (?:\w+ )?(?:versions?|editions?)|"
     r"version history|history of (?:the|this|our) (?:\w+ ){0,3}"
-    r"(?:policy|rules?|document|handbook|allowance|limit)|over the years|over time)\b",
+    r"(?:policy|rules?|document|handbook|allowance|limit)|over the years|over time|"
+    r"what (?:has |have )?changed (?:in|with|about|between|since)|"
+    r"how (?:has|have|did) (?:[\w-]+ ){1,6}changed?)\b",
     re.I,
 )
 _CHANGE = re.compile(
@@ -136,6 +138,9 @@ def asked_about(question: str, today: date) -> When:
     rest = question.replace(before, "") if before else question  # "before the change" asks for one
     if _CHANGE.search(rest) and (before or len(dates) > 1):
         return When(Asked.EVER, words=before or " and ".join(when.words for when in dates))
+    labels = {found["label"]: found["words"] for found in _VERSION.finditer(question)}
+    if len(labels) > 1:
+        return When(Asked.EVER, words=" and ".join(labels.values()))
     if named := _VERSION.search(question):
         return When(Asked.NAMED, words=named["words"], version=named["label"])
     if dates:
