@@ -120,3 +120,9 @@ def test_variables_that_contradict_each_other() -> None:
     ):
         with pytest.raises(SettingsError, match="environment"):
             read_settings(environ=environ)
+
+
+def test_the_judge_of_the_settings_is_every_collections_judge(tmp_path: Path) -> None:
+    file = tmp_path / "suffice.yaml"
+    file.write_text("judge:\n  timeout: 7\n")
+    assert read_settings(file, {}).collection("any").judge.timeout == 7

@@ -1,0 +1,188 @@
+"""The settings: one reader (YAML file, environment, defaults), frozen values, no globals.
+
+A wrong key or value names where it stands (file or variable), the key and what is allowed there.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from suffice.errors import SettingsError
+from suffice.settings.answer import (
+    ROUTES,
+    ChecksSettings,
+    DraftSettings,
+    EntailmentSettings,
+    GroundingSettings,
+    JudgeSettings,
+    VerdictSettings,
+)
+from suffice.settings.evidence import (
+    EmbedderSettings,
+    FilterSettings,
+    PassageSettings,
+    PrototypeSettings,
+    ReadSettings,
+    SearchSettings,
+)
+from suffice.settings.gate import (
+    BoundSettings,
+    CheckpointSettings,
+    ConflictSettings,
+    CoverageSettings,
+    DiversitySettings,
+    GateSettings,
+    KindSettings,
+    KindWeights,
+    LearnedSettings,
+    RerankedSettings,
+    TiersSettings,
+    VerifierSettings,
+)
+from suffice.settings.limits import AtMost, Count, Range, Share, Weight
+from suffice.settings.reader import ENV_PREFIX, T, build, environment_tree, load_yaml, wrong
+
+DEFAULT_FILE = "suffice.yaml"
+
+__all__ = [
+    "DEFAULT_FILE",
+    "ENV_PREFIX",
+    "ROUTES",
+    "AtMost",
+    "BoundSettings",
+    "CheckpointSettings",
+    "ChecksSettings",
+    "CollectionSettings",
+    "ConflictSettings",
+    "Count",
+    "CoverageSettings",
+    "DiversitySettings",
+    "DraftSettings",
+    "EmbedderSettings",
+    "EntailmentSettings",
+    "FilterSettings",
+    "GateSettings",
+    "GroundingSettings",
+    "JudgeSettings",
+    "KindSettings",
+    "KindWeights",
+    "LearnedSettings",
+    "PassageSettings",
+    "PrototypeSettings",
+    "Range",
+    "ReadSettings",
+    "RerankedSettings",
+    "SearchSettings",
+    "Settings",
+    "Share",
+    "TiersSettings",
+    "VerdictSettings",
+    "VerifierSettings",
+    "Weight",
+    "read_settings",
+    "settings_of",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionSettings:
+    """A domain's own way: how its documents are cut, searched and gated."""
+
+    passages: PassageSettings = field(default_factory=PassageSettings)
+    search: SearchSettings = field(default_factory=SearchSettings)
+    gate: GateSettings = field(default_factory=GateSettings)
+    draft: DraftSettings = field(default_factory=DraftSettings)
+    filter: FilterSettings = field(default_factory=FilterSettings)
+    checks: ChecksSettings = field(default_factory=ChecksSettings)
+    verdict: VerdictSettings = field(default_factory=VerdictSettings)
+    judge: JudgeSettings = field(default_factory=JudgeSettings)
+
+    @property
+    def rewrites(self) -> bool:
+        """Whether a question is searched for again before it is refused. A policy that counts
+        passages would take more of them for more evidence."""
+        counts = self.gate.policy in ("coverage", "bound", "checkpoint")
+        return self.search.rewrite == "always" or (self.search.rewrite == "auto" and not counts)
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """All of it. `collections` overrides passages, search, gate, draft, filter, checks and verdict
+    for one."""
+
+    store: str = "suffice.db"
+    engine: Literal["edge", "memory"] = "edge"
+    wait: Annotated[float, Range(0, 86400)] = 60.0
+    read: ReadSettings = field(default_factory=ReadSettings)
+    embedder: EmbedderSettings = field(default_factory=EmbedderSettings)
+    verifier: VerifierSettings = field(default_factory=VerifierSettings)
+    passages: PassageSettings = field(default_factory=PassageSettings)
+    search: SearchSettings = field(default_factory=SearchSettings)
+    gate: GateSettings = field(default_factory=GateSettings)
+    draft: DraftSettings = field(default_factory=DraftSettings)
+    filter: FilterSettings = field(default_factory=FilterSettings)
+    checks: ChecksSettings = field(default_factory=ChecksSettings)
+    verdict: VerdictSettings = field(default_factory=VerdictSettings)
+    judge: JudgeSettings = field(default_factory=JudgeSettings)
+    collections: Mapping[str, CollectionSettings] = field(default_factory=dict)
+
+    def collection(self, name: str) -> CollectionSettings:
+        """The settings that hold for one collection."""
+        general = CollectionSettings(
+            self.passages,
+            self.search,
+            self.gate,
+            self.draft,
+            self.filter,
+            self.checks,
+            self.verdict,
+            self.judge,
+        )
+        return self.collections.get(name, general)
+
+
+def read_settings(
+    path: str | Path | None = None, environ: Mapping[str, str] | None = None
+) -> Settings:
+    """Defaults, then the YAML file, then `SUFFICE_…` variables (`SUFFICE_GATE__POLICY=coverage`).
+
+    Without a path, `$SUFFICE_CONFIG` is read, or `suffice.yaml` where there is one.
+    """
+    environ = os.environ if environ is None else environ
+    named = path or environ.get(f"{ENV_PREFIX}CONFIG")
+    file = Path(named or DEFAULT_FILE)
+    tree: dict[str, Any] = {}
+    if named or file.is_file():
+        tree = load_yaml(file)
+    general = {key: value for key, value in tree.items() if key != "collections"}
+    overrides = environment_tree(environ)
+    if "collections" in overrides:
+        raise SettingsError(
+            "environment: collections are not set by variables.", remedy="Use the settings file."
+        )
+    settings = build(Settings, general, str(file), "")
+    settings = build(Settings, overrides, "environment", "", base=settings)
+    return _with_collections(settings, tree.get("collections"), str(file))
+
+
+def settings_of(shape: type[T], values: Mapping[str, Any], origin: str) -> T:
+    """A group of settings from values at hand, held to the same limits as a file's."""
+    return build(shape, dict(values), origin, "")
+
+
+def _with_collections(settings: Settings, raw: Any, origin: str) -> Settings:
+    """A collection starts from the general settings and changes only what it names."""
+    if raw is None:
+        return settings
+    if not isinstance(raw, dict):
+        raise wrong(origin, "collections", raw, "a mapping of names to settings")
+    base = settings.collection("")
+    own = {
+        str(name): build(CollectionSettings, value, origin, f"collections.{name}", base=base)
+        for name, value in raw.items()
+    }
+    return replace(settings, collections=own)

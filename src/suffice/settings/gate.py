@@ -1,0 +1,158 @@
+"""How the gate decides, one group a policy and a rule."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Annotated, Literal
+
+from suffice.settings.evidence import PrototypeSettings
+from suffice.settings.limits import AtMost, Count, Range, Share, Weight
+
+
+@dataclass(frozen=True, slots=True)
+class VerifierSettings:
+    """Who tells sufficiency and support. `model` is a name from the package, a folder, or a hub
+    name of an NLI or token classifier, which reads what `language` says; `threads` 0 takes the
+    cores there are. `strong` also asks the strong tier on what the fast one leaves between `low`
+    and `high`, at most `pairs` an answer."""
+
+    model: str = "minilm-l6-verifier"
+    language: Literal["english", "any"] = "english"
+    threads: Annotated[int, Range(0, 256)] = 0
+    strong: bool = False
+    low: Annotated[Share, AtMost("high")] = 0.25
+    high: Share = 0.75
+    pairs: Count = 16
+
+
+@dataclass(frozen=True, slots=True)
+class TiersSettings:
+    """The published tiers of similarity."""
+
+    relevant: Share = 0.30
+    one: Share = 0.40
+    two: Share = 0.35
+    three: Share = 0.30
+
+
+@dataclass(frozen=True, slots=True)
+class CoverageSettings:
+    """The published weighted score. Passages older than `recency_days` (0: no limit) do not count
+    towards `min_contexts`. `require_embeddings`: without a known similarity nothing is enough.
+    `decline_insufficient` false: a draft is written all the same, and leaves with a caveat."""
+
+    min_contexts: Count = 1
+    sufficient: Share = 0.8
+    partial: Share = 0.5
+    recency_days: Annotated[int, Range(0, 1_000_000)] = 365
+    require_embeddings: bool = False
+    decline_insufficient: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class BoundSettings:
+    """A lower confidence bound on mean relevance must reach `threshold`. `auto` lets `retrieval`
+    choose the inequality. `c` and `variance`: 0 estimates them from the scores, and says so."""
+
+    threshold: Share = 0.30
+    delta: Annotated[float, Range(1e-6, 0.5)] = 0.05
+    inequality: Literal[
+        "auto",
+        "hoeffding",
+        "azuma",
+        "bernstein",
+        "empirical-bernstein",
+        "betting",
+        "adaptive",
+    ] = "auto"
+    retrieval: Literal["independent", "sequential", "reranked", "low-variance"] = "independent"
+    c: Share = 0.5
+    variance: Annotated[float, Range(0, 0.25)] = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointSettings:
+    """At least so many passages, and the best of them at `top` or more."""
+
+    passages: Count = 3
+    top: Share = 0.65
+
+
+@dataclass(frozen=True, slots=True)
+class RerankedSettings:
+    """Passages that the verifier finds to answer with less than `relevance` are dropped."""
+
+    relevance: Share = 0.60
+
+
+@dataclass(frozen=True, slots=True)
+class LearnedSettings:
+    """The calibrated blend: open from `threshold` on (0: the one found with the blend), with a
+    caveat below `sufficient` where a part of the question is not spoken of; what lies within a
+    band of width `review` around the threshold goes to a person. From `doubt` on it opens with a
+    caveat where every part is."""
+
+    threshold: Share = 0.0
+    sufficient: Share = 0.60
+    review: Share = 0.10
+    doubt: Share = 0.20
+
+
+@dataclass(frozen=True, slots=True)
+class KindWeights:
+    """What a kind of evidence is worth: the gate reads a passage's relevance times this."""
+
+    fact: Weight = 1.0
+    qa: Weight = 1.0
+    procedure: Weight = 0.95
+    discussion: Weight = 0.85
+
+
+@dataclass(frozen=True, slots=True)
+class KindSettings:
+    """How kinds of evidence are told apart, and what each is worth."""
+
+    prototypes: PrototypeSettings = field(default_factory=PrototypeSettings)
+    weights: KindWeights = field(default_factory=KindWeights)
+
+
+@dataclass(frozen=True, slots=True)
+class DiversitySettings:
+    """Passages that share `copies` of their wording count once. With `factual`, there must be a
+    fact of relevance `fact`, or a question-and-answer pair of relevance `qa`."""
+
+    copies: Annotated[float, Range(0.5, 1)] = 0.8
+    factual: bool = False
+    fact: Share = 0.30
+    qa: Share = 0.40
+
+
+@dataclass(frozen=True, slots=True)
+class ConflictSettings:
+    """When passages contradict each other: from a score of `threshold` on, among the first
+    `passages`. Under `copies` (two wordings of one text) or `statements` (any others) in what they
+    share, they speak of different things: ambiguous, no conflict."""
+
+    on: bool = True
+    threshold: Share = 0.8
+    passages: Annotated[int, Range(2, 100)] = 10
+    copies: Share = 0.5
+    statements: Share = 0.28
+
+
+@dataclass(frozen=True, slots=True)
+class GateSettings:
+    """Which policy decides whether the evidence is enough, and its numbers. `contact`: whom a
+    refusal names to ask."""
+
+    policy: Literal["learned", "tiers", "coverage", "bound", "checkpoint", "reranked"] = "learned"
+    learned: LearnedSettings = field(default_factory=LearnedSettings)
+    reranked: RerankedSettings = field(default_factory=RerankedSettings)
+    tiers: TiersSettings = field(default_factory=TiersSettings)
+    coverage: CoverageSettings = field(default_factory=CoverageSettings)
+    contact: str = ""
+    bound: BoundSettings = field(default_factory=BoundSettings)
+    checkpoint: CheckpointSettings = field(default_factory=CheckpointSettings)
+    kinds: KindSettings = field(default_factory=KindSettings)
+    diversity: DiversitySettings = field(default_factory=DiversitySettings)
+    conflict: ConflictSettings = field(default_factory=ConflictSettings)

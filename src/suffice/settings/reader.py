@@ -1,0 +1,138 @@
+"""Raw values, from a YAML file or the environment, read as groups of settings."""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Iterator, Mapping
+from dataclasses import is_dataclass, replace
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar
+
+from suffice.errors import SettingsError
+from suffice.settings.limits import AtMost
+
+ENV_PREFIX = "SUFFICE_"
+
+# Variables that say where the settings are, or how to run; not settings themselves.
+_NO_SETTINGS = frozenset({f"{ENV_PREFIX}CONFIG", f"{ENV_PREFIX}DEBUG"})
+
+T = TypeVar("T")
+
+
+def load_yaml(file: Path) -> dict[str, Any]:
+    import yaml
+
+    try:
+        tree = yaml.safe_load(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise SettingsError(
+            f"{file}: there is no such settings file.", remedy="Check --config or SUFFICE_CONFIG."
+        ) from None
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as problem:
+        raise SettingsError(
+            f"{file}: cannot be read as YAML: {problem}.", remedy="Correct the file."
+        ) from problem
+    if tree is None:
+        return {}
+    if not isinstance(tree, dict):
+        raise wrong(str(file), "(top level)", tree, "a mapping of keys to values")
+    return tree
+
+
+def environment_tree(environ: Mapping[str, str]) -> dict[str, Any]:
+    """`SUFFICE_A__B=x` becomes `{"a": {"b": x}}`; scalars are read as YAML reads them."""
+    import yaml
+
+    tree: dict[str, Any] = {}
+    for name, value in environ.items():
+        if not name.startswith(ENV_PREFIX) or name in _NO_SETTINGS:
+            continue
+        *parents, last = name.removeprefix(ENV_PREFIX).lower().split("__")
+        node = tree
+        for parent in parents:
+            node = node.setdefault(parent, {})
+            if not isinstance(node, dict):
+                raise wrong("environment", parent, node, "a mapping of keys to values")
+        try:
+            node[last] = yaml.safe_load(value)
+        except yaml.YAMLError:
+            node[last] = value
+    return tree
+
+
+def build(shape: type[T], raw: Any, origin: str, where: str, base: T | None = None) -> T:
+    """A value of `shape` from a raw mapping; keys left out keep the base's (or default) value."""
+    if not isinstance(raw, dict):
+        raise wrong(origin, where or "(top level)", raw, "a mapping of keys to values")
+    hints = typing.get_type_hints(shape, include_extras=True)
+    for key in raw:
+        if key not in hints:
+            levels = " Two underscores part the levels." if origin == "environment" else ""
+            raise SettingsError(
+                f"{origin}: unknown key '{_join(where, key)}'.",
+                remedy=f"Allowed here: {', '.join(sorted(hints))}.{levels}",
+            )
+    start = base if base is not None else shape()
+    changes = {
+        key: _value(hints[key], value, origin, _join(where, str(key)), getattr(start, key))
+        for key, value in raw.items()
+    }
+    changed: T = replace(start, **changes)  # type: ignore[type-var]
+    for key, other in _orders(hints):
+        low, high = getattr(changed, key), getattr(changed, other)
+        if low > high and key in changes:
+            raise wrong(origin, _join(where, key), low, f"at most '{other}', which is {high:g}")
+        if low > high:
+            raise wrong(origin, _join(where, other), high, f"at least '{key}', which is {low:g}")
+    return changed
+
+
+def _orders(hints: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """The settings of a group that may not be above another one, with that one."""
+    for key, hint in hints.items():
+        for limit in typing.get_args(hint):
+            if isinstance(limit, AtMost):
+                yield key, limit.key
+
+
+def _value(hint: Any, raw: Any, origin: str, where: str, base: Any) -> Any:
+    """One raw value read as its type hint, or a SettingsError that says what is allowed."""
+    if is_dataclass(hint) and isinstance(hint, type):
+        return build(hint, raw, origin, where, base=base)
+    if typing.get_origin(hint) is Annotated:
+        kind, limit, *_ = typing.get_args(hint)
+        number = _number(kind, raw)
+        if number is None or not limit.low <= number <= limit.high:
+            allowed = f"{'a whole ' if kind is int else 'a '}{str(limit).removeprefix('a ')}"
+            raise wrong(origin, where, raw, allowed)
+        return number
+    if typing.get_origin(hint) is Literal:
+        allowed_values = typing.get_args(hint)
+        if raw not in allowed_values:
+            raise wrong(origin, where, raw, "one of " + ", ".join(map(str, allowed_values)))
+        return raw
+    if hint is str and isinstance(raw, str | int | float) and not isinstance(raw, bool):
+        return str(raw)
+    if hint is bool and isinstance(raw, bool):
+        return raw
+    if hint == tuple[str, ...]:
+        if not isinstance(raw, list) or not all(isinstance(entry, str) for entry in raw):
+            raise wrong(origin, where, raw, "a list of texts")
+        return tuple(raw)
+    raise wrong(origin, where, raw, {str: "text", bool: "true or false"}.get(hint, str(hint)))
+
+
+def _number(kind: type, raw: Any) -> int | float | None:
+    if isinstance(raw, bool) or not isinstance(raw, int | float):
+        return None
+    if kind is int:
+        return int(raw) if float(raw).is_integer() else None
+    return float(raw)
+
+
+def _join(where: str, key: str) -> str:
+    return f"{where}.{key}" if where else key
+
+
+def wrong(origin: str, where: str, raw: Any, allowed: str) -> SettingsError:
+    return SettingsError(f"{origin}: '{where}' is {raw!r}.", remedy=f"Allowed: {allowed}.")
