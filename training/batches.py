@@ -89,7 +89,8 @@ def support_loss(support: Tensor, label: Tensor) -> Tensor:
 
 class Pace:
     """The learning rate's share of its peak: up over the first steps, then down in a line to
-    nothing at the last step, or at a time on the clock where the machine is lent until then."""
+    nothing at the last step, or at a time on the clock where the machine is lent until then and
+    that comes first."""
 
     def __init__(self, steps: int, until: float = 0.0, warm: int = 60) -> None:
         self.steps, self.until, self.warm = steps, until, min(warm, max(1, steps // 20))
@@ -100,7 +101,8 @@ class Pace:
         if self.until:
             if self.step <= self.warm:
                 self.begun = time.time()
-            return min(1.0, (time.time() - self.begun) / max(1e-9, self.until - self.begun))
+            lent = (time.time() - self.begun) / max(1e-9, self.until - self.begun)
+            return min(1.0, max(lent, self.step / self.steps))
         return self.step / self.steps
 
     def next(self, optimizer: torch.optim.Optimizer, peak: float) -> bool:

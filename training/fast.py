@@ -4,7 +4,8 @@
 
 Needs a GPU, torch and transformers. --base holds the encoder (config.json, model.safetensors,
 tokenizer.json). With a teacher, its probabilities are learned beside the labels, and rows without a
-label count too. Writes model.safetensors; with --pairs also the logits of a file of pairs.
+label count too. Writes model.safetensors; with --pairs also the logits of a file of pairs. With
+--average, nothing is trained: the weights are the mean of those in these folders.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from torch import Tensor, nn
 from transformers import BertConfig, BertModel
 
 from batches import DEVICE, Pace, Ragged, ahead, batches, support_loss
-from prepare import SEED, prepared
+from prepare import SEED, picked, prepared
 from rows import Label, Row, Task, read_pairs
 from suffice.models.tokens import segments
 
@@ -103,20 +104,19 @@ def train(
     encoded: tuple[Ragged, Ragged],
     rows: Sequence[Row],
     teacher: np.ndarray[Any, Any] | None,
-    epochs: int,
-    until: float,
+    given: argparse.Namespace,
 ) -> None:
     task = torch.tensor([int(row.task) for row in rows])
     label = torch.tensor([int(row.label) for row in rows])
     told = None if teacher is None else torch.from_numpy(teacher)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=RATE, weight_decay=0.01, fused=True)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=given.rate, weight_decay=0.01, fused=True)
     lengths = encoded[0].lengths
-    total = sum(1 for _ in batches(lengths, TOKENS, random.Random(0))) * epochs
-    pace = Pace(total, until, warm=100)
-    draw = random.Random(SEED)
+    total = sum(1 for _ in batches(lengths, TOKENS, random.Random(0))) * given.epochs
+    pace = Pace(total, given.until, warm=100)
+    draw = random.Random(given.seed)
     model.train()
     begun = time.time()
-    for _ in range(epochs):
+    for _ in range(given.epochs):
         for chosen, arrays in ahead(batches(lengths, TOKENS, draw), lambda c: inputs(encoded, c)):
             with torch.autocast(DEVICE, dtype=torch.bfloat16, enabled=DEVICE == "cuda"):
                 outputs = model(*on_gpu(arrays))
@@ -125,7 +125,7 @@ def train(
             optimizer.zero_grad(set_to_none=True)
             loss.backward()
             nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-            more = pace.next(optimizer, RATE)
+            more = pace.next(optimizer, given.rate)
             optimizer.step()
             if pace.step % 100 == 0:
                 spent = time.time() - begun
@@ -147,8 +147,14 @@ def judge(model: Verifier, encoded: tuple[Ragged, Ragged]) -> np.ndarray[Any, An
     return found
 
 
-def load(base: Path) -> tuple[Verifier, Tokenizer]:
-    torch.manual_seed(SEED)
+def averaged(model: Verifier, folders: Sequence[Path]) -> None:
+    states = [load_file(str(folder / "model.safetensors")) for folder in folders]
+    mean = {name: sum(one[name].float() for one in states) / len(states) for name in states[0]}
+    model.load_state_dict(mean)
+
+
+def load(base: Path, seed: int) -> tuple[Verifier, Tokenizer]:
+    torch.manual_seed(seed)
     config = BertConfig.from_json_file(str(base / "config.json"))
     config.type_vocab_size = 4
     model = Verifier(config)
@@ -166,6 +172,20 @@ def load(base: Path) -> tuple[Verifier, Tokenizer]:
     return model.to(DEVICE), tokenizer
 
 
+def learn(model: Verifier, tokenizer: Tokenizer, given: argparse.Namespace) -> None:
+    rows = prepared(given.rows, given.limit)
+    places = picked(rows, given.made, given.seed)
+    if given.teacher is None:
+        places = [n for n in places if rows[n].label is not Label.UNLABELLED]
+    kept = [rows[n] for n in places]
+    encoded = encode(tokenizer, kept)
+    print(f"{len(kept)} rows, {encoded[0].starts[-1] / 1e6:.1f} M tokens", flush=True)
+    while given.teacher and not given.teacher.exists():
+        time.sleep(0.5)
+    teacher = np.load(given.teacher)[places] if given.teacher else None
+    train(model, encoded, kept, teacher, given)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--base", type=Path, required=True)
@@ -176,18 +196,17 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=3)
     parser.add_argument("--until", type=float, default=0.0, help="stop at this Unix time")
     parser.add_argument("--limit", type=int, default=0, help="train on this many rows only")
+    parser.add_argument("--made", type=float, default=1.0, help="the share of made rows to keep")
+    parser.add_argument("--rate", type=float, default=RATE)
+    parser.add_argument("--seed", type=int, default=SEED)
+    parser.add_argument("--average", type=Path, nargs="+", help="folders of earlier trainings")
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
-    model, tokenizer = load(arguments.base)
-    rows = prepared(arguments.rows, arguments.limit)
-    if arguments.teacher is None:
-        rows = [row for row in rows if row.label is not Label.UNLABELLED]
-    encoded = encode(tokenizer, rows)
-    print(f"{len(rows)} rows, {encoded[0].starts[-1] / 1e6:.1f} M tokens", flush=True)
-    while arguments.teacher and not arguments.teacher.exists():
-        time.sleep(0.5)
-    teacher = np.load(arguments.teacher)[: len(rows)] if arguments.teacher else None
-    train(model, encoded, rows, teacher, arguments.epochs, arguments.until)
+    model, tokenizer = load(arguments.base, arguments.seed)
+    if arguments.average:
+        averaged(model, arguments.average)
+    else:
+        learn(model, tokenizer, arguments)
     state = {name: value.half().contiguous() for name, value in model.state_dict().items()}
     save_file(state, str(arguments.out / "model.safetensors"))
     if arguments.pairs:

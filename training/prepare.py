@@ -10,8 +10,10 @@ from __future__ import annotations
 import argparse
 import json
 import pickle
+import random
 import time
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 from held import Held, held_rows
@@ -43,6 +45,16 @@ def main() -> None:
 def prepared(path: Path, limit: int = 0) -> list[Row]:
     rows: list[Row] = pickle.loads(path.read_bytes())
     return rows[: limit or len(rows)]
+
+
+def picked(rows: Sequence[Row], made: float, seed: int) -> list[int]:
+    """The places of the rows to learn from: all labelled as they came, a share of those made."""
+    draw = random.Random(seed)
+    return [n for n, row in enumerate(rows) if not _made(row) or draw.random() < made]
+
+
+def _made(row: Row) -> bool:
+    return "+" in row.origin or row.origin in ("records", "answers")
 
 
 if __name__ == "__main__":

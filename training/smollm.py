@@ -7,6 +7,7 @@ is what llama.cpp computes, and an adapter needs no permuting.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -161,6 +162,19 @@ def tokenizer_of(reader: GGUFReader) -> Tokenizer:
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence([digits, level])
     tokenizer.decoder = decoders.ByteLevel()
     return tokenizer
+
+
+def averaged(model: SmolLM, adapters: Sequence[Path]) -> None:
+    """Gives the model the mean of what several adapters add. Side by side, theirs are one adapter
+    of the sum of their ranks, which is exactly that mean."""
+    held = [{t.name: _tensor(t) for t in GGUFReader(str(path)).tensors} for path in adapters]
+    for number, block in enumerate(model.blocks):
+        for name in LINEAR:
+            linear, place = getattr(block, name), f"blk.{number}.{name}.weight.lora_"
+            device = linear.a.device
+            linear.a.data = torch.cat([one[f"{place}a"] for one in held]).to(device)
+            both = torch.cat([one[f"{place}b"] for one in held], 1) / len(held)
+            linear.b.data = both.contiguous().to(device)
 
 
 def write_adapter(model: SmolLM, path: Path) -> None:

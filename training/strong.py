@@ -4,7 +4,8 @@
 
 Needs a GPU, torch and the pure-Python gguf package. Evidence stands first, so that one reading of
 it serves many claims. Writes adapter.gguf; with --label also the logits it gives to every row
-(teacher.npy, for the fast tier to learn from), and with --pairs those of a file of pairs.
+(teacher.npy, for the fast tier to learn from), and with --pairs those of a file of pairs. With
+--average, nothing is trained: the adapters of those folders become one, the mean of what they add.
 """
 
 from __future__ import annotations
@@ -24,9 +25,9 @@ from tokenizers import Tokenizer
 from torch import Tensor
 
 from batches import DEVICE, Pace, Ragged, ahead, batches, support_loss
-from prepare import SEED, prepared
+from prepare import SEED, picked, prepared
 from rows import Label, Row, Task, read_pairs
-from smollm import SmolLM, tokenizer_of, write_adapter
+from smollm import SmolLM, averaged, tokenizer_of, write_adapter
 
 RANK = 32
 RATE = 6e-4
@@ -63,26 +64,32 @@ def loss_of(logits: Tensor, task: Tensor, label: Tensor) -> Tensor:
 
 
 def train(
-    model: SmolLM, encoded: Ragged, rows: Sequence[Row], answers: Tensor, epochs: int, until: float
+    model: SmolLM,
+    encoded: Ragged,
+    rows: Sequence[Row],
+    answers: Tensor,
+    given: argparse.Namespace,
 ) -> int:
     task = torch.tensor([int(row.task) for row in rows])
     label = torch.tensor([int(row.label) for row in rows])
     held = [value for value in model.parameters() if value.requires_grad]
-    optimizer = torch.optim.AdamW(held, lr=RATE, weight_decay=0.0, betas=(0.9, 0.98), fused=True)
-    total = sum(1 for _ in batches(encoded.lengths, TOKENS, random.Random(0))) * epochs
-    pace = Pace(total, until)
-    draw = random.Random(SEED)
+    optimizer = torch.optim.AdamW(
+        held, lr=given.rate, weight_decay=0.0, betas=(0.9, 0.98), fused=True
+    )
+    total = sum(1 for _ in batches(encoded.lengths, TOKENS, random.Random(0))) * given.epochs
+    pace = Pace(total, given.until)
+    draw = random.Random(given.seed)
     last = torch.from_numpy(encoded.lengths - 1)
     begun = time.time()
     seen: list[float] = []
-    for _ in range(epochs):
+    for _ in range(given.epochs):
         for chosen, ids in ahead(batches(encoded.lengths, TOKENS, draw), encoded.padded):
             logits = model(torch.from_numpy(ids).to(DEVICE), last[chosen].to(DEVICE), answers)
             loss = loss_of(logits, task[chosen].to(DEVICE), label[chosen].to(DEVICE))
             optimizer.zero_grad(set_to_none=True)
             loss.backward()
             torch.nn.utils.clip_grad_norm_(held, 1.0)
-            more = pace.next(optimizer, RATE)
+            more = pace.next(optimizer, given.rate)
             optimizer.step()
             if pace.step % 10 == 0:
                 seen.append(loss.item())
@@ -115,22 +122,40 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=2)
     parser.add_argument("--until", type=float, default=0.0, help="stop at this Unix time")
     parser.add_argument("--limit", type=int, default=0, help="train on this many rows only")
+    parser.add_argument("--made", type=float, default=1.0, help="the share of made rows to keep")
+    parser.add_argument("--rate", type=float, default=RATE)
+    parser.add_argument("--rank", type=int, default=RANK)
+    parser.add_argument("--seed", type=int, default=SEED)
+    parser.add_argument("--average", type=Path, nargs="+", help="folders of earlier trainings")
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
-    torch.manual_seed(SEED)
+    torch.manual_seed(arguments.seed)
     reader = GGUFReader(str(arguments.base))
     tokenizer = tokenizer_of(reader)
-    model = SmolLM(reader, RANK, torch.bfloat16 if DEVICE == "cuda" else torch.float32).to(DEVICE)
+    model = SmolLM(
+        reader, arguments.rank, torch.bfloat16 if DEVICE == "cuda" else torch.float32
+    ).to(DEVICE)
     answers = torch.tensor([tokenizer.encode(answer).ids[0] for answer in ANSWERS]).to(DEVICE)
     rows = prepared(arguments.rows, arguments.limit)
-    labelled = [row for row in rows if row.label is not Label.UNLABELLED]
     if DEVICE == "cuda":
         for block in model.blocks:
             block.compile(dynamic=True)
-    encoded = encode(tokenizer, labelled)
-    print(f"{len(labelled)} rows, {encoded.starts[-1] / 1e6:.1f} M tokens", flush=True)
-    steps = train(model, encoded, labelled, answers, arguments.epochs, arguments.until)
+    facts: dict[str, Any] = {"rank": arguments.rank}
+    if arguments.average:
+        averaged(model, [folder / "adapter.gguf" for folder in arguments.average])
+        facts["average of"] = [
+            json.loads((folder / "trained.json").read_text()) for folder in arguments.average
+        ]
+    else:
+        kept = [rows[n] for n in picked(rows, arguments.made, arguments.seed)]
+        labelled = [row for row in kept if row.label is not Label.UNLABELLED]
+        encoded = encode(tokenizer, labelled)
+        print(f"{len(labelled)} rows, {encoded.starts[-1] / 1e6:.1f} M tokens", flush=True)
+        steps = train(model, encoded, labelled, answers, arguments)
+        facts |= {"rows": len(labelled), "tokens": int(encoded.starts[-1]), "steps": steps}
+        facts |= {"made": arguments.made, "rate": arguments.rate, "seed": arguments.seed}
     write_adapter(model, arguments.out / "adapter.gguf")
+    (arguments.out / "trained.json").write_text(json.dumps(facts))
     if arguments.pairs:
         pairs = read_pairs(arguments.pairs)
         np.save(arguments.out / "pairs-strong.npy", judge(model, encode(tokenizer, pairs), answers))
@@ -141,8 +166,6 @@ def main() -> None:
         np.save(arguments.out / "partial.npy", found)
         (arguments.out / "partial.npy").rename(arguments.out / "teacher.npy")
         print("rows labelled", flush=True)
-    facts = {"rows": len(labelled), "tokens": int(encoded.starts[-1]), "steps": steps, "rank": RANK}
-    (arguments.out / "trained.json").write_text(json.dumps(facts))
 
 
 if __name__ == "__main__":
