@@ -5,10 +5,11 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib import resources
 from pathlib import Path
 
 from suffice.errors import StoreBusy, StoreDamaged, StoreError, StoreFull, StoreNewer
+from suffice.sql import migrate as numbered
+from suffice.sql.sqlite import Sqlite
 
 # "SUFF": tells our file from another program's SQLite file.
 APPLICATION_ID = 0x53554646
@@ -38,12 +39,15 @@ def migrate(connection: sqlite3.Connection, path: Path) -> None:
     """Applies the migrations this file has not seen, each in a transaction of its own."""
     steps = migrations()
     known = _schema(connection, path)
-    if known > len(steps):
+    newest = steps[-1][0]
+    if known > newest:
         raise StoreNewer(
-            f"{path} has schema {known}, this Suffice knows up to {len(steps)}.",
+            f"{path} has schema {known}, this Suffice knows up to {newest}.",
             remedy="Upgrade Suffice, or name another --store.",
         )
-    for number, script in steps[known:]:
+    for number, script in steps:
+        if number <= known:
+            continue
         with transaction(connection, path):
             if _schema(connection, path) >= number:  # another process was first
                 continue
@@ -55,9 +59,10 @@ def migrate(connection: sqlite3.Connection, path: Path) -> None:
 
 def migrations() -> list[tuple[int, str]]:
     """The numbered scripts, in order: `0001_documents.sql` is number 1."""
-    folder = resources.files("suffice.evidence") / "migrations"
-    names = sorted(entry.name for entry in folder.iterdir() if entry.name.endswith(".sql"))
-    return [(int(name[:4]), (folder / name).read_text(encoding="utf-8")) for name in names]
+    words = Sqlite(Path(), 0).words
+    return [
+        (step.number, "".join(step.statements(words))) for step in numbered.migrations("sqlite")
+    ]
 
 
 def _schema(connection: sqlite3.Connection, path: Path) -> int:
