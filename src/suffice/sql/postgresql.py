@@ -31,7 +31,10 @@ _CONNECT = {
     "application_name": "suffice",
 }
 _MIGRATING = 0x53554646  # the advisory lock's number
-_TABLES = """SELECT count(*) FROM pg_class c WHERE c.relkind IN ('r', 'p')
+# One statement: asked for one after the other, another process may migrate in between.
+_TABLES = """SELECT count(*) AS tables,
+    count(*) FILTER (WHERE c.relname = 'suffice_schema') AS ours
+    FROM pg_class c WHERE c.relkind IN ('r', 'p')
     AND c.relnamespace = current_schema()::regnamespace AND NOT EXISTS
     (SELECT 1 FROM pg_depend d WHERE d.objid = c.oid AND d.deptype = 'e')"""
 
@@ -86,10 +89,11 @@ class Postgresql:
                 f"{self.where} has no schema to keep tables in.",
                 remedy="Run: CREATE SCHEMA suffice AUTHORIZATION the_user",
             )
-        if connection.scalar(text("SELECT to_regclass('suffice_schema')")) is not None:
+        found = connection.execute(text(_TABLES)).one()
+        if found.ours:
             newest = "SELECT coalesce(max(number), 0) FROM suffice_schema"
             return int(connection.scalar(text(newest)) or 0)
-        if connection.scalar(text(_TABLES)):
+        if found.tables:
             raise StoreDamaged(
                 f"{self.where} holds the tables of another program.",
                 remedy="Name another --store: an empty database, or an empty schema in this one "
