@@ -6,7 +6,7 @@ from datetime import date
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from suffice.record.canonical import canonical, digest, read
@@ -34,6 +34,7 @@ def settled(value: Any) -> Any:
     return str(value) if value in (float("inf"), float("-inf")) else value
 
 
+@settings(deadline=None)
 @given(TREES)
 def test_what_is_read_back_is_what_was_written(value: Any) -> None:
     text = canonical(value)
@@ -43,6 +44,7 @@ def test_what_is_read_back_is_what_was_written(value: Any) -> None:
     assert text.isprintable()  # no line break, no NUL
 
 
+@settings(deadline=None)
 @given(TREES, TREES)
 def test_two_values_have_two_texts(one: Any, other: Any) -> None:
     same = repr(settled(one)) == repr(settled(other))
@@ -51,6 +53,7 @@ def test_two_values_have_two_texts(one: Any, other: Any) -> None:
         assert settled(one) == settled(other)
 
 
+@settings(deadline=None)
 @given(st.dictionaries(st.text(), st.integers(), min_size=2))
 def test_the_order_of_keys_does_not_matter(value: dict[str, int]) -> None:
     assert canonical(dict(reversed(value.items()))) == canonical(value)

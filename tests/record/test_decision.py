@@ -6,7 +6,7 @@ from dataclasses import MISSING, fields, replace
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from suffice.errors import StoreError
@@ -56,6 +56,7 @@ def test_a_gate_alone_is_read_back_as_it_was() -> None:
     assert record.kind == "gate"
 
 
+@settings(deadline=None)
 @given(st.text(st.characters(codec=None, exclude_categories=())), st.floats())
 def test_any_text_and_any_score_pass_through(text: str, score: float) -> None:
     whole = text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
@@ -127,10 +128,10 @@ def test_thresholds_name_their_certificate() -> None:
 
 def test_a_setup_is_named_by_what_it_says_and_read_back() -> None:
     draft = DraftSettings(llm="https://user:secret@host/v1", sentences=5)
-    settings = CollectionSettings(
+    chosen = CollectionSettings(
         draft=draft, verdict=VerdictSettings(webhook="https://hooks.example/secret")
     )
-    setup = Setup(settings, models={"verifier": "v-1"}, options={"tier": "fast"})
+    setup = Setup(chosen, models={"verifier": "v-1"}, options={"tier": "fast"})
     record = setup.record()
     assert record.id == setup.record().id != Setup().record().id
     assert "secret" not in canonical(dict(record.fields))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from suffice.record.canonical import digest
@@ -20,6 +20,7 @@ NAMES = st.from_regex(r"[a-z][a-z_]{0,9}", fullmatch=True)
 FIELDS = st.dictionaries(NAMES, st.text() | st.integers() | st.lists(st.text()), min_size=1)
 
 
+@settings(deadline=None)
 @given(FIELDS)
 def test_fields_are_read_back_and_committed_to(fields: dict[str, object]) -> None:
     written = payload(fields)
@@ -29,6 +30,7 @@ def test_fields_are_read_back_and_committed_to(fields: dict[str, object]) -> Non
     assert digest(written.text.encode()) == written.seal
 
 
+@settings(deadline=None)
 @given(FIELDS, st.data())
 def test_what_is_erased_leaves_the_commitments_of_the_rest(
     fields: dict[str, object], data: st.DataObject

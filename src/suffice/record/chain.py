@@ -21,16 +21,14 @@ def genesis(log: str) -> bytes:
 
 
 def link_of(
-    previous: bytes,
-    sequence: int,
-    id: bytes,
-    time: bytes,
-    clock: bytes,
-    kind: bytes,
-    root: bytes,
-    seal: bytes,
+    previous: bytes, sequence: int, id: str, time: str, clock: str, kind: str, root: str, seal: str
 ) -> bytes:
     """A record's link. `clock` is what the clock said where it ran behind the record before; then
     `time` is that record's."""
-    said = (previous, b"%d" % sequence, id, time, clock, kind, root, seal)
-    return _TAG + hashlib.sha256(b"\n".join(said)).hexdigest().encode()
+    return link_over(previous, sequence, "\n".join((id, time, clock, kind, root, seal)).encode())
+
+
+def link_over(previous: bytes, sequence: int, said: bytes) -> bytes:
+    """The same, of what is already in lines."""
+    text = b"%b\n%d\n%b" % (previous, sequence, said)
+    return _TAG + hashlib.sha256(text).hexdigest().encode()

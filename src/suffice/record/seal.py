@@ -58,8 +58,7 @@ def seal(connection: Connection, group: Sequence[Prepared], now: datetime) -> He
             continue
         sequence += 1
         root, sealed = one.payload.root, one.payload.seal
-        said = (one.id, time, clock, one.kind, root, sealed)
-        link = link_of(link, sequence, *(part.encode() for part in said))
+        link = link_of(link, sequence, one.id, time, clock, one.kind, root, sealed)
         rows.append(
             {
                 "sequence": sequence,

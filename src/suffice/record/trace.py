@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date
+from typing import ParamSpec, TypeVar
 
 from suffice.text.when import NOW, When
 from suffice.types import Evidence, Retrieved
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +43,15 @@ class Laps:
         finally:
             spent = time.perf_counter() - start
             self.seconds[stage] = self.seconds.get(stage, 0.0) + spent
+
+    def timing(self, stage: str, work: Callable[P, T]) -> Callable[P, T]:
+        """The same work, timed."""
+
+        def timed(*args: P.args, **kwargs: P.kwargs) -> T:
+            with self.lap(stage):
+                return work(*args, **kwargs)
+
+        return timed
 
     @property
     def timings(self) -> tuple[tuple[str, float], ...]:

@@ -10,16 +10,16 @@ import hashlib
 import time
 from collections.abc import Callable, Sequence
 from json.encoder import encode_basestring_ascii
-from typing import Any
 
-from suffice.record.canonical import ALGORITHM
-from suffice.record.chain import genesis, link_of
+from sqlalchemy import Connection
+
+from suffice.record.canonical import digest
+from suffice.record.chain import genesis, link_over
 from suffice.record.checkpoint import Checkpoint
-from suffice.record.erasures import KIND as ERASURE
 from suffice.record.erasures import Erasures
 from suffice.record.fault import Faults, Verified
 from suffice.record.payload import SALT, commitments, lines, manifest, root_of
-from suffice.record.raw import Row, rows
+from suffice.record.raw import Glance, Row, glances, row
 from suffice.record.record import WHO
 from suffice.record.seal import Head, head_of
 from suffice.record.testimony import hold_against
@@ -28,7 +28,6 @@ from suffice.sql.database import Database
 Progress = Callable[[int, int], None]
 """Is told how many records of how many were looked at."""
 
-_TAG = f"{ALGORITHM}:".encode()
 _NOBODY = b' who ["",""]'
 _NOT_STORED = b" who! "
 
@@ -45,8 +44,8 @@ def verify(
     start = time.perf_counter()
     with database.reading() as connection:
         head = head_of(connection)
-        walk = _Walk(head, deep)
-        for portion in rows(connection):
+        walk = _Walk(connection, head, deep)
+        for portion in glances(connection):
             walk.through(portion)
             progress(walk.records, head.sequence)
         walk.end()
@@ -67,110 +66,106 @@ def verify(
 class _Walk:
     """The pass: what it has seen, and what the next record has to follow from."""
 
-    def __init__(self, head: Head, deep: bool) -> None:
+    def __init__(self, connection: Connection, head: Head, deep: bool) -> None:
+        self.connection = connection
         self.head = head
         self.deep = deep
         self.previous = genesis(head.log)
         self.other = self.previous
         """What the link before should have been, where that is not what stands there."""
+        self.before = b""
+        """What the link before is over."""
         self.last = 0
-        self.time = b""
         self.records = 0
         self.faults = Faults()
         self.erasures = Erasures()
 
-    def through(self, portion: list[tuple[Any, ...]]) -> None:
-        """The usual record is whole: it gets no more than two hashes."""
-        sha256, tag, nobody, erasure = hashlib.sha256, _TAG, _NOBODY, ERASURE.encode()
-        for row in portion:
-            sequence, id, when, clock, kind, root, seal, link, caller, tag_, erased, payload = row
+    def through(self, portion: Sequence[Glance]) -> None:
+        """The usual record is whole, and gets no more than two hashes."""
+        sha256, nobody = hashlib.sha256, _NOBODY
+        for sequence, said, link, caller, tag, erased, erasure, payload in portion:
             self.records += 1
             try:
                 whole = (
                     sequence == self.last + 1
-                    and link == link_of(self.previous, sequence, id, when, clock, kind, root, seal)
-                    and erased is None
-                    and seal == tag + sha256(payload).hexdigest().encode()
+                    and link == link_over(self.previous, sequence, said)
+                    and not erased
+                    and said.endswith(sha256(payload).hexdigest().encode())
                     and (
-                        (caller is None and tag_ is None and payload.startswith(nobody, SALT))
-                        or _who_fits(caller, tag_, payload)
+                        (caller is None and tag is None and payload.startswith(nobody, SALT))
+                        or _who_fits(caller, tag, payload)
                     )
                 )
             except TypeError:  # a column is empty that nobody left empty
                 whole = False
-            if not whole or self.deep:
-                self._look(_row(row))
-            else:
-                self.last, self.previous, self.time = sequence, link, when
-                self.other = link
-            if kind == erasure:
+            if not whole:
+                self._look(row(self.connection, sequence))
+            elif self.deep:
+                id, *_, root, _ = said.split(b"\n")
+                self._root(sequence, id, root, _stated(_text(payload)))
+            if whole:
+                self.last, self.previous, self.other = sequence, link, link
+            self.before = said or b""
+            if erasure:
                 self._erasure(sequence, payload)
 
     def _look(self, row: Row) -> None:
         """At a record that is not as usual: what is wrong with it, if anything is."""
-        name = row.id.decode("utf-8", "replace")
-        follows = self._place(row, name)
-        own = row.sequence, row.id, row.time, row.clock, row.kind, row.root, row.seal
-        right = [link_of(before, *own) for before in (self.previous, self.other)]
+        follows = self._place(row)
+        said = b"\n".join((row.id, row.time, row.clock, row.kind, row.root, row.seal))
+        right = [link_over(before, row.sequence, said) for before in (self.previous, self.other)]
         if follows and row.link not in right:
-            moved = row.time < self.time
-            said = "is older than the one before it" if moved else "is not what was sealed"
-            self.faults.add(
-                "moved" if moved else "edited",
-                row.sequence,
-                name,
-                f"Record {row.sequence} {said}: its link does not fit.",
-            )
-        self._payload(row, name)
+            moved = row.time < b"".join(self.before.split(b"\n")[1:2])
+            what = "is older than the one before it" if moved else "is not what was sealed"
+            self._fault("moved" if moved else "edited", row, f"Record {row.sequence} {what}.")
+        self._payload(row)
         self.last = max(self.last, row.sequence)
-        self.time, self.previous, self.other = row.time, row.link, right[0]
+        self.previous, self.other = row.link, right[0]
 
-    def _place(self, row: Row, name: str) -> bool:
+    def _fault(self, what: str, row: Row, message: str) -> None:
+        self.faults.add(what, row.sequence, row.name, message)
+
+    def _place(self, row: Row) -> bool:
         """Whether it is the next one; what is missing before it is told."""
         expected = self.last + 1
         if row.sequence > expected:
             said = _run(expected, row.sequence - 1)
             self.faults.add("missing", expected, "", f"{said} missing before {row.sequence}.")
         elif row.sequence < expected:
-            said = f"Record {row.sequence} stands before the first one."
-            self.faults.add("added", row.sequence, name, said)
+            self._fault("added", row, f"Record {row.sequence} stands before the first one.")
         return row.sequence == expected
 
-    def _payload(self, row: Row, name: str) -> None:
+    def _payload(self, row: Row) -> None:
         text = _text(row.payload)
-        if row.manifest is None:
-            if row.seal != _TAG + hashlib.sha256(row.payload or b"").hexdigest().encode():
-                said = f"What record {row.sequence} says is not what was sealed."
-                self.faults.add("edited", row.sequence, name, said)
-            elif self.deep:
-                stated = manifest([(line.name, line.commitment) for line in lines(text)])
-                self._root(row, name, stated)
-        else:
-            self._erased(row, name, text, _text(row.manifest))
+        if row.manifest is not None:
+            self._erased(row, text, _text(row.manifest))
+        elif row.seal != digest(row.payload).encode():
+            said = f"What record {row.sequence} says is not what was sealed."
+            self._fault("edited", row, said)
         who = any(line.name == WHO and line.stored for line in lines(text))
         named = row.caller is not None or row.tag is not None
         if (who or named) and not _who_fits(row.caller, row.tag, row.payload):
             said = f"Record {row.sequence} is filed under another caller or tag than it names."
-            self.faults.add("edited", row.sequence, name, said)
+            self._fault("edited", row, said)
 
-    def _root(self, row: Row, name: str, stated: str) -> None:
-        if root_of(stated).encode() != row.root:
-            said = f"The commitments of record {row.sequence} are not those that were sealed."
-            self.faults.add("edited", row.sequence, name, said)
-
-    def _erased(self, row: Row, name: str, text: str, stated: str) -> None:
+    def _erased(self, row: Row, text: str, stated: str) -> None:
         """What is left of a record from which something was erased."""
-        self._root(row, name, stated)
+        self._root(row.sequence, row.id, row.root, stated)
         known = commitments(stated)
         left = list(lines(text))
         for line in left:
             if known.get(line.name) != line.commitment:
                 what = f"The field '{line.name}' of" if line.name else "A line of"
                 said = f"{what} record {row.sequence} is not what was sealed."
-                self.faults.add("edited", row.sequence, name, said)
+                self._fault("edited", row, said)
         gone = frozenset(known) - {line.name for line in left}
         if gone:
-            self.erasures.lacks(row.sequence, gone, name)
+            self.erasures.lacks(row.sequence, gone, row.name)
+
+    def _root(self, sequence: int, id: bytes, root: bytes, stated: str) -> None:
+        if root_of(stated).encode() != root:
+            said = f"The commitments of record {sequence} are not those that were sealed."
+            self.faults.add("edited", sequence, id.decode("utf-8", "replace"), said)
 
     def _erasure(self, sequence: int, payload: bytes | None) -> None:
         """A record that says what was erased; one that cannot be read says nothing."""
@@ -197,13 +192,6 @@ class _Walk:
             self.faults.add("erased", sequence, id, f"{said}, and no record says it was erased.")
 
 
-def _row(columns: tuple[Any, ...]) -> Row:
-    """With nothing where a column is empty that must not be."""
-    allowed = ("caller", "tag", "manifest")
-    pairs = zip(Row._fields, columns, strict=True)
-    return Row._make(b"" if v is None and name not in allowed else v for name, v in pairs)
-
-
 def _who_fits(caller: bytes | None, tag: bytes | None, payload: bytes) -> bool:
     """Whether a record is filed under whom it names."""
     if caller is None and tag is None and payload.startswith(_NOT_STORED, SALT):
@@ -212,6 +200,11 @@ def _who_fits(caller: bytes | None, tag: bytes | None, payload: bytes) -> bool:
         encode_basestring_ascii(_text(value)) if value else '""' for value in (caller, tag)
     )
     return payload.startswith(f" {WHO} [{named}]".encode(), SALT)
+
+
+def _stated(text: str) -> str:
+    """The manifest of a payload, computed anew."""
+    return manifest([(line.name, line.commitment) for line in lines(text)])
 
 
 def _text(value: bytes | None) -> str:
