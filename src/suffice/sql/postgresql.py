@@ -113,7 +113,7 @@ class Postgresql:
 
     def explain(self, problem: BaseException) -> StoreError:
         state = getattr(problem, "sqlstate", None) or ""
-        said = " ".join(str(problem).split())
+        said = _said(problem)
         if state == "42501":
             return StoreRights(
                 f"The role may not do this in {self.where}: {said}",
@@ -142,6 +142,12 @@ class Postgresql:
         connection.autocommit = True
         connection.execute(f"SET lock_timeout = {max(1, int(self.wait * 1000))}")
         connection.autocommit = False
+
+
+def _said(problem: BaseException) -> str:
+    """What the server says, less the detail: that quotes rows, which may be anybody's text."""
+    primary = getattr(getattr(problem, "diag", None), "message_primary", None)
+    return " ".join(str(primary or problem).split())
 
 
 def _lost(problem: BaseException, state: str) -> bool:
