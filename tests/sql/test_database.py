@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 import pytest
 from sqlalchemy import text
@@ -58,6 +59,7 @@ def test_an_error_of_the_database_is_told_in_our_words_and_undone(database: Data
     with pytest.raises(StoreError) as told:
         note(database, 2, 1)
     assert database.where in str(told.value)
+    assert "(1)" not in str(told.value)  # no row is quoted
     assert notes(database) == [1]
 
 
@@ -87,8 +89,9 @@ def test_threads_share_it(database: Database) -> None:
     assert all(seen)
 
 
-def test_a_writer_waits_for_another_and_then_says_so(place: str, database: Database) -> None:
-    hasty = Database.open(place, wait=0.2)
+@contextmanager
+def held(database: Database) -> Iterator[None]:
+    """Another thread is in the middle of writing."""
     begun, finish = threading.Event(), threading.Event()
 
     def hold() -> None:
@@ -101,11 +104,19 @@ def test_a_writer_waits_for_another_and_then_says_so(place: str, database: Datab
     holder.start()
     begun.wait(30)
     try:
-        with pytest.raises(StoreBusy, match="`wait`"):
-            note(hasty, 1)
+        yield
     finally:
         finish.set()
         holder.join()
+
+
+@pytest.mark.parametrize("same", [True, False], ids=["one opened", "two opened"])
+def test_a_writer_waits_for_another_and_then_says_so(
+    place: str, database: Database, same: bool
+) -> None:
+    hasty = Database.open(place, wait=0.2)
+    with held(hasty if same else database), pytest.raises(StoreBusy, match="`wait`"):
+        note(hasty, 1)
     note(hasty, 2)
     assert notes(hasty) == [1, 2]
     hasty.close()

@@ -12,28 +12,14 @@ from sqlalchemy import Engine, inspect, text
 
 from suffice.errors import StoreNewer
 from suffice.sql import migrate as room
-from suffice.sql.address import Server, address
 from suffice.sql.backend import Backend
 from suffice.sql.database import Database
 from suffice.sql.migrate import migrations
-from suffice.sql.postgresql import Postgresql
 from suffice.sql.sqlite import Sqlite
+from tests.earlier import backend, of_schema
 
 SOURCE = Path(__file__).parents[2] / "src"
 NEWEST = migrations("sqlite")[-1].number
-
-
-def backend(place: str) -> Backend:
-    where = address(place)
-    return Postgresql(where, 10) if isinstance(where, Server) else Sqlite(where, 10)
-
-
-def of_schema(place: str, number: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leaves at a place what an earlier Suffice, which knew up to a number, left there."""
-    until = [step for step in migrations(backend(place).dialect) if step.number <= number]
-    with monkeypatch.context() as earlier:
-        earlier.setattr(room, "migrations", lambda dialect: until)
-        Database.open(place, create=True).close()
 
 
 def schema(place: str) -> int:

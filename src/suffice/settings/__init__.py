@@ -118,6 +118,7 @@ class Settings:
     for one."""
 
     store: str = "suffice.db"
+    index: str = ""
     engine: Literal["edge", "memory"] = "edge"
     wait: Annotated[float, Range(0, 86400)] = 60.0
     read: ReadSettings = field(default_factory=ReadSettings)

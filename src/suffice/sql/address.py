@@ -47,7 +47,7 @@ def is_url(where: str | Path) -> bool:
 
 def masked(where: str) -> str:
     """A URL with no password in it, whatever else may be wrong with it."""
-    hidden = re.sub(r"(://[^:/?#@]*):.*@", r"\1:***@", where)
+    hidden = re.sub(r"(://[^:]*):.*@", r"\1:***@", where, flags=re.DOTALL)
     return re.sub(rf"([?&](?:{'|'.join(_SECRETS)})=)[^&]*", r"\1***", hidden)
 
 

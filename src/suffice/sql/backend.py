@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal, Protocol
 
 from sqlalchemy import Connection, Engine
@@ -33,6 +35,11 @@ class Backend(Protocol):
         ...
 
     @property
+    def path(self) -> Path | None:
+        """The file, where it is one."""
+        ...
+
+    @property
     def words(self) -> Mapping[str, str]:
         """What stands in the migrations for `{serial}` and the like."""
         ...
@@ -50,6 +57,10 @@ class Backend(Protocol):
 
     def applied(self, connection: Connection, number: int) -> None:
         """Notes that a migration was applied."""
+        ...
+
+    def alone(self, engines: Engines, wait: float) -> AbstractContextManager[None]:
+        """The lock of a piece of work that takes many transactions."""
         ...
 
     def explain(self, problem: BaseException) -> StoreError:

@@ -51,6 +51,11 @@ class Database:
     def dialect(self) -> Dialect:
         return self._backend.dialect
 
+    @property
+    def path(self) -> Path | None:
+        """The file, where it is one."""
+        return self._backend.path
+
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """A connection that sees one state of the database, whatever others write meanwhile."""
@@ -62,6 +67,13 @@ class Database:
         """A transaction: all of it or nothing. When this returns, it is on the disk."""
         with self._translated(), self._engines.writer.begin() as connection:
             yield connection
+
+    @contextmanager
+    def alone(self, wait: float) -> Iterator[None]:
+        """One process at a time, for work that takes many transactions; others wait, then say so.
+        Reading and writing need no lock for themselves."""
+        with self._translated(), self._backend.alone(self._engines, wait):
+            yield
 
     def close(self) -> None:
         self._engines.reader.dispose()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection, create_engine, event, text
+from sqlalchemy.exc import DBAPIError
 
 from suffice.errors import (
     ExtraMissing,
@@ -19,7 +21,7 @@ from suffice.errors import (
 )
 from suffice.sql.address import Server
 from suffice.sql.backend import Dialect, Engines
-from suffice.sql.sqlite import unwritable
+from suffice.sql.files import busy, unwritable
 
 _POOL, _MORE = 4, 4
 # So that a network that goes silent is noticed, where the URL says nothing else.
@@ -30,7 +32,7 @@ _CONNECT = {
     "client_encoding": "utf8",
     "application_name": "suffice",
 }
-_MIGRATING = 0x53554646  # the advisory lock's number
+_MIGRATING = _WRITING = 0x53554646  # what our advisory locks are known by
 # One statement: asked for one after the other, another process may migrate in between.
 _TABLES = """SELECT count(*) AS tables,
     count(*) FILTER (WHERE c.relname = 'suffice_schema') AS ours
@@ -53,6 +55,10 @@ class Postgresql:
     @property
     def where(self) -> str:
         return self.server.shown
+
+    @property
+    def path(self) -> None:
+        return None
 
     @property
     def words(self) -> Mapping[str, str]:
@@ -111,9 +117,26 @@ class Postgresql:
         )
         connection.execute(text("INSERT INTO suffice_schema VALUES (:n)"), {"n": number})
 
+    @contextmanager
+    def alone(self, engines: Engines, wait: float) -> Iterator[None]:
+        """An advisory lock, held by a connection of its own: the server frees it when that ends.
+        Two stores in one database, each in a schema, do not wait for one another."""
+        place = f"{_WRITING}, hashtext(current_schema())"
+        own = engines.writer.execution_options(isolation_level="AUTOCOMMIT")
+        with own.connect() as connection:
+            connection.detach()  # not given back: when it is closed, lock and timeout go with it
+            connection.execute(text(f"SET lock_timeout = {_milliseconds(wait)}"))
+            try:
+                connection.execute(text(f"SELECT pg_advisory_lock({place})"))
+            except DBAPIError as problem:
+                if getattr(problem.orig, "sqlstate", "") == "55P03":
+                    raise busy(self.where, wait) from None
+                raise
+            yield
+
     def explain(self, problem: BaseException) -> StoreError:
         state = getattr(problem, "sqlstate", None) or ""
-        said = " ".join(str(problem).split())
+        said = _said(problem)
         if state == "42501":
             return StoreRights(
                 f"The role may not do this in {self.where}: {said}",
@@ -140,8 +163,18 @@ class Postgresql:
     def _prepare(self, connection: Any, _: object) -> None:
         """A lock is waited for no longer than in SQLite."""
         connection.autocommit = True
-        connection.execute(f"SET lock_timeout = {max(1, int(self.wait * 1000))}")
+        connection.execute(f"SET lock_timeout = {_milliseconds(self.wait)}")
         connection.autocommit = False
+
+
+def _milliseconds(wait: float) -> int:
+    return max(1, int(wait * 1000))  # 0 would be for ever
+
+
+def _said(problem: BaseException) -> str:
+    """What the server says, less the detail: that quotes rows, which may be anybody's text."""
+    primary = getattr(getattr(problem, "diag", None), "message_primary", None)
+    return " ".join(str(primary or problem).split())
 
 
 def _lost(problem: BaseException, state: str) -> bool:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from sqlalchemy import Connection, Engine, create_engine, event
 from sqlalchemy.pool import QueuePool
 
-from suffice.errors import StoreBusy, StoreDamaged, StoreError, StoreFull, StoreMissing
+from suffice.errors import StoreBusy, StoreDamaged, StoreError, StoreMissing
 from suffice.sql.backend import Dialect, Engines
+from suffice.sql.files import locked, translated, unwritable
 
 # "SUFF": tells our file from another program's SQLite file.
 APPLICATION_ID = 0x53554646
@@ -53,10 +55,8 @@ class Sqlite:
                 f"There is no store at {self.path}.",
                 remedy="Run: suffice index FOLDER, or ask with --docs FOLDER.",
             )
-        try:
+        with translated(self.where):
             self.path.parent.mkdir(parents=True, exist_ok=True)
-        except OSError as problem:
-            raise unwritable(self.where, problem.strerror or str(problem)) from problem
         return Engines(self._reader(), self._writer())
 
     def schema(self, connection: Connection) -> int:
@@ -75,6 +75,11 @@ class Sqlite:
     def applied(self, connection: Connection, number: int) -> None:
         connection.exec_driver_sql(f"PRAGMA user_version = {number}")
         connection.exec_driver_sql(f"PRAGMA application_id = {APPLICATION_ID}")
+
+    @contextmanager
+    def alone(self, engines: Engines, wait: float) -> Iterator[None]:
+        with locked(Path(f"{self.path}.lock"), wait, self.where):
+            yield
 
     def explain(self, problem: BaseException) -> StoreError:
         name = getattr(problem, "sqlite_errorname", "")
@@ -136,15 +141,9 @@ class Sqlite:
                 time.sleep(0.01)
 
 
-def unwritable(where: str, why: str) -> StoreFull:
-    return StoreFull(
-        f"{where} cannot be written: {why}.",
-        remedy="Free some space or check the rights, then run the same command again; "
-        "nothing committed is lost.",
-    )
-
-
-def _engine(connect: object, begin: str, size: int, wait: float) -> Engine:
+def _engine(
+    connect: Callable[[], sqlite3.Connection], begin: str, size: int, wait: float
+) -> Engine:
     engine = create_engine(
         "sqlite://", creator=connect, poolclass=QueuePool, pool_size=size, max_overflow=0,
         pool_timeout=wait,
