@@ -70,7 +70,8 @@ def of_verdict(verdict: Verdict, trace: Trace | None, filing: Filing) -> list[Re
     said["drafts"] = {"all": written, "draft": draft, "drafts": drafts}
     weighed = _weighed(verdict.evidence, verdict.gate, trace, shelves, filing)
     record = _record(VERDICT, {**weighed, **said}, filing)
-    if not verdict.gap:
+    gated = verdict.gate.policy != "none"  # an answer from elsewhere tells of no documents
+    if not (verdict.gap and gated):
         return [record]
     return [record, _gap(record, verdict.missing, verdict.nearest, verdict.reason)]
 

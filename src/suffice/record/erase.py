@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, bindparam, or_, select, update
@@ -96,8 +97,8 @@ class Eraser:
                     total = Erased(total.records + len(gone), (*total.ids, record.id))
             if last < 0:
                 break
-        if total.records and self.database.dialect == "sqlite":
-            _flush(self.database.where)
+        if total.records and self.database.path is not None:
+            _flush(self.database.path)
         return total
 
 
@@ -143,7 +144,7 @@ def _changes(found: Any, names: frozenset[str]) -> Iterator[dict[str, Any]]:
         yield {"at": sequence, "new_payload": left, "new_manifest": committed}
 
 
-def _flush(path: str) -> None:
+def _flush(path: Path) -> None:
     """What was overwritten in the file is still in the write-ahead log until that is emptied. Where
     somebody is reading just now, the next checkpoint of SQLite's does it."""
     with suppress(sqlite3.Error), closing(sqlite3.connect(path, timeout=1)) as connection:

@@ -135,7 +135,9 @@ class Log:
         self,
         checkpoints: Sequence[Checkpoint] = (),
         *,
+        key: str = "",
         deep: bool = False,
         progress: Progress = lambda done, total: None,
     ) -> Verified:
-        return verify(self.database, checkpoints, deep=deep, progress=progress)
+        """What is wrong with the log, and where; see `verify`."""
+        return verify(self.database, checkpoints, key=key, deep=deep, progress=progress)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from sqlalchemy import Connection, select
 
@@ -15,17 +16,23 @@ from suffice.record.tables import RECORDS
 _PORTION = 500
 
 
+@dataclass(frozen=True, slots=True)
+class Testimony:
+    """Checkpoints, and the public key that has to have signed them (empty: the one each names)."""
+
+    checkpoints: Sequence[Checkpoint] = ()
+    key: str = ""
+
+
 def hold_against(
-    connection: Connection,
-    head: Head,
-    last: int,
-    checkpoints: Sequence[Checkpoint],
-    faults: Faults,
+    connection: Connection, head: Head, last: int, testimony: Testimony, faults: Faults
 ) -> None:
     """Holds the log against checkpoints, oldest first; between the last that agrees and the first
     that does not lies what was changed."""
     agreed = 0
-    genuine_ones = [one for one in checkpoints if _genuine(one, head, faults)]
+    genuine_ones = [
+        one for one in testimony.checkpoints if _genuine(one, head, testimony.key, faults)
+    ]
     for point, link in _links(connection, genuine_ones):
         if link == point.link:
             agreed = max(agreed, point.sequence)
@@ -41,9 +48,11 @@ def hold_against(
         faults.add("checkpoint", at, "", f"By the checkpoint of {point.time} {said}.")
 
 
-def _genuine(point: Checkpoint, head: Head, faults: Faults) -> bool:
+def _genuine(point: Checkpoint, head: Head, key: str, faults: Faults) -> bool:
     if point.log != head.log:
         said = f"The checkpoint of {point.time} is one of another log."
+    elif key and point.key != key:
+        said = f"The checkpoint of {point.time} was signed with another key."
     elif not genuine(point):
         said = f"The signature of the checkpoint of {point.time} does not fit it."
     else:

@@ -22,7 +22,7 @@ from suffice.record.payload import SALT, commitments, lines, manifest, root_of
 from suffice.record.raw import Glance, Row, glances, row
 from suffice.record.record import WHO
 from suffice.record.seal import Head, head_of
-from suffice.record.testimony import hold_against
+from suffice.record.testimony import Testimony, hold_against
 from suffice.sql.database import Database
 
 Progress = Callable[[int, int], None]
@@ -36,11 +36,13 @@ def verify(
     database: Database,
     checkpoints: Sequence[Checkpoint] = (),
     *,
+    key: str = "",
     deep: bool = False,
     progress: Progress = lambda done, total: None,
 ) -> Verified:
-    """`deep`: each field's commitment is computed anew as well, which takes longer and can find
-    only what a program wrote wrongly, not what somebody changed."""
+    """`key`: the public key that has to have signed the checkpoints; without one, each is held
+    against the key it names itself. `deep`: each field's commitment is computed anew as well, which
+    takes longer and can find only what a program wrote wrongly, not what somebody changed."""
     start = time.perf_counter()
     with database.reading() as connection:
         head = head_of(connection)
@@ -49,7 +51,7 @@ def verify(
             walk.through(portion)
             progress(walk.records, head.sequence)
         walk.end()
-        hold_against(connection, head, walk.last, checkpoints, walk.faults)
+        hold_against(connection, head, walk.last, Testimony(checkpoints, key), walk.faults)
     return Verified(
         log=head.log,
         records=walk.records,
