@@ -11,6 +11,9 @@ import pytest
 
 from suffice.evidence.library import Library
 from suffice.settings import Settings
+from tests.postgres import place, postgres, postgres_url
+
+__all__ = ["place", "postgres", "postgres_url"]  # fixtures
 
 ROOT = Path(__file__).parent.parent
 HANDBOOK = ROOT / "examples" / "handbook"

@@ -14,12 +14,22 @@ from suffice import Library, Pipeline
 from suffice.draft.scripted import Reply, ScriptedUpstream, fails, page, says
 from suffice.errors import ModelError
 from suffice.pipeline import told_before
+from suffice.record.trace import Trace
 from suffice.settings import (
     CollectionSettings,
     DraftSettings,
     VerdictSettings,
 )
-from suffice.types import Action, Draft, Evidence, Finding, Rescue, Support, Verdict
+from suffice.types import (
+    Action,
+    Draft,
+    Evidence,
+    Finding,
+    GateDecision,
+    Rescue,
+    Support,
+    Verdict,
+)
 
 QUESTION = "How many days per week may I work remotely?"
 RIGHT = "Eligible employees may work remotely up to 3 days per week. [1]"
@@ -134,9 +144,20 @@ def test_an_event_loop_is_not_held_up(library: Library) -> None:
 
 def test_every_verdict_is_recorded(library: Library) -> None:
     seen: list[Verdict] = []
-    pipeline = replace(Pipeline.of(library.search(), library.embedder), record=seen.append)
+
+    class Keeper:
+        def verdict(self, verdict: Verdict, trace: Trace) -> str:
+            seen.append(verdict)
+            return f"record {len(seen)}"
+
+        def gate(self, evidence: Evidence, decision: GateDecision, trace: Trace) -> str:
+            return "gate"
+
+    pipeline = replace(Pipeline.of(library.search(), library.embedder), record=Keeper())
     served, refused = pipeline.answer(QUESTION), pipeline.answer("Who painted the Sistine Chapel?")
     assert seen == [served, refused]
+    assert [served.record, refused.record] == ["record 1", "record 2"]
+    assert pipeline.find(QUESTION).decision.record == "gate"
 
 
 # Around the answer

@@ -15,6 +15,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("types", "errors"),
     ("settings", "bounds"),
     ("text",),
+    ("sql",),
     ("evidence", "models"),
     ("gate", "draft", "checks"),
     ("verdict",),

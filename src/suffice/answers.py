@@ -23,11 +23,14 @@ from suffice.draft.flags import cleared, flag_notes, flagged
 from suffice.draft.reading import read_draft
 from suffice.errors import AnswerError
 from suffice.evidence.given import Given, given
+from suffice.evidence.index import today
 from suffice.models.catalog import open_embedder, open_verifier
 from suffice.models.embedder import Embedder
 from suffice.models.remembering import Remembering
 from suffice.models.verifier import Verifier
 from suffice.pipeline import checked_question
+from suffice.record.recorder import Keeps
+from suffice.record.trace import Laps, Trace
 from suffice.settings import EmbedderSettings, Settings, VerifierSettings
 from suffice.types import Action, Draft, Evidence, GateDecision, Level, Verdict
 from suffice.verdict.decide import decide, withhold
@@ -52,6 +55,8 @@ class Checker:
     checks: tuple[Check, ...]
     routes: tuple[Route, ...]
     uncited: bool = False
+    record: Keeps | None = None
+    """Keeps every verdict before it leaves."""
 
     @classmethod
     def of(
@@ -76,10 +81,18 @@ class Checker:
     def check(
         self, answer: str, passages: Iterable[Given] | Given, question: str | None = None
     ) -> Verdict:
+        laps = Laps()
         asked = checked_question(question) if question else ""
-        found = Evidence(asked, given(passages))
+        with laps.lap("total"):
+            verdict = self._checked(checked_answer(answer), Evidence(asked, given(passages)))
+        if self.record is None:
+            return verdict
+        trace = Trace(verdict.evidence, day=today(), timings=laps.timings)
+        return replace(verdict, record=self.record.verdict(verdict, trace))
+
+    def _checked(self, answer: str, found: Evidence) -> Verdict:
         evidence = replace(found, notes=flag_notes(flagged(found)))
-        draft = self._draft(checked_answer(answer), evidence)
+        draft = self._draft(answer, evidence)
         if not draft.claims:
             return _without_claims(draft, evidence)
         trusted = cleared(evidence)  # a passage that says "answer 42" is no evidence for 42

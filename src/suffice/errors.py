@@ -14,7 +14,9 @@ SufficeError
 │   ├── StoreBusy          another process is writing
 │   ├── StoreNewer         made by a newer version of Suffice
 │   ├── StoreDamaged       the file is not a store, or cannot be read any more
-│   └── StoreFull          no room, or no right, to write
+│   ├── StoreFull          no room, or no right, to write
+│   ├── StoreUnreachable   the database server cannot be reached, or not with this URL
+│   └── StoreRights        the database role may not do this
 └── ModelError
     ├── ModelMissing       no such model
     ├── ModelDamaged       a weight file is not the one its card describes
@@ -94,6 +96,14 @@ class StoreDamaged(StoreError):
 
 class StoreFull(StoreError):
     """No room, or no right, to write."""
+
+
+class StoreUnreachable(StoreError):
+    """The database server cannot be reached, or not with this URL."""
+
+
+class StoreRights(StoreError):
+    """The database role may not do this."""
 
 
 class ModelError(SufficeError):

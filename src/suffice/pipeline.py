@@ -37,6 +37,8 @@ from suffice.models.catalog import open_verifier
 from suffice.models.embedder import Embedder
 from suffice.models.remembering import Remembering
 from suffice.models.verifier import Verifier
+from suffice.record.recorder import Keeps
+from suffice.record.trace import Laps, Trace
 from suffice.settings import CollectionSettings, DraftSettings, VerdictSettings, VerifierSettings
 from suffice.text.facts.marks import bare
 from suffice.types import (
@@ -76,8 +78,8 @@ class Pipeline:
     draft: DraftSettings = field(default_factory=lambda: DraftSettings(rounds=0))
     verdict: VerdictSettings = field(default_factory=VerdictSettings)
     rewrite: bool = True
-    record: Callable[[Verdict], None] | None = None
-    """Is given every verdict before it leaves."""
+    record: Keeps | None = None
+    """Keeps every decision before it leaves."""
     clock: Callable[[], date] = today
 
     @classmethod
@@ -112,26 +114,30 @@ class Pipeline:
     def answer(self, question: str, earlier: Sequence[Verdict] = ()) -> Verdict:
         """`earlier` are the verdicts on this conversation's turns so far: what was served of them
         without a caveat counts as evidence for the checks, nothing else that was said does."""
-        verdict = self._answer(checked_question(question), told_before(earlier))
+        laps, before = Laps(), told_before(earlier)
+        with laps.lap("total"):
+            weighed, trace = self._found(checked_question(question), laps)
+            verdict = self._answer(weighed, before, laps)
         if verdict.gap and self.verdict.webhook:
             verdict = asked_for(verdict, self.verdict.webhook)
-        if self.record:
-            self.record(verdict)
-        return verdict
+        if self.record is None:
+            return verdict
+        kept = self.record.verdict(verdict, replace(trace, earlier=before, timings=laps.timings))
+        return replace(verdict, record=kept)
 
     async def aanswer(self, question: str, earlier: Sequence[Verdict] = ()) -> Verdict:
         """The same, without holding up an event loop."""
         return await asyncio.to_thread(self.answer, question, earlier)
 
-    def _answer(self, question: str, before: tuple[Retrieved, ...]) -> Verdict:
-        evidence, gate = self.find(question)
+    def _answer(self, weighed: Weighed, before: tuple[Retrieved, ...], laps: Laps) -> Verdict:
+        evidence, gate = weighed
         if gate.level is Level.CONFLICT:
             return disagree(evidence, gate)
         if not self.gate.may_draft(evidence, gate):
             return shut(evidence, gate)
         read = self.filter(evidence) if self.filter else evidence
         try:
-            revised = self._written(read, gate, before)
+            revised = self._written(read, gate, before, laps)
         except ModelError as problem:
             if not self.quotes or not self.verdict.rescue:
                 raise
@@ -148,12 +154,12 @@ class Pipeline:
         return replace(verdict, drafts=drafts)
 
     def _written(
-        self, evidence: Evidence, gate: GateDecision, before: tuple[Retrieved, ...]
+        self, evidence: Evidence, gate: GateDecision, before: tuple[Retrieved, ...], laps: Laps
     ) -> Revised:
         known = replace(evidence, items=(*evidence.items, *before))
         return revise(
-            lambda brief: self.drafter.write(evidence, brief),
-            lambda draft: self.check(draft, known),
+            laps.timing("draft", lambda brief: self.drafter.write(evidence, brief)),
+            laps.timing("check", lambda draft: self.check(draft, known)),
             self.draft,
             Brief(conflicts=gate.conflicts),
         )
@@ -184,16 +190,27 @@ class Pipeline:
 
     def find(self, question: str) -> Weighed:
         """The evidence of the time asked about, and what the gate says of it."""
+        laps = Laps()
+        weighed, trace = self._found(question, laps)
+        if self.record is None:
+            return weighed
+        kept = self.record.gate(*weighed, replace(trace, timings=laps.timings))
+        return weighed._replace(decision=replace(weighed.decision, record=kept))
+
+    def _found(self, question: str, laps: Laps) -> tuple[Weighed, Trace]:
         day = self.clock()
         when = time_of(question, self.retriever, day)
         retriever = looking(self.retriever, when, day)
-        found = gather(question, retriever(question), self.embedder)
-        weighed = self.gate.weigh(found, when, day)
+        weigh = laps.timing("gate", self.gate.weigh)
+        with laps.lap("search"):
+            found = gather(question, retriever(question), self.embedder)
+        weighed = weigh(found, when, day)
         if self.rewrite and weighed.decision.level in (Level.INSUFFICIENT, Level.REVIEW):
             queries = rewritten(question, self.gate.explain.synonyms)
-            found = find_again(retriever, found, queries, self.embedder)
-            weighed = self.gate.weigh(found, when, day)
-        return weighed
+            with laps.lap("search"):
+                found = find_again(retriever, found, queries, self.embedder)
+            weighed = weigh(found, when, day)
+        return weighed, Trace(found, when, day)
 
 
 def told_before(earlier: Sequence[Verdict]) -> tuple[Retrieved, ...]:

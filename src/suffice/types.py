@@ -268,6 +268,8 @@ class GateDecision:
     excluded: tuple[Exclusion, ...] = ()
     conflicts: tuple[Conflict, ...] = ()
     next_steps: tuple[str, ...] = ()
+    record: str = field(default="", compare=False)
+    """The id of its record in the log, where it was recorded by itself."""
 
     @property
     def open(self) -> bool:
@@ -377,6 +379,8 @@ class Verdict:
     rescue: Rescue | None = None
     drafts: tuple[Draft, ...] = ()
     """Every draft that was written on the way, first to last."""
+    record: str = field(default="", compare=False)
+    """The id of its record in the log; empty where none is kept."""
 
     @property
     def served(self) -> bool:

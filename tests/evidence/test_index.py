@@ -10,7 +10,7 @@ import pytest
 from suffice.errors import ModelMismatch, StoreFull, StoreMissing
 from suffice.evidence import generations
 from suffice.evidence.edge import EdgeIndex
-from suffice.evidence.generations import index_folder, publish
+from suffice.evidence.generations import publish
 from suffice.evidence.index import Filter, Index
 from suffice.evidence.ingest import Ingest
 from suffice.evidence.memory import MemoryIndex
@@ -218,9 +218,9 @@ def test_room_is_asked_for_before_building(
     tmp_path: Path, handbook: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = filled(tmp_path / "s.db", handbook)
-    published = (index_folder(store) / "CURRENT").read_text()
+    published = (store.index / "CURRENT").read_text()
     monkeypatch.setattr(generations, "_SPARE_BYTES", 1 << 60)
     with pytest.raises(StoreFull, match="no document is lost"):
         publish(store, EMBEDDER.id, EMBEDDER.dimension, rebuild=True)
-    assert (index_folder(store) / "CURRENT").read_text() == published
+    assert (store.index / "CURRENT").read_text() == published
     assert EdgeIndex(store, EMBEDDER.id).search(None, "leave", Filter(TODAY), 3)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import date
@@ -13,7 +14,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suffice.evidence import database
 from suffice.evidence.hints import hints
 from suffice.evidence.index import Filter
 from suffice.evidence.ingest import Ingest
@@ -27,6 +27,7 @@ from suffice.evidence.store import Store
 from suffice.models.embedder import Embedder
 from suffice.settings import GateSettings, KindSettings, PrototypeSettings, SearchSettings, Settings
 from suffice.types import Kind, Passage
+from tests.earlier import of_schema
 
 ROWS = [json.loads(line) for line in Path(__file__).with_name("kinds.jsonl").open(encoding="utf-8")]
 PASSAGES = [
@@ -258,22 +259,26 @@ def test_other_prototypes_tell_kinds_anew_and_embed_nothing(
     assert len(index.search(None, "torque", allowed, 5)) == 1
 
 
-def test_a_store_of_the_first_schema(tmp_path: Path, embedder: Embedder, docs: Path) -> None:
+def test_a_store_of_the_first_schema(
+    tmp_path: Path, embedder: Embedder, docs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Kinds stood with versions, and one that was not declared stood as fact."""
     (docs / "said.md").write_text(MIXED.replace("---", "---\nkind: fact", 1))
-    store = Store.open(tmp_path / "old.db", create=True)
+    store = Store.open(tmp_path / "new.db", create=True)
     add(store, embedder, docs)
     before = kinds(store, embedder)
-    connection = store._connection
-    connection.execute("UPDATE versions SET kind = 'fact'")
-    connection.execute("ALTER TABLE passages DROP COLUMN kind")
-    connection.execute("ALTER TABLE versions DROP COLUMN kinds_by")
-    connection.execute("PRAGMA user_version = 1")
     store.close()
+    of_schema(str(tmp_path / "old.db"), 1, monkeypatch)
+    with sqlite3.connect(tmp_path / "old.db") as old:
+        old.execute("ATTACH ? AS new", (str(tmp_path / "new.db"),))
+        for table in ("documents", "versions", "passages", "vectors"):
+            columns = [row[1] for row in old.execute(f"PRAGMA main.table_info({table})")]
+            names = ",".join(f'"{column}"' for column in columns)
+            old.execute(f"INSERT INTO main.{table} ({names}) SELECT {names} FROM new.{table}")
+        old.execute("UPDATE versions SET kind = 'fact'")
 
     opened = Store.open(tmp_path / "old.db")
     assert set(kinds(opened, embedder).values()) == {Kind.FACT}
     assert add(opened, embedder, docs) == 0
     assert kinds(opened, embedder) == before
     assert len(opened.versions()) == 2
-    assert len(database.migrations()) >= 2

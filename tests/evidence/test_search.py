@@ -12,7 +12,6 @@ from pathlib import Path
 import pytest
 
 from suffice.errors import ModelMismatch, StoreMissing
-from suffice.evidence.generations import index_folder
 from suffice.evidence.index import Filter, Hit
 from suffice.evidence.library import Library
 from suffice.evidence.search import Search
@@ -65,8 +64,8 @@ def test_the_index_of_another_store_is_never_searched(tmp_path: Path) -> None:
     secret = tmp_path / "secret.md"
     secret.write_text("---\naccess: [board]\n---\nThe merger is called Falcon.\n")
     second.add(secret)
-    shutil.rmtree(index_folder(second.store))
-    shutil.copytree(index_folder(first.store), index_folder(second.store))
+    shutil.rmtree(second.store.index)
+    shutil.copytree(first.store.index, second.store.index)
     with pytest.raises(StoreMissing, match="not built"):
         second.search()
 

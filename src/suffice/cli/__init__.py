@@ -18,6 +18,7 @@ from suffice.errors import SufficeError
 
 _COMMANDS = {
     "ask": ("suffice.cli.ask", "Answer a question from documents, with citations, or say why not."),
+    "audit": ("suffice.cli.audit", "Verify, show, replay and erase what was decided."),
     "bench": (
         "suffice.cli.bench",
         "Measure retrieval, indexing, verifiers, gates and checks on your data.",

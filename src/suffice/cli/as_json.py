@@ -48,6 +48,7 @@ def verdict(value: Verdict) -> dict[str, Any]:
         "share_read": round(value.share_read, 4),
         "removed": round(value.evidence.removed, 4),
         "notes": list(value.notes),
+        "record": value.record or None,
     }
 
 
@@ -80,6 +81,7 @@ def checked(value: Verdict) -> dict[str, Any]:
             for n, item in enumerate(value.evidence, 1)
         ],
         "notes": list(value.notes),
+        "record": value.record or None,
     }
 
 

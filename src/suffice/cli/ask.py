@@ -8,12 +8,14 @@ import click
 
 from suffice.cli import as_json as to_json
 from suffice.cli.asking import Asked, asking
+from suffice.cli.recording import recorded, show_record
 from suffice.cli.show import show_verdict
 
 
 @click.command()
 @click.option("--llm", help="Who writes: extractive, local or the URL of an endpoint.")
 @click.option("--model", help="The model at that endpoint.")
+@recorded
 @asking
 def ask(asked: Asked, llm: str | None, model: str | None) -> int:
     """Answer QUESTION from documents, with citations, or say why not.
@@ -28,4 +30,5 @@ def ask(asked: Asked, llm: str | None, model: str | None) -> int:
         to_json.show(to_json.verdict(verdict))
     else:
         show_verdict(verdict)
+        show_record(verdict.record)
     return 0 if verdict.served else 2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import wraps
 from pathlib import Path
@@ -14,6 +14,7 @@ import click
 
 from suffice.cli.options import common, open_library, piped
 from suffice.cli.progress import bars
+from suffice.cli.recording import NO_RECORD, Wish, recorder, setup_of
 from suffice.cli.show import show_failures
 from suffice.errors import SourceMissing
 from suffice.evidence.documents import StoredDocuments
@@ -40,16 +41,20 @@ class Asked:
     as_json: bool
     skipped: tuple[str, ...] = ()
     """Files that could not be read, each with its reason."""
+    wish: Wish | None = None
+    """How what is decided is recorded; `None`: not at all."""
 
     def pipeline(self, settings: CollectionSettings | None = None) -> Pipeline:
         """What answers it; in another way than the collection's, where `settings` say so."""
-        return Pipeline.of(
-            self.search,
-            self.library.embedder,
-            settings or self.settings,
-            open_verifier(self.library.settings.verifier),
-            StoredDocuments(self.library.store, self.search.allowed),
-        )
+        own, chosen = self.library.settings, settings or self.settings
+        embedder, verifier = self.library.embedder, open_verifier(own.verifier)
+        documents = StoredDocuments(self.library.store, self.search.allowed)
+        pipeline = Pipeline.of(self.search, embedder, chosen, verifier, documents)
+        if self.wish is None:
+            return pipeline
+        setup = setup_of(own, chosen, embedder, verifier)
+        kept = recorder(self.library.store.database, own, self.wish, setup)
+        return replace(pipeline, record=kept)
 
 
 def asking(
@@ -95,11 +100,18 @@ def _open(
     collection: str,
     as_json: bool,
     quiet: bool,
+    wish: Wish = NO_RECORD,
 ) -> Asked:
     question = checked_question(question)
     settings = read_settings(config)
+    wanted = wish.wanted(settings, kept=store is not None or docs is None)
     if docs == "-" and store is None:
         # What is only piped in leaves no trace.
+        if wish.record:
+            raise SourceMissing(
+                "What is piped in leaves no trace, and no record.", remedy="Name a --store."
+            )
+        wanted = False
         folder = click.get_current_context().with_resource(TemporaryDirectory())
         store = str(Path(folder) / "suffice.db")
     library = open_library(settings, store, docs)
@@ -115,7 +127,8 @@ def _open(
     )
     search = library.search(allowed, top=top)
     skipped = tuple(f"Skipped {failure.reason}" for failure in report.failures)
-    return Asked(question, search, library, settings.collection(collection), as_json, skipped)
+    own = settings.collection(collection)
+    return Asked(question, search, library, own, as_json, skipped, wish if wanted else None)
 
 
 def _bring_in(library: Library, docs: str, collection: str, *, strict: bool, quiet: bool) -> Report:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -10,6 +11,7 @@ import click
 from suffice.answers import Checker
 from suffice.cli import as_json as to_json
 from suffice.cli.check_page import page
+from suffice.cli.recording import Wish, recorded, recorder, setup_of, show_record
 from suffice.cli.show_check import show_checked
 from suffice.errors import AnswerError, SourceMissing, SufficeError
 from suffice.evidence.bundle import read_bundle, read_piece
@@ -20,6 +22,7 @@ from suffice.models.catalog import open_embedder, open_verifier
 from suffice.models.embedder import Embedder
 from suffice.models.remembering import Remembering
 from suffice.settings import Settings, read_settings
+from suffice.sql.database import Database
 
 
 @click.command()
@@ -38,7 +41,11 @@ from suffice.settings import Settings, read_settings
 )
 @click.option("--html", type=click.Path(path_type=Path), help="Write a page with the findings.")
 @click.option("--config", type=click.Path(), help="Settings file (default: suffice.yaml).")
+@click.option(
+    "--store", metavar="FILE_OR_URL", help="Keep a record in this store's log (made as needed)."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@recorded
 def check(
     answer: str,
     evidence: str,
@@ -47,7 +54,9 @@ def check(
     tier: str | None,
     html: Path | None,
     config: str | None,
+    store: str | None,
     as_json: bool,
+    wish: Wish,
 ) -> int:
     """Does an answer stay inside its evidence? Every claim is checked; nothing is changed.
 
@@ -67,6 +76,12 @@ def check(
     passages = _passages(evidence, settings, embedder)
     verifier = open_verifier(settings.verifier, tier or "")
     checker = Checker.of(settings, verifier, embedder, uncited=uncited)
+    if wish.wanted(settings, kept=store is not None):
+        options = {"uncited": str(uncited), "tier": tier or ""}
+        own = settings.collection("")
+        setup = setup_of(settings, own, embedder, verifier, door="answers", options=options)
+        database = Database.open(store or settings.store, create=True, wait=settings.wait)
+        checker = replace(checker, record=recorder(database, settings, wish, setup))
     verdict = checker.check(said, passages, question)
     if html is not None:
         _write(html, page(verdict))
@@ -74,6 +89,7 @@ def check(
         to_json.show(to_json.checked(verdict))
     else:
         show_checked(verdict)
+        show_record(verdict.record)
     return 0 if verdict.served else 2
 
 

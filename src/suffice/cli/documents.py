@@ -21,7 +21,7 @@ def documents() -> None:
 
 def _store(config: str | None, store: str | None) -> Store:
     settings = read_settings(config)
-    return Store.open(store or settings.store, wait=settings.wait)
+    return Store.open(store or settings.store, wait=settings.wait, index=settings.index)
 
 
 def _print(versions: list[VersionInfo], as_json: bool) -> None:

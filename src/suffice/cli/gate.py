@@ -8,12 +8,14 @@ import click
 
 from suffice.cli import as_json as to_json
 from suffice.cli.asking import Asked, asking
+from suffice.cli.recording import recorded, show_record
 from suffice.cli.show import show_gate
 from suffice.gate.policy import known_policy
 
 
 @click.command()
 @click.option("--policy", help="tiers, coverage, bound, checkpoint, reranked or learned.")
+@recorded
 @asking
 def gate(asked: Asked, policy: str | None) -> int:
     """Say whether the documents hold enough to answer QUESTION, without answering it.
@@ -26,7 +28,9 @@ def gate(asked: Asked, policy: str | None) -> int:
     evidence, decision = asked.pipeline(settings).find(asked.question)
     if asked.as_json:
         found = {"question": asked.question, **to_json.gate(decision)}
-        to_json.show({**found, "notes": [*evidence.notes, *asked.skipped]})
+        notes = [*evidence.notes, *asked.skipped]
+        to_json.show({**found, "notes": notes, "record": decision.record or None})
     else:
         show_gate(decision, evidence)
+        show_record(decision.record)
     return 0 if decision.open else 2

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import click
 
 from suffice.evidence.library import Library
+from suffice.evidence.places import cache_folder
 from suffice.evidence.sources import check_exists
 from suffice.settings import Settings
 
@@ -22,7 +23,11 @@ def common(command: F) -> F:
     """`--config`, `--store`, `--collection`, `--json`, `--quiet`."""
     options = [
         click.option("--config", type=click.Path(), help="Settings file (default: suffice.yaml)."),
-        click.option("--store", type=click.Path(), help="The store's file (default: suffice.db)."),
+        click.option(
+            "--store",
+            metavar="FILE_OR_URL",
+            help="The store: a file (default: suffice.db), or postgresql://….",
+        ),
         click.option("--collection", default="default", show_default=True, help="Named set."),
         click.option("--json", "as_json", is_flag=True, help="Print JSON."),
         click.option("--quiet", is_flag=True, help="No progress bars."),
@@ -50,6 +55,5 @@ def piped(settings: Settings) -> bytes:
 
 def cached_store(docs: Path) -> Path:
     """Where the index of a folder is kept when no store is named: one file a folder."""
-    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     digest = hashlib.sha256(os.fsencode(docs.resolve())).hexdigest()[:16]
-    return Path(cache) / "suffice" / digest / "suffice.db"
+    return cache_folder() / digest / "suffice.db"

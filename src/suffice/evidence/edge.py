@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from suffice.errors import ModelMismatch, StoreDamaged, StoreMissing
-from suffice.evidence.generations import current, engine, index_folder, state_of
+from suffice.evidence.generations import current, engine, state_of
 from suffice.evidence.index import PUBLIC, Filter, Hit, today
 from suffice.evidence.keywords import bm25
 from suffice.evidence.rows import Vectors
@@ -21,7 +21,7 @@ class EdgeIndex:
 
     def __init__(self, store: Store, model: str) -> None:
         self._store = store
-        self._folder = index_folder(store)
+        self._folder = store.index
         self._model = model
         self._loaded = ""
         self._shard: Any = None

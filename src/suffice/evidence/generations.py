@@ -16,18 +16,18 @@ import os
 import re
 import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import date
 from pathlib import Path
 from typing import Any
 
-from suffice.errors import StoreDamaged, StoreFull, SufficeError
-from suffice.evidence.database import translated
+from suffice.errors import StoreBusy, StoreDamaged, StoreFull, SufficeError
 from suffice.evidence.index import PUBLIC
 from suffice.evidence.keywords import bm25
 from suffice.evidence.rows import StoredPassage
 from suffice.evidence.split import embedded_text
 from suffice.evidence.store import Store
+from suffice.sql.files import locked, translated
 
 # From about 130,000 passages on a graph is built; exact search is quick enough below, and building
 # a graph takes twice the memory.
@@ -36,16 +36,13 @@ _GRAPH_FROM_KB = 200_000
 _SPARE_BYTES = 64_000_000
 _BYTES_A_PASSAGE = 8_000
 _EMPTY = bytes(1 << 16)
+_WAIT = 60.0
 _NAME = re.compile(r"generation-\d{6,}")
-
-
-def index_folder(store: Store) -> Path:
-    return store.path.with_name(store.path.name + ".index")
 
 
 def index_model(store: Store) -> str:
     """The embedder the newest generation was made with; empty where there is none."""
-    folder = index_folder(store)
+    folder = store.index
     newest = current(folder)
     return str(state_of(folder / newest).get("model", "")) if newest else ""
 
@@ -62,9 +59,9 @@ def publish(
 
     Only the holder of the writer's lock may call this. Says whether there was anything to do.
     """
-    folder = index_folder(store)
-    with translated(folder):
-        folder.mkdir(parents=True, exist_ok=True)
+    folder = store.index
+    # A lock of its own: a lost connection to the server takes the writer's lock with it.
+    with locked(folder / ".lock", _WAIT, str(folder)), translated(str(folder)):
         newest = current(folder)
         state = state_of(folder / newest) if newest else {}
         made_of = (state.get("store"), state.get("epoch"), state.get("model"))
@@ -84,6 +81,23 @@ def publish(
         _write(folder / "CURRENT", fresh.name)
         _clean(folder, newest, fresh.name)
     return True
+
+
+def catch_up(store: Store, model: str, dimension: int, wait: float) -> None:
+    """Brings the index of this machine up to what other machines have brought into the store.
+
+    While one of them is at it, what there is stays; where there is nothing yet, it is waited for.
+    """
+    newest = current(store.index)
+    state = state_of(store.index / newest) if newest else {}
+    made_of = (state.get("store"), state.get("epoch"), state.get("through"))
+    if state.get("model", model) != model:
+        return  # searching will say so
+    if made_of == (store.id, store.epoch, store.last_change()):
+        return
+    with suppress(*([StoreBusy] if newest else [])), store.alone(0 if newest else wait):
+        if store.has_vectors(model) and not store.count_unembedded(model):
+            publish(store, model, dimension)
 
 
 def _build(

@@ -7,16 +7,55 @@ file is retired, and each change works out anew which versions are in force.
 from __future__ import annotations
 
 import json
-import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date
+from typing import Any
 
-from suffice.evidence.rows import NewVersion, dated, iso
+from sqlalchemy import (
+    BindParameter,
+    Connection,
+    Executable,
+    bindparam,
+    delete,
+    func,
+    insert,
+    or_,
+    select,
+    text,
+)
+from sqlalchemy import update as change
+
+from suffice.evidence import tables as t
+from suffice.evidence.rows import NewVersion, Vectors, dated, iso
 from suffice.evidence.versions import in_force
 from suffice.types import Kind
 
+_PUT_VECTOR = text(
+    """INSERT INTO vectors (input_hash, model, vector) VALUES (:input_hash, :model, :vector)
+       ON CONFLICT DO NOTHING"""
+)
+_PUT_DOCUMENT = text(
+    """INSERT INTO documents (collection, name, root, stamp)
+       VALUES (:collection, :name, :root, :stamp)
+       ON CONFLICT (collection, name) DO UPDATE SET root = excluded.root,
+       stamp = excluded.stamp, retired_on = NULL, retired_by = NULL RETURNING id"""
+)
+_DATED = select(
+    t.versions.c.id, t.versions.c.document_id, t.versions.c.key, t.versions.c.label,
+    t.versions.c.effective, t.versions.c.expires, t.versions.c.seen, t.versions.c.sequence,
+    t.documents.c.retired_on, t.documents.c.collection,
+).join_from(t.versions, t.documents, t.documents.c.id == t.versions.c.document_id)  # fmt: skip
 
-def save(connection: sqlite3.Connection, versions: Iterable[NewVersion], today: date) -> None:
+
+def vectors(connection: Connection, hashes: Sequence[str], made: Vectors, model: str) -> None:
+    rows = [
+        {"input_hash": hash, "model": model, "vector": vector.astype("<f4").tobytes()}
+        for hash, vector in zip(hashes, made, strict=True)
+    ]
+    _each(connection, _PUT_VECTOR, rows)
+
+
+def save(connection: Connection, versions: Iterable[NewVersion], today: date) -> None:
     """Keeps new contents; the same content again only lifts a retirement."""
     families: set[str] = set()
     for version in versions:
@@ -24,160 +63,193 @@ def save(connection: sqlite3.Connection, versions: Iterable[NewVersion], today: 
     _renew(connection, families)
 
 
+def touch(
+    connection: Connection, collection: str, unchanged: Mapping[str, tuple[str, str]]
+) -> None:
+    document = t.documents.c
+    statement = (
+        change(t.documents)
+        .where(document.collection == collection, document.name == bindparam("document"))
+        .values(root=bindparam("at"), stamp=bindparam("mark"))
+    )
+    rows = [
+        {"document": name, "at": root, "mark": stamp} for name, (root, stamp) in unchanged.items()
+    ]
+    _each(connection, statement, rows)
+
+
 def retire(
-    connection: sqlite3.Connection,
-    collection: str,
-    documents: Iterable[str],
-    today: date,
-    by: str,
+    connection: Connection, collection: str, documents: Iterable[str], today: date, by: str
 ) -> None:
     families: set[str] = set()
     for name in documents:
         connection.execute(
-            "UPDATE documents SET retired_on = ?, retired_by = ? WHERE collection = ? AND name = ?",
-            (today.isoformat(), by, collection, name),
+            change(t.documents)
+            .where(t.documents.c.collection == collection, t.documents.c.name == name)
+            .values(retired_on=today.isoformat(), retired_by=by)
         )
         families |= _families(connection, collection, name)
     _renew(connection, families)
 
 
-def kinds(connection: sqlite3.Connection, told: Mapping[int, Kind]) -> None:
+def kinds(connection: Connection, told: Mapping[int, Kind]) -> None:
     """Keeps the kinds of passages; a version with one that differs counts as changed."""
-    change = _next_change(connection)
-    connection.executemany(
-        """UPDATE versions SET changed = ? WHERE id =
-           (SELECT version_id FROM passages WHERE id = ? AND kind != ?)""",
-        [(change, number, kind.value) for number, kind in told.items()],
+    rows = [{"number": number, "told": kind.value} for number, kind in told.items()]
+    of_it = t.passages.c.id == bindparam("number")
+    differs = (
+        select(t.passages.c.version_id)
+        .where(of_it, t.passages.c.kind != bindparam("told"))
+        .scalar_subquery()
     )
-    connection.executemany(
-        "UPDATE passages SET kind = ? WHERE id = ?",
-        [(kind.value, number) for number, kind in told.items()],
+    counted = change(t.versions).values(changed=_next_change(connection))
+    _each(connection, counted.where(t.versions.c.id == differs), rows)
+    _each(connection, change(t.passages).where(of_it).values(kind=bindparam("told")), rows)
+
+
+def kinds_told(connection: Connection, collection: str, mark: str) -> None:
+    of_it = select(t.documents.c.id).where(t.documents.c.collection == collection)
+    version = t.versions.c
+    connection.execute(
+        change(t.versions)
+        .where(version.kind == "", version.kinds_by != mark, version.document_id.in_(of_it))
+        .values(kinds_by=mark)
     )
 
 
-def _save(connection: sqlite3.Connection, new: NewVersion, today: date) -> set[str]:
+def _save(connection: Connection, new: NewVersion, today: date) -> set[str]:
     before = _families(connection, new.collection, new.document)
-    document = connection.execute(
-        """INSERT INTO documents (collection, name, root, stamp) VALUES (?, ?, ?, ?)
-           ON CONFLICT (collection, name) DO UPDATE SET root = excluded.root,
-           stamp = excluded.stamp, retired_on = NULL, retired_by = NULL RETURNING id""",
-        (new.collection, new.document, new.root, new.stamp),
-    ).fetchone()[0]
+    row = {"collection": new.collection, "name": new.document, "root": new.root, "stamp": new.stamp}
+    document = int(connection.execute(_PUT_DOCUMENT, row).scalar_one())
     newest = connection.execute(
-        "SELECT id, key FROM versions WHERE document_id = ? ORDER BY sequence DESC LIMIT 1",
-        (document,),
-    ).fetchone()
-    if newest and newest["key"] == new.key:
-        _declare_anew(connection, new, newest["id"])
-        _cut_anew(connection, new, newest["id"])
+        select(t.versions.c.id, t.versions.c.key)
+        .where(t.versions.c.document_id == document)
+        .order_by(t.versions.c.sequence.desc())
+        .limit(1)
+    ).first()
+    if newest and newest.key == new.key:
+        _declare_anew(connection, new, newest.id)
+        _cut_anew(connection, new, newest.id)
     else:
         _insert(connection, new, document, today)
     _inherit(connection, new, document)
     return before | {new.family}
 
 
-def _inherit(connection: sqlite3.Connection, new: NewVersion, document: int) -> None:
+def _inherit(connection: Connection, new: NewVersion, document: int) -> None:
     """Older contents of a file follow the newest in family and, where it has any, in labels:
     who may not read the newest content may not read the older ones either."""
-    connection.execute(
-        "UPDATE versions SET family = ? WHERE document_id = ?", (new.family, document)
-    )
+    of_it = t.versions.c.document_id == document
+    connection.execute(change(t.versions).where(of_it).values(family=new.family))
     if new.access:
+        labels = _labels(new)
         connection.execute(
-            "UPDATE versions SET access = ?1, changed = ?2 WHERE document_id = ?3 AND access != ?1",
-            (json.dumps(sorted(new.access)), _next_change(connection), document),
+            change(t.versions)
+            .where(of_it, t.versions.c.access != labels)
+            .values(access=labels, changed=_next_change(connection))
         )
 
 
-def _declare_anew(connection: sqlite3.Connection, new: NewVersion, version: int) -> None:
+def _declare_anew(connection: Connection, new: NewVersion, version: int) -> None:
     """What an earlier Suffice took down as the kind may not be what the document declares."""
+    declared = _declared(new)
     changed = connection.execute(
-        "UPDATE versions SET kind = ?1, kinds_by = '', changed = ?2 WHERE id = ?3 AND kind != ?1",
-        (_declared(new), _next_change(connection), version),
+        change(t.versions)
+        .where(t.versions.c.id == version, t.versions.c.kind != declared)
+        .values(kind=declared, kinds_by="", changed=_next_change(connection))
     ).rowcount
     if changed:
-        kind = new.kind or Kind.FACT
-        connection.execute(
-            "UPDATE passages SET kind = ? WHERE version_id = ?", (kind.value, version)
-        )
+        kind = (new.kind or Kind.FACT).value
+        of_it = t.passages.c.version_id == version
+        connection.execute(change(t.passages).where(of_it).values(kind=kind))
 
 
 def _declared(new: NewVersion) -> str:
     return new.kind.value if new.kind else ""
 
 
-def _cut_anew(connection: sqlite3.Connection, new: NewVersion, version: int) -> None:
+def _labels(new: NewVersion) -> str:
+    return json.dumps(sorted(new.access))
+
+
+def _cut_anew(connection: Connection, new: NewVersion, version: int) -> None:
     """The same content, cut in another way, gets other passages; the index is made anew."""
-    cut = connection.execute(
-        'SELECT "start", "end" FROM passages WHERE version_id = ? ORDER BY id', (version,)
-    )
-    if [tuple(row) for row in cut] != [(piece.start, piece.end) for piece in new.pieces]:
-        connection.execute("DELETE FROM passages WHERE version_id = ?", (version,))
-        _insert_passages(connection, new, version)
-        connection.execute("UPDATE versions SET kinds_by = '' WHERE id = ?", (version,))
-        connection.execute("UPDATE store SET epoch = epoch + 1")
-
-
-def _insert(connection: sqlite3.Connection, new: NewVersion, document: int, today: date) -> None:
-    version = connection.execute(
-        """INSERT INTO versions (document_id, key, label, title, kind, access, effective,
-           expires, family, text, content_hash, file_date, seen, sequence, force_from,
-           force_until, changed) SELECT ?,?,?,?,?,?,?,?,?,?,?,?,?,
-           coalesce(max(sequence), 0) + 1, '', '', 0 FROM versions RETURNING id""",
-        (
-            document, new.key, new.label, new.title, _declared(new),
-            json.dumps(sorted(new.access)), iso(new.effective), iso(new.expires),
-            new.family, new.text, new.content_hash, new.file_date.isoformat(), today.isoformat(),
-        ),
-    ).fetchone()[0]  # fmt: skip
+    of_it = t.passages.c.version_id == version
+    place = (t.passages.c.start, t.passages.c.end)
+    cut = connection.execute(select(*place).where(of_it).order_by(t.passages.c.id))
+    if [tuple(row) for row in cut] == [(piece.start, piece.end) for piece in new.pieces]:
+        return
+    connection.execute(delete(t.passages).where(of_it))
     _insert_passages(connection, new, version)
+    connection.execute(change(t.versions).where(t.versions.c.id == version).values(kinds_by=""))
+    connection.execute(change(t.store).values(epoch=t.store.c.epoch + 1))
 
 
-def _insert_passages(connection: sqlite3.Connection, new: NewVersion, version: int) -> None:
-    connection.executemany(
-        """INSERT INTO passages (name, version_id, "start", "end", heading, page, text,
-           kind, content_hash, input_hash) VALUES (?,?,?,?,?,?,?,?,?,?)""",
-        (
-            (
-                f"{new.document}@{new.key}#{piece.start}-{piece.end}", version, piece.start,
-                piece.end, json.dumps(piece.heading), piece.page,
-                new.text[piece.start : piece.end], (new.kind or Kind.FACT).value, *hashes,
-            )
-            for piece, hashes in zip(new.pieces, new.hashes, strict=True)
-        ),
-    )  # fmt: skip
+def _insert(connection: Connection, new: NewVersion, document: int, today: date) -> None:
+    last = select(func.coalesce(func.max(t.versions.c.sequence), 0)).scalar_subquery()
+    row = {
+        "document_id": document, "key": new.key, "label": new.label, "title": new.title,
+        "kind": _declared(new), "access": _labels(new), "effective": iso(new.effective),
+        "expires": iso(new.expires), "family": new.family, "text": new.text,
+        "content_hash": new.content_hash, "file_date": new.file_date.isoformat(),
+        "seen": today.isoformat(), "force_from": "", "force_until": "", "changed": 0,
+    }  # fmt: skip
+    made = insert(t.versions).values(**row, sequence=last + 1).returning(t.versions.c.id)
+    _insert_passages(connection, new, connection.execute(made).scalar_one())
 
 
-def _families(connection: sqlite3.Connection, collection: str, document: str) -> set[str]:
-    rows = connection.execute(
-        """SELECT DISTINCT family FROM versions v JOIN documents d ON d.id = v.document_id
-           WHERE d.collection = ? AND d.name = ?""",
-        (collection, document),
-    )
-    return {row["family"] for row in rows}
+def _insert_passages(connection: Connection, new: NewVersion, version: int) -> None:
+    kind = (new.kind or Kind.FACT).value
+    rows = [
+        {
+            "name": f"{new.document}@{new.key}#{piece.start}-{piece.end}", "version_id": version,
+            "start": piece.start, "end": piece.end, "heading": json.dumps(piece.heading),
+            "page": piece.page, "text": new.text[piece.start : piece.end], "kind": kind,
+            "content_hash": content, "input_hash": embedded,
+        }
+        for piece, (content, embedded) in zip(new.pieces, new.hashes, strict=True)
+    ]  # fmt: skip
+    _each(connection, insert(t.passages), rows)
 
 
-def _next_change(connection: sqlite3.Connection) -> int:
-    row = connection.execute("SELECT coalesce(max(changed), 0) + 1 FROM versions").fetchone()
-    return int(row[0])
+def _families(connection: Connection, collection: str, document: str) -> set[str]:
+    of_it = (t.documents.c.collection == collection, t.documents.c.name == document)
+    joined = t.versions.c.document_id == t.documents.c.id
+    found = select(t.versions.c.family).join_from(t.versions, t.documents, joined).where(*of_it)
+    return set(connection.scalars(found.distinct()))
 
 
-def _renew(connection: sqlite3.Connection, families: Iterable[str]) -> None:
+def _next_change(connection: Connection) -> int:
+    last = select(func.coalesce(func.max(t.versions.c.changed), 0))
+    return int(connection.execute(last).scalar_one()) + 1
+
+
+def _renew(connection: Connection, families: Iterable[str]) -> None:
     """Works out anew which versions are in force; only what changed gets a new number."""
-    change = _next_change(connection)
+    number, version = _next_change(connection), t.versions.c
+    since: BindParameter[str] = bindparam("since")
+    until: BindParameter[str] = bindparam("until")
+    statement = (
+        change(t.versions)
+        .where(version.id == bindparam("version"))
+        .where(or_(version.force_from != since, version.force_until != until))
+        .values(force_from=since, force_until=until, changed=number)
+    )
     for name in families:
-        rows = connection.execute(
-            """SELECT v.*, d.retired_on, d.collection FROM versions v
-               JOIN documents d ON d.id = v.document_id WHERE v.family = ?""",
-            (name,),
-        ).fetchall()
+        rows = connection.execute(_DATED.where(version.family == name)).mappings().all()
         for collection in {row["collection"] for row in rows}:
             line = [dated(row) for row in rows if row["collection"] == collection]
-            connection.executemany(
-                """UPDATE versions SET force_from = ?1, force_until = ?2, changed = ?3
-                   WHERE id = ?4 AND (force_from, force_until) IS NOT (?1, ?2)""",
-                [
-                    (force.start.isoformat(), force.until.isoformat(), change, version)
-                    for version, force in in_force(line).items()
-                ],
-            )
+            forces = [
+                {
+                    "version": id,
+                    "since": force.start.isoformat(),
+                    "until": force.until.isoformat(),
+                }
+                for id, force in in_force(line).items()
+            ]
+            _each(connection, statement, forces)
+
+
+def _each(connection: Connection, statement: Executable, rows: Sequence[Mapping[str, Any]]) -> None:
+    """The statement once for each row. SQLAlchemy would run it once for none at all."""
+    if rows:
+        connection.execute(statement, rows)

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from suffice.evidence.generations import catch_up
 from suffice.evidence.index import Filter, today
 from suffice.evidence.ingest import Ingest, Progress, Report
-from suffice.evidence.lock import writing
 from suffice.evidence.search import Search, open_index
 from suffice.evidence.sources import read_input, read_text
 from suffice.evidence.store import Store
@@ -34,7 +34,7 @@ class Library:
         cls, store: str | Path, settings: Settings | None = None, *, create: bool = False
     ) -> Library:
         settings = settings or Settings()
-        opened = Store.open(store, create=create, wait=settings.wait)
+        opened = Store.open(store, create=create, wait=settings.wait, index=settings.index)
         return cls(opened, open_embedder(settings.embedder), settings)
 
     def add(
@@ -48,7 +48,7 @@ class Library:
     ) -> Report:
         """Brings a folder or a file in, incrementally, and the index up to date."""
         run = self._run(collection, strict, progress)
-        with writing(self.store.path, self.settings.wait):
+        with self.store.alone(self.settings.wait):
             report = run.folder(Path(source), rebuild=rebuild)
             return replace(report, embedded=run.finish(rebuild=rebuild))
 
@@ -64,7 +64,7 @@ class Library:
         """Brings one document in that is no file, under the given name."""
         run = self._run(collection, True, progress)
         limit = self.settings.read.max_bytes
-        with writing(self.store.path, self.settings.wait):
+        with self.store.alone(self.settings.wait):
             version = read_input(data, name, collection, run.cutting, run.today, limit)
             report = run.document(version, rebuild=rebuild)
             return replace(report, embedded=run.finish(rebuild=rebuild))
@@ -78,7 +78,7 @@ class Library:
     ) -> Report:
         """Brings in many documents that are no files, as (name, title, text)."""
         run = self._run(collection, True, progress)
-        with writing(self.store.path, self.settings.wait):
+        with self.store.alone(self.settings.wait):
             added = run.documents(
                 read_text(name, title, text, collection, run.cutting, run.today)
                 for name, title, text in texts
@@ -88,7 +88,7 @@ class Library:
     def rebuild(self, progress: Progress = _silent) -> Report:
         """Makes the index anew from the store; with another embedder, the vectors too."""
         run = self._run("default", False, progress)
-        with writing(self.store.path, self.settings.wait):
+        with self.store.alone(self.settings.wait):
             return Report(embedded=run.finish(rebuild=True))
 
     def retire(self, document: str, *, collection: str = "default") -> None:
@@ -96,7 +96,7 @@ class Library:
         self.store.versions(collection=collection, document=document)
         run = self._run(collection, False, _silent)
         run.check_model()
-        with writing(self.store.path, self.settings.wait):
+        with self.store.alone(self.settings.wait):
             self.store.retire(collection, [document], run.today, by="person")
             run.finish()
 
@@ -106,6 +106,9 @@ class Library:
         settings = self.settings.collection(allowed.collection).search
         if top is not None:
             settings = replace(settings, top_k=top, candidates=max(top, settings.candidates))
+        if self.settings.engine == "edge" and self.store.database.path is None:
+            model = self.embedder
+            catch_up(self.store, model.id, model.dimension, self.settings.wait)
         index = open_index(self.store, self.settings.engine, self.embedder.id)
         return Search(self.store, index, self.embedder, settings, allowed)
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from dataclasses import dataclass
 from datetime import date
 
 import numpy as np
 from numpy.typing import NDArray
+from sqlalchemy import RowMapping
 
 from suffice.evidence.split import Piece
 from suffice.evidence.versions import EVER, NEVER, Dated
@@ -102,7 +102,7 @@ def day(text: str | None) -> date | None:
     return date.fromisoformat(text) if text else None
 
 
-def dated(row: sqlite3.Row) -> Dated:
+def dated(row: RowMapping) -> Dated:
     declared = row["label"] if "+" in row["key"] else ""
     return Dated(
         row["id"], row["document_id"], declared, day(row["effective"]), day(row["expires"]),
@@ -110,7 +110,17 @@ def dated(row: sqlite3.Row) -> Dated:
     )  # fmt: skip
 
 
-def passage(row: sqlite3.Row) -> Passage:
+def known(row: RowMapping) -> Known:
+    return Known(
+        row["root"],
+        row["stamp"],
+        row["key"],
+        row["retired_on"] is not None,
+        row["retired_by"] == "person",
+    )
+
+
+def passage(row: RowMapping) -> Passage:
     since, until = date.fromisoformat(row["force_from"]), date.fromisoformat(row["force_until"])
     return Passage(
         id=row["name"],
@@ -134,7 +144,7 @@ def passage(row: sqlite3.Row) -> Passage:
     )
 
 
-def stored(row: sqlite3.Row) -> StoredPassage:
+def stored(row: RowMapping) -> StoredPassage:
     return StoredPassage(
         row["id"],
         passage(row),
@@ -142,7 +152,7 @@ def stored(row: sqlite3.Row) -> StoredPassage:
     )
 
 
-def version_info(row: sqlite3.Row) -> VersionInfo:
+def version_info(row: RowMapping) -> VersionInfo:
     return VersionInfo(
         document=row["name"],
         collection=row["collection"],

@@ -170,7 +170,7 @@ def open_index(store: Store, engine: str, model: str) -> Index:
         return EdgeIndex(store, model)
     if store.last_vector() and not store.has_vectors(model):
         raise ModelMismatch(
-            f"The vectors in {store.path} were not made with {model}.",
+            f"The vectors in {store.where} were not made with {model}.",
             remedy="Run: suffice index --rebuild, or set embedder.model back.",
         )
     return MemoryIndex(store, model)

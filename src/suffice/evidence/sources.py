@@ -14,6 +14,7 @@ from suffice.evidence.read import SUFFIXES, Content, FrontMatter, read_bytes, re
 from suffice.evidence.rows import NewVersion
 from suffice.evidence.split import Tokens, context, split
 from suffice.evidence.versions import family
+from suffice.sql.storable import kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +129,7 @@ def read_text(
     name: str, title: str, text: str, collection: str, cutting: Cutting, today: date
 ) -> NewVersion:
     """A text at hand as a document."""
-    content = Content(text, FrontMatter(title=title or None))
+    content = Content(kept(text), FrontMatter(title=kept(title) or None))
     file = File(name, Path(name), name, "")
     data = f"{title}\n{text}".encode("utf-8", "surrogatepass")
     return _version(file, collection, data, content, today, cutting)

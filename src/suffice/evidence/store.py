@@ -1,138 +1,108 @@
-"""The store: documents, versions, passages and vectors in one SQLite file. SQL is the truth;
+"""The store: documents, versions, passages and vectors in one database. SQL is the truth;
 the search index is derived from it and can be rebuilt at any time.
 
-Several processes may read; one at a time writes (see `lock.py`). Nothing is ever deleted: a
-changed file gets a new version, a vanished one is retired.
+Several processes may read; one at a time writes (`alone`). Nothing is ever deleted: a changed file
+gets a new version, a vanished one is retired.
 """
 
 from __future__ import annotations
 
-import sqlite3
-import threading
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import date
 from pathlib import Path
 
-from suffice.errors import DocumentMissing, StoreMissing
-from suffice.evidence import keep
+from sqlalchemy import ColumnElement, Connection, RowMapping, func, select
+
+from suffice.errors import DocumentMissing
+from suffice.evidence import keep, places, queries
 from suffice.evidence import rows as read
-from suffice.evidence.database import connect, transaction, translated
+from suffice.evidence import tables as t
+from suffice.evidence.queries import PASSAGE, Query
 from suffice.evidence.rows import Known, NewVersion, StoredPassage, Vectors, VersionInfo
+from suffice.sql.database import Database
+from suffice.sql.storable import is_storable
 from suffice.types import Kind, Passage
 
-_PASSAGE = """
-    SELECT p.id, p.name, p.text, p."start", p."end", p.heading, p.page, p.content_hash,
-           p.input_hash, p.kind, v.label, v.title, v.access, v.effective, v.expires,
-           v.force_from, v.force_until, v.family, d.name AS document, d.collection
-    FROM passages p JOIN versions v ON v.id = p.version_id JOIN documents d ON d.id = v.document_id
-"""
-# The kind a document declares, else that of most of its passages.
-_SHOWN_KIND = """coalesce(nullif(v.kind, ''), (SELECT p.kind FROM passages p
-    WHERE p.version_id = v.id GROUP BY p.kind ORDER BY count(*) DESC, p.kind LIMIT 1), 'fact')"""
+_KEYS_A_QUERY = 500
 
 
 class Store:
     """Documents and their versions. Made by `Store.open`; safe to share between threads."""
 
-    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
-        self.path = path
-        self._connection = connection
-        self._lock = threading.RLock()
+    def __init__(self, database: Database, index: str = "") -> None:
+        self.database = database
+        self._index = index
 
     @classmethod
-    def open(cls, path: str | Path, *, create: bool = False, wait: float = 60.0) -> Store:
-        """The store at a path; with `create`, made where there is none."""
-        path = Path(path)
-        if not create and not path.is_file():
-            raise StoreMissing(
-                f"There is no store at {path}.",
-                remedy="Run: suffice index FOLDER, or ask with --docs FOLDER.",
-            )
-        return cls(path, connect(path, wait))
+    def open(
+        cls, where: str | Path, *, create: bool = False, wait: float = 60.0, index: str = ""
+    ) -> Store:
+        """The store at a path or a PostgreSQL URL; with `create`, made where there is none.
+        `index` names the folder for search indexes, where it is not the usual one."""
+        return cls(Database.open(where, create=create, wait=wait), index)
 
     def close(self) -> None:
-        self._connection.close()
+        self.database.close()
+
+    @property
+    def where(self) -> str:
+        """The path or URL to show."""
+        return self.database.where
+
+    @property
+    def index(self) -> Path:
+        """The folder of the search index."""
+        return places.index_folder(self.database, self._index, lambda: self.id)
+
+    def alone(self, wait: float) -> AbstractContextManager[None]:
+        """Holds the writer's lock: one process at a time brings documents in."""
+        return self.database.alone(wait)
 
     # Reading
 
     @property
     def id(self) -> str:
         """Which store this is; passages are numbered within one."""
-        return str(self._rows("SELECT id FROM store")[0]["id"])
+        return str(self._value(select(t.store.c.id)))
 
     @property
     def epoch(self) -> int:
         """Counts up when passages are cut anew; the index is then made anew."""
-        return int(self._rows("SELECT epoch FROM store")[0]["epoch"])
+        return self._number(select(t.store.c.epoch))
 
     def collections(self) -> list[str]:
         """The names of the collections that hold documents."""
-        rows = self._rows("SELECT DISTINCT collection FROM documents ORDER BY collection")
-        return [row["collection"] for row in rows]
+        name = t.documents.c.collection
+        return [row["collection"] for row in self._rows(select(name).distinct().order_by(name))]
 
     def known(self, collection: str) -> dict[str, Known]:
         """Every document of a collection with its newest content."""
-        rows = self._rows(
-            """SELECT d.name, d.root, d.stamp, d.retired_on, d.retired_by, v.key FROM documents d
-               JOIN versions v ON v.document_id = d.id
-               WHERE d.collection = ? ORDER BY v.sequence""",
-            collection,
-        )
-        return {
-            row["name"]: Known(
-                row["root"],
-                row["stamp"],
-                row["key"],
-                row["retired_on"] is not None,
-                row["retired_by"] == "person",
-            )
-            for row in rows
-        }
+        return {row["name"]: read.known(row) for row in self._rows(queries.known(collection))}
 
     def versions(
         self, *, collection: str | None = None, document: str | None = None
     ) -> list[VersionInfo]:
         """All versions, oldest first within a document."""
-        where = "(?1 IS NULL OR d.collection = ?1) AND (?2 IS NULL OR d.name = ?2)"
-        return self._versions(where, collection, document)
+        return self._versions(queries.versions(collection, document), document)
 
     def history(self, collection: str, document: str) -> list[VersionInfo]:
         """All versions of a document, those that other files hold among them, oldest first."""
-        where = """d.collection = ?1 AND v.family IN (SELECT family FROM versions w
-                   JOIN documents e ON e.id = w.document_id
-                   WHERE e.collection = ?1 AND e.name = ?2)"""
-        found = self._versions(where, collection, document)
+        found = self._versions(queries.history(collection, document), document)
         return sorted(found, key=lambda version: version.force_from)
 
-    def _versions(
-        self, where: str, collection: str | None, document: str | None
-    ) -> list[VersionInfo]:
-        rows = self._rows(
-            f"""SELECT d.name, d.collection, d.retired_on, v.*,
-                       (SELECT count(*) FROM passages p WHERE p.version_id = v.id) AS passages,
-                       {_SHOWN_KIND} AS shown_kind
-                FROM versions v JOIN documents d ON d.id = v.document_id
-                WHERE {where} ORDER BY d.collection, d.name, v.sequence""",
-            collection,
-            document,
-        )
+    def _versions(self, query: Query, document: str | None) -> list[VersionInfo]:
+        rows = self._rows(query)
         if document is not None and not rows:
             raise DocumentMissing(
-                f"There is no document '{document}' in {self.path}.",
+                f"There is no document '{document}' in {self.where}.",
                 remedy="Run: suffice documents list",
             )
         return [read.version_info(row) for row in rows]
 
     def text(self, collection: str, document: str, key: str) -> str:
         """The source text of one version, as stored."""
-        rows = self._rows(
-            """SELECT v.text FROM versions v JOIN documents d ON d.id = v.document_id
-               WHERE d.collection = ? AND d.name = ? AND v.key = ?""",
-            collection,
-            document,
-            key,
-        )
+        rows = self._rows(queries.text_of(collection, document, key))
         if not rows:
             raise DocumentMissing(
                 f"There is no version '{key}' of '{document}'.",
@@ -142,113 +112,76 @@ class Store:
 
     def passages(self, numbers: Sequence[int]) -> dict[int, Passage]:
         """Passages by their number in the index."""
-        return {
-            row["id"]: read.passage(row) for row in self._in(f"{_PASSAGE} WHERE p.id IN", numbers)
-        }
+        rows = self._in(t.passages.c.id, numbers)
+        return {row["id"]: read.passage(row) for row in rows}
 
     def lookup(self, ids: Sequence[str]) -> dict[str, Passage]:
         """Passages by their public id, for citation checks; unknown ids are left out."""
-        rows = self._in(f"{_PASSAGE} WHERE p.name IN", ids)
+        rows = self._in(t.passages.c.name, [id for id in ids if is_storable(id)])
         return {row["name"]: read.passage(row) for row in rows}
 
     def titled(self, collection: str, words: Sequence[str], most: int = 20) -> list[Passage]:
         """The first passage of each version whose title holds all of the words."""
-        title = "".join(" AND instr(lower(v.title), ?) > 0" for _ in words)
-        first = """SELECT min(q.id) FROM passages q JOIN versions v ON v.id = q.version_id
-                   JOIN documents d ON d.id = v.document_id WHERE d.collection = ?"""
-        query = f"{_PASSAGE} WHERE p.id IN ({first}{title} GROUP BY v.id) ORDER BY p.id LIMIT ?"
-        rows = self._rows(query, collection, *(word.lower() for word in words), most)
-        return [read.passage(row) for row in rows]
+        if not all(map(is_storable, words)):
+            return []
+        return [read.passage(row) for row in self._rows(queries.titled(collection, words, most))]
 
     def holding(
         self, collection: str, phrase: str, documents: Sequence[str] = (), most: int = 100
     ) -> list[Passage]:
         """Passages whose text or headings hold a phrase; of the documents named, where some are."""
-        marks = ",".join("?" * len(documents))
-        of = f"AND d.name IN ({marks})" if documents else ""
-        query = f"""{_PASSAGE} WHERE d.collection = ? {of}
-                    AND (instr(lower(p.text), ?) > 0 OR instr(lower(p.heading), ?) > 0)
-                    ORDER BY p.id LIMIT ?"""
-        phrase = phrase.lower()
-        rows = self._rows(query, collection, *documents, phrase, phrase, most)
-        return [read.passage(row) for row in rows]
+        if not is_storable(phrase):
+            return []
+        query = queries.holding(collection, phrase, documents, most)
+        return [read.passage(row) for row in self._rows(query)]
 
     def unembedded(self, model: str, batch: int) -> Iterator[list[tuple[str, Passage]]]:
         """Passages the model has no vector for, with the hash of what is embedded for them."""
-        last = 0
-        while True:
-            rows = self._rows(
-                f"""{_PASSAGE} WHERE p.id > ? AND NOT EXISTS (SELECT 1 FROM vectors x
-                    WHERE x.input_hash = p.input_hash AND x.model = ?) ORDER BY p.id LIMIT ?""",
-                last,
-                model,
-                batch,
-            )
-            if not rows:
-                return
-            last = rows[-1]["id"]
+        query = PASSAGE.where(queries.without_vector(model))
+        for rows in self._batches(query, batch):
             yield [(row["input_hash"], read.passage(row)) for row in rows]
 
     def count_unembedded(self, model: str) -> int:
         """How many passages the model has yet to embed."""
-        query = """SELECT count(*) AS n FROM passages p WHERE NOT EXISTS (SELECT 1 FROM vectors x
-                   WHERE x.input_hash = p.input_hash AND x.model = ?)"""
-        return int(self._rows(query, model)[0]["n"])
+        return self._number(queries.count_passages(queries.without_vector(model)))
 
     def last_change(self) -> int:
         """The number of the newest change."""
-        return int(self._rows("SELECT coalesce(max(changed), 0) AS n FROM versions")[0]["n"])
+        return self._number(select(func.coalesce(func.max(t.versions.c.changed), 0)))
 
     def has_vectors(self, model: str) -> bool:
-        return bool(self._rows("SELECT 1 FROM vectors WHERE model = ? LIMIT 1", model))
+        wanted = t.vectors.c.model == model
+        return bool(self._rows(select(t.vectors.c.model).where(wanted).limit(1)))
 
     def last_vector(self) -> int:
         """The number of the newest vector."""
-        return int(self._rows("SELECT coalesce(max(rowid), 0) AS n FROM vectors")[0]["n"])
+        return self._number(select(func.coalesce(func.max(t.vectors.c.rowid), 0)))
 
     def count_changes(self, since: int) -> int:
         """How many passages `changes` would go through."""
-        query = """SELECT count(*) AS n FROM passages p JOIN versions v ON v.id = p.version_id
-                   WHERE v.changed > ?"""
-        return int(self._rows(query, since)[0]["n"])
+        return self._number(queries.count_passages(t.versions.c.changed > since))
 
     def changes(self, since: int, model: str, batch: int = 500) -> Iterator[list[StoredPassage]]:
         """Every passage of every version changed after `since`, with its vector, in batches."""
-        return self._stored("v.changed > ?", (since,), model, batch)
+        return self._stored(queries.with_vector(model).where(t.versions.c.changed > since), batch)
 
     def kinds_to_tell(
         self, collection: str, mark: str, model: str, batch: int = 500
     ) -> Iterator[list[StoredPassage]]:
         """Passages whose document declares no kind, and whose kind was not told by `mark`."""
-        where = "d.collection = ? AND v.kind = '' AND v.kinds_by != ?"
-        return self._stored(where, (collection, mark), model, batch)
-
-    def _stored(
-        self, where: str, values: tuple[object, ...], model: str, batch: int
-    ) -> Iterator[list[StoredPassage]]:
-        query = _PASSAGE.replace("SELECT p.id,", "SELECT x.vector, p.id,")
-        last = 0
-        while True:
-            rows = self._rows(
-                f"""{query} JOIN vectors x ON x.input_hash = p.input_hash AND x.model = ?
-                    WHERE {where} AND p.id > ? ORDER BY p.id LIMIT ?""",
-                model,
-                *values,
-                last,
-                batch,
-            )
-            if not rows:
-                return
-            last = rows[-1]["id"]
-            yield [read.stored(row) for row in rows]
+        query = queries.with_vector(model).where(
+            t.documents.c.collection == collection,
+            t.versions.c.kind == "",
+            t.versions.c.kinds_by != mark,
+        )
+        return self._stored(query, batch)
 
     # Writing
 
     def put_vectors(self, hashes: Sequence[str], vectors: Vectors, model: str) -> None:
         """Keeps vectors by the hash of what was embedded: equal text is embedded once."""
-        rows = [(h, model, v.astype("<f4").tobytes()) for h, v in zip(hashes, vectors, strict=True)]
         with self._writing() as connection:
-            connection.executemany("INSERT OR IGNORE INTO vectors VALUES (?, ?, ?)", rows)
+            keep.vectors(connection, hashes, vectors, model)
 
     def put_kinds(self, told: Mapping[int, Kind]) -> None:
         """Keeps the kinds of passages, by their numbers."""
@@ -258,11 +191,7 @@ class Store:
     def kinds_told(self, collection: str, mark: str) -> None:
         """Notes that the kinds of a collection's passages are those `mark` stands for."""
         with self._writing() as connection:
-            connection.execute(
-                """UPDATE versions SET kinds_by = ?1 WHERE kind = '' AND kinds_by != ?1
-                   AND document_id IN (SELECT id FROM documents WHERE collection = ?2)""",
-                (mark, collection),
-            )
+            keep.kinds_told(connection, collection, mark)
 
     def save(self, versions: Iterable[NewVersion], today: date) -> None:
         """Keeps new contents; what they replace becomes superseded. All of them or none."""
@@ -271,11 +200,8 @@ class Store:
 
     def touch(self, collection: str, unchanged: Mapping[str, tuple[str, str]]) -> None:
         """Notes where unchanged files stand now (their root), and their stamps."""
-        rows = [(*where, collection, name) for name, where in unchanged.items()]
         with self._writing() as connection:
-            connection.executemany(
-                "UPDATE documents SET root = ?, stamp = ? WHERE collection = ? AND name = ?", rows
-            )
+            keep.touch(connection, collection, unchanged)
 
     def retire(
         self, collection: str, documents: Iterable[str], today: date, *, by: str = "vanished"
@@ -285,17 +211,38 @@ class Store:
             keep.retire(connection, collection, documents, today, by)
 
     @contextmanager
-    def _writing(self) -> Iterator[sqlite3.Connection]:
-        with self._lock, transaction(self._connection, self.path):
-            yield self._connection
+    def _writing(self) -> Iterator[Connection]:
+        with self.database.writing() as connection:
+            # Changes are numbered one after the other, also where a lost connection has taken the
+            # writer's lock with it.
+            connection.execute(select(t.store.c.id).with_for_update())
+            yield connection
 
-    def _rows(self, query: str, *values: object) -> list[sqlite3.Row]:
-        with self._lock, translated(self.path):
-            return self._connection.execute(query, values).fetchall()
+    def _rows(self, query: Query) -> Sequence[RowMapping]:
+        with self.database.reading() as connection:
+            return connection.execute(query).mappings().all()
 
-    def _in(self, query: str, keys: Sequence[object], *before: object) -> Iterator[sqlite3.Row]:
-        """`query IN (keys)`, in portions SQLite takes."""
-        for first in range(0, len(keys), 500):
-            portion = keys[first : first + 500]
-            marks = ",".join("?" * len(portion))
-            yield from self._rows(f"{query} ({marks})", *before, *portion)
+    def _value(self, query: Query) -> object:
+        with self.database.reading() as connection:
+            return connection.execute(query).scalar_one()
+
+    def _number(self, query: Query) -> int:
+        return int(str(self._value(query)))
+
+    def _stored(self, query: Query, batch: int) -> Iterator[list[StoredPassage]]:
+        for rows in self._batches(query, batch):
+            yield [read.stored(row) for row in rows]
+
+    def _batches(self, query: Query, size: int) -> Iterator[Sequence[RowMapping]]:
+        """Passages in the order of their numbers; what is written between batches may change
+        which ones follow."""
+        last, number = 0, t.passages.c.id
+        while rows := self._rows(query.where(number > last).order_by(number).limit(size)):
+            last = rows[-1]["id"]
+            yield rows
+
+    def _in(self, column: ColumnElement[object], keys: Sequence[object]) -> Iterator[RowMapping]:
+        """Passages whose column is one of the keys, in portions that a database takes."""
+        for first in range(0, len(keys), _KEYS_A_QUERY):
+            portion = keys[first : first + _KEYS_A_QUERY]
+            yield from self._rows(PASSAGE.where(column.in_(portion)))

@@ -45,6 +45,7 @@ from suffice.settings.gate import (
 )
 from suffice.settings.limits import AtMost, Count, Range, Share, Weight
 from suffice.settings.reader import ENV_PREFIX, T, build, environment_tree, load_yaml, wrong
+from suffice.settings.record import RecordSettings, SignSettings
 
 DEFAULT_FILE = "suffice.yaml"
 
@@ -75,10 +76,12 @@ __all__ = [
     "PrototypeSettings",
     "Range",
     "ReadSettings",
+    "RecordSettings",
     "RerankedSettings",
     "SearchSettings",
     "Settings",
     "Share",
+    "SignSettings",
     "TiersSettings",
     "VerdictSettings",
     "VerifierSettings",
@@ -115,6 +118,7 @@ class Settings:
     for one."""
 
     store: str = "suffice.db"
+    index: str = ""
     engine: Literal["edge", "memory"] = "edge"
     wait: Annotated[float, Range(0, 86400)] = 60.0
     read: ReadSettings = field(default_factory=ReadSettings)
@@ -128,6 +132,7 @@ class Settings:
     checks: ChecksSettings = field(default_factory=ChecksSettings)
     verdict: VerdictSettings = field(default_factory=VerdictSettings)
     judge: JudgeSettings = field(default_factory=JudgeSettings)
+    record: RecordSettings = field(default_factory=RecordSettings)
     collections: Mapping[str, CollectionSettings] = field(default_factory=dict)
 
     def collection(self, name: str) -> CollectionSettings:

@@ -6,9 +6,9 @@ import codecs
 import re
 
 from suffice.errors import Unreadable
+from suffice.sql.storable import kept
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f]")
-_UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
 _TOO_MANY_CONTROLS = 0.1
 
 
@@ -42,7 +42,7 @@ def unix_lines(text: str) -> str:
 
 def storable(text: str) -> str:
     """The text without what no database or UTF-8 file can hold. Offsets stay as they are."""
-    return _UNSTORABLE.sub("\ufffd", text).replace("\r", "\n")
+    return kept(text).replace("\r", "\n")
 
 
 def _looks_binary(text: str) -> bool:

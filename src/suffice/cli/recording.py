@@ -1,0 +1,100 @@
+"""Where commands keep a record of what they decide: in the log of the store they use."""
+
+from __future__ import annotations
+
+import getpass
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import wraps
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.text import Text
+
+from suffice.models.embedder import Embedder
+from suffice.models.verifier import Verifier
+from suffice.record.decision import Filing
+from suffice.record.log import Log
+from suffice.record.recorder import Recorder
+from suffice.record.setup import Setup
+from suffice.settings import CollectionSettings, Settings
+from suffice.sql.database import Database
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """Whether a record is asked for (`None`: as the settings say), and what it is filed under."""
+
+    record: bool | None = None
+    caller: str | None = None
+    tag: str = ""
+
+    def wanted(self, settings: Settings, *, kept: bool) -> bool:
+        """`kept`: the store stays when the command is done."""
+        if self.record is not None:
+            return self.record
+        return {"auto": kept, "always": True, "never": False}[settings.record.enabled]
+
+    def filing(self, setup: Setup) -> Filing:
+        return Filing(self.caller if self.caller is not None else _user(), self.tag, setup.record())
+
+
+NO_RECORD = Wish(record=False)
+
+
+def recorded(command: Callable[..., int]) -> Callable[..., int]:
+    """`--record`, `--caller`, `--tag`; the command is given them as `wish`."""
+
+    @wraps(command)
+    def called(record: bool | None, caller: str | None, tag: str, **options: Any) -> int:
+        return command(wish=Wish(record, caller, tag), **options)
+
+    options = [
+        click.option(
+            "--record/--no-record",
+            default=None,
+            help="Keep a record in the store's log, or none (default: where a store is kept).",
+        ),
+        click.option("--caller", help="Who asks, for the record (default: your user name)."),
+        click.option("--tag", default="", help="Whom or what it is about, for the record."),
+    ]
+    wrapped: Callable[..., int] = called
+    for option in reversed(options):
+        wrapped = option(wrapped)
+    return wrapped
+
+
+def open_log(database: Database, settings: Settings) -> Log:
+    """The log of a store, closed when the command ends."""
+    log = Log(database, settings.record)
+    click.get_current_context().call_on_close(log.close)
+    return log
+
+
+def setup_of(
+    settings: Settings,
+    collection: CollectionSettings,
+    embedder: Embedder,
+    verifier: Verifier,
+    **other: Any,
+) -> Setup:
+    models = {"embedder": embedder.id, "verifier": verifier.id}
+    return Setup(collection, settings.embedder, settings.verifier, models, **other)
+
+
+def recorder(database: Database, settings: Settings, wish: Wish, setup: Setup) -> Recorder:
+    return Recorder(open_log(database, settings), wish.filing(setup))
+
+
+def show_record(id: str) -> None:
+    """Where to find what was decided."""
+    if id:
+        Console().print(Text(f"Record {id}", style="dim"))
+
+
+def _user() -> str:
+    with suppress(OSError, KeyError, ImportError):
+        return getpass.getuser()
+    return ""

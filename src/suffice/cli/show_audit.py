@@ -1,0 +1,139 @@
+"""The log in the terminal, and as JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from suffice.cli.show import plain
+from suffice.record.entry import Entry
+from suffice.record.fault import Verified
+from suffice.record.replay import Replayed
+
+
+def line(value: Entry) -> dict[str, Any]:
+    """A record without what it says."""
+    return {
+        "sequence": value.sequence,
+        "id": value.id,
+        "time": value.time,
+        "clock": value.clock or None,
+        "kind": value.kind,
+        "caller": value.caller or None,
+        "tag": value.tag or None,
+        "link": value.link,
+    }
+
+
+def entry(value: Entry, *, proof: bool = False) -> dict[str, Any]:
+    found = {
+        **line(value),
+        "not_stored": list(value.not_stored),
+        "erased": list(value.erased),
+        "fields": value.fields(),
+    }
+    if not proof:
+        return found
+    shown = ("root", "seal", "manifest", "payload")
+    return {**found, **{name: getattr(value, name) for name in shown}}
+
+
+def verified(value: Verified) -> dict[str, Any]:
+    return {
+        "whole": value.whole,
+        "log": value.log,
+        "records": value.records,
+        "last": {"sequence": value.last, "link": value.link},
+        "erased": value.erased,
+        "checkpoints": value.checkpoints,
+        "faults": [
+            {"what": one.what, "sequence": one.sequence, "id": one.id or None, "said": one.message}
+            for one in value.faults
+        ],
+        "count": value.count,
+        "seconds": round(value.seconds, 3),
+    }
+
+
+def replayed(value: Replayed) -> dict[str, Any]:
+    return {
+        "record": value.id,
+        "same": value.same,
+        "differences": [
+            {"field": one.field, "was": one.was, "now": one.now} for one in value.differences
+        ],
+        "notes": list(value.notes),
+    }
+
+
+def show_verified(found: Verified) -> None:
+    console = Console()
+    rate = found.records / found.seconds if found.seconds else 0
+    counted = f"{found.records:,} records in {found.seconds:.1f} s ({rate:,.0f} a second)"
+    if found.whole:
+        console.print(Text.assemble(("Whole. ", "bold green"), counted))
+    else:
+        console.print(Text.assemble((f"{found.count} faults. ", "bold red"), counted))
+    for fault in found.faults:
+        name = f"  {fault.id}" if fault.id else ""
+        said = Text.assemble((f"{fault.sequence:>8}  ", "bold"), plain(f"{fault.message}{name}"))
+        console.print(said, soft_wrap=True)
+    if found.erased:
+        console.print(Text(f"Something was erased from {found.erased:,} records.", style="dim"))
+    if not found.checkpoints:
+        note = "No checkpoints were given: a log rebuilt as a whole would not be seen."
+        console.print(Text(note, style="dim"))
+
+
+def show_page(entries: Sequence[Entry]) -> None:
+    """One line a record; what a narrow terminal has no room for is left to `--json`."""
+    console = Console()
+    wide = console.width >= 110
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("number", justify="right", no_wrap=True)
+    table.add_column("id", no_wrap=True, overflow="ellipsis", width=26)
+    for name in ("time", "kind", *(("caller",) if wide else ())):
+        table.add_column(name, no_wrap=True)
+    room = max(8, console.width - (100 if wide else 66))
+    table.add_column("about", no_wrap=True, overflow="ellipsis", max_width=room)
+    for one in entries:
+        said = one.fields()
+        about = str(said.get("question") or said.get("why") or "")
+        who = [plain(one.caller)] if wide else []
+        time = one.time[:19] if wide else one.time[5:16]
+        table.add_row(str(one.sequence), one.id, time, one.kind, *who, plain(about))
+    console.print(table)
+
+
+def show_entry(value: Entry) -> None:
+    console = Console()
+    for name, said in line(value).items():
+        if said is not None:
+            console.print(Text.assemble((f"{name:>9}  ", "bold"), plain(str(said))), soft_wrap=True)
+    for name, names in (("not stored", value.not_stored), ("erased", value.erased)):
+        if names:
+            console.print(Text.assemble((f"{name:>9}  ", "bold"), ", ".join(names)))
+    for name, said in value.fields().items():
+        console.print(Text(f"\n{name}", style="bold cyan"))
+        told = json.dumps(said, ensure_ascii=False, indent=2)
+        console.print(plain(told.encode("utf-8", "replace").decode()), soft_wrap=True)
+
+
+def show_replayed(done: Replayed) -> None:
+    console = Console()
+    if done.same:
+        console.print(Text("The same decision again.", style="bold green"))
+    for one in done.differences:
+        was, now = (json.dumps(value, ensure_ascii=False) for value in (one.was, one.now))
+        console.print(
+            Text.assemble((f"{one.field}: ", "bold"), plain(was), (" → ", "dim"), plain(now)),
+            soft_wrap=True,
+        )
+    for note in done.notes:
+        console.print(Text(note, style="dim"))

@@ -1,0 +1,124 @@
+"""What the store is asked, as statements for either database."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlalchemy import ColumnElement, Select, exists, func, or_, select
+
+from suffice.evidence.tables import documents as d
+from suffice.evidence.tables import passages as p
+from suffice.evidence.tables import vectors as x
+from suffice.evidence.tables import versions as v
+from suffice.sql.functions import holds
+
+Query = Select[Any]
+
+PASSAGE: Query = (
+    select(
+        p.c.id, p.c.name, p.c.text, p.c.start, p.c.end, p.c.heading, p.c.page, p.c.content_hash,
+        p.c.input_hash, p.c.kind, v.c.label, v.c.title, v.c.access, v.c.effective, v.c.expires,
+        v.c.force_from, v.c.force_until, v.c.family, d.c.name.label("document"), d.c.collection,
+    )
+    .join_from(p, v, v.c.id == p.c.version_id)
+    .join(d, d.c.id == v.c.document_id)
+)  # fmt: skip
+
+# The kind a document declares, else that of most of its passages.
+_MOST = (
+    select(p.c.kind)
+    .where(p.c.version_id == v.c.id)
+    .group_by(p.c.kind)
+    .order_by(func.count().desc(), p.c.kind)
+    .limit(1)
+    .scalar_subquery()
+)
+_VERSION: Query = select(
+    d.c.name, d.c.collection, d.c.retired_on,
+    v.c.label, v.c.key, v.c.title, v.c.access, v.c.effective, v.c.expires, v.c.seen,
+    v.c.file_date, v.c.force_from, v.c.force_until,
+    select(func.count()).where(p.c.version_id == v.c.id).scalar_subquery().label("passages"),
+    func.coalesce(func.nullif(v.c.kind, ""), _MOST, "fact").label("shown_kind"),
+).join_from(v, d, d.c.id == v.c.document_id)  # fmt: skip
+
+
+def versions(collection: str | None, document: str | None) -> Query:
+    """All versions, oldest first within a document."""
+    wanted: list[ColumnElement[bool]] = []
+    if collection is not None:
+        wanted.append(d.c.collection == collection)
+    if document is not None:
+        wanted.append(d.c.name == document)
+    return _VERSION.where(*wanted).order_by(d.c.collection, d.c.name, v.c.sequence)
+
+
+def history(collection: str, document: str) -> Query:
+    """All versions of a document's families, whatever their files."""
+    w, e = v.alias(), d.alias()
+    families = (
+        select(w.c.family)
+        .join_from(w, e, e.c.id == w.c.document_id)
+        .where(e.c.collection == collection, e.c.name == document)
+    )
+    found = _VERSION.where(d.c.collection == collection, v.c.family.in_(families))
+    return found.order_by(d.c.collection, d.c.name, v.c.sequence)
+
+
+def known(collection: str) -> Query:
+    """Each content of each document, the newest last."""
+    return (
+        select(d.c.name, d.c.root, d.c.stamp, d.c.retired_on, d.c.retired_by, v.c.key)
+        .join_from(d, v, v.c.document_id == d.c.id)
+        .where(d.c.collection == collection)
+        .order_by(v.c.sequence)
+    )
+
+
+def text_of(collection: str, document: str, key: str) -> Query:
+    return (
+        select(v.c.text)
+        .join_from(v, d, d.c.id == v.c.document_id)
+        .where(d.c.collection == collection, d.c.name == document, v.c.key == key)
+    )
+
+
+def titled(collection: str, words: Sequence[str], most: int) -> Query:
+    """The first passage of each version whose title holds all of the words."""
+    q = p.alias()
+    first = (
+        select(func.min(q.c.id))
+        .join_from(q, v, v.c.id == q.c.version_id)
+        .join(d, d.c.id == v.c.document_id)
+        .where(d.c.collection == collection, *(holds(v.c.title, word.lower()) for word in words))
+        .group_by(v.c.id)
+    )
+    return PASSAGE.where(p.c.id.in_(first)).order_by(p.c.id).limit(most)
+
+
+def holding(collection: str, phrase: str, names: Sequence[str], most: int) -> Query:
+    """Passages whose text or headings hold a phrase; of the documents named, where some are."""
+    phrase = phrase.lower()
+    of = [d.c.name.in_(names)] if names else []
+    return (
+        PASSAGE.where(d.c.collection == collection, *of)
+        .where(or_(holds(p.c.text, phrase), holds(p.c.heading, phrase)))
+        .order_by(p.c.id)
+        .limit(most)
+    )
+
+
+def without_vector(model: str) -> ColumnElement[bool]:
+    """Of a passage: that the model has not embedded it."""
+    return ~exists().where(x.c.input_hash == p.c.input_hash, x.c.model == model)
+
+
+def with_vector(model: str) -> Query:
+    """Passages that the model has embedded, with their vectors."""
+    has = (x.c.input_hash == p.c.input_hash) & (x.c.model == model)
+    return PASSAGE.add_columns(x.c.vector).join(x, has)
+
+
+def count_passages(*wanted: ColumnElement[bool]) -> Query:
+    """How many passages there are of which something is true."""
+    return select(func.count()).select_from(p.join(v, v.c.id == p.c.version_id)).where(*wanted)

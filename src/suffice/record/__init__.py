@@ -1,0 +1,1 @@
+"""The record: every decision kept so that nobody can change it unnoticed."""

@@ -1,0 +1,161 @@
+"""Values of the house as plain trees of JSON, and back.
+
+A dataclass is an object of those of its fields that are not at their default. Values of a type that
+has a shelf stand there once, and wherever they occur their place on it is written instead.
+"""
+
+from __future__ import annotations
+
+import types
+import typing
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, fields, is_dataclass
+from datetime import date
+from enum import Enum
+from functools import lru_cache
+from operator import attrgetter
+from typing import Any, TypeVar, Union
+
+T = TypeVar("T")
+_NONE = object()
+_ATOMS = frozenset((str, int, float, bool, type(None)))
+
+
+class Shelf:
+    """Values of one type, each once, in the order in which they were met."""
+
+    def __init__(self, entries: Sequence[Any] = ()) -> None:
+        self.entries = list(entries)
+        self._places = {entry: place for place, entry in enumerate(self.entries)}
+
+    def place(self, entry: Any) -> int:
+        found = self._places.setdefault(entry, len(self.entries))
+        if found == len(self.entries):
+            self.entries.append(entry)
+        return found
+
+
+Shelves = Mapping[type, Shelf]
+_NO_SHELVES: Shelves = {}
+
+
+def plain(value: object, shelves: Shelves = _NO_SHELVES, *, whole: bool = False) -> Any:
+    """The tree of a value. `whole`: defaults are written too, since they may change one day."""
+    kind: Any = type(value)
+    if kind in _ATOMS:
+        return value
+    if kind in shelves:
+        return shelves[kind].place(value)
+    return _maker(kind)(value, shelves, whole)
+
+
+def laid_out(value: object, shelves: Shelves = _NO_SHELVES, *, whole: bool = False) -> Any:
+    """A dataclass field by field, though its type may have a shelf."""
+    kind: Any = type(value)
+    return _maker(kind)(value, shelves, whole)
+
+
+Maker = Callable[[Any, Shelves, bool], Any]
+
+
+@lru_cache(maxsize=512)
+def _maker(kind: Any) -> Maker:
+    """What makes the tree of values of one type."""
+    if is_dataclass(kind):
+        return _maker_of(kind)
+    if issubclass(kind, tuple | list):
+        return lambda value, shelves, whole: [
+            one if type(one) in _ATOMS else plain(one, shelves, whole=whole) for one in value
+        ]
+    if issubclass(kind, Enum):
+        return lambda value, shelves, whole: value._value_
+    if issubclass(kind, date):
+        return lambda value, shelves, whole: value.isoformat()
+    if issubclass(kind, frozenset):
+        return lambda value, shelves, whole: sorted(value)
+    if issubclass(kind, Mapping):
+        return lambda value, shelves, whole: {
+            key: plain(entry, shelves, whole=whole) for key, entry in value.items()
+        }
+    return lambda value, shelves, whole: value
+
+
+def _maker_of(shape: Any) -> Maker:
+    names = tuple(field.name for field in fields(shape))
+    defaults = tuple(_default(field) for field in fields(shape))
+    read: Callable[[Any], Any] = attrgetter(*names)
+    read = read if len(names) > 1 else lambda value: (getattr(value, names[0]),)
+
+    def made(value: Any, shelves: Shelves, whole: bool) -> dict[str, Any]:
+        return {
+            name: entry if type(entry) in _ATOMS else plain(entry, shelves, whole=whole)
+            for name, default, entry in zip(names, defaults, read(value), strict=True)
+            if whole or (entry is not default and entry != default)
+        }
+
+    return made
+
+
+def _default(field: Any) -> object:
+    if field.default is not MISSING:
+        return field.default
+    return field.default_factory() if field.default_factory is not MISSING else _NONE
+
+
+def value_of(shape: type[T], raw: Any, shelves: Shelves = _NO_SHELVES) -> T:
+    """The value that a tree was made from."""
+    if shape in shelves:
+        shelved: T = shelves[shape].entries[raw]
+        return shelved
+    hint: Any = shape
+    read: T = _reader(hint)(raw, shelves)
+    return read
+
+
+def rebuilt(shape: type[T], raw: Any, shelves: Shelves = _NO_SHELVES, **given: Any) -> T:
+    """A dataclass from a tree field by field, though its type may have a shelf; `given` are fields
+    that are no trees."""
+    hint: Any = shape
+    made: T = _of_class(hint)(raw, shelves, **given)
+    return made
+
+
+Reader = Callable[..., Any]
+
+
+@lru_cache(maxsize=512)
+def _reader(hint: Any) -> Reader:
+    """What reads a tree as one type."""
+    origin, inner = typing.get_origin(hint), typing.get_args(hint)
+    if origin in (Union, types.UnionType):
+        (shape,) = [one for one in inner if one is not type(None)]
+        return lambda raw, shelves: None if raw is None else value_of(shape, raw, shelves)
+    if origin is tuple and inner[-1] is Ellipsis:
+        return lambda raw, shelves: tuple(value_of(inner[0], one, shelves) for one in raw)
+    if origin is tuple:
+        return lambda raw, shelves: tuple(
+            value_of(shape, one, shelves) for shape, one in zip(inner, raw, strict=True)
+        )
+    if origin is frozenset:
+        return lambda raw, shelves: frozenset(raw)
+    if isinstance(origin, type) and issubclass(origin, Mapping):
+        return lambda raw, shelves: {k: value_of(inner[1], v, shelves) for k, v in raw.items()}
+    if isinstance(hint, type):
+        return _of_class(hint)
+    return lambda raw, shelves: raw
+
+
+@lru_cache(maxsize=256)
+def _of_class(shape: Any) -> Reader:
+    if is_dataclass(shape):
+        hints, make = typing.get_type_hints(shape), typing.cast(Callable[..., Any], shape)
+        return lambda raw, shelves, **given: make(
+            **{name: value_of(hints[name], entry, shelves) for name, entry in raw.items()}, **given
+        )
+    if issubclass(shape, Enum):
+        return lambda raw, shelves: shape(raw)
+    if shape is date:
+        return lambda raw, shelves: date.fromisoformat(raw)
+    if shape is float:
+        return lambda raw, shelves: float(raw)
+    return lambda raw, shelves: raw

@@ -1,0 +1,83 @@
+"""What was erased, held against the records that say so: no payload may vanish in silence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+KIND = "erasure"
+Span = tuple[int, int]
+"""The first and the last sequence of a run."""
+
+
+def spans(sequences: Iterable[int]) -> list[Span]:
+    """Runs of sequences, from sequences in order.
+
+    >>> spans([1, 2, 3, 7])
+    [(1, 3), (7, 7)]
+    """
+    found: list[Span] = []
+    for sequence in sequences:
+        if found and found[-1][1] == sequence - 1:
+            found[-1] = (found[-1][0], sequence)
+        else:
+            found.append((sequence, sequence))
+    return found
+
+
+@dataclass(slots=True)
+class _Gone:
+    """A run of records without the same fields, the first of which has an id to name."""
+
+    start: int
+    end: int
+    names: frozenset[str]
+    id: str
+
+
+@dataclass(slots=True)
+class Erasures:
+    """Fields that are gone, and fields that were said to be erased."""
+
+    gone: list[_Gone] = field(default_factory=list)
+    declared: list[tuple[int, Span, frozenset[str] | None]] = field(default_factory=list)
+    records: int = 0
+
+    def lacks(self, sequence: int, names: frozenset[str], id: str) -> None:
+        self.records += 1
+        last = self.gone[-1] if self.gone else None
+        if last and last.end == sequence - 1 and last.names == names:
+            last.end = sequence
+        else:
+            self.gone.append(_Gone(sequence, sequence, names, id))
+
+    def declares(self, sequence: int, fields: dict[str, Any]) -> None:
+        """What an erasure record says: `erased` are names of fields, `None` all of them."""
+        erased = fields.get("erased")
+        names = None if erased is None else frozenset(erased)
+        for start, end in fields.get("records", ()):
+            self.declared.append((sequence, (start, end), names))
+
+    def silent(self) -> Iterator[tuple[int, str, frozenset[str]]]:
+        """The first record of each run that lacks what no later record declares erased."""
+        for run in self.gone:
+            sequence = run.start
+            while sequence <= run.end:
+                left, until = self._left(sequence, run)
+                if left:
+                    yield sequence, run.id if sequence == run.start else "", left
+                sequence = until + 1
+
+    def _left(self, sequence: int, run: _Gone) -> tuple[frozenset[str], int]:
+        """What is not accounted for in a record, and up to which one the same holds."""
+        left, until = run.names, run.end
+        for said, (start, end), names in self.declared:
+            if said <= sequence:
+                continue
+            if start <= sequence <= end:
+                left = frozenset() if names is None else left - names
+                until = min(until, end, said - 1)
+            elif start > sequence:
+                until = min(until, start - 1)
+        return left, until

@@ -1,0 +1,143 @@
+"""The log: append to it, look into it, erase from it, verify it.
+
+>>> log = Log.open("suffice.db")
+>>> log.write(verdict)
+'01jcq…'
+>>> log.verify().whole
+True
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from suffice.record import entry
+from suffice.record.checkpoint import Checkpoint
+from suffice.record.decision import Filing, of_gate, of_verdict
+from suffice.record.entry import Choice, Entry
+from suffice.record.erase import Eraser
+from suffice.record.fault import Verified
+from suffice.record.moment import Clock, now
+from suffice.record.prepare import Prepare
+from suffice.record.record import Record
+from suffice.record.schedule import Schedule, Signer
+from suffice.record.seal import Head, head_of
+from suffice.record.trace import Trace
+from suffice.record.verify import Progress, verify
+from suffice.record.writer import Writer
+from suffice.settings import RecordSettings
+from suffice.sql.database import Database
+from suffice.types import Evidence, GateDecision, Verdict
+
+PAGE = 20
+NOWHERE = Filing()
+
+
+class Log:
+    """Safe to share between threads; each process opens its own, after any fork."""
+
+    def __init__(
+        self, database: Database, settings: RecordSettings | None = None, clock: Clock = now
+    ) -> None:
+        settings = settings or RecordSettings()
+        self.database = database
+        self.signer = Signer(database, settings.checkpoint, clock)
+        self._prepare = Prepare.of(settings)
+        self._clock = clock
+        signs = settings.checkpoint.key and settings.checkpoint.to
+        self._schedule = Schedule(self.signer) if signs else None
+        self._writer = Writer(
+            database,
+            clock,
+            queued=settings.durable == "queued",
+            sealed=self._schedule.sealed if self._schedule else lambda head: None,
+        )
+
+    @classmethod
+    def open(
+        cls,
+        where: str | Path,
+        settings: RecordSettings | None = None,
+        *,
+        create: bool = False,
+        wait: float = 60.0,
+    ) -> Log:
+        """The log in the store at a path or URL."""
+        return cls(Database.open(where, create=create, wait=wait), settings)
+
+    def close(self) -> None:
+        """Everything that waits is sealed, a checkpoint that is due is written."""
+        try:
+            self._writer.close()
+        finally:
+            if self._schedule:
+                self._schedule.close()
+
+    # Writing
+
+    def append(self, *records: Record) -> None:
+        """Seals the records, together, and returns when they are committed (with `durable: queued`
+        when they wait for it). What cannot be written is an error: then nothing may leave."""
+        known = self._writer.known
+        self._writer.append([self._prepare(one) for one in records if one.id not in known])
+
+    def write(
+        self,
+        verdict: Verdict,
+        trace: Trace | None = None,
+        filing: Filing = NOWHERE,
+    ) -> str:
+        """Records a verdict, and the gap it tells of where it does; the id of its record."""
+        return self._file(of_verdict(verdict, trace, filing), filing)
+
+    def write_gate(
+        self,
+        evidence: Evidence,
+        decision: GateDecision,
+        trace: Trace | None = None,
+        filing: Filing = NOWHERE,
+    ) -> str:
+        """Records the decision of a gate that was asked alone."""
+        return self._file(of_gate(evidence, decision, trace, filing), filing)
+
+    @property
+    def eraser(self) -> Eraser:
+        return Eraser(self.database, self._prepare, self._clock)
+
+    def _file(self, records: Sequence[Record], filing: Filing) -> str:
+        before = [filing.setup] if filing.setup else []
+        self.append(*before, *records)
+        return records[0].id
+
+    # Reading
+
+    def head(self) -> Head:
+        with self.database.reading() as connection:
+            return head_of(connection)
+
+    def entry(self, name: str) -> Entry:
+        """A record by its id, or by its number."""
+        with self.database.reading() as connection:
+            return entry.find(connection, name)
+
+    def page(self, choice: Choice | None = None, most: int = PAGE) -> list[Entry]:
+        """The newest records, newest first; the next page is `before` the last of this one."""
+        with self.database.reading() as connection:
+            return entry.page(connection, choice or Choice(), most)
+
+    def entries(self, choice: Choice | None = None) -> Iterator[Entry]:
+        """All records, oldest first, from one state of the log."""
+        with self.database.reading() as connection:
+            yield from entry.entries(connection, choice or Choice())
+
+    def verify(
+        self,
+        checkpoints: Sequence[Checkpoint] = (),
+        *,
+        key: str = "",
+        deep: bool = False,
+        progress: Progress = lambda done, total: None,
+    ) -> Verified:
+        """What is wrong with the log, and where; see `verify`."""
+        return verify(self.database, checkpoints, key=key, deep=deep, progress=progress)

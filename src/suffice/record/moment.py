@@ -1,0 +1,21 @@
+"""Times as the log writes them: UTC, to the microsecond, sorted as texts are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+Clock = Callable[[], datetime]
+
+
+def now() -> datetime:
+    return datetime.now(UTC)
+
+
+def written(moment: datetime) -> str:
+    """ "2026-01-31T12:00:00.000000Z"."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def read(text: str) -> datetime:
+    return datetime.strptime(text, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=UTC)

@@ -1,0 +1,151 @@
+"""What must not be stored is masked before it is written.
+
+A mask keeps the shape: letters become x, digits #, everything else stays. A masked text is as long
+as it was, so that every span in a record still points at what it pointed at.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from suffice.errors import SettingsError
+from suffice.settings import RecordSettings
+
+_EMAIL = re.compile(r"(?<![\w.+'-])[\w.+'-]+@(?:[\w-]+\.)+[^\W\d_]{2,}")
+_CARD = re.compile(r"(?<![\w-])[0-9](?:[ -]?[0-9]){12,18}(?![\w-])")
+# With its country, with an area in brackets, with a trunk prefix, or grouped as 3-3-4. What could
+# as well be a date, a year range, an amount or a number of a section is left alone.
+_PHONE = re.compile(
+    r"(?<![\w.+/-])(?:"
+    r"\+[0-9]{1,3}(?:[ ./-]?\(?[0-9]{1,4}\)?){2,6}"
+    r"|\([0-9]{2,5}\)[ ./-]?[0-9]{2,4}(?:[ ./-]?[0-9]{2,5}){1,3}"
+    r"|0[0-9]{1,4}[ /-][0-9]{2,4}(?:[ -]?[0-9]{2,5}){1,3}"
+    r"|0[0-9]{9,10}"
+    r"|[0-9]{3}[ .-][0-9]{3}[ .-][0-9]{4}"
+    r")(?![\w-]|[./][0-9])"
+)
+# Whatever is a number of the two stands in such a run; most texts hold none, and are done with.
+_RUN = re.compile(r"[+(0-9][0-9 ()./-]{7,}")
+_BEYOND = 2
+"""Characters behind a run that a pattern looks at."""
+_DATE = re.compile(r"0?\d[/-]\d{1,2}[/-]\d{2,4}\Z")
+_FEWEST, _MOST = 8, 15
+_DIGIT = re.compile(r"\d")
+
+# What names a thing is kept as it is: masked, it would name nothing.
+NAMES = frozenset(
+    "id document version content_hash passage_id family collection access check policy drafter "
+    "record records setup certificate kind support code level action grade span effective expires "
+    "since until day before when".split()
+)
+_PLAIN = frozenset((int, float, bool, type(None)))
+
+
+def mask(text: str) -> str:
+    """The shape of a text."""
+    return "".join("#" if c.isdigit() else "x" if c.isalpha() else c for c in text)
+
+
+def _luhn(digits: str) -> bool:
+    total = 0
+    for place, digit in enumerate(reversed(digits)):
+        value = int(digit) * (1 + place % 2)
+        total += value - 9 if value > 9 else value
+    return total % 10 == 0
+
+
+def _card(text: str) -> bool:
+    digits = "".join(_DIGIT.findall(text))
+    return digits.isascii() and digits.strip("0") != "" and _luhn(digits)
+
+
+def _phone(text: str) -> bool:
+    return _FEWEST <= len(_DIGIT.findall(text)) <= _MOST and not _DATE.match(text)
+
+
+@dataclass(frozen=True, slots=True)
+class _Sort:
+    """`is_one` has the last word on what the pattern finds. A `number` can only stand in a run."""
+
+    name: str
+    pattern: re.Pattern[str]
+    is_one: Callable[[str], bool] = bool
+    number: bool = False
+
+    def spans(self, text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+        """Where in a part of a text there is one."""
+        for match in self.pattern.finditer(text, start, end):
+            if self.is_one(match.group()):
+                yield match.span()
+
+
+@dataclass(frozen=True, slots=True)
+class Masks:
+    """What is masked, in this order."""
+
+    sorts: tuple[_Sort, ...]
+    own: bool = False
+    """Whether patterns of the settings are among them: of those nobody knows what they find."""
+
+    @classmethod
+    def of(cls, settings: RecordSettings) -> Masks:
+        ours = (
+            (settings.mask_emails, _Sort("e-mail address", _EMAIL)),
+            (settings.mask_cards, _Sort("card number", _CARD, _card, number=True)),
+            (settings.mask_phones, _Sort("phone number", _PHONE, _phone, number=True)),
+        )
+        own = (_Sort(f"pattern {n}", _compiled(p)) for n, p in enumerate(settings.patterns, 1))
+        return cls((*(sort for on, sort in ours if on), *own), bool(settings.patterns))
+
+    def text(self, text: str, counts: Counter[str]) -> str:
+        """A text with what is to be masked masked; `counts` is told how often."""
+        runs = [match.span() for match in _RUN.finditer(text)]
+        found: list[tuple[int, int]] = []
+        for sort in self.sorts:
+            parts = runs if sort.number else [(0, len(text))]
+            mine = [span for a, b in parts for span in sort.spans(text, a, b + _BEYOND)]
+            if mine:
+                counts[sort.name] += len(mine)
+                found += mine
+        return _masked(text, sorted(found)) if found else text
+
+    def tree(self, value: Any, counts: Counter[str]) -> Any:
+        """A tree of JSON with every text masked but those that name something."""
+        kind = type(value)
+        if kind is str:
+            return self.text(value, counts) if self._may_hold(value) else value
+        if kind is dict:
+            return {
+                key: entry if type(entry) in _PLAIN or key in NAMES else self.tree(entry, counts)
+                for key, entry in value.items()
+            }
+        if kind is list:
+            return [entry if type(entry) in _PLAIN else self.tree(entry, counts) for entry in value]
+        return value
+
+    def _may_hold(self, text: str) -> bool:
+        return self.own or "@" in text or _RUN.search(text) is not None
+
+
+def _masked(text: str, spans: Sequence[tuple[int, int]]) -> str:
+    """The text with parts of it masked; parts may overlap."""
+    pieces: list[str] = []
+    done = 0
+    for start, end in spans:
+        pieces += (text[done : max(start, done)], mask(text[max(start, done) : end]))
+        done = max(done, end)
+    return "".join((*pieces, text[done:]))
+
+
+def _compiled(pattern: str) -> re.Pattern[str]:
+    try:
+        return re.compile(pattern)
+    except re.error as problem:
+        raise SettingsError(
+            f"record.patterns: {pattern!r} is no regular expression: {problem}.",
+            remedy="Correct it; it is read as Python's re reads it.",
+        ) from problem

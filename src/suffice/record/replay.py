@@ -1,0 +1,196 @@
+"""A recorded decision made again: gate and checks, on the stored inputs, with the settings of then.
+
+Nothing is searched and nothing is written anew: what was found and what was drafted is in the
+record. An LLM judge is not asked again; what it said then counts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from suffice.checks.check import Check, run_checks
+from suffice.checks.citations import settle
+from suffice.checks.open import SUPPORTING, open_checks
+from suffice.checks.sources import Documents
+from suffice.draft.flags import cleared
+from suffice.gate.coverage import Coverage
+from suffice.gate.gate import Gate, Weighed
+from suffice.models.catalog import open_embedder, open_verifier
+from suffice.models.embedder import Embedder
+from suffice.models.remembering import Remembering
+from suffice.models.verifier import Verifier
+from suffice.record.codec import plain
+from suffice.record.decision import Decision, decision_of
+from suffice.record.entry import Entry
+from suffice.record.setup import Setup, setup_of, versions
+from suffice.types import Draft, Evidence, Finding, Verdict
+from suffice.verdict.decide import decide, disagree, shut
+from suffice.verdict.route import read_routes
+
+_NEAR = 1e-6
+_JUDGE = "judge"
+_NUMBERS = ("faithfulness", "fact_score", "share_read", "grade", "route")
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """Where what is decided now is not what was decided then."""
+
+    field: str
+    was: Any
+    now: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """`notes` say what was not made again, and what else should be known."""
+
+    id: str
+    differences: tuple[Difference, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def same(self) -> bool:
+        return not self.differences
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """Makes decisions of one setup again."""
+
+    setup: Setup
+    embedder: Embedder
+    verifier: Verifier
+    documents: Documents | None = None
+
+    @classmethod
+    def of(cls, setup: Setup, documents: Documents | None = None) -> Replay:
+        embedder = Remembering(open_embedder(setup.embedder))
+        verifier = open_verifier(setup.verifier, setup.options.get("tier", ""))
+        return cls(setup, embedder, verifier, documents)
+
+    def __call__(self, entry: Entry) -> Replayed:
+        decision = decision_of(entry)
+        found = [*differences("models", self.setup.models, self._models())]
+        notes = list(_notes(entry))
+        gated = self.setup.door == "pipeline"
+        if gated:
+            weighed = self._gate(decision)
+            found += differences("gate", plain(decision.gate), plain(weighed.decision))
+            found += differences(
+                "evidence", _counted(decision.evidence), _counted(weighed.evidence)
+            )
+        if decision.verdict is not None:
+            again = self._verdict(decision, decision.verdict)
+            if again is None:
+                notes.append("Nobody could write then: only the gate was asked again.")
+            else:
+                found += _changes(decision.verdict, again, gated=gated)
+        return Replayed(entry.id, tuple(found), tuple(notes))
+
+    def _models(self) -> dict[str, str]:
+        now = {"embedder": self.embedder.id, "verifier": self.verifier.id}
+        return {name: now.get(name, "") for name in self.setup.models}
+
+    def _gate(self, decision: Decision) -> Weighed:
+        trace = decision.trace
+        gate = Gate.of(self.setup.settings, self.embedder, self.verifier)
+        if isinstance(gate.policy, Coverage):  # what is old is told by the day
+            gate.policy = replace(gate.policy, day=trace.day)
+        return gate.weigh(trace.found, trace.when, trace.day)
+
+    def _verdict(self, decision: Decision, was: Verdict) -> Verdict | None:
+        """What the recorded draft would be told now; `None` where there is none to tell of."""
+        draft = was.draft or (was.drafts[-1] if was.drafts else None)
+        routes = read_routes(self.setup.settings.verdict.routes)
+        if draft is not None:
+            findings = self._findings(decision, was, draft)
+            return decide(was.evidence, was.gate, draft, findings, routes)
+        opposed = [one for one in was.gate.conflicts if not one.ambiguous]
+        if opposed:
+            return disagree(was.evidence, was.gate)
+        return None if was.gate.open else shut(was.evidence, was.gate)
+
+    def _findings(self, decision: Decision, was: Verdict, draft: Draft) -> tuple[Finding, ...]:
+        evidence, trace = was.evidence, decision.trace
+        if was.rescue is None or was.rescue == "revised":
+            evidence = replace(evidence, items=(*evidence.items, *trace.earlier))
+        checks = open_checks(
+            self.setup.settings.checks,
+            self.verifier,
+            self.embedder,
+            self.documents,
+            _judged(was.findings),
+            day=trace.day,
+            uncited=self.setup.options.get("uncited") == "True",
+        )
+        trusted = cleared(evidence)
+        return settle(draft, trusted, run_checks(checks, draft, trusted), SUPPORTING)
+
+
+@dataclass(frozen=True, slots=True)
+class _Recorded:
+    """A check that says what it said then."""
+
+    findings: tuple[Finding, ...]
+    name: str = _JUDGE
+
+    def judge(self, draft: Draft, evidence: Evidence) -> list[Finding]:
+        return [finding for finding in self.findings if finding.claim in draft.claims]
+
+
+def _judged(findings: Sequence[Finding]) -> Check:
+    return _Recorded(tuple(finding for finding in findings if finding.check == _JUDGE))
+
+
+def _counted(evidence: Evidence) -> list[str]:
+    return [passage.id for passage in evidence.passages]
+
+
+def _changes(was: Verdict, now: Verdict, *, gated: bool) -> Iterator[Difference]:
+    yield from differences("findings", plain(was.findings), plain(now.findings))
+    for name in _NUMBERS:
+        yield from differences(name, plain(getattr(was, name)), plain(getattr(now, name)))
+    # What was rescued leaves with a caveat of its own; what claims nothing is told elsewhere.
+    if was.rescue is None and (gated or (was.draft and was.draft.claims)):
+        yield from differences("action", was.action.value, now.action.value)
+        yield from differences("released", was.released, now.released)
+
+
+def differences(path: str, was: Any, now: Any) -> Iterator[Difference]:
+    """Where two trees differ; numbers that are all but equal do not."""
+    if isinstance(was, Mapping) and isinstance(now, Mapping):
+        for name in sorted({*was, *now}):
+            yield from differences(f"{path}.{name}", was.get(name), now.get(name))
+    elif isinstance(was, list) and isinstance(now, list) and len(was) == len(now):
+        for place, (one, other) in enumerate(zip(was, now, strict=True)):
+            yield from differences(f"{path}[{place}]", one, other)
+    elif isinstance(was, float | int) and isinstance(now, float | int):
+        if not math.isclose(was, now, abs_tol=_NEAR) and not (was != was and now != now):
+            yield Difference(path, was, now)
+    elif was != now:
+        yield Difference(path, was, now)
+
+
+def _notes(entry: Entry) -> Iterator[str]:
+    if masked := entry.fields().get("masked"):
+        said = ", ".join(f"{count} × {what}" for what, count in masked.items())
+        yield f"Something was masked before it was written ({said}): what reads it may differ."
+
+
+def replay(entry: Entry, setup: Entry, documents: Documents | None = None) -> Replayed:
+    """Makes a recorded decision again; `setup` is the record of the setup it names."""
+    known, packages = setup_of(setup)
+    done = Replay.of(known, documents)(entry)
+    changed = [
+        f"{name} {version} then, {versions().get(name, 'not there')} now"
+        for name, version in packages.items()
+        if versions().get(name) != version
+    ]
+    judged = known.settings.checks.judge
+    more = ("The LLM judge was not asked again; what it said then counts.",) if judged else ()
+    noted = (f"Packages: {'; '.join(changed)}.",) if changed else ()
+    return replace(done, notes=(*done.notes, *more, *noted))

@@ -1,0 +1,45 @@
+"""The tables of the log. The migrations are the truth; a test compares the two."""
+
+from __future__ import annotations
+
+from sqlalchemy import BigInteger, Column, MetaData, Table, Text
+
+_METADATA = MetaData()
+
+RECORDS = Table(
+    "records",
+    _METADATA,
+    Column("sequence", BigInteger, primary_key=True, autoincrement=False),
+    Column("id", Text, nullable=False, unique=True),
+    Column("time", Text, nullable=False),
+    Column("clock", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("caller", Text),
+    Column("tag", Text),
+    Column("root", Text, nullable=False),
+    Column("seal", Text, nullable=False),
+    Column("link", Text, nullable=False),
+    Column("manifest", Text),
+    Column("payload", Text, nullable=False),
+)
+
+HEAD = Table(
+    "record_head",
+    _METADATA,
+    Column("id", BigInteger, primary_key=True, autoincrement=False),
+    Column("log", Text, nullable=False),
+    Column("sequence", BigInteger, nullable=False),
+    Column("link", Text, nullable=False),
+    Column("time", Text, nullable=False),
+    Column("checkpoint", BigInteger, nullable=False),
+    Column("checkpoint_time", Text, nullable=False),
+)
+
+CHECKPOINTS = Table(
+    "checkpoints",
+    _METADATA,
+    Column("id", BigInteger, primary_key=True),
+    Column("log", Text, nullable=False),
+    Column("sequence", BigInteger, nullable=False),
+    Column("body", Text, nullable=False),
+)

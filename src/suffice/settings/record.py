@@ -1,0 +1,38 @@
+"""What is kept of every decision, and how surely."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Annotated, Literal
+
+from suffice.settings.limits import Range
+
+
+@dataclass(frozen=True, slots=True)
+class SignSettings:
+    """Signed checkpoints: written with the private `key` to each of `to` (a file, a URL or another
+    store) once `every` records or `minutes` have passed since the last one; 0: not by this."""
+
+    key: str = ""
+    to: tuple[str, ...] = ()
+    every: Annotated[int, Range(0, 1_000_000_000)] = 1_000
+    minutes: Annotated[float, Range(0, 1_000_000)] = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class RecordSettings:
+    """`enabled`: `auto` records wherever a store is kept, not for a folder that is only looked at.
+    `durable`: `committed` answers once the record is in the store, `queued` does not wait. Fields
+    named in `omit` are committed to and not stored; e-mail addresses, phone and card numbers and
+    `patterns` are masked before anything is written. `days`: how long `audit retain` keeps what
+    records say (0: for ever)."""
+
+    enabled: Literal["auto", "always", "never"] = "auto"
+    durable: Literal["committed", "queued"] = "committed"
+    omit: tuple[str, ...] = ()
+    mask_emails: bool = True
+    mask_phones: bool = True
+    mask_cards: bool = True
+    patterns: tuple[str, ...] = ()
+    days: Annotated[int, Range(0, 100_000)] = 0
+    checkpoint: SignSettings = field(default_factory=SignSettings)

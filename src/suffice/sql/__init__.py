@@ -1,0 +1,1 @@
+"""One schema in two databases: a SQLite file by default, PostgreSQL by URL."""

@@ -1,0 +1,65 @@
+-- Documents, their versions, their passages, and the vectors of what was embedded.
+
+CREATE TABLE store (
+    id {text} NOT NULL,                -- an index of another store is never searched
+    epoch {integer} NOT NULL           -- counts up when passages are cut anew; the index follows
+);
+INSERT INTO store VALUES ({random_id}, 1);
+
+CREATE TABLE documents (
+    id {serial},
+    collection {text} NOT NULL,
+    name {text} NOT NULL,
+    root {text} NOT NULL,              -- the folder (or file) it came from
+    stamp {text} NOT NULL,             -- time, size and settings of the last reading: equal = unchanged
+    retired_on {text},
+    retired_by {text},                 -- 'person' or 'vanished'
+    UNIQUE (collection, name)
+);
+
+CREATE TABLE versions (
+    id {serial},
+    document_id {integer} NOT NULL REFERENCES documents (id),
+    key {text} NOT NULL,               -- declared version and content: "2.1+3fa9c2d1"
+    label {text} NOT NULL,             -- what a reader is shown: "2.1"
+    title {text} NOT NULL,
+    kind {text} NOT NULL,
+    access {text} NOT NULL,            -- JSON list
+    effective {text},
+    expires {text},
+    family {text} NOT NULL,            -- versions of one document share it, whatever their files
+    text {text} NOT NULL,              -- the source text all offsets point into
+    content_hash {text} NOT NULL,
+    file_date {text} NOT NULL,
+    seen {text} NOT NULL,              -- the day this content was first read
+    sequence {integer} NOT NULL,       -- order of reading
+    force_from {text} NOT NULL,        -- in force on days d with force_from <= d < force_until
+    force_until {text} NOT NULL,
+    changed {integer} NOT NULL         -- counts up; an index knows up to which change it has read
+);
+CREATE INDEX versions_document ON versions (document_id, sequence);
+CREATE INDEX versions_family ON versions (family);
+CREATE INDEX versions_changed ON versions (changed);
+
+CREATE TABLE passages (
+    id {serial_never_reused},  -- the point's number in the search index, never reused
+    name {text} NOT NULL,              -- the public id: document@version#start-end
+    version_id {integer} NOT NULL REFERENCES versions (id),
+    "start" {integer} NOT NULL,
+    "end" {integer} NOT NULL,
+    heading {text} NOT NULL,           -- JSON list
+    page {integer},
+    text {text} NOT NULL,
+    content_hash {text} NOT NULL,
+    input_hash {text} NOT NULL         -- of what was embedded: text with title and headings
+);
+CREATE INDEX passages_version ON passages (version_id);
+CREATE INDEX passages_name ON passages (name);
+
+CREATE TABLE vectors (
+    {rowid}
+    input_hash {text} NOT NULL,
+    model {text} NOT NULL,
+    vector {blob} NOT NULL,
+    PRIMARY KEY (input_hash, model)
+);

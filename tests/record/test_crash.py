@@ -1,0 +1,62 @@
+"""kill -9 under load: what was acknowledged is there, and the chain is whole."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+from suffice.record.log import Log
+from tests.record import examples as some
+
+HERE = Path(__file__).parent
+WRITERS = 8
+
+
+def test_writers_killed_at_random_lose_nothing_that_was_acknowledged(place: str) -> None:
+    log = Log.open(place, create=True)
+    running = subprocess.Popen(
+        [sys.executable, str(HERE / "writers.py"), place, str(WRITERS)],
+        env={**os.environ, "PYTHONPATH": str(HERE.parents[1] / "src")},
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    pids: list[int] = []
+    acknowledged: list[str] = []
+
+    def listen() -> None:
+        assert running.stdout is not None
+        for line in running.stdout:
+            words = line.split()
+            if words[0] == "pid":
+                pids.append(int(words[1]))
+            else:
+                acknowledged.append(words[0])
+
+    listener = threading.Thread(target=listen)
+    listener.start()
+    try:
+        until = time.monotonic() + 60
+        while (len(pids) < WRITERS or len(acknowledged) < 200) and time.monotonic() < until:
+            time.sleep(0.02)
+    finally:
+        for pid in random.sample(pids, len(pids)):
+            os.kill(pid, signal.SIGKILL)
+            time.sleep(random.uniform(0, 0.1))
+    listener.join(30)
+    running.wait(30)
+    assert len(acknowledged) >= 200
+    log.append(some.note())  # the log goes on
+    found = log.verify(deep=True)
+    assert found.whole, found.faults
+    kept = {entry.id for entry in log.entries()}
+    assert kept >= set(acknowledged)
+    callers = {entry.caller for entry in log.entries()}
+    assert len(callers) > 1, "only one of the writers ever wrote"
+    log.close()
+    log.database.close()
