@@ -19,15 +19,15 @@ from suffice.checks.citations import settle
 from suffice.checks.judge import open_judge
 from suffice.checks.open import SUPPORTING, open_checks
 from suffice.checks.structure import shape
-from suffice.draft.flags import cleared, flag_notes, flagged
+from suffice.draft.flags import flag_notes, flagged
 from suffice.draft.reading import read_draft
 from suffice.errors import AnswerError
-from suffice.evidence.given import Given, given
+from suffice.evidence.cleared import cleared
+from suffice.evidence.given import Given, checked_question, given
 from suffice.models.catalog import open_embedder, open_verifier
 from suffice.models.embedder import Embedder
 from suffice.models.remembering import Remembering
 from suffice.models.verifier import Verifier
-from suffice.pipeline import checked_question
 from suffice.settings import EmbedderSettings, Settings, VerifierSettings
 from suffice.types import Action, Draft, Evidence, GateDecision, Level, Verdict
 from suffice.verdict.decide import decide, withhold

@@ -24,11 +24,12 @@ from suffice.checks.verbatim import Verbatim
 from suffice.draft.brief import Brief
 from suffice.draft.drafter import Drafter, open_drafter
 from suffice.draft.extractive import Extractive
-from suffice.draft.flags import cleared
 from suffice.draft.revision import Revised, revise
-from suffice.errors import ModelError, QuestionError
+from suffice.errors import ModelError
+from suffice.evidence.cleared import cleared
 from suffice.evidence.filter import Helpful
 from suffice.evidence.find import find_again, looking, time_of
+from suffice.evidence.given import checked_question
 from suffice.evidence.index import today
 from suffice.evidence.rewrite import rewritten
 from suffice.evidence.search import Retriever, gather
@@ -55,8 +56,6 @@ from suffice.verdict.decide import decide, disagree, shut, unwritten
 from suffice.verdict.gap import asked_for
 from suffice.verdict.rescue import rescued, trimmed, weak
 from suffice.verdict.route import read_routes
-
-LONGEST_QUESTION = 8_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,20 +202,3 @@ def told_before(earlier: Sequence[Verdict]) -> tuple[Retrieved, ...]:
         Retrieved(Passage(f"turn-{n}", bare(one.released), "earlier answer"), None)
         for n, one in enumerate(served, 1)
     )
-
-
-def checked_question(question: str) -> str:
-    """The question as it is asked, or a clear word on why it cannot be."""
-    asked = question.strip()
-    try:
-        asked.encode()
-    except UnicodeEncodeError:
-        raise QuestionError("The question is not valid text.", remedy="Send it as UTF-8.") from None
-    if not asked:
-        raise QuestionError("The question is empty.", remedy="Ask something in words.")
-    if len(asked) > LONGEST_QUESTION:
-        raise QuestionError(
-            f"The question has {len(asked):,} characters, over the limit of {LONGEST_QUESTION:,}.",
-            remedy="Ask a shorter question; put long material among the documents.",
-        )
-    return asked

@@ -17,12 +17,13 @@ from suffice.cli.progress import bars
 from suffice.cli.show import show_failures
 from suffice.errors import SourceMissing
 from suffice.evidence.documents import StoredDocuments
+from suffice.evidence.given import checked_question
 from suffice.evidence.index import Filter
 from suffice.evidence.ingest import Report
 from suffice.evidence.library import Library
 from suffice.evidence.search import Search
 from suffice.models.catalog import open_verifier
-from suffice.pipeline import Pipeline, checked_question
+from suffice.pipeline import Pipeline
 from suffice.settings import CollectionSettings, read_settings
 from suffice.types import Kind
 

@@ -11,6 +11,8 @@ from dataclasses import replace
 from datetime import date
 from typing import NamedTuple, Protocol
 
+from suffice.evidence.cleared import cleared
+from suffice.evidence.given import checked_question
 from suffice.evidence.index import today
 from suffice.evidence.search import Found, gather
 from suffice.gate.conflict import Conflicts
@@ -95,9 +97,8 @@ class Gate:
         """The decision on anyone's passages. Those that come without a relevance get one."""
         if isinstance(question, Evidence):
             return self.weigh(question).decision
-        found = passages if isinstance(passages, Evidence) else list(passages)
         embedder = self._embedder or open_embedder(EmbedderSettings())
-        return self.weigh(gather(question, found, embedder)).decision
+        return self.weigh(gather(checked_question(question), passages, embedder)).decision
 
     async def adecide(self, question: str | Evidence, passages: Found = ()) -> GateDecision:
         """The same, without holding up an event loop."""
@@ -110,8 +111,9 @@ class Gate:
         day = day or self.clock()
         current, stale, _ = fresh(evidence, when or asked_about(evidence.question, day), day)
         counted, copies = distinct(current, self.settings.diversity)
-        decision = self.policy.decide(adjusted(counted, self.settings.kinds))
-        decision = self._at_peace(self._diverse(decision, counted), counted)
+        read = cleared(counted)
+        decision = self.policy.decide(adjusted(read, self.settings.kinds))
+        decision = _whole(self._at_peace(self._diverse(decision, counted), read), counted)
         dropped = {exclusion.passage.id for exclusion in decision.excluded}
         kept = replace(
             counted, items=tuple(item for item in counted if item.passage.id not in dropped)
@@ -137,3 +139,16 @@ class Gate:
         )
         opposed = any(not conflict.ambiguous for conflict in found)
         return replace(said, level=Level.CONFLICT) if opposed else said
+
+
+def _whole(decision: GateDecision, evidence: Evidence) -> GateDecision:
+    """The decision on cleared passages, naming them as they were found."""
+    found = {passage.id: passage for passage in evidence.passages}
+    return replace(
+        decision,
+        excluded=tuple(replace(e, passage=found[e.passage.id]) for e in decision.excluded),
+        conflicts=tuple(
+            replace(c, first=found[c.first.id], second=found[c.second.id])
+            for c in decision.conflicts
+        ),
+    )
