@@ -19,7 +19,7 @@ from suffice.gate.conflict import Conflicts
 from suffice.gate.copies import distinct
 from suffice.gate.diversity import diverse
 from suffice.gate.explain import Explain
-from suffice.gate.freshness import When, asked_about, fresh
+from suffice.gate.freshness import Asked, When, asked_about, fresh
 from suffice.gate.kinds import adjusted
 from suffice.gate.policy import Policy, known_policy, open_policy
 from suffice.models.catalog import open_embedder, open_verifier
@@ -33,6 +33,8 @@ from suffice.settings import (
 )
 from suffice.text.synonyms import Synonyms
 from suffice.types import Conflict, Evidence, GateDecision, Level
+
+_COMPARE = "the passages are of several versions, to be compared by whoever reads them"
 
 
 class FindsConflicts(Protocol):
@@ -109,16 +111,21 @@ class Gate:
     ) -> Weighed:
         """What of the evidence counts for the time asked about, and whether it is enough."""
         day = day or self.clock()
-        current, stale, _ = fresh(evidence, when or asked_about(evidence.question, day), day)
+        when = when or asked_about(evidence.question, day)
+        current, stale, _ = fresh(evidence, when, day)
         counted, copies = distinct(current, self.settings.diversity)
-        read = cleared(counted)
+        # The versions answer for the time asked about, and the passages for the rest.
+        read = cleared(replace(counted, question=counted.wanted))
         decision = self.policy.decide(adjusted(read, self.settings.kinds))
+        if counted.timeless and when.asked is Asked.EVER:
+            decision = _to_compare(decision)
         decision = _whole(self._at_peace(self._diverse(decision, counted), read), counted)
         dropped = {exclusion.passage.id for exclusion in decision.excluded}
         kept = replace(
             counted, items=tuple(item for item in counted if item.passage.id not in dropped)
         )
-        return Weighed(kept, self.explain(decision, kept, stale, copies))
+        asked = replace(kept, question=read.question)
+        return Weighed(kept, self.explain(decision, asked, stale, copies))
 
     def _diverse(self, decision: GateDecision, evidence: Evidence) -> GateDecision:
         """Talk alone opens nothing, where the settings ask for a fact."""
@@ -139,6 +146,13 @@ class Gate:
         )
         opposed = any(not conflict.ambiguous for conflict in found)
         return replace(said, level=Level.CONFLICT) if opposed else said
+
+
+def _to_compare(decision: GateDecision) -> GateDecision:
+    """Versions beside each other hold what changed, but no passage says it: that is a caveat."""
+    if decision.level is not Level.SUFFICIENT:
+        return decision
+    return replace(decision, level=Level.PARTIAL, reasons=(*decision.reasons, _COMPARE))
 
 
 def _whole(decision: GateDecision, evidence: Evidence) -> GateDecision:
