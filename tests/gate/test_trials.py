@@ -50,3 +50,15 @@ def test_planted_contradictions_are_found(ask) -> None:  # type: ignore[no-untyp
     planted = trials("conflicts")
     seen = [q for name, q in planted if ask(name, q).decision.level is Level.CONFLICT]
     assert len(seen) >= 0.8 * len(planted)
+
+
+def test_near_misses_stay_shut(ask) -> None:  # type: ignore[no-untyped-def]
+    near = trials("near", 3)
+    opened = [q for name, q in near if ask(name, q).decision.open]
+    assert len(opened) <= 0.1 * len(near)
+
+
+def test_plain_questions_open(ask) -> None:  # type: ignore[no-untyped-def]
+    plain = trials("plain", 4)
+    opened = [q for name, q in plain if ask(name, q).decision.open]
+    assert len(opened) >= 0.85 * len(plain)

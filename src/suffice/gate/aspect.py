@@ -8,13 +8,14 @@ counts in full, what stands around it by half: "it lasts 6 months" under the hea
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from suffice.evidence.keywords import stems
 from suffice.gate.answers import DENIALS, Answer, Span, worth
 from suffice.text.literals.tables import Row, table_rows
-from suffice.text.question import LIGHT
+from suffice.text.question import LIGHT, parts
 from suffice.text.synonyms import Synonyms
 from suffice.text.words import content_words
 from suffice.types import Passage
@@ -68,6 +69,8 @@ class Aspect:
         if not (self._of_its_column(first) and self._of_its_column(second)):
             return 0.0
         mine, theirs = self._held(first), self._held(second)
+        if any(_other(mine, theirs, thing) for thing in self._things):
+            return 0.0
         both = sum(value * min(mine[word], theirs[word]) for word, value in self._asked.items())
         either = sum(value * max(mine[word], theirs[word]) for word, value in self._asked.items())
         return both / either if either else 1.0
@@ -83,6 +86,12 @@ class Aspect:
         """Its words, with what each tells."""
         found = worth(self.question)
         return {word: value for word, value in found.items() if word not in _ONLY_ASK}
+
+    @cached_property
+    def _things(self) -> list[list[str]]:
+        """What is named by more than one word: "service records"."""
+        named = ([w for w in part.telling if w in self._asked] for part in parts(self.question))
+        return [words for words in named if len(words) > 1]
 
     @cached_property
     def _forms(self) -> dict[str, list[frozenset[int]]]:
@@ -106,6 +115,15 @@ class Aspect:
         told = [w for w in content_words(stated.column) if not {w, w.removesuffix("s")} & LIGHT]
         asked = stems(self.question)
         return not told or any(form <= asked for word in told for form in self._alike(word))
+
+
+def _other(mine: Mapping[str, float], theirs: Mapping[str, float], thing: Sequence[str]) -> bool:
+    """Whether one statement names the thing and the other something else of its kind: "service
+    records" and the records of something else."""
+    named = [(mine[word], theirs[word]) for word in thing]
+    return any(min(both) > 0 for both in named) and (1.0, 0.0) in {
+        (max(both), min(both)) for both in named
+    }
 
 
 def both_hold(first: Stated, second: Stated) -> bool:
