@@ -19,9 +19,10 @@ from suffice.checks.citations import settle
 from suffice.checks.judge import open_judge
 from suffice.checks.open import SUPPORTING, open_checks
 from suffice.checks.structure import shape
-from suffice.draft.flags import cleared, flag_notes, flagged
+from suffice.draft.flags import flag_notes, flagged
 from suffice.draft.reading import read_draft
 from suffice.errors import AnswerError
+from suffice.evidence.cleared import cleared
 from suffice.evidence.given import Given, given
 from suffice.evidence.index import today
 from suffice.models.catalog import open_embedder, open_verifier

@@ -24,9 +24,9 @@ from suffice.checks.verbatim import Verbatim
 from suffice.draft.brief import Brief
 from suffice.draft.drafter import Drafter, open_drafter
 from suffice.draft.extractive import Extractive
-from suffice.draft.flags import cleared
 from suffice.draft.revision import Revised, revise
 from suffice.errors import ModelError
+from suffice.evidence.cleared import cleared
 from suffice.evidence.filter import Helpful
 from suffice.evidence.find import find_again, looking, time_of
 from suffice.evidence.index import today

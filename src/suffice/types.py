@@ -198,6 +198,9 @@ class Evidence:
     """On which the passages have to be in force; `None`: today."""
     then: bool = False
     """The question asks about another time: passages no longer in force belong here."""
+    timeless: str = ""
+    """The question without its words about time, where the passages are of versions of that time,
+    which answer for it; no passage of an old policy says "previous"."""
 
     def __iter__(self) -> Iterator[Retrieved]:
         return iter(self.items)
@@ -208,6 +211,11 @@ class Evidence:
     @property
     def passages(self) -> tuple[Passage, ...]:
         return tuple(item.passage for item in self.items)
+
+    @property
+    def wanted(self) -> str:
+        """The question as passages can answer it."""
+        return self.timeless or self.question
 
     @property
     def removed(self) -> float:

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 
 from suffice import Library
 from suffice.gate.missing import missing_aspects
+from suffice.models.catalog import open_embedder
+from suffice.settings import EmbedderSettings
 from suffice.text.synonyms import Synonyms
 from suffice.types import Evidence, Passage, Retrieved
 
@@ -156,3 +158,46 @@ def test_a_passage_that_says_it_all_leaves_nothing_to_miss(words: list[str]) -> 
     assert missing(f"What about the {things}?", f"Here is the {things}.") == ()
     said = missing(f"What about the {things}?", "Nobody knows.")
     assert said[0] == f"nothing about the {words[0]}"
+
+
+SPECIAL = "Days off: the wedding of a parent, the funeral of a grandparent."
+
+
+def test_what_is_spoken_of_only_elsewhere_is_missing() -> None:
+    question = "What is the parental leave for grandparents?"
+    said = ("nothing that speaks of parental leave and grandparents together",)
+    assert missing(question, LEAVE, SPECIAL) == said
+    assert missing(question, LEAVE, f"{SPECIAL} Grandparents have no parental leave.") == ()
+
+
+def test_a_thing_is_named_where_its_words_stand_together() -> None:
+    apart = "Any parent may ask. A grandparent may take a leave of absence too."
+    question = "What is the parental leave for grandparents?"
+    assert missing(question, LEAVE, apart) != ()
+
+
+def test_the_occasion_of_a_question_may_be_spoken_of_elsewhere() -> None:
+    texts = ("A stolen laptop is reported within 2 hours.", "Journeys are made by train.")
+    asked = "My laptop was stolen on the train; how quickly must I report the laptop?"
+    assert missing(asked, *texts) == ()
+
+
+def test_how_something_is_done_is_no_thing() -> None:
+    texts = ("Trips are approved 10 days before departure.", "Holiday is requested in advance.")
+    assert missing("How far in advance are trips approved?", *texts) == ()
+
+
+def test_extra_days_are_days() -> None:
+    asked = "How many additional days of holiday are there?"
+    assert missing(asked, "There are 4 days of holiday.") == ()
+
+
+def test_another_kind_of_a_thing_is_not_the_thing_in_other_words() -> None:
+    embedder = open_embedder(EmbedderSettings())
+    passage = Passage("1", "Vaccination against influenza is offered in October.", "1.md")
+    for asked, said in (
+        ("When is hepatitis vaccination offered?", ("nothing about hepatitis vaccination",)),
+        ("When is influenza vaccination offered?", ()),
+    ):
+        evidence = Evidence(asked, (Retrieved(passage, 0.6),))
+        assert missing_aspects(evidence, embedder) == said

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from suffice.checks.check import run_checks
@@ -50,7 +52,11 @@ def test_partial_evidence_makes_a_caveat() -> None:
     written = draft(SAID)
     partial = GateDecision(Level.PARTIAL, 0.6, "coverage")
     findings = run_checks([Verbatim()], written, EVIDENCE)
-    assert decide(EVIDENCE, partial, written, findings).action is Action.CAVEAT
+    doubted = decide(EVIDENCE, partial, written, findings)
+    assert doubted.action is Action.CAVEAT
+    assert "only in part" not in doubted.reason
+    lacking = replace(partial, missing=("nothing about contractors",))
+    assert "only in part" in decide(EVIDENCE, lacking, written, findings).reason
 
 
 @pytest.mark.parametrize(

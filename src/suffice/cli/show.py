@@ -16,6 +16,7 @@ from rich.text import Text
 from suffice.evidence.index import today
 from suffice.evidence.ingest import Report
 from suffice.evidence.rows import VersionInfo
+from suffice.gate.similarity import counted
 from suffice.types import (
     Conflict,
     Evidence,
@@ -77,7 +78,7 @@ def show_gate(decision: GateDecision, evidence: Evidence, console: Console | Non
         parts += [Text(), Text("What to do next", style="bold")]
         parts += [Text(f"  {step}") for step in decision.next_steps]
     title = f"[bold {colour}]{decision.level.value}"
-    below = f"[dim]{decision.policy} {decision.score:.2f} · {len(evidence)} passages"
+    below = f"[dim]{decision.policy} {decision.score:.2f} · {counted(len(evidence))}"
     console.print(
         Panel(
             Group(*parts),

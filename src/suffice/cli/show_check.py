@@ -9,6 +9,7 @@ from rich.text import Text
 
 from suffice.cli.show import plain
 from suffice.cli.standing import Standing, standings
+from suffice.gate.similarity import counted
 from suffice.types import Action, Passage, Support, Verdict
 
 _STYLES = {
@@ -99,7 +100,7 @@ def _figures(verdict: Verdict) -> str:
     shares = {"faithfulness": verdict.faithfulness, "facts": verdict.fact_score}
     parts = [f"{name} {value:.2f}" for name, value in shares.items() if value is not None]
     grade = [verdict.grade.value] if verdict.grade else []
-    passages = f"{len(verdict.evidence)} passages"
+    passages = counted(len(verdict.evidence))
     return " · ".join([*grade, *parts, f"read {verdict.share_read:.2f}", passages])
 
 

@@ -44,12 +44,12 @@ class Extractive:
 
     def rank(self, evidence: Evidence) -> list[Ranked]:
         """All statements that tell something, best first; one that instructs is no answer."""
-        found = list(told(evidence))
+        found = _changed(list(told(evidence)))
         if not found:
             return []
         alone = [s.wording for _, s in found]
         placed = [f"{context(p.title, p.heading)}: {s.wording}" for p, s in found]
-        vectors = self.embedder.embed([evidence.question, *alone, *placed])
+        vectors = self.embedder.embed([evidence.wanted, *alone, *placed])
         # What it says by itself, and what it says where it stands: a good answer is near in both.
         cosines = (vectors[1:] @ vectors[0]).reshape(2, len(found)).mean(axis=0)
         ranked = [Ranked(p, s, float(c)) for (p, s), c in zip(found, cosines, strict=True)]
@@ -67,6 +67,16 @@ class Extractive:
             if not any(_repeats(entry, other) for other in chosen):
                 chosen.append(entry)
         return chosen
+
+
+def _changed(found: list[tuple[Passage, Statement]]) -> list[tuple[Passage, Statement]]:
+    """Where versions of one document stand beside each other, what they say alike tells nothing of
+    how they differ."""
+    said: dict[tuple[str, str], set[str]] = {}
+    for passage, statement in found:
+        said.setdefault((passage.family, statement.wording), set()).add(passage.version)
+    kept = [(p, s) for p, s in found if not p.family or len(said[p.family, s.wording]) == 1]
+    return kept or found
 
 
 def compose(chosen: Sequence[Ranked]) -> Draft:

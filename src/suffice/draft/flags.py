@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
+from suffice.evidence.cleared import instructs_in
 from suffice.text.instructions import instructs
 from suffice.text.statements import Statement, statements
 from suffice.types import Evidence, Passage
@@ -14,7 +14,7 @@ Flags = Mapping[int, str]
 
 
 def flagged(evidence: Evidence) -> Flags:
-    quotes = ((n, _instructs(passage)) for n, passage in enumerate(evidence.passages, 1))
+    quotes = ((n, instructs_in(passage)) for n, passage in enumerate(evidence.passages, 1))
     return {n: quote for n, quote in quotes if quote}
 
 
@@ -29,33 +29,8 @@ def flag_notes(flags: Flags) -> tuple[str, ...]:
 def told(evidence: Evidence) -> Iterator[tuple[Passage, Statement]]:
     """What a drafter is given of the evidence, in order, without what instructs."""
     for item in evidence:
-        suspect = _instructs(item.passage) is not None
+        suspect = instructs_in(item.passage) is not None
         for statement in statements(item.passage.text):
             given = all(item.reads(*span) for span in statement.slices)
             if given and not (suspect and instructs(statement.wording)):
                 yield item.passage, statement
-
-
-def cleared(evidence: Evidence) -> Evidence:
-    """The evidence as checks may hold a claim against it: what instructs is blank, and every other
-    character stands where it stood."""
-    return replace(
-        evidence,
-        items=tuple(replace(item, passage=_cleared(item.passage)) for item in evidence),
-    )
-
-
-def _cleared(passage: Passage) -> Passage:
-    if _instructs(passage) is None:
-        return passage
-    kept = list(passage.text)
-    for statement in statements(passage.text):
-        if instructs(statement.wording):
-            for start, end in statement.slices:
-                kept[start:end] = " " * (end - start)
-    title = "" if instructs(passage.title) else passage.title
-    return replace(passage, text="".join(kept), title=title)
-
-
-def _instructs(passage: Passage) -> str | None:
-    return instructs(passage.text) or instructs(passage.title)

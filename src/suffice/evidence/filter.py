@@ -49,7 +49,7 @@ class Helpful:
             (p, unit) for p, mine in zip(evidence.passages, parts, strict=True) for unit in mine
         ]
         try:
-            helping = self._helping(evidence.question, [_placed(*entry) for entry in flat])
+            helping = self._helping(evidence.wanted, [_placed(*entry) for entry in flat])
         except ModelUnreachable as problem:
             note = f"The draft was written from whole passages: {problem.message}"
             return replace(evidence, notes=(*evidence.notes, note))

@@ -1,5 +1,5 @@
-"""Passages as anyone hands them over: texts, dicts, our own values. The n-th is the one that the
-mark `[n]` of an answer cites."""
+"""Passages as anyone hands them over: texts, dicts, our own values. The n-th passage
+is the one that the mark `[n]` of an answer cites."""
 
 from __future__ import annotations
 
@@ -24,17 +24,24 @@ _REMEDY = (
 
 def given(passages: Iterable[Given] | Given) -> tuple[Retrieved, ...]:
     """The passages in their order, each with an id of its own; a lone one needs no list."""
-    if isinstance(passages, str | Passage | Retrieved | Mapping):
-        passages = [passages]
     found: list[Retrieved] = []
     taken: set[str] = set()
-    for n, entry in enumerate(passages, 1):
-        one = _retrieved(n, entry)
+    for one in retrieved(passages):
         if one.passage.id in taken:  # checks tell passages apart by their ids
-            one = replace(one, passage=replace(one.passage, id=f"{one.passage.id} ({n})"))
+            name = f"{one.passage.id} ({len(found) + 1})"
+            one = replace(one, passage=replace(one.passage, id=name))
         taken.add(one.passage.id)
         found.append(one)
     return tuple(found)
+
+
+def retrieved(passages: Iterable[Given] | Given) -> list[Retrieved]:
+    """The passages in their order, as they came."""
+    if isinstance(passages, str | Passage | Retrieved | Mapping):
+        passages = [passages]
+    if not isinstance(passages, Iterable):
+        raise EvidenceError(f"The passages are {_called(passages)}, no list.", remedy=_REMEDY)
+    return [_retrieved(n, entry) for n, entry in enumerate(passages, 1)]
 
 
 def _retrieved(n: int, entry: object) -> Retrieved:
@@ -46,7 +53,11 @@ def _retrieved(n: int, entry: object) -> Retrieved:
         return Retrieved(_passage(n, entry), None)
     if isinstance(entry, Mapping):
         return Retrieved(_described(n, entry), None)
-    raise EvidenceError(f"Passage {n} is a {type(entry).__name__}.", remedy=_REMEDY)
+    raise EvidenceError(f"Passage {n} is {_called(entry)}.", remedy=_REMEDY)
+
+
+def _called(value: object) -> str:
+    return "None" if value is None else f"a {type(value).__name__}"
 
 
 def _passage(n: int, text: str) -> Passage:

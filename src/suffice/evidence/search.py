@@ -10,6 +10,7 @@ from typing import Protocol, runtime_checkable
 from suffice.errors import ModelMismatch, ModelUnreachable
 from suffice.evidence.documents import StoredDocuments
 from suffice.evidence.edge import EdgeIndex
+from suffice.evidence.given import Given, retrieved
 from suffice.evidence.index import Filter, Hit, Index
 from suffice.evidence.memory import MemoryIndex
 from suffice.evidence.rows import Vectors
@@ -19,7 +20,7 @@ from suffice.settings import SearchSettings
 from suffice.text.times import Asked, When
 from suffice.types import Evidence, Passage, Retrieved
 
-Found = Evidence | Iterable[Passage | Retrieved | str]
+Found = Evidence | Iterable[Given] | Given
 Retriever = Callable[[str], Found]
 """Anyone's search: a question in, passages out, best first."""
 
@@ -180,7 +181,7 @@ def gather(question: str, found: Found, embedder: Embedder | None) -> Evidence:
     """What any retriever gave, as evidence; relevance is computed where it is missing."""
     if isinstance(found, Evidence):
         return found
-    items = [_retrieved(number, entry) for number, entry in enumerate(found)]
+    items = retrieved(found)
     blank = [i for i, item in enumerate(items) if item.relevance is None]
     if blank and embedder is not None:
         texts = [items[i].passage.text for i in blank]
@@ -189,14 +190,3 @@ def gather(question: str, found: Found, embedder: Embedder | None) -> Evidence:
             similarity = float(vector @ vectors[0])
             items[i] = replace(items[i], relevance=similarity, score=similarity)
     return Evidence(question, tuple(items))
-
-
-def _retrieved(number: int, entry: object) -> Retrieved:
-    if isinstance(entry, Retrieved):
-        return entry
-    if isinstance(entry, Passage):
-        return Retrieved(entry, None)
-    if isinstance(entry, str):
-        name = f"passage-{number + 1}"
-        return Retrieved(Passage(id=name, text=entry, document=name, end=len(entry)), None)
-    raise TypeError(f"a retriever gives Passage, Retrieved or str, not {type(entry).__name__}")

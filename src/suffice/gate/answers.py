@@ -27,8 +27,8 @@ _REACH = 12
 _ANOTHER = 12
 _COMMON = 0.25
 _STEM = 6
-_DENIALS = frozenset("not no never nor neither without cannot".split())
-_NO_CONTENT = STOP_WORDS - _DENIALS
+DENIALS = frozenset("not no never nor neither without cannot".split())
+_NO_CONTENT = STOP_WORDS - DENIALS
 _DATE = re.compile(r"\b(?:when|date|(?:what|which) (?:year|day|month))\b")
 _NUMBER = re.compile(
     r"\bhow (?:many|much|long|old|often|far|tall|high|large|big|fast|deep|wide)\b"
@@ -39,6 +39,8 @@ _NAME = re.compile(
     r"^who\b|\bwho(?:m|se)\b|\bwhere\b|\blocation of\b"
     r"|\b(?:what|which) (?:state|country|city|town|county|person)\b"
 )
+_COUNTED = frozenset("day week month year".split())
+_TO = re.compile(r"\s*(?:to|and|until|till|[-–—])\s*", re.I)
 _YEARS = range(1000, 2101)
 # "He is a British judge.", "Tilley, a talented cricketer, …": what something is said to be.
 _SAID_TO_BE = re.compile(
@@ -105,10 +107,11 @@ class Reading:
 
     @classmethod
     def of(cls, text: str, question: str) -> Reading:
-        worth, spans = _worth(question), tuple(sentences(text))
+        told, spans = worth(question), tuple(sentences(text))
+        by_stem = {stem(word): value for word, value in told.items()}
         held = tuple(words(text, spans))
-        telling = names(held, worth)
-        read = cls(text, held, spans, tuple(literals(text)), worth, telling)
+        telling = names(held, by_stem)
+        read = cls(text, held, spans, tuple(literals(text)), by_stem, telling)
         found = sorted(_answers(read, asked(question)), key=lambda one: (-one.weight, one.start))
         return replace(read, answers=tuple(found))
 
@@ -201,13 +204,25 @@ def same_answer(one: Answer, other: Answer) -> bool:
         if _year(mine) is not None and _year(mine) == _year(theirs):
             return not (mine.day and theirs.day) or _same(mine, theirs)
         return _same(mine, theirs)
-    if not one.content or not other.content or _DENIALS & one.content != _DENIALS & other.content:
+    if not one.content or not other.content or DENIALS & one.content != DENIALS & other.content:
         return False
     return one.content <= other.content or other.content <= one.content
 
 
 def _same(one: Literal, other: Literal) -> bool:
+    if one.kind is other.kind is LiteralKind.TIME and (one.high or other.high):
+        mine, theirs = {one.value, one.high}, {other.value, other.high}
+        return mine == theirs if one.high and other.high else bool(mine & theirs - {None})
     return same_amount(one, other) or same_amount(other, one)
+
+
+def dated(literal: Literal) -> str:
+    """What sort of date a literal is; those of one sort can be held against each other."""
+    if _year(literal) is not None:
+        return "year"
+    if literal.day and literal.day.weekday is not None:
+        return "weekday"
+    return "day of the year" if literal.day else ""
 
 
 def _year(literal: Literal) -> int | None:
@@ -218,19 +233,21 @@ def _year(literal: Literal) -> int | None:
     return int(literal.value) if literal.value in _YEARS else None
 
 
-def _worth(question: str) -> dict[str, float]:
+def worth(question: str) -> dict[str, float]:
     """A rare word of the question counts more than a common one; those that only ask, nothing."""
     return {
-        word.stem: _COMMON + (1 - _COMMON) * rarity(word.folded)
+        word.folded: _COMMON + (1 - _COMMON) * rarity(word.folded)
         for word in words(question)
         if word.folded not in STOP_WORDS and len(word.folded) > 1
     }
 
 
 def _answers(reading: Reading, kind: Asked) -> Iterator[Answer]:
-    for literal in reading.literals:
-        if fits(literal, kind) and not _repeats(reading, literal):
-            yield reading.answer(literal.start, literal.end, literal)
+    found = [one for one in reading.literals if fits(one, kind) and not _repeats(reading, one)]
+    if kind is Asked.DATE and not found:  # no year is named: a rule for every year
+        found = list(_spans_of_time([one for one in reading.literals if _recurs(one)], reading))
+    for literal in found:
+        yield reading.answer(literal.start, literal.end, literal)
     if kind is Asked.ANYTHING:
         for start, end in _said_to_be(reading):
             yield reading.answer(start, end)
@@ -243,6 +260,28 @@ def fits(literal: Literal, kind: Asked) -> bool:
     if kind is Asked.NAME:
         return literal.kind in (LiteralKind.NAME, LiteralKind.QUOTATION)
     return literal.kind in QUANTITIES and _year(literal) is None
+
+
+def _recurs(literal: Literal) -> bool:
+    """A time of day, a day of the year or of the week, the third day of something."""
+    counted = literal.kind is LiteralKind.ORDINAL and bool(_COUNTED & {*literal.nouns})
+    return counted or literal.kind in (LiteralKind.TIME, LiteralKind.DATE)
+
+
+def _spans_of_time(found: Sequence[Literal], reading: Reading) -> Iterator[Literal]:
+    """ "14:00 to 19:00" is one answer, and another one than "14:00 to 18:00"."""
+    last: Literal | None = None
+    for one in found:
+        times = last is not None and last.kind is one.kind is LiteralKind.TIME
+        if last and times and _TO.fullmatch(reading.text[last.end : one.start]):
+            text = reading.text[last.start : one.end]
+            last = replace(last, text=text, end=one.end, high=one.value)
+            continue
+        if last:
+            yield last
+        last = one
+    if last:
+        yield last
 
 
 def _repeats(reading: Reading, literal: Literal) -> bool:

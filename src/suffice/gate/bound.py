@@ -22,7 +22,7 @@ from suffice.bounds import (
     more_needed,
 )
 from suffice.gate.missing import missing_aspects
-from suffice.gate.similarity import NO_PASSAGE, NO_SIMILARITY, Similarity, similarity
+from suffice.gate.similarity import NO_PASSAGE, NO_SIMILARITY, Similarity, counted, similarity
 from suffice.settings import BoundSettings
 from suffice.types import Evidence, GateDecision, Level, Signal
 
@@ -104,7 +104,7 @@ def _lack(bound: Bound, tau: float, more: int | None) -> tuple[str, ...]:
     if more == 0:
         return ()
     if more is not None:
-        return (f"{more} more passages of the same mean would be needed",)
+        return (f"{counted(more, 'more passage')} of the same mean would be needed",)
     if bound.mean > tau:
         return ("no number of passages of the same mean up to a million would do",)
     return (f"the mean is not above {tau:g}: more passages of the same mean would not do",)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from suffice.gate.missing import missing_aspects
-from suffice.gate.similarity import NO_PASSAGE, NO_SIMILARITY, Similarity, similarity
+from suffice.gate.similarity import NO_PASSAGE, NO_SIMILARITY, Similarity, counted, similarity
 from suffice.settings import CheckpointSettings
 from suffice.types import Evidence, GateDecision, Level, Signal
 
@@ -20,7 +20,7 @@ class Checkpoint:
     def decide(self, evidence: Evidence) -> GateDecision:
         found = similarity(evidence)
         against = tuple(self._against(found))
-        said = against or (f"{found.passages} passages, best similarity {found.best:.2f}",)
+        said = against or (f"{counted(found.passages)}, best similarity {found.best:.2f}",)
         return GateDecision(
             level=Level.INSUFFICIENT if against else Level.SUFFICIENT,
             score=found.best,
@@ -36,7 +36,7 @@ class Checkpoint:
             yield NO_PASSAGE
             return
         if found.passages < self.settings.passages:
-            yield f"{found.passages} of the {self.settings.passages} passages wanted"
+            yield f"{found.passages} of the {counted(self.settings.passages)} wanted"
         if not found.scores:
             yield NO_SIMILARITY
         elif found.best < self.settings.top:

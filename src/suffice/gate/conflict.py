@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from suffice.gate.answers import Reading, Span
+from suffice.gate.aspect import Aspect, Stated, both_hold
 from suffice.gate.views import View, views
 from suffice.models.verifier import Pair, SufficiencyScore, SupportScore, Verifier
 from suffice.settings import ConflictSettings
@@ -22,6 +23,11 @@ _WORTH = 0.5
 _RIVALS = 5
 _SURE = 0.8
 _EVEN = 0.5
+# Statements that share less of the question's words than this speak of different things; from so
+# many of all its words on, both plainly speak of what is asked.
+_ALIKE = 0.7
+_COVERED = 0.75
+_NEAREST = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +79,8 @@ class Conflicts:
         ]
         best: dict[tuple[int, int], Weighed] = {}
         judged = self._judged(open_views, readings, evidence.question)
-        for one in self._answering(judged, readings, evidence.question):
+        aspect = Aspect(evidence.question)
+        for one in self._answering(judged, readings, passages, aspect):
             pair = one.view.first, one.view.second
             if pair not in best or self._rank(one) > self._rank(best[pair]):
                 best[pair] = one
@@ -96,20 +103,30 @@ class Conflicts:
         ]
 
     def _answering(
-        self, found: Sequence[Weighed], readings: Sequence[Reading], question: str
+        self,
+        found: Sequence[Weighed],
+        readings: Sequence[Reading],
+        passages: Sequence[Passage],
+        aspect: Aspect,
     ) -> list[Weighed]:
         """Where a question names nothing, statements of all sorts look alike: those that would be
-        reported are halved where one of the two does not answer by itself."""
+        reported are halved where the two do not speak of the same, or where one of them does not
+        answer by itself. What speaks of nearly all that is asked needs nobody to say so."""
+        doubtful = {
+            n: _stated(one.view, passages) for n, one in enumerate(found) if self._doubtful(one)
+        }
+        most = max((aspect.covered(one) for one in _given(passages, readings)), default=0.0)
+        apart = {n for n, both in doubtful.items() if not _of_one(aspect, both, most)}
         asked = {
-            n: _statements(one.view, readings, question)
-            for n, one in enumerate(found)
-            if self._doubtful(one)
+            n: _statements(found[n].view, readings, aspect.question)
+            for n, (mine, theirs) in doubtful.items()
+            if n not in apart and min(aspect.covered(mine), aspect.covered(theirs)) < _COVERED
         }
         every = list(dict.fromkeys(pair for both in asked.values() for pair in both))
         scores = dict(zip(every, self.verifier.sufficiency(every) if every else (), strict=True))
         return [
             replace(one, score=one.score / 2)
-            if any(self._answers_not(scores[pair]) for pair in asked.get(n, ()))
+            if n in apart or any(self._answers_not(scores[pair]) for pair in asked.get(n, ()))
             else one
             for n, one in enumerate(found)
         ]
@@ -151,6 +168,27 @@ class Conflicts:
         else:
             score = (view.literal * view.near + judgement.apart) / 2
         return Weighed(view, judgement, score, self._ambiguous(view))
+
+
+def _stated(view: View, passages: Sequence[Passage]) -> tuple[Stated, Stated]:
+    (mine, theirs), (here, there) = view.answers, view.statements
+    first, second = passages[view.first], passages[view.second]
+    return Stated(first, here, mine), Stated(second, there, theirs)
+
+
+def _given(passages: Sequence[Passage], readings: Sequence[Reading]) -> list[Stated]:
+    """All that the passages might answer, nearest to the question first."""
+    return [
+        Stated(passage, reading.sentence(answer.start), answer)
+        for passage, reading in zip(passages, readings, strict=True)
+        for answer in reading.answers[:_NEAREST]
+    ]
+
+
+def _of_one(aspect: Aspect, both: tuple[Stated, Stated], most: float) -> bool:
+    """Whether two statements are of the same, and as near to what is asked as any other."""
+    covered = min(aspect.covered(one) for one in both)
+    return aspect.shared(*both) >= _ALIKE and covered >= _ALIKE * most and not both_hold(*both)
 
 
 def _statements(view: View, readings: Sequence[Reading], question: str) -> tuple[Pair, Pair]:

@@ -16,6 +16,7 @@ from typing import NamedTuple
 
 from suffice.evidence.read import FrontMatter
 from suffice.evidence.versions import EVER, NEVER, Dated, Force, family, in_force, version_order
+from suffice.text.timeless import timeless
 from suffice.text.times import NOW, Asked, When
 from suffice.text.when import asked_about
 from suffice.types import Evidence, Exclusion, Passage
@@ -89,9 +90,11 @@ def fresh(evidence: Evidence, when: When, today: date) -> Fresh:
     reasons: dict[Passage, str] = {}
     notes: list[str] = []
     standing_in: list[str] = []
+    settled = False
     for line in _lines(evidence.passages):
         choice = _choose(line, when, today)
         notes += _note(line, choice, when, today)
+        settled = settled or _settles(choice, when, today)
         standing_in += [v.title for v in choice.versions if _stands_in(v, choice, when)]
         for version in line:
             for passage in version.passages:
@@ -101,9 +104,16 @@ def fresh(evidence: Evidence, when: When, today: date) -> Fresh:
                     reasons[passage] = "no earlier version of it is known"
     notes += _no_version(standing_in, when)
     kept = tuple(item for item in evidence if item.passage not in reasons)
-    then = when.asked is not Asked.NOW
+    current = replace(
+        evidence,
+        items=kept,
+        notes=(*evidence.notes, *notes),
+        day=today,
+        then=when.asked is not Asked.NOW,
+        timeless=timeless(evidence.question, when) if settled else "",
+    )
     return Fresh(
-        replace(evidence, items=kept, notes=(*evidence.notes, *notes), day=today, then=then),
+        current,
         tuple(Exclusion(p, reasons[p]) for p in evidence.passages if p in reasons),
         tuple(notes),
     )
@@ -190,6 +200,14 @@ def _choose(line: Sequence[_Version], when: When, today: date) -> _Choice:
         if last or when.firm:
             return _Choice(last, when.until - timedelta(days=1))
     return _Choice(now, today, asked=when.asked is Asked.NOW)
+
+
+def _settles(choice: _Choice, when: When, today: date) -> bool:
+    """Whether the versions chosen are plainly of the time asked about: another one than today's, or
+    several where all are asked for. A year that today's version covers may be its subject."""
+    if when.asked is Asked.EVER:
+        return len(choice.versions) > 1
+    return choice.asked and any(not version.holds(today) for version in choice.versions)
 
 
 def _was(version: _Version, passage: Passage, today: date) -> bool:

@@ -11,13 +11,14 @@ from dataclasses import replace
 from datetime import date
 from typing import NamedTuple, Protocol
 
+from suffice.evidence.cleared import cleared
 from suffice.evidence.index import today
 from suffice.evidence.search import Found, gather
 from suffice.gate.conflict import Conflicts
 from suffice.gate.copies import distinct
 from suffice.gate.diversity import diverse
 from suffice.gate.explain import Explain
-from suffice.gate.freshness import When, asked_about, fresh
+from suffice.gate.freshness import Asked, When, asked_about, fresh
 from suffice.gate.kinds import adjusted
 from suffice.gate.policy import Policy, known_policy, open_policy
 from suffice.models.catalog import open_embedder, open_verifier
@@ -29,8 +30,11 @@ from suffice.settings import (
     GateSettings,
     VerifierSettings,
 )
+from suffice.text.asked import checked_question
 from suffice.text.synonyms import Synonyms
 from suffice.types import Conflict, Evidence, GateDecision, Level
+
+_COMPARE = "the passages are of several versions, to be compared by whoever reads them"
 
 
 class FindsConflicts(Protocol):
@@ -95,9 +99,8 @@ class Gate:
         """The decision on anyone's passages. Those that come without a relevance get one."""
         if isinstance(question, Evidence):
             return self.weigh(question).decision
-        found = passages if isinstance(passages, Evidence) else list(passages)
         embedder = self._embedder or open_embedder(EmbedderSettings())
-        return self.weigh(gather(question, found, embedder)).decision
+        return self.weigh(gather(checked_question(question), passages, embedder)).decision
 
     async def adecide(self, question: str | Evidence, passages: Found = ()) -> GateDecision:
         """The same, without holding up an event loop."""
@@ -108,15 +111,21 @@ class Gate:
     ) -> Weighed:
         """What of the evidence counts for the time asked about, and whether it is enough."""
         day = day or self.clock()
-        current, stale, _ = fresh(evidence, when or asked_about(evidence.question, day), day)
+        when = when or asked_about(evidence.question, day)
+        current, stale, _ = fresh(evidence, when, day)
         counted, copies = distinct(current, self.settings.diversity)
-        decision = self.policy.decide(adjusted(counted, self.settings.kinds))
-        decision = self._at_peace(self._diverse(decision, counted), counted)
+        # The versions answer for the time asked about, and the passages for the rest.
+        read = cleared(replace(counted, question=counted.wanted))
+        decision = self.policy.decide(adjusted(read, self.settings.kinds))
+        if counted.timeless and when.asked is Asked.EVER:
+            decision = _to_compare(decision)
+        decision = _whole(self._at_peace(self._diverse(decision, counted), read), counted)
         dropped = {exclusion.passage.id for exclusion in decision.excluded}
         kept = replace(
             counted, items=tuple(item for item in counted if item.passage.id not in dropped)
         )
-        return Weighed(kept, self.explain(decision, kept, stale, copies))
+        asked = replace(kept, question=read.question)
+        return Weighed(kept, self.explain(decision, asked, stale, copies))
 
     def _diverse(self, decision: GateDecision, evidence: Evidence) -> GateDecision:
         """Talk alone opens nothing, where the settings ask for a fact."""
@@ -137,3 +146,23 @@ class Gate:
         )
         opposed = any(not conflict.ambiguous for conflict in found)
         return replace(said, level=Level.CONFLICT) if opposed else said
+
+
+def _to_compare(decision: GateDecision) -> GateDecision:
+    """Versions beside each other hold what changed, but no passage says it: that is a caveat."""
+    if decision.level is not Level.SUFFICIENT:
+        return decision
+    return replace(decision, level=Level.PARTIAL, reasons=(*decision.reasons, _COMPARE))
+
+
+def _whole(decision: GateDecision, evidence: Evidence) -> GateDecision:
+    """The decision on cleared passages, naming them as they were found."""
+    found = {passage.id: passage for passage in evidence.passages}
+    return replace(
+        decision,
+        excluded=tuple(replace(e, passage=found[e.passage.id]) for e in decision.excluded),
+        conflicts=tuple(
+            replace(c, first=found[c.first.id], second=found[c.second.id])
+            for c in decision.conflicts
+        ),
+    )

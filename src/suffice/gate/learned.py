@@ -70,5 +70,6 @@ class Learned:
         if chance < opens:
             return Level.INSUFFICIENT, f"{told}, under {opens:.2f}"
         if chance < self.settings.sufficient and missing:
-            return Level.PARTIAL, f"{told}, under {self.settings.sufficient:.2f}"
+            least = self.settings.sufficient
+            return Level.REVIEW, f"{told}, under {least:.2f}, and a part of it is not spoken of"
         return Level.SUFFICIENT, told

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import combinations, product
 
 from suffice.evidence.keywords import stems
 from suffice.models.embedder import Embedder
@@ -19,7 +20,7 @@ from suffice.text.literals import Literal, LiteralKind, literals
 from suffice.text.literals.binding import stem
 from suffice.text.literals.same import same_day
 from suffice.text.literals.values import QUANTITIES
-from suffice.text.question import Part, parts
+from suffice.text.question import Part, asking, parts
 from suffice.text.sentences import sentences
 from suffice.text.synonyms import Synonyms
 from suffice.text.words import without_accents
@@ -61,6 +62,14 @@ class _Read:
     def text(self) -> str:
         p = self.passage
         return without_accents("\n".join((p.title, *p.heading, p.text, p.summary)))
+
+    @cached_property
+    def lines(self) -> tuple[_Read, ...]:
+        """Its title, and its sentences one by one under their headings."""
+        p = self.passage
+        titled = replace(p, text="", heading=(), summary="")
+        said = (p.text[start:end] for start, end in sentences(p.text))
+        return (_Read(titled), *(_Read(replace(p, text=text, title="")) for text in said))
 
     @cached_property
     def stems(self) -> frozenset[int]:
@@ -140,8 +149,45 @@ class _Missing:
     def _unheld(self) -> list[Part]:
         unheld = [p for p in self.parts if not any(self._holds(one, p) for one in self.read)]
         if unheld and self.embedder and self.read:
-            return _in_no_other_words(self.evidence, unheld, self.embedder)
+            return self._in_no_other_words(unheld, self.embedder)
         return unheld
+
+    def _in_no_other_words(self, unheld: Sequence[Part], embedder: Embedder) -> list[Part]:
+        """The parts that the evidence does not speak of in other words either."""
+        passages, question = self.evidence.passages, self.question
+        texts = [p.text[start:end] for p in passages for start, end in sentences(p.text)]
+        if not texts:
+            return list(unheld)
+        strange = {part: self._strange(part) for part in unheld}
+        without = [
+            question[: part.start] + _less(part, strange[part]) + question[part.end :]
+            for part in unheld
+        ]
+        asked = embedder.embed([question, *without])
+        nearness = (embedder.embed(texts) @ asked.T).max(axis=0)
+        gains = [float(near - nearness[0]) for near in nearness[1:]]
+        needed = _FURTHER if nearness[0] >= _CLOSE else float("-inf")
+        left = [(part, gain) for part, gain in zip(unheld, gains, strict=True) if gain > needed]
+        phrases = sorted({part.text for text in texts for part in parts(text)})
+        if not left or not phrases:
+            return [part for part, _ in left]
+        named = embedder.embed([" ".join(strange[part]) for part, _ in left])
+        likeness = (embedder.embed(phrases) @ named.T).max(axis=0)
+        return [
+            part
+            for (part, gain), alike in zip(left, likeness, strict=True)
+            if alike < _ALIKE or gain >= _NEARER
+        ]
+
+    def _strange(self, part: Part) -> list[str]:
+        """The words of a part that no passage has: of "hepatitis vaccination" the first, where
+        another vaccination is spoken of."""
+        words = [
+            word
+            for word in part.telling
+            if not any(self._holds_word(one, word, part) for one in self.read)
+        ]
+        return words if 0 < len(words) < len(part.telling) else part.text.split()
 
     def _holds(self, one: _Read, part: Part) -> bool:
         """Whether a passage speaks of this, in its words or in words that stand for them."""
@@ -204,11 +250,26 @@ class _Missing:
         """What is asked for and what it is asked of are both spoken of, but never in one place."""
         asked = [part for part in self.parts if part.asked]
         others = [part for part in self.parts if not part.asked]
-        for first in asked:
-            for second in others:
-                if not any(self._holds(r, first) and self._holds(r, second) for r in self.read):
-                    return [f"nothing that speaks of {first.text} and {second.text} together"]
+        pairs = [(first, second, self._holds) for first, second in product(asked, others)]
+        clause = asking(self.question)
+        named = [part for part in self.parts if clause[0] <= part.start < clause[1]]
+        pairs += [(first, second, self._names) for first, second in combinations(named, 2)]
+        for first, second, holds in pairs:
+            if not any(holds(one, first) and holds(one, second) for one in self.read):
+                return [f"nothing that speaks of {first.text} and {second.text} together"]
         return []
+
+    def _names(self, one: _Read, part: Part) -> bool:
+        """Whether a passage speaks of this as of one thing: "parental leave" is not named where a
+        parent is and, elsewhere, a leave."""
+        if len(part.telling) == 1:
+            return self._holds(one, part)
+        least = max(len(part.telling) - 1, 2)  # of three words one may be put otherwise
+        return any(
+            self._holds(line, part)
+            or sum(self._holds_word(line, word, part) for word in part.telling) >= least
+            for line in one.lines
+        )
 
 
 def _dated(asked: Literal, one: _Read) -> bool:
@@ -235,27 +296,7 @@ def _counts(found: Literal, counted: str, text: str) -> bool:
     return stem(counted.split()[-1]) in words
 
 
-def _in_no_other_words(
-    evidence: Evidence, unheld: Sequence[Part], embedder: Embedder
-) -> list[Part]:
-    """The parts that the evidence does not speak of in other words either."""
-    texts = [p.text[start:end] for p in evidence.passages for start, end in sentences(p.text)]
-    if not texts:
-        return list(unheld)
-    question = evidence.question
-    without = [question[: part.start] + question[part.end :] for part in unheld]
-    asked = embedder.embed([question, *without])
-    nearness = (embedder.embed(texts) @ asked.T).max(axis=0)
-    gains = [float(near - nearness[0]) for near in nearness[1:]]
-    needed = _FURTHER if nearness[0] >= _CLOSE else float("-inf")
-    left = [(part, gain) for part, gain in zip(unheld, gains, strict=True) if gain > needed]
-    phrases = sorted({part.text for text in texts for part in parts(text)})
-    if not left or not phrases:
-        return [part for part, _ in left]
-    named = embedder.embed([part.text for part, _ in left])
-    likeness = (embedder.embed(phrases) @ named.T).max(axis=0)
-    return [
-        part
-        for (part, gain), alike in zip(left, likeness, strict=True)
-        if alike < _ALIKE or gain >= _NEARER
-    ]
+def _less(part: Part, words: Sequence[str]) -> str:
+    """A part without some of its words."""
+    gone = {word.lower() for word in words}
+    return " ".join(word for word in part.text.split() if word.lower() not in gone)

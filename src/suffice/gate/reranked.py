@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from suffice.gate.blend import read
 from suffice.gate.missing import missing_aspects
-from suffice.gate.similarity import NO_PASSAGE
+from suffice.gate.similarity import NO_PASSAGE, counted
 from suffice.models.verifier import Pair, SufficiencyScore, Verifier
 from suffice.settings import RerankedSettings
 from suffice.types import Evidence, Exclusion, GateDecision, Level, Retrieved, Signal
@@ -56,6 +56,6 @@ class Reranked:
             yield NO_PASSAGE
             return
         least = self.settings.relevance
-        yield f"{len(kept)} of {len(items)} passages answer with probability {least:g} or more"
+        yield f"{len(kept)} of {counted(len(items))} answer with probability {least:g} or more"
         if all(item.relevance is None for item in items.values()):
             yield "no similarity is known for these passages; this policy needs none"

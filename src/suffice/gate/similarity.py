@@ -38,9 +38,9 @@ class Similarity:
         said = []
         if self.clipped:
             ends = "similarity below 0 is read as 0, above 1 as 1"
-            said.append(f"{ends} ({_passages(self.clipped)})")
+            said.append(f"{ends} ({counted(self.clipped)})")
         if self.scores and self.unknown:
-            said.append(f"{_passages(self.unknown)} without a known similarity left out")
+            said.append(f"{counted(self.unknown)} without a known similarity left out")
         return tuple(said)
 
 
@@ -62,5 +62,6 @@ def _clipped(raw: Sequence[float], passages: int) -> Similarity:
     return Similarity(scores, passages, moved)
 
 
-def _passages(count: int) -> str:
-    return f"{count} passage{'' if count == 1 else 's'}"
+def counted(count: int, of: str = "passage") -> str:
+    """ "1 passage", "2 passages"."""
+    return f"{count} {of}{'' if count == 1 else 's'}"

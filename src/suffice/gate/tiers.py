@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from statistics import fmean
 
 from suffice.gate.missing import missing_aspects
-from suffice.gate.similarity import NO_PASSAGE, NO_SIMILARITY, Similarity, similarity
+from suffice.gate.similarity import NO_PASSAGE, NO_SIMILARITY, Similarity, counted, similarity
 from suffice.settings import TiersSettings
 from suffice.types import Evidence, GateDecision, Level, Signal
 
@@ -46,7 +46,7 @@ class Tiers:
         if not found.scores:
             return NO_SIMILARITY
         return (
-            f"best similarity {found.best:.2f}, {len(relevant)} of {found.passages} passages "
+            f"best similarity {found.best:.2f}, {len(relevant)} of {counted(found.passages)} "
             f"at {self.settings.relevant:.2f} or more"
         )
 

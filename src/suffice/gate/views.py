@@ -17,6 +17,7 @@ from suffice.gate.answers import (
     Reading,
     Span,
     asked,
+    dated,
     fits,
     names,
     same_answer,
@@ -179,7 +180,7 @@ def _one_sort(one: Answer, other: Answer) -> bool:
     if one.literal is None or other.literal is None:
         return one.literal is other.literal
     if one.literal.day or other.literal.day:
-        return True
+        return dated(one.literal) == dated(other.literal)
     return comparable(one.literal, other.literal)
 
 

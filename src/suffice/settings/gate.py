@@ -87,9 +87,9 @@ class RerankedSettings:
 
 @dataclass(frozen=True, slots=True)
 class LearnedSettings:
-    """The calibrated blend: open from `threshold` on (0: the one found with the blend), with a
-    caveat below `sufficient` where a part of the question is not spoken of; what lies within a
-    band of width `review` around the threshold goes to a person. From `doubt` on it opens with a
+    """The calibrated blend: open from `threshold` on (0: the one found with the blend), but below
+    `sufficient` only where every part of the question is spoken of; else, and within a band of
+    width `review` around the threshold, it goes to a person. From `doubt` on it opens with a
     caveat where every part is."""
 
     threshold: Share = 0.0

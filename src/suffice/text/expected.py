@@ -16,7 +16,9 @@ _MONEY = re.compile(
     re.I,
 )
 _TIMED = re.compile(r"\b(?:leave|notice|time|holiday|vacation|absence|experience|delay)\b", re.I)
-_HOW_MANY = re.compile(r"\bhow many\s+(?:more\s+|other\s+)?(?=\w)", re.I)
+_HOW_MANY = re.compile(
+    r"\bhow many\s+(?:more\s+|other\s+|additional\s+|extra\s+|further\s+)?(?=\w)", re.I
+)
 _HOW_MUCH = re.compile(r"\bhow much\b", re.I)
 _HOW_LONG = re.compile(r"\bhow long\b(?! ago)|\bhow (?:soon|quickly|early|late)\b", re.I)
 _HOW_BIG = re.compile(

@@ -44,6 +44,13 @@ _NOUNS = frozenset("leave pay state states file people pension notice".split())
 _PREDICATE = re.compile(
     r"\w{3,}(?:able|ible|al|ful|less|ous|ive|ent|ant|ary|ate|inct)$|^(?:soft|hard|open|free|safe|dry|warm|cold|valid|legal)$"
 )
+_IN = frozenset("advance total general full person writing addition practice fact detail".split())
+_CLAUSE = re.compile(
+    r"(?P<mark>[;:,.!?])\s|(?<=\w )(?:if|when|while|because|unless|although|where|who|that)\b", re.I
+)
+_INTERROGATIVE = re.compile(
+    r"^\W*(?:\w+\s+){0,2}?(?:how|what|which|who|whose|whom|where|when|why)\b", re.I
+)
 # They say what sort of answer is expected, or stand for anybody; alone they name nothing.
 LIGHT = frozenset(
     """amount answer area aspect basis beginning benefit bit case category cause change character
@@ -120,7 +127,7 @@ def parts(question: str) -> list[Part]:
     ]
     found: list[Part] = []
     for first, last in _runs(words):
-        if _predicate(words, first, last):
+        if _predicate(words, first, last) or _idiom(words, first, last):
             continue
         start, end = words[first].start, words[last - 1].end
         text = _POSSESSIVE.sub("", question[start:end])
@@ -128,6 +135,18 @@ def parts(question: str) -> list[Part]:
         asked = first > 0 and words[first - 1].low in _ASKS
         found.append(Part(text, start, start + len(text), lows, asked))
     return found
+
+
+def asking(question: str) -> tuple[int, int]:
+    """Where the clause stands that asks; what is told beside it may be no more than the occasion.
+
+    >>> question = "My bike was stolen; how soon do I tell the desk if I am ill?"
+    >>> question[slice(*asking(question))]
+    ' how soon do I tell the desk '
+    """
+    cuts = [0, *(m.start() + len(m["mark"] or "") for m in _CLAUSE.finditer(question))]
+    clauses = list(zip(cuts, [*cuts[1:], len(question)], strict=True))
+    return next((c for c in clauses if _INTERROGATIVE.search(question[slice(*c)])), clauses[0])
 
 
 def _runs(words: Sequence[_Word]) -> Iterator[tuple[int, int]]:
@@ -166,6 +185,12 @@ def _predicate(words: Sequence[_Word], first: int, last: int) -> bool:
     before = words[first - 1].low if first else ""
     linked = before in verbs.BE or before in _LINKS
     return last - first == 1 and linked and bool(_PREDICATE.match(words[first].low))
+
+
+def _idiom(words: Sequence[_Word], first: int, last: int) -> bool:
+    """ "In advance", "in writing": how something is done, and no thing."""
+    inside = first > 0 and words[first - 1].low == "in"
+    return inside and last - first == 1 and words[first].low in _IN
 
 
 def _is_verb(

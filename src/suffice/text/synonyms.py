@@ -46,6 +46,8 @@ fee, charge, cost, price
 expense, spending, outlay
 reimburse, refund, pay back, repay
 delete, erase, destroy, remove
+keep, kept, retain, retention, preserve
+lose, lost, loss
 buy, purchase, order
 begin, start, commence
 end, finish, stop

@@ -41,7 +41,9 @@ _USED_TO = re.compile(
     re.I,
 )
 _ONCE = re.compile(
-    r"\b(?P<words>previously|formerly|originally|in the past|back then|at that time|"
+    r"\b(?P<words>before (?:the|our|this) (?:current|present|new|latest) (?:[\w-]+ ){0,3}?"
+    rf"{_PAPER}|"
+    r"previously|formerly|originally|in the past|back then|at that time|"
     r"before (?:the|that|this|its|their) (?:last |latest |recent )?"
     r"(?:change|update|revision|amendment|reform|new \w+)|before it (?:was )?changed)\b",
     re.I,
@@ -51,7 +53,9 @@ _ALL = re.compile(
     r"version history|history of (?:the|this|our) (?:\w+ ){0,3}"
     r"(?:policy|rules?|document|handbook|allowance|limit)|over the years|over time|"
     r"what (?:has |have )?changed (?:in|with|about|between|since)|"
-    r"how (?:has|have|did) (?:[\w-]+ ){1,6}changed?)\b",
+    r"how (?:has|have|did) (?:[\w-]+ ){1,6}changed?|"
+    r"(?:the )?differences? between the (?:old|previous|former) (?:\w+ ){0,3}?and the "
+    r"(?:new|current|present))\b",
     re.I,
 )
 _CHANGE = re.compile(

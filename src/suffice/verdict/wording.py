@@ -12,6 +12,7 @@ from suffice.verdict.assess import Assessment
 DISAGREE = "The documents contradict each other; both are quoted, and neither was chosen."
 QUOTED = "Every statement is quoted from the document it cites."
 LIMITED = "Based on available information; the evidence covers the question only in part."
+DOUBTED = "Based on available information; the evidence may not answer the question in full."
 THIN = "The evidence was judged too little to answer from; what it says is quoted all the same."
 NOTHING_FOUND = "Nothing in the documents matches this question."
 ONLY_LEFT_OUT = "What matches this question does not count for the time it asks about"
@@ -37,7 +38,9 @@ NEXT_STEPS = ("Rephrase the question, name the document you have in mind, or ask
 
 def caveat(gate: GateDecision) -> str:
     """What to bear in mind with an answer from evidence that is not enough."""
-    return LIMITED if gate.level is Level.PARTIAL else THIN
+    if gate.level is Level.PARTIAL:
+        return LIMITED if gate.missing else DOUBTED
+    return THIN
 
 
 def told(action: Action, gate: GateDecision, found: Assessment, *, quoted: bool) -> str:

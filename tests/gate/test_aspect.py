@@ -1,0 +1,99 @@
+"""Two statements conflict only if they speak of the same."""
+
+from __future__ import annotations
+
+import pytest
+
+from suffice.gate.answers import Reading
+from suffice.gate.aspect import Aspect, Stated, both_hold
+from suffice.types import Passage
+
+KEPT = "How long are invoices kept?"
+
+
+def stated(question: str, text: str, title: str = "", answer: int = 0) -> Stated:
+    passage = Passage("1", text, "1.md", title=title)
+    reading = Reading.of(text, question)
+    given = sorted(reading.answers, key=lambda one: one.start)[answer]
+    return Stated(passage, reading.sentence(given.start), given)
+
+
+def shared(question: str, first: str, second: str) -> float:
+    return Aspect(question).shared(stated(question, first), stated(question, second))
+
+
+@pytest.mark.parametrize(
+    ("question", "first", "second"),
+    [
+        (KEPT, "Invoices are kept for 10 years.", "All invoices are retained for seven years."),
+        (
+            "What does a new badge cost?",
+            "A new badge costs 20 euros.",
+            "The fee for a badge is 12 euros.",
+        ),
+        (
+            "How many sets of clothing does a nurse receive?",
+            "Each nurse receives five sets of clothing.",
+            "Nurses receive four sets of work clothing.",
+        ),
+    ],
+)
+def test_of_the_same(question: str, first: str, second: str) -> None:
+    assert shared(question, first, second) >= 0.7
+
+
+@pytest.mark.parametrize(
+    ("question", "first", "second"),
+    [
+        (KEPT, "Invoices are kept for 10 years.", "Invoices are paid 45 days after receipt."),
+        (
+            "How many days of annual leave are there?",
+            "There are 30 days of annual leave.",
+            "Five days of leave are granted for training.",
+        ),
+        (
+            "How much is reimbursed for meals with customers?",
+            "Meals with customers are reimbursed up to 60 euros.",
+            "Parking is reimbursed up to 45 euros.",
+        ),
+        (
+            "How long are service records kept?",
+            "Service records are kept for eight years.",
+            "Records of disinfection are kept for ten years.",
+        ),
+    ],
+)
+def test_of_another_side_or_another_thing(question: str, first: str, second: str) -> None:
+    assert shared(question, first, second) < 0.7
+
+
+def test_what_stands_around_a_statement_counts_by_half() -> None:
+    aspect = Aspect("How long is the probation?")
+    bare = stated(aspect.question, "It lasts 6 months.")
+    under = stated(aspect.question, "It lasts 6 months.", title="Probation")
+    full = stated(aspect.question, "Probation lasts 6 months.")
+    assert (aspect.covered(bare), aspect.covered(under), aspect.covered(full)) == (0, 0.5, 1)
+
+
+TABLE = "| Case | Notice |\n| --- | --- |\n| During probation | 1 week |\n"
+
+
+def test_a_value_in_a_table_is_that_of_its_column() -> None:
+    for question, same in (
+        ("How long is the probation?", False),
+        ("How long is the notice during probation?", True),
+    ):
+        row = stated(question, TABLE)
+        assert row.column == "Notice"
+        said = stated(question, "The notice during probation is 2 weeks.")
+        assert (Aspect(question).shared(row, said) >= 0.7) is same
+
+
+def test_bounds_that_leave_room_for_each_other_hold_both() -> None:
+    question = "What is paid for meals?"
+    most = stated(question, "Meals are paid up to 45 euros.")
+    least = stated(question, "Meals of more than 25 euros need a receipt.")
+    not_least = stated(question, "Meals of more than 25 euros are not paid.")
+    assert both_hold(most, least)
+    assert not both_hold(most, not_least)
+    assert not both_hold(most, stated(question, "Meals are paid up to 25 euros."))

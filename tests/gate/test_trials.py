@@ -1,0 +1,64 @@
+"""The gate on two handbooks: no conflict where there is none, and those that were planted."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from suffice import Library
+from suffice.gate.gate import Weighed
+from suffice.pipeline import Pipeline
+from suffice.types import Level
+
+HERE = Path(__file__).parent
+DOCUMENTS = {"handbook": HERE.parents[1] / "examples" / "handbook", "clinic": HERE / "clinic"}
+TRIALS: dict[str, dict[str, list[str]]] = json.loads((HERE / "trials.json").read_text("utf-8"))
+
+
+@pytest.fixture(scope="module")
+def pipelines(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Pipeline]:
+    found = {}
+    for name, folder in DOCUMENTS.items():
+        library = Library.open(tmp_path_factory.mktemp(name) / "store.db", create=True)
+        library.add(folder)
+        found[name] = Pipeline.of(library.search(), library.embedder)
+    return found
+
+
+@pytest.fixture(scope="module")
+def ask(pipelines: dict[str, Pipeline]):  # type: ignore[no-untyped-def]
+    @cache
+    def asked(name: str, question: str) -> Weighed:
+        return pipelines[name].find(question)
+
+    return asked
+
+
+def trials(kind: str, step: int = 1) -> list[tuple[str, str]]:
+    return [(name, question) for name in TRIALS for question in TRIALS[name][kind][::step]]
+
+
+def test_plain_questions_meet_no_conflict(ask) -> None:  # type: ignore[no-untyped-def]
+    wrong = [q for name, q in trials("plain", 4) if ask(name, q).decision.level is Level.CONFLICT]
+    assert wrong == []
+
+
+def test_planted_contradictions_are_found(ask) -> None:  # type: ignore[no-untyped-def]
+    planted = trials("conflicts")
+    seen = [q for name, q in planted if ask(name, q).decision.level is Level.CONFLICT]
+    assert len(seen) >= 0.8 * len(planted)
+
+
+def test_near_misses_stay_shut(ask) -> None:  # type: ignore[no-untyped-def]
+    near = trials("near", 3)
+    opened = [q for name, q in near if ask(name, q).decision.open]
+    assert len(opened) <= 0.1 * len(near)
+
+
+def test_plain_questions_open(ask) -> None:  # type: ignore[no-untyped-def]
+    plain = trials("plain", 4)
+    opened = [q for name, q in plain if ask(name, q).decision.open]
+    assert len(opened) >= 0.85 * len(plain)
