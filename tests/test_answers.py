@@ -187,6 +187,13 @@ def test_settings_hold() -> None:
     assert checked(said, settings=strict).action is Action.REVIEW
 
 
+def test_marks_are_unverified_where_nobody_looks_them_up() -> None:
+    off = Settings(checks=ChecksSettings(citations=False))
+    said = "Parental leave lasts 18 weeks [1]."
+    assert checked(said, settings=off).action is Action.CAVEAT
+    assert checked(said, settings=off, uncited=True).action is Action.SERVE
+
+
 def test_async_is_the_same() -> None:
     said = "Parental leave lasts 18 weeks [1]."
     done = asyncio.run(

@@ -150,7 +150,7 @@ class Pipeline:
     def _written(
         self, evidence: Evidence, gate: GateDecision, before: tuple[Retrieved, ...]
     ) -> Revised:
-        known = replace(evidence, items=(*evidence.items, *before))
+        known = replace(evidence, items=(*evidence.items, *before), earlier=len(before))
         return revise(
             lambda brief: self.drafter.write(evidence, brief),
             lambda draft: self.check(draft, known),

@@ -198,6 +198,8 @@ class Evidence:
     """On which the passages have to be in force; `None`: today."""
     then: bool = False
     """The question asks about another time: passages no longer in force belong here."""
+    earlier: int = 0
+    """So many of the items, the last ones, are answers of earlier turns: no mark names them."""
 
     def __iter__(self) -> Iterator[Retrieved]:
         return iter(self.items)
@@ -208,6 +210,11 @@ class Evidence:
     @property
     def passages(self) -> tuple[Passage, ...]:
         return tuple(item.passage for item in self.items)
+
+    @property
+    def sources(self) -> tuple[Passage, ...]:
+        """The passages that marks number, in their order."""
+        return self.passages[: len(self.items) - self.earlier]
 
     @property
     def removed(self) -> float:

@@ -78,6 +78,7 @@ class ChecksSettings:
 
 ROUTES = (
     "fabricated -> WITHHOLD, possibly systematic: a source was invented",
+    "not retrieved -> WITHHOLD, possibly systematic: a source was named that was not at hand",
     "conflict -> CONFLICT",
     "contradicted -> WITHHOLD",
     "mismatch -> WITHHOLD",

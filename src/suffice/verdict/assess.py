@@ -10,6 +10,8 @@ from suffice.checks.check import share_read
 from suffice.types import Claim, Code, Draft, Finding, Grade, Support
 
 GRADES = ((0.85, Grade.SUPPORTED), (0.65, Grade.PARTIAL), (0.40, Grade.WEAK))
+UNVERIFIED = "unverified"
+"""The flag of marks that nobody looked up: the check of citations is switched off."""
 _MISMATCHED = (Code.CHANGED, Code.MISPLACED)
 
 
@@ -81,6 +83,8 @@ def _flags(findings: Sequence[Finding], supports: Sequence[Support]) -> Iterable
     yield from (f.code.value for f in findings if f.code and f.support in against)
     if any(finding.code is Code.FAILED for finding in findings):
         yield Code.FAILED.value
+    if any(f.check == "citations" and f.code is Code.OFF and f.claim.cites for f in findings):
+        yield UNVERIFIED
     if Support.CONTRADICTED in supports:
         yield "contradicted"
     if any(f.code in _MISMATCHED and f.support is Support.CONTRADICTED for f in findings):

@@ -13,6 +13,7 @@ from suffice.text.facts.marks import bare
 from suffice.types import (
     Action,
     Citation,
+    Code,
     Draft,
     Evidence,
     Finding,
@@ -23,10 +24,20 @@ from suffice.types import (
     Verdict,
 )
 from suffice.verdict import wording
-from suffice.verdict.assess import Assessment, assess
+from suffice.verdict.assess import UNVERIFIED, Assessment, assess
 from suffice.verdict.route import Route, first, read_routes
 
 DEFAULT = read_routes(ROUTES)
+_NEVER = frozenset({Code.FABRICATED.value, "contradicted", "mismatch"})
+"""What makes a draft one that does not leave, whatever a table says…"""
+_DOUBTED = frozenset(
+    {
+        UNVERIFIED,
+        *(code.value for code in (Code.NOT_RETRIEVED, Code.STALE, Code.EXPIRED)),
+        *(code.value for code in (Code.MISATTRIBUTED, Code.FAILED)),
+    }
+)
+"""…and one that leaves with a caveat at best."""
 _DIGIT = re.compile(r"\d")
 _WORD = re.compile(r"\w")
 
@@ -142,13 +153,15 @@ def decide(
 
 def _bounded(action: Action, found: Assessment, gate: GateDecision, draft: Draft) -> Action:
     """What no table may loosen."""
+    if action is Action.CONFLICT:  # a row that says so where nothing is opposed
+        return Action.WITHHOLD
     if action not in (Action.SERVE, Action.CAVEAT):
         return action
-    against = found.claims_with(Support.CONTRADICTED)
+    against = found.claims_with(Support.CONTRADICTED) or found.flags & _NEVER
     if against or not found.claims_with(Support.BACKED) or not _all_claimed(draft):
         return Action.WITHHOLD
-    doubted = found.claims_with(Support.UNCHECKED, Support.UNBACKED)
-    sure = gate.level is Level.SUFFICIENT and not doubted and "failed" not in found.flags
+    doubted = found.claims_with(Support.UNCHECKED, Support.UNBACKED) or found.flags & _DOUBTED
+    sure = gate.level is Level.SUFFICIENT and not doubted
     return action if sure and not draft.cut and not _unread(draft.text) else Action.CAVEAT
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from suffice.gate.freshness import left_out
 from suffice.text.facts.marks import bare
 from suffice.types import Action, Claim, Conflict, GateDecision, Level, Support, Verdict
-from suffice.verdict.assess import Assessment
+from suffice.verdict.assess import UNVERIFIED, Assessment
 
 DISAGREE = "The documents contradict each other; both are quoted, and neither was chosen."
 QUOTED = "Every statement is quoted from the document it cites."
@@ -26,6 +26,7 @@ SAYS_OTHERWISE = "The draft says something that the documents contradict"
 WRONG_SOURCE = "The draft names sources that do not hold as named; a person has to look at it"
 NOT_VERIFIED = "Not all of this could be verified against the documents"
 CONDITION = "A condition of the source may be missing; see what is cited"
+MARKS = "The sources it names were not looked up: the check of citations is switched off."
 NOT_WRITTEN = "The model that writes answers could not be reached."
 SHORTENED = "What the documents do not back was left out."
 REPLACED = "No answer could be verified; this is quoted from the documents instead."
@@ -55,6 +56,8 @@ def told(action: Action, gate: GateDecision, found: Assessment, *, quoted: bool)
         parts.append(_naming(NOT_VERIFIED, weak))
     if action is Action.CAVEAT and "omitted" in found.flags:
         parts.append(f"{CONDITION}.")
+    if UNVERIFIED in found.flags:
+        parts.append(MARKS)
     return " ".join(parts) or (QUOTED if quoted else CHECKED)
 
 
