@@ -19,6 +19,7 @@ from suffice.checks.citations import settle
 from suffice.checks.judge import open_judge
 from suffice.checks.open import SUPPORTING, open_checks
 from suffice.checks.structure import shape
+from suffice.checks.unread import unread
 from suffice.draft.flags import cleared, flag_notes, flagged
 from suffice.draft.reading import read_draft
 from suffice.errors import AnswerError
@@ -153,7 +154,7 @@ def checked_answer(answer: str) -> str:
 
 def _without_claims(draft: Draft, evidence: Evidence) -> Verdict:
     """An answer that declines may leave: it says nothing that nobody checked."""
-    if draft.text and shape(draft.text).abstains:
+    if draft.text and shape(draft.text).abstains and not unread(draft, evidence):
         held = withhold(evidence, NOT_GATED, ABSTAINS, draft, action=Action.SERVE)
         return replace(held, released=draft.text, nearest=())
     return withhold(evidence, NOT_GATED, NO_CLAIM if draft.text else EMPTY, draft)

@@ -38,7 +38,6 @@ _DOUBTED = frozenset(
     }
 )
 """…and one that leaves with a caveat at best."""
-_DIGIT = re.compile(r"\d")
 _WORD = re.compile(r"\w")
 
 
@@ -117,7 +116,7 @@ def decide(
     never leaves as it stands, whatever a table says, and what nobody read leaves with a caveat."""
     if not draft.claims:
         return withhold(evidence, gate, wording.unanswered(gate), draft)
-    found = assess(draft, findings)
+    found = assess(draft, findings, evidence)
     opposed = any(not conflict.ambiguous for conflict in gate.conflicts)
     route = first(routes, found, conflict=opposed)
     if route.action is Action.CONFLICT and opposed:
@@ -162,12 +161,7 @@ def _bounded(action: Action, found: Assessment, gate: GateDecision, draft: Draft
         return Action.WITHHOLD
     doubted = found.claims_with(Support.UNCHECKED, Support.UNBACKED) or found.flags & _DOUBTED
     sure = gate.level is Level.SUFFICIENT and not doubted
-    return action if sure and not draft.cut and not _unread(draft.text) else Action.CAVEAT
-
-
-def _unread(text: str) -> bool:
-    """Whether a number stands in what no check reads: a heading, a remark, a question."""
-    return any(_DIGIT.search(one.words) for one in claims(text) if not one.checkable)
+    return action if sure and not draft.cut and not found.unread else Action.CAVEAT
 
 
 def _all_claimed(draft: Draft) -> bool:
