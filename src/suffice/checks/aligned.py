@@ -14,6 +14,8 @@ from suffice.types import Passage
 
 _ROOT = 6
 _MOST_ORDERED = 60
+_COMMON = 200
+_FEW = 2
 _DIGITS = re.compile(r"\d+")
 _CAPITAL = re.compile(r"\b[A-Z][\w-]+")
 # Said in many words: who asks for consent has not left out "subject to approval".
@@ -85,6 +87,16 @@ class Sentences:
                     made._holding[root].append(number)
         return made
 
+    def _telling(self, said: frozenset[str]) -> list[str]:
+        """The words to look by: what very many sentences hold says little and takes long, so it
+        counts only where nothing rarer is there."""
+        known = sorted(
+            (root for root in said if root in self._holding),
+            key=lambda r: (len(self._holding[r]), r),
+        )
+        rare = [root for root in known if len(self._holding[root]) <= _COMMON]
+        return rare or known[:_FEW]
+
     def words(self, passage: Passage) -> frozenset[str]:
         """The words of a whole passage."""
         return self._words.get(passage.id, frozenset())
@@ -94,8 +106,8 @@ class Sentences:
         passages named, where some are."""
         ids = {passage.id for passage in within}
         near: dict[int, float] = defaultdict(float)
-        for root in sorted(said):
-            holding = self._holding.get(root, ())
+        for root in self._telling(said):
+            holding = self._holding[root]
             for number in holding:
                 near[number] += 1 / len(holding)
         allowed = [n for n in near if not ids or self.all[n].passage.id in ids]
