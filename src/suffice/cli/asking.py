@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from suffice.cli.options import common, open_library, piped
+from suffice.cli.options import check_collection, common, open_library, piped
 from suffice.cli.progress import bars
 from suffice.cli.show import show_failures
 from suffice.errors import SourceMissing
@@ -106,6 +106,7 @@ def _open(
     report = Report()
     if docs is not None:
         report = _bring_in(library, docs, collection, strict=strict, quiet=quiet or as_json)
+    check_collection(library.store, collection)
     allowed = Filter(
         as_of=as_of.date() if as_of else None,
         history=history,
