@@ -83,6 +83,8 @@ class Code(StrEnum):
     MISPLACED = "misplaced"
     """The value is in the source, said of something else."""
     ABSENT = "absent"
+    CONTRARY = "contrary"
+    """The words are those of the source, and say something else."""
 
     OMITTED = "omitted"
 

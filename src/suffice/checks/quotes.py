@@ -82,7 +82,7 @@ class Quotable:
 
     @cached_property
     def _leads(self) -> list[str]:
-        return list(_lead_ins(self.passage, self._spans))
+        return list(lead_ins(self.passage, self._spans))
 
     @cached_property
     def _heads(self) -> dict[int, str]:
@@ -111,7 +111,7 @@ class Quotable:
         return Quote(span, needs=bare(before) if leans(said) else "")
 
 
-def _lead_ins(passage: Passage, spans: Sequence[Span]) -> Iterator[str]:
+def lead_ins(passage: Passage, spans: Sequence[Span]) -> Iterator[str]:
     """For each sentence the line that introduces it, or the heading that takes it back."""
     text = passage.text
     heading = " ".join((passage.title, *passage.heading[-1:]))

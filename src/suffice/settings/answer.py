@@ -67,6 +67,7 @@ class ChecksSettings:
     citations: bool = True
     literals: bool = True
     omission: bool = True
+    contrary: bool = True
     verbatim: bool = True
     grounding: bool = True
     entailment: bool = True
