@@ -13,7 +13,13 @@ from hypothesis import strategies as st
 import suffice
 from suffice.answers import LONGEST_ANSWER, Checker
 from suffice.errors import AnswerError, EvidenceError, QuestionError
-from suffice.settings import ChecksSettings, Settings, VerdictSettings
+from suffice.settings import (
+    ChecksSettings,
+    ConflictSettings,
+    GateSettings,
+    Settings,
+    VerdictSettings,
+)
 from suffice.types import Action, Code, Level, Passage, Retrieved, Support, Verdict
 from tests.bench.overlap import OverlapVerifier
 from tests.fakes import HashEmbedder
@@ -187,6 +193,13 @@ def test_settings_hold() -> None:
     assert checked(said, settings=strict).action is Action.REVIEW
 
 
+def test_marks_are_unverified_where_nobody_looks_them_up() -> None:
+    off = Settings(checks=ChecksSettings(citations=False))
+    said = "Parental leave lasts 18 weeks [1]."
+    assert checked(said, settings=off).action is Action.CAVEAT
+    assert checked(said, settings=off, uncited=True).action is Action.SERVE
+
+
 def test_async_is_the_same() -> None:
     said = "Parental leave lasts 18 weeks [1]."
     done = asyncio.run(
@@ -212,6 +225,37 @@ def test_any_answer_gets_a_verdict_and_nothing_unread_is_served(
     for claim in verdict.draft.claims:
         assert verdict.draft.text[claim.start : claim.end] == claim.text
         own = [finding for finding in verdict.findings if finding.claim == claim]
-        assert len({finding.check for finding in own}) == len(own) == 8
+        assert len({finding.check for finding in own}) == len(own) == 9
     if verdict.action is Action.SERVE and verdict.draft.claims:
         assert verdict.share_read == 1.0
+
+
+# Passages that cannot both be right
+
+
+APART = ["Parental leave lasts 18 weeks.", "Parental leave lasts 20 weeks."]
+
+
+@pytest.mark.parametrize("question", [None, "How long does parental leave last?"])
+def test_passages_that_disagree_on_what_is_said_are_shown(question: str | None) -> None:
+    verdict = suffice.check("Parental leave lasts 18 weeks [1].", APART, question)
+    assert verdict.action is Action.CONFLICT
+    assert all(text in verdict.released for text in APART)
+    assert (verdict.gate.level, verdict.gate.policy) == (Level.CONFLICT, "none")
+
+
+def test_a_conflict_that_the_answer_does_not_touch_is_none_of_its() -> None:
+    others = ["The office in Berlin closes at six.", *APART]
+    assert suffice.check("The office in Berlin closes at six [1].", others).action is Action.SERVE
+
+
+def test_a_version_out_of_date_contradicts_nothing() -> None:
+    old = {"text": APART[1], "title": "Leave", "version": "1", "expires": "2020-01-01"}
+    new = {"text": APART[0], "title": "Leave", "version": "2"}
+    assert suffice.check("Parental leave lasts 18 weeks [2].", [old, new]).action is Action.SERVE
+
+
+def test_nobody_looks_for_conflicts_where_the_settings_say_so() -> None:
+    off = Settings(gate=GateSettings(conflict=ConflictSettings(on=False)))
+    said = "Parental leave lasts 18 weeks [1]."
+    assert suffice.check(said, APART, settings=off).action is Action.SERVE

@@ -10,21 +10,28 @@ The verdict is on the answer as it stands: nothing is retrieved, gated, revised 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from datetime import date
+from functools import lru_cache, wraps
+from typing import Any, ParamSpec, TypeVar
 
+from suffice.checks.at_odds import concerned, touched
 from suffice.checks.check import Check, run_checks
 from suffice.checks.citations import settle
 from suffice.checks.judge import open_judge
 from suffice.checks.open import SUPPORTING, open_checks
 from suffice.checks.structure import shape
+from suffice.checks.unread import unread
 from suffice.draft.flags import flag_notes, flagged
 from suffice.draft.reading import read_draft
 from suffice.errors import AnswerError
 from suffice.evidence.cleared import cleared
 from suffice.evidence.given import Given, given
 from suffice.evidence.index import today
+from suffice.gate.conflict import Conflicts
+from suffice.gate.freshness import asked_about, fresh
+from suffice.gate.gate import FindsConflicts
 from suffice.models.catalog import open_embedder, open_verifier
 from suffice.models.embedder import Embedder
 from suffice.models.remembering import Remembering
@@ -37,6 +44,8 @@ from suffice.types import Action, Draft, Evidence, GateDecision, Level, Verdict
 from suffice.verdict.decide import decide, withhold
 from suffice.verdict.route import Route, read_routes
 
+P = ParamSpec("P")
+R = TypeVar("R")
 LONGEST_ANSWER = 100_000
 NOT_GATED = GateDecision(
     Level.SUFFICIENT,
@@ -56,6 +65,9 @@ class Checker:
     checks: tuple[Check, ...]
     routes: tuple[Route, ...]
     uncited: bool = False
+    conflicts: FindsConflicts | None = None
+    """Looks for passages that cannot both be right; without it, nobody does."""
+    clock: Callable[[], date] = today
     record: Keeps | None = None
     """Keeps every verdict before it leaves."""
 
@@ -70,14 +82,16 @@ class Checker:
     ) -> Checker:
         """`uncited`: the answers carry no marks; they are held against all passages."""
         settings = settings or Settings()
+        verifier = verifier or _verifier(settings.verifier)
         checks = open_checks(
             settings.checks,
-            verifier or _verifier(settings.verifier),
+            verifier,
             embedder or _embedder(settings.embedder),
             judge=open_judge(settings.judge, settings.draft) if settings.checks.judge else None,
             uncited=uncited,
         )
-        return cls(checks, read_routes(settings.verdict.routes), uncited)
+        routes = read_routes(settings.verdict.routes)
+        return cls(checks, routes, uncited, Conflicts(verifier, settings.gate.conflict))
 
     def check(
         self, answer: str, passages: Iterable[Given] | Given, question: str | None = None
@@ -99,7 +113,23 @@ class Checker:
         trusted = cleared(evidence)  # a passage that says "answer 42" is no evidence for 42
         findings = run_checks(self.checks, draft, trusted)
         settled = settle(draft, trusted, findings, SUPPORTING)
-        return decide(evidence, NOT_GATED, draft, settled, self.routes)
+        return decide(evidence, self._weighed(trusted, draft), draft, settled, self.routes)
+
+    def _weighed(self, evidence: Evidence, draft: Draft) -> GateDecision:
+        """No gate, but passages that disagree on what the answer says are shown. What is out of
+        date contradicts nothing."""
+        if self.conflicts is None:
+            return NOT_GATED
+        day = self.clock()
+        current = fresh(evidence, asked_about(evidence.question, day), day).evidence
+        found = concerned(draft, self.conflicts.find(touched(draft, current)), evidence)
+        opposed = any(not conflict.ambiguous for conflict in found)
+        return replace(
+            NOT_GATED,
+            level=Level.CONFLICT if opposed else NOT_GATED.level,
+            conflicts=found,
+            reasons=(*NOT_GATED.reasons, *(conflict.reason for conflict in found)),
+        )
 
     def _draft(self, answer: str, evidence: Evidence) -> Draft:
         draft = read_draft(answer, evidence.passages, drafter="given")
@@ -128,27 +158,17 @@ def check(
     return checker.check(answer, passages, question)
 
 
-async def acheck(
-    answer: str,
-    passages: Iterable[Given] | Given,
-    question: str | None = None,
-    *,
-    uncited: bool = False,
-    settings: Settings | None = None,
-    verifier: Verifier | None = None,
-    embedder: Embedder | None = None,
-) -> Verdict:
-    """The same, without holding up an event loop."""
-    return await asyncio.to_thread(
-        check,
-        answer,
-        passages,
-        question,
-        uncited=uncited,
-        settings=settings,
-        verifier=verifier,
-        embedder=embedder,
-    )
+def _aside(call: Callable[P, R]) -> Callable[P, Coroutine[Any, Any, R]]:
+    """The same call, without holding up an event loop."""
+
+    @wraps(call)
+    async def later(*given: P.args, **more: P.kwargs) -> R:
+        return await asyncio.to_thread(call, *given, **more)
+
+    return later
+
+
+acheck = _aside(check)
 
 
 def checked_answer(answer: str) -> str:
@@ -167,7 +187,7 @@ def checked_answer(answer: str) -> str:
 
 def _without_claims(draft: Draft, evidence: Evidence) -> Verdict:
     """An answer that declines may leave: it says nothing that nobody checked."""
-    if draft.text and shape(draft.text).abstains:
+    if draft.text and shape(draft.text).abstains and not unread(draft, evidence):
         held = withhold(evidence, NOT_GATED, ABSTAINS, draft, action=Action.SERVE)
         return replace(held, released=draft.text, nearest=())
     return withhold(evidence, NOT_GATED, NO_CLAIM if draft.text else EMPTY, draft)

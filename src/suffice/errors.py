@@ -8,6 +8,7 @@ SufficeError
 ├── EvidenceError
 │   ├── SourceMissing      no such file or folder, or nothing in it to read
 │   ├── Unreadable         one file cannot be read
+│   ├── CollectionMissing  no collection of that name in the store
 │   └── DocumentMissing    no document of that name in the store
 ├── StoreError
 │   ├── StoreMissing       there is no store yet
@@ -68,6 +69,10 @@ class SourceMissing(EvidenceError):
 
 class Unreadable(EvidenceError):
     """One file cannot be read; the others can."""
+
+
+class CollectionMissing(EvidenceError):
+    """No collection of that name in the store."""
 
 
 class DocumentMissing(EvidenceError):

@@ -155,7 +155,7 @@ class Pipeline:
     def _written(
         self, evidence: Evidence, gate: GateDecision, before: tuple[Retrieved, ...], laps: Laps
     ) -> Revised:
-        known = replace(evidence, items=(*evidence.items, *before))
+        known = replace(evidence, items=(*evidence.items, *before), earlier=len(before))
         return revise(
             laps.timing("draft", lambda brief: self.drafter.write(evidence, brief)),
             laps.timing("check", lambda draft: self.check(draft, known)),

@@ -83,6 +83,8 @@ class Code(StrEnum):
     MISPLACED = "misplaced"
     """The value is in the source, said of something else."""
     ABSENT = "absent"
+    CONTRARY = "contrary"
+    """The words are those of the source, and say something else."""
 
     OMITTED = "omitted"
 
@@ -201,6 +203,8 @@ class Evidence:
     timeless: str = ""
     """The question without its words about time, where the passages are of versions of that time,
     which answer for it; no passage of an old policy says "previous"."""
+    earlier: int = 0
+    """So many of the items, the last ones, are answers of earlier turns: no mark names them."""
 
     def __iter__(self) -> Iterator[Retrieved]:
         return iter(self.items)
@@ -216,6 +220,11 @@ class Evidence:
     def wanted(self) -> str:
         """The question as passages can answer it."""
         return self.timeless or self.question
+
+    @property
+    def sources(self) -> tuple[Passage, ...]:
+        """The passages that marks number, in their order."""
+        return self.passages[: len(self.items) - self.earlier]
 
     @property
     def removed(self) -> float:

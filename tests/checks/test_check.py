@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from suffice.checks.check import SwitchedOff, run_checks, share_read
+from suffice.checks.literals import Literals
 from suffice.types import Claim, Code, Draft, Evidence, Finding, Support
+from tests.checks import drafts
 
 CLAIMS = tuple(Claim(text, 0, len(text)) for text in ("One.", "Two, longer.", "Three!"))
 DRAFT = Draft("One. Two, longer. Three!", CLAIMS)
@@ -78,3 +81,27 @@ def test_share_read_counts_characters_once() -> None:
     total = sum(len(claim.text) for claim in CLAIMS)
     assert share_read(DRAFT, backed * 2) == (len("One.") + len("Two, longer.")) / total
     assert share_read(Draft(""), []) == 0
+
+
+def test_a_costly_check_is_not_asked_about_what_another_contradicts() -> None:
+    given = drafts.evidence("Leave lasts 18 weeks. Pay is due on Friday.")
+    written = drafts.draft("Leave lasts 20 weeks [1]. Pay is due on Monday [1].", given)
+    asked: list[Claim] = []
+
+    @dataclass(frozen=True)
+    class Dear:
+        name: str = "dear"
+
+        def only(self, claims: Collection[Claim], /) -> Dear:
+            asked.extend(claims)
+            return self
+
+        def judge(self, draft: Draft, evidence: Evidence) -> list[Finding]:
+            return []
+
+    run_checks([Literals(), Dear()], written, given)
+    contradicted = [
+        f.claim for f in Literals().judge(written, given) if f.support is Support.CONTRADICTED
+    ]
+    assert contradicted
+    assert asked == [claim for claim in written.claims if claim not in contradicted]

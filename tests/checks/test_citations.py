@@ -146,6 +146,32 @@ def test_a_title_beside_the_mark_of_another_document_is_misattributed() -> None:
     assert (found.support, found.code) == (Support.UNBACKED, Code.MISATTRIBUTED)
 
 
+def test_a_title_is_verified_only_by_the_document_it_names() -> None:
+    """Without a mark a claim rests on what it names, not on whatever says the same."""
+    given_ = evidence(LEAVE, PAY)
+    written = draft("According to the Leave Policy, salaries are paid on the 26th.", given_)
+    (claim,) = written.claims
+    resolved = CHECK.judge(written, given_)
+
+    def settled(by: Passage) -> Code | None:
+        backed = Finding(claim, "entailment", Support.BACKED, passage_id=by.id)
+        found = settle(written, given_, [*resolved, backed], {"entailment"})
+        return found[0].code
+
+    assert resolved[0].code is Code.RESOLVED
+    assert settled(PAY) is Code.MISATTRIBUTED
+    assert settled(LEAVE) is Code.VERIFIED
+
+
+def test_no_mark_names_an_earlier_turn() -> None:
+    """What was said before is evidence, but has no number."""
+    known = evidence(LEAVE, PAY)
+    written = draft("Salaries are paid on the 26th [2].", known)
+    unnumbered = Draft(written.text, written.claims)
+    before = Evidence(known.question, known.items, earlier=1)
+    assert CHECK.judge(unnumbered, before)[0].code is Code.FABRICATED
+
+
 # Against SQL
 
 

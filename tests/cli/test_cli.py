@@ -236,6 +236,21 @@ def test_collections_have_their_own_settings(home: Path, handbook: Path) -> None
     assert loaded(home, "search", "remote days?")["passages"] == []
 
 
+@pytest.mark.parametrize(
+    "command",
+    [("ask", "remote days?"), ("search", "remote"), ("gate", "remote?"), ("documents", "list"),
+     ("documents", "history", "remote-work.md"), ("documents", "retire", "remote-work.md")],
+)  # fmt: skip
+def test_a_collection_that_is_none_is_told(
+    home: Path, handbook: Path, command: tuple[str, ...]
+) -> None:
+    run(home, "index", str(handbook / "remote-work.md"), "--collection", "hr")
+    done = run(home, *command, "--collection", "nope")
+    assert done.returncode == 1
+    assert "no collection 'nope'" in done.stderr
+    assert "hr" in done.stderr
+
+
 def test_help_and_version(home: Path) -> None:
     assert "Commands" in run(home, "--help").stdout
     assert run(home, "--version").stdout.startswith("suffice")

@@ -6,12 +6,13 @@ from dataclasses import replace
 
 import pytest
 
-from suffice.checks.check import run_checks
+from suffice.checks.check import SwitchedOff, run_checks
 from suffice.checks.verbatim import Verbatim
 from suffice.types import (
     Action,
     Citation,
     Claim,
+    Code,
     Draft,
     Evidence,
     Finding,
@@ -22,6 +23,7 @@ from suffice.types import (
     Support,
 )
 from suffice.verdict.decide import decide, withhold
+from suffice.verdict.route import read_routes
 
 SAID = "You get 30 days of leave."
 HERE = Passage(id="a@1#0-9", text=f"{SAID} No employee may sell leave.", document="a", title="A")
@@ -80,6 +82,51 @@ def test_one_finding_against_a_claim_is_enough(support: Support) -> None:
     written = draft(SAID)
     against = Finding(written.claims[0], "other", support)
     assert verdict(written, against) is Action.WITHHOLD
+
+
+def noted(code: Code, support: Support, check: str = "citations") -> Action:
+    """What leaves by a table that serves everything, of a draft of two quotations: something was
+    found of the second."""
+    text = f"{SAID} No employee may sell leave."
+    first, second = Claim(SAID, 0, 25, (1,)), Claim(text[26:], 26, len(text), (1,))
+    written = Draft(text, (first, second), (Citation(1, HERE, ""),))
+    findings = run_checks([Verbatim()], written, EVIDENCE)
+    found = Finding(second, check, support, code=code)
+    table = read_routes(["else -> SERVE"])
+    return decide(EVIDENCE, OPEN, written, (*findings, found), table).action
+
+
+@pytest.mark.parametrize(
+    ("code", "action"),
+    [
+        (Code.FABRICATED, Action.WITHHOLD),
+        (Code.NOT_RETRIEVED, Action.CAVEAT),
+        (Code.STALE, Action.CAVEAT),
+        (Code.EXPIRED, Action.CAVEAT),
+        (Code.MISATTRIBUTED, Action.CAVEAT),
+    ],
+)
+def test_what_no_table_loosens(code: Code, action: Action) -> None:
+    assert noted(code, Support.UNBACKED) is action
+
+
+def test_no_table_serves_a_contradiction() -> None:
+    assert noted(Code.CHANGED, Support.CONTRADICTED, "literals") is Action.WITHHOLD
+    assert noted(Code.VERIFIED, Support.BACKED) is Action.SERVE
+
+
+def test_a_conflict_that_is_none_is_no_answer() -> None:
+    findings = run_checks([Verbatim()], draft(SAID), EVIDENCE)
+    table = read_routes(["else -> CONFLICT"])
+    found = decide(EVIDENCE, OPEN, draft(SAID), findings, table)
+    assert (found.action, found.served) == (Action.WITHHOLD, False)
+
+
+def test_marks_that_nobody_looked_up_leave_with_a_caveat() -> None:
+    findings = run_checks([Verbatim(), SwitchedOff("citations")], draft(SAID), EVIDENCE)
+    found = decide(EVIDENCE, OPEN, draft(SAID), findings)
+    assert found.action is Action.CAVEAT
+    assert "switched off" in found.reason
 
 
 class Broken:

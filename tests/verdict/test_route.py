@@ -35,6 +35,7 @@ def found(
         (found(1, 1, 0.3), Action.CAVEAT),
         (found(1, 1, 0, "omitted"), Action.CAVEAT),
         (found(1, 1, 0, "fabricated"), Action.WITHHOLD),
+        (found(1, 1, 0, "not retrieved"), Action.WITHHOLD),
         (found(1, 1, 0, "contradicted"), Action.WITHHOLD),
         (found(1, 1, 0, "mismatch"), Action.WITHHOLD),
         (found(1, 1, 0, "stale"), Action.REVIEW),
@@ -68,6 +69,7 @@ def test_every_combination_has_a_row(
     if route.action is Action.SERVE:
         assert faithfulness >= 0.85
         assert not flags & {"contradicted", "mismatch", "fabricated", "stale", "expired"}
+        assert not flags & {"misattributed", "not retrieved"}
 
 
 @pytest.mark.parametrize(

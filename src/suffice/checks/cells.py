@@ -7,8 +7,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from suffice.checks.aligned import roots
 from suffice.text.facts.clauses import subject
@@ -16,41 +18,75 @@ from suffice.text.facts.clauses import subject
 _DIGIT = re.compile(r"\d")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Table:
     """A Markdown table of one text."""
 
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
 
-    def holding(self, said: str) -> Iterator[tuple[int, int]]:
+    @cached_property
+    def _once(self) -> dict[str, tuple[int, int]]:
+        """Values with a digit that one cell alone has, by how they begin."""
+        found: dict[str, list[tuple[int, int]]] = defaultdict(list)
+        for r, row in enumerate(self.rows):
+            for c in range(1, len(row)):
+                found[row[c].lower()].append((r, c))
+        alone = {value: at[0] for value, at in found.items() if len(at) == 1}
+        return {value: place for value, place in alone.items() if _DIGIT.search(value)}
+
+    @cached_property
+    def _names(self) -> dict[str, list[int]]:
+        found: dict[str, list[int]] = defaultdict(list)
+        for r, row in enumerate(self.rows):
+            if row[0]:
+                found[row[0].lower()].append(r)
+        return found
+
+    @cached_property
+    def _own(self) -> list[frozenset[str]]:
+        """For each column what only its header says."""
+        own = [roots(name) for name in self.header]
+        return [
+            words.difference(*(other for o, other in enumerate(own) if o != c))
+            for c, words in enumerate(own)
+        ]
+
+    @cached_property
+    def _lengths(self) -> tuple[frozenset[int], frozenset[int]]:
+        return frozenset(map(len, self._once)), frozenset(map(len, self._names))
+
+    def holding(self, said: str) -> list[tuple[int, int]]:
         """The cells whose value the claim gives, where no other cell has it."""
-        cells = [(r, c) for r, row in enumerate(self.rows) for c in range(1, len(row))]
-        values = [self.rows[r][c] for r, c in cells]
-        for place, value in zip(cells, values, strict=True):
-            given = re.search(rf"(?<!\w){re.escape(value)}(?!\w)", said, re.IGNORECASE)
-            if _DIGIT.search(value) and given and values.count(value) == 1:
-                yield place
+        low = said.lower()
+        given = (
+            self._once.get(low[start : start + size])
+            for size in self._lengths[0]
+            for start in range(len(low) - size + 1)
+            if not _inside(low, start, start + size)
+        )
+        return sorted({place for place in given if place is not None})
 
     def column(self, words: frozenset[str]) -> int | None:
         """The one column that these words name by what only its header says."""
-        own = [roots(name) for name in self.header]
-        named = [
-            c
-            for c in range(1, len(own))
-            if words & own[c].difference(*(other for o, other in enumerate(own) if o != c))
-        ]
+        named = [c for c in range(1, len(self._own)) if words & self._own[c]]
         return named[0] if len(named) == 1 else None
 
     def row(self, said: str) -> int | None:
         """The one row whose name the claim gives letter for letter."""
-        named = [r for r, row in enumerate(self.rows) if row[0] and row[0].lower() in said.lower()]
+        low = said.lower()
+        given = {
+            low[start : start + size]
+            for size in self._lengths[1]
+            for start in range(len(low) - size + 1)
+        }
+        named = [r for name in given for r in self._names.get(name, ())]
         return named[0] if len(named) == 1 else None
 
 
-def misplaced(said: str, text: str) -> str:
+def misplaced(said: str, known: Sequence[Table]) -> str:
     """Which value of the claim stands in another row or column than it speaks of, or ""."""
-    for table in tables(text):
+    for table in known:
         meant = table.column(roots(subject(said)))
         column = meant if meant is not None else table.column(roots(said))
         row = table.row(said)
@@ -77,6 +113,12 @@ def tables(text: str) -> Iterator[Table]:
             rows.append(_cells(below))
         if len(header) > 1 and rows:
             yield Table(header, tuple(rows))
+
+
+def _inside(text: str, start: int, end: int) -> bool:
+    """Whether the place lies within a word."""
+    before, after = text[start - 1 : start] if start else "", text[end : end + 1]
+    return any(char.isalnum() or char == "_" for char in (*before, *after))
 
 
 def _is_rule(line: str) -> bool:

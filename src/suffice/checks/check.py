@@ -57,9 +57,10 @@ def _open(draft: Draft, findings: Sequence[Finding]) -> list[Claim]:
     return [claim for claim in draft.claims if claim not in closed]
 
 
-def share_read(draft: Draft, findings: Sequence[Finding]) -> float:
-    """The share of the claims' characters that some check actually read."""
-    total = sum(map(_length, draft.claims))
+def share_read(draft: Draft, findings: Sequence[Finding], unread: int = 0) -> float:
+    """The share of a draft's characters that some check actually read: of its claims, and of the
+    `unread` ones that tell something outside of them."""
+    total = sum(map(_length, draft.claims)) + unread
     read = {f.claim for f in findings if f.support is not Support.UNCHECKED}
     return sum(map(_length, read)) / total if total else 0.0
 

@@ -72,14 +72,19 @@ def settle(
     draft: Draft, evidence: Evidence, findings: Sequence[Finding], by: Collection[str]
 ) -> tuple[Finding, ...]:
     """The findings, with sources that resolved told apart by what the checks named in `by` found:
-    VERIFIED where a cited passage backs the claim, MISATTRIBUTED where only another one does."""
+    VERIFIED where a cited passage backs the claim, MISATTRIBUTED where only another one does. A
+    claim without a mark rests on the document it names in words."""
     backing: dict[Claim, set[str]] = {}
     for finding in findings:
         if finding.check in by and finding.support is Support.BACKED and finding.passage_id:
             backing.setdefault(finding.claim, set()).add(finding.passage_id)
     sources = dict(zip(draft.claims, cited(draft, evidence), strict=True))
     return tuple(
-        _settled(finding, backing.get(finding.claim, set()), sources.get(finding.claim, ()))
+        _settled(
+            finding,
+            backing.get(finding.claim, set()),
+            sources.get(finding.claim) or _named(finding, evidence),
+        )
         if finding.code is Code.RESOLVED
         else finding
         for finding in findings
@@ -89,7 +94,7 @@ def settle(
 def _settled(finding: Finding, backing: set[str], sources: Sequence[Passage]) -> Finding:
     if not backing:
         return finding
-    if not sources or backing & {passage.id for passage in sources}:
+    if backing & {passage.id for passage in sources}:
         return replace(finding, support=Support.BACKED, code=Code.VERIFIED)
     return replace(
         finding,
@@ -99,6 +104,15 @@ def _settled(finding: Finding, backing: set[str], sources: Sequence[Passage]) ->
         passage_id=min(backing),
         reason="what it cites does not say it, another passage does",
     )
+
+
+def _named(finding: Finding, evidence: Evidence) -> tuple[Passage, ...]:
+    """The passages of the document that a claim names in words."""
+    at = next((one for one in evidence.passages if one.id == finding.passage_id), None)
+    if at is None:
+        return ()
+    same = (at.document, at.version)
+    return tuple(one for one in evidence.passages if (one.document, one.version) == same)
 
 
 def _resolved(

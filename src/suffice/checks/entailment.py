@@ -42,14 +42,28 @@ class _Reading:
     said: str
     facts: tuple[str, ...]
     passages: tuple[Passage, ...]
-    given: frozenset[str]
-    """The words of the question: what it says need not be found."""
 
-    def held(self, said: str) -> float:
+    def held(self, said: str, known: _Words) -> float:
         """The share of the words of what is said that stand in the passages or the question."""
         words = roots(said)
-        there = self.given.union(*(roots(_text(passage)) for passage in self.passages))
-        return len(words & there) / len(words) if words else 0.0
+        there = sum(known.hold(root, self.passages) for root in words)
+        return there / len(words) if words else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Words:
+    """The words of the question, which need not be found, and of each passage, read once."""
+
+    asked: frozenset[str]
+    passages: dict[str, frozenset[str]]
+
+    @classmethod
+    def of(cls, evidence: Evidence) -> _Words:
+        words = {passage.id: roots(_text(passage)) for passage in evidence.passages}
+        return cls(roots(evidence.question), words)
+
+    def hold(self, root: str, passages: Sequence[Passage]) -> bool:
+        return root in self.asked or any(root in self.passages[one.id] for one in passages)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,22 +113,27 @@ class Entailment:
             for said in (one.said, *one.facts)
         ]
         scores = iter(self.verifier.support(pairs) if pairs else ())
-        sentences = Sentences.of(evidence.passages)
+        if not read:
+            return {}
+        sentences, known = Sentences.of(evidence.passages), _Words.of(evidence)
         found = {}
         for one in read:
             whole = next(scores)
-            finding = self._finding(one, whole, sentences)
+            finding = self._finding(one, whole, sentences, known)
             ease = _FRAGMENT if finding.support is Support.BACKED else 0.0
             parts = tuple(
-                Fact(text, self._support(next(scores), one.held(text) + ease)) for text in one.facts
+                Fact(text, self._support(next(scores), one.held(text, known) + ease))
+                for text in one.facts
             )
             found[one.claim] = replace(finding, facts=parts)
         return found
 
-    def _finding(self, one: _Reading, score: SupportScore, sentences: Sentences) -> Finding:
+    def _finding(
+        self, one: _Reading, score: SupportScore, sentences: Sentences, known: _Words
+    ) -> Finding:
         if score.unchecked:
             return Finding(one.claim, self.name, Support.UNCHECKED, reason=score.unchecked)
-        support = self._support(score, one.held(one.said))
+        support = self._support(score, one.held(one.said, known))
         passage = one.passages[score.passage or 0] if one.passages else None
         nearest = sentences.nearest(roots(one.said), (passage,)) if passage else None
         doubtful = support is Support.BACKED and score.supported < self.settings.sure
@@ -161,9 +180,8 @@ _KINDS = {
 
 def _readings(draft: Draft, evidence: Evidence) -> list[_Reading]:
     read = zip(draft.claims, alone(draft), cited(draft, evidence), strict=True)
-    given = roots(evidence.question)
     return [
-        _Reading(claim, said, _several(said), sources or evidence.passages, given)
+        _Reading(claim, said, _several(said), sources or evidence.passages)
         for claim, said, sources in read
     ]
 

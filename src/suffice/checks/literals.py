@@ -80,7 +80,7 @@ class Literals:
             elsewhere = compare(values, shelf.hold().reading) if sources else []
             return self._absent(claim, worst.claim, elsewhere, shelf, asked, share)
         for passage in held.passages:
-            if reason := misplaced(said, passage.text):
+            if reason := misplaced(said, shelf.tables(passage)):
                 return self._finding(
                     claim,
                     Code.MISPLACED,

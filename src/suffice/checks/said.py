@@ -32,7 +32,7 @@ def numbered(draft: Draft, evidence: Evidence) -> dict[int, Passage]:
     the order they were retrieved in."""
     if draft.citations:
         return {one.n: one.passage for one in draft.citations}
-    return dict(enumerate(evidence.passages, 1))
+    return dict(enumerate(evidence.sources, 1))
 
 
 def cited(draft: Draft, evidence: Evidence) -> list[tuple[Passage, ...]]:

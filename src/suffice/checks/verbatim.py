@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from suffice.checks.aligned import roots
+from suffice.checks.quotes import Quotable, Quote, heads
+from suffice.checks.said import statements, told
+from suffice.text.claims import Statement
 from suffice.text.facts.marks import bare
-from suffice.text.sentences import ANSWER_MARK, Span, sentences
+from suffice.text.nonclaims import nonclaim
+from suffice.text.sentences import sentences
 from suffice.types import Claim, Draft, Evidence, Finding, Passage, Support
+
+_OTHER_PLACE = "its words are quoted, but not what they lean on there: “{}”"
+_SAME_QUESTION = 0.6
+"""A question is that of the source where it has so much of its words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,7 +24,8 @@ class Verbatim:
     """The cheapest check: whole sentences of a passage that is really among the evidence.
 
     Part of a sentence is no quotation: "employees may carry over leave" out of "No employees may
-    carry over leave" says the opposite.
+    carry over leave" says the opposite. Nor is a sentence that means something else without what
+    stands before it in the source, or with what stands before it in the draft.
     """
 
     uncited: bool = False
@@ -22,31 +33,68 @@ class Verbatim:
     name: str = "verbatim"
 
     def judge(self, draft: Draft, evidence: Evidence) -> list[Finding]:
-        retrieved = {passage.id: passage for passage in evidence.passages}
-        cited = {citation.n: retrieved.get(citation.passage.id) for citation in draft.citations}
-        everywhere: list[Passage | None] = [*evidence.passages] if self.uncited else []
+        library = {passage.id: Quotable(passage) for passage in evidence.passages}
+        cited = {citation.n: library.get(citation.passage.id) for citation in draft.citations}
+        everywhere = [*library.values()] if self.uncited else []
+        page = _Page.of(draft, evidence.question)
         return [
-            self._judge(claim, everywhere or [cited.get(n) for n in claim.cites])
+            self._judge(claim, everywhere or [cited.get(n) for n in claim.cites], page)
             for claim in draft.claims
         ]
 
-    def _judge(self, claim: Claim, passages: list[Passage | None]) -> Finding:
-        for passage in passages:
-            span = _quoted(bare(claim.text), passage.text) if passage else None
-            span = span or (_quoted(claim.text, passage.text) if passage else None)
-            if passage and span:
-                return Finding(claim, self.name, Support.BACKED, 1.0, passage.id, span)
+    def _judge(self, claim: Claim, sources: Sequence[Quotable | None], page: _Page) -> Finding:
         reason = "not a quotation of a passage it cites"
+        for source in sources:
+            for said in dict.fromkeys((bare(claim.text), claim.text)) if source else ():
+                for quote in source.find(said) if source else ():
+                    if source and page.keeps(claim, quote, source.passage):
+                        return Finding(
+                            claim, self.name, Support.BACKED, 1.0, source.passage.id, quote.span
+                        )
+                    reason = _OTHER_PLACE.format(quote.needs or quote.asked or quote.head)
         return Finding(claim, self.name, Support.UNCHECKED, reason=reason)
 
 
-def _quoted(said: str, text: str) -> Span | None:
-    """Where the text holds this, from the start of a sentence to the end of one."""
-    spans = sentences(text)
-    ends = {end for _, end in spans}
-    for first, last in spans:
-        mark = ANSWER_MARK.match(text, first, last)
-        for start in {first, mark.end() if mark else first}:
-            if said and text.startswith(said, start) and start + len(said) in ends:
-                return start, start + len(said)
-    return None
+@dataclass(frozen=True, slots=True)
+class _Page:
+    """A draft as a reader sees it: what stands before each claim."""
+
+    question: str
+    read: dict[int, Statement]
+    before: dict[int, str]
+    heads: dict[int, str]
+
+    @classmethod
+    def of(cls, draft: Draft, question: str) -> _Page:
+        read = statements(draft.text)
+        words = ["", *(one.words for one in read[:-1])]
+        return cls(
+            question,
+            {one.start: one for one in read},
+            {one.start: said for one, said in zip(read, words, strict=True)},
+            heads(draft.text, sentences(draft.text)) if "|" in draft.text else {},
+        )
+
+    def keeps(self, claim: Claim, quote: Quote, passage: Passage) -> bool:
+        """Whether a quotation stands beside the same as in its source."""
+        if quote.head:
+            return self.heads.get(claim.start, quote.head) == quote.head
+        own = self._lead(claim)
+        if quote.needs:
+            return quote.needs in (own, self.before.get(claim.start, ""))
+        if quote.asked:
+            return self._asked(claim, quote.asked)
+        return not own or nonclaim(own) is not None or roots(own) <= self._said_of(passage)
+
+    def _lead(self, claim: Claim) -> str:
+        """The line that introduces the list of which a claim is an item."""
+        one = self.read.get(claim.start)
+        return one.context if one and one.alone.startswith(f"{one.context} {one.words}") else ""
+
+    def _asked(self, claim: Claim, asked: str) -> bool:
+        wanted = roots(asked)
+        shown = self.before.get(claim.start, "") == asked
+        return shown or len(wanted & roots(self.question)) >= _SAME_QUESTION * max(1, len(wanted))
+
+    def _said_of(self, passage: Passage) -> frozenset[str]:
+        return roots(told(passage)) | roots(self.question)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from suffice.cli.options import common, open_library, piped
+from suffice.cli.options import check_collection, common, open_library, piped
 from suffice.cli.progress import bars
 from suffice.cli.recording import NO_RECORD, Wish, recorder, setup_of
 from suffice.cli.show import show_failures
@@ -123,6 +123,7 @@ def _open(
     report = Report()
     if docs is not None:
         report = _bring_in(library, docs, collection, strict=strict, quiet=quiet or as_json)
+    check_collection(library.store, collection)
     allowed = Filter(
         as_of=as_of.date() if as_of else None,
         history=history,

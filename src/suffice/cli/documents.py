@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from suffice.cli import as_json as to_json
-from suffice.cli.options import common, open_library
+from suffice.cli.options import check_collection, common, open_library
 from suffice.cli.show import show_text, show_versions
 from suffice.errors import DocumentMissing
 from suffice.evidence.index import today
@@ -19,9 +19,11 @@ def documents() -> None:
     """List, show and retire documents and their versions."""
 
 
-def _store(config: str | None, store: str | None) -> Store:
+def _store(config: str | None, store: str | None, collection: str) -> Store:
     settings = read_settings(config)
-    return Store.open(store or settings.store, wait=settings.wait, index=settings.index)
+    opened = Store.open(store or settings.store, wait=settings.wait, index=settings.index)
+    check_collection(opened, collection)
+    return opened
 
 
 def _print(versions: list[VersionInfo], as_json: bool) -> None:
@@ -47,7 +49,7 @@ def list_(
     config: str | None, store: str | None, collection: str, as_json: bool, quiet: bool
 ) -> int:
     """One line a file: the content in force, else the newest."""
-    _print(_newest(_store(config, store).versions(collection=collection)), as_json)
+    _print(_newest(_store(config, store, collection).versions(collection=collection)), as_json)
     return 0
 
 
@@ -58,7 +60,7 @@ def history(
     name: str, config: str | None, store: str | None, collection: str, as_json: bool, quiet: bool
 ) -> int:
     """All versions of the document NAME, oldest first."""
-    versions = _store(config, store).history(collection, name)
+    versions = _store(config, store, collection).history(collection, name)
     _print(versions, as_json)
     return 0
 
@@ -77,7 +79,7 @@ def show(
     quiet: bool,
 ) -> int:
     """The text of the document NAME, as stored."""
-    opened = _store(config, store)
+    opened = _store(config, store, collection)
     if version is None:
         named = _newest(opened.versions(collection=collection, document=name))
     else:
@@ -104,6 +106,7 @@ def retire(
 ) -> int:
     """Take the document NAME out of force from today on. Its versions are kept."""
     library = open_library(read_settings(config), store)
+    check_collection(library.store, collection)
     library.retire(name, collection=collection)
     _print(library.store.versions(collection=collection, document=name), as_json)
     return 0

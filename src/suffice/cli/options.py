@@ -11,11 +11,14 @@ from typing import Any, TypeVar
 
 import click
 
+from suffice.errors import CollectionMissing
 from suffice.evidence.library import Library
 from suffice.evidence.places import cache_folder
 from suffice.evidence.sources import check_exists
+from suffice.evidence.store import Store
 from suffice.settings import Settings
 
+DEFAULT = "default"
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -28,7 +31,7 @@ def common(command: F) -> F:
             metavar="FILE_OR_URL",
             help="File or URL (default: suffice.db).",
         ),
-        click.option("--collection", default="default", show_default=True, help="Named set."),
+        click.option("--collection", default=DEFAULT, show_default=True, help="Named set."),
         click.option("--json", "as_json", is_flag=True, help="Print JSON."),
         click.option("--quiet", is_flag=True, help="No progress bars."),
     ]
@@ -46,6 +49,18 @@ def open_library(
     if store is None and docs is not None:
         return Library.open(cached_store(Path(docs)), settings, create=True)
     return Library.open(store or settings.store, settings, create=create or docs is not None)
+
+
+def check_collection(store: Store, name: str) -> None:
+    """A name nobody indexed under is more likely a slip than a wish for no answer."""
+    known = store.collections()
+    if name == DEFAULT or name in known:
+        return
+    listed = f"There are: {', '.join(known)}. " if known else ""
+    raise CollectionMissing(
+        f"There is no collection '{name}' in the store.",
+        remedy=f"{listed}To make it, run: suffice index SOURCE --collection {name}",
+    )
 
 
 def piped(settings: Settings) -> bytes:

@@ -15,7 +15,7 @@ from suffice.checks.check import Check, run_checks
 from suffice.checks.citations import settle
 from suffice.checks.open import SUPPORTING, open_checks
 from suffice.checks.sources import Documents
-from suffice.draft.flags import cleared
+from suffice.evidence.cleared import cleared
 from suffice.gate.coverage import Coverage
 from suffice.gate.gate import Gate, Weighed
 from suffice.models.catalog import open_embedder, open_verifier

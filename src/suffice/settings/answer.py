@@ -67,6 +67,7 @@ class ChecksSettings:
     citations: bool = True
     literals: bool = True
     omission: bool = True
+    contrary: bool = True
     verbatim: bool = True
     grounding: bool = True
     entailment: bool = True
@@ -78,6 +79,7 @@ class ChecksSettings:
 
 ROUTES = (
     "fabricated -> WITHHOLD, possibly systematic: a source was invented",
+    "not retrieved -> WITHHOLD, possibly systematic: a source was named that was not at hand",
     "conflict -> CONFLICT",
     "contradicted -> WITHHOLD",
     "mismatch -> WITHHOLD",

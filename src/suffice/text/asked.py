@@ -10,7 +10,7 @@ LONGEST_QUESTION = 8_000
 def checked_question(question: str) -> str:
     """The question as it is asked, or a clear word on why it cannot be."""
     if not isinstance(question, str):
-        kind = "nothing" if question is None else f"a {type(question).__name__}"
+        kind = "None" if question is None else f"a {type(question).__name__}"
         raise QuestionError(f"The question is {kind}, no text.", remedy="Ask something in words.")
     asked = question.strip()
     try:

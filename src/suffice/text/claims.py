@@ -11,8 +11,25 @@ from suffice.text.facts.marks import bare, citations
 from suffice.text.nonclaims import StatementKind, nonclaim
 from suffice.text.sentences import is_code, sentences
 
-__all__ = ["Statement", "StatementKind", "claims"]
+__all__ = ["LONGEST_CONTEXT", "Statement", "StatementKind", "claims"]
 
+_COUNTED = re.compile(
+    r"(?:step|part|section|chapter|phase|option|method|question|passage|source|q)\s*\d{1,3}(?:\.\d{1,3})*"
+    r"\s*[.):–-]*(?:\s+|$)|\d{1,3}(?:(?:\.\d{1,3})+|[.):])\s+",
+    re.IGNORECASE,
+)
+_AMOUNT = re.compile(
+    r"[$€£]\s?\d|\d\s?[%€£]|\b\d[\d.,]*[ -]?(?:per\s?cent|percent|years?|months?|weeks?|days?|"
+    r"hours?|minutes?|seconds?|euros?|dollars?|pounds?|kg|km|cm|mm|miles?|times)\b",
+    re.IGNORECASE,
+)
+# "No refunds", "Free for all staff": a heading that lays down.
+_LAYS_DOWN = re.compile(
+    r"\b(?:no|not|never|none|nobody|without|only|all|every|everyone|always|free)\b|n['’]t\b",
+    re.IGNORECASE,
+)
+_GIVES = re.compile(r":\s*\S")
+_PROSE = re.compile(r"[\w\s.,:;!?'’\"“”()%$€£/&-]+")
 _CODE_LINE = re.compile(r"`[^`]+`[.:]?")
 _BOLD = re.compile(r"(?:\*\*|__)[^*\n]{1,120}(?:\*\*|__):?")
 _ASKING = re.compile(r"(?:what|how|why|when|where|who|which)\b", re.IGNORECASE)
@@ -30,7 +47,7 @@ _SPLIT_CELL = re.compile(r"(?<!\\)\|")
 _SOURCES = re.compile(
     r"[\W_]*(?:sources?|references?|citations?|footnotes?)[\W_]*(?:\n|$)", re.IGNORECASE
 )
-_LONGEST_CONTEXT = 300
+LONGEST_CONTEXT = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,16 +171,36 @@ def _kind(said: str) -> StatementKind:
 
 
 def _is_heading(said: str, words: str) -> bool:
-    """A heading names; a line that tells something with a verb is as good as a sentence."""
-    verb = _has_verb(words)
-    if said.startswith("#"):
-        return not (verb and any(char.isdigit() for char in words))
+    """A heading names; a line that tells something is as good as a sentence."""
     label = bool(_LABEL.fullmatch(words)) and len(words.split()) <= 6
-    return (label or bool(_BOLD.fullmatch(said))) and (not verb or bool(_ASKING.match(words)))
+    marked = said.startswith("#") or bool(_BOLD.fullmatch(said))
+    return (label or marked) and not _tells(words)
+
+
+def _tells(words: str) -> bool:
+    """Whether a line says something with a verb, an amount, a value behind a colon, or a word that
+    lays down."""
+    name = words[counted.end() :] if (counted := _COUNTED.match(words)) else words
+    if _ASKING.match(name):
+        return False
+    gives = bool(_GIVES.search(name)) and any(char.isdigit() for char in name)
+    lays_down = bool(_LAYS_DOWN.search(name)) and len(name.split()) > 1
+    return gives or lays_down or bool(_AMOUNT.search(name)) or _has_verb(name)
 
 
 def _is_code(said: str) -> bool:
-    return is_code(said) or bool(_CODE_LINE.fullmatch(said))
+    """Code, but not prose that is only set as code."""
+    fenced, lined = is_code(said), bool(_CODE_LINE.fullmatch(said))
+    return (fenced or lined) and not _is_prose(said.strip("`~.: \n").partition("\n"), fenced)
+
+
+def _is_prose(parts: tuple[str, str, str], fenced: bool) -> bool:
+    """Whether what stands in a block reads as sentences."""
+    language, newline, rest = parts
+    text = rest if fenced and newline and " " not in language else "".join(parts)
+    lines = [line.strip() for line in text.split("\n") if line.strip()]
+    plain = [line for line in lines if _PROSE.fullmatch(line) and len(line.split()) > 2]
+    return bool(plain) and len(plain) == len(lines) and any(map(_tells, plain))
 
 
 def _has_verb(words: str) -> bool:
@@ -212,10 +249,10 @@ def _with_context(text: str, found: list[Statement]) -> list[Statement]:
         follows = found[place + 1] if place + 1 < len(found) else None
         item = bool(_ITEM.match(one.text))
         if _introduces(one, follows) and not item:
-            lead_in = one.words[:_LONGEST_CONTEXT]
-            one = replace(one, kind=_lead_kind(one))
+            lead_in = one.words[:LONGEST_CONTEXT]
+            one = replace(one, kind=_lead_kind(one, follows))
         elif one.kind is StatementKind.HEADING:
-            lead_in, topic = one.words[:_LONGEST_CONTEXT], ""
+            lead_in, topic = one.words[:LONGEST_CONTEXT], ""
         elif not item and not _in_item(text, one.start) and one.kind is not StatementKind.CODE:
             lead_in = ""
         if not one.checkable:
@@ -234,7 +271,7 @@ def _with_context(text: str, found: list[Statement]) -> list[Statement]:
 def _topic(one: Statement) -> str:
     """What a pronoun after it stands for; where its subject is not clear, the pronoun stays: a
     whole sentence in its place would bring its numbers along."""
-    return subject(one.words)[:_LONGEST_CONTEXT]
+    return subject(one.words)[:LONGEST_CONTEXT]
 
 
 def _in_item(text: str, place: int) -> bool:
@@ -248,7 +285,9 @@ def _introduces(one: Statement, follows: Statement | None) -> bool:
     return bool(_ITEM.match(follows.text)) or follows.kind is StatementKind.CODE
 
 
-def _lead_kind(one: Statement) -> StatementKind:
-    """A lead-in is read with its items; one with a number in it is checked by itself as well."""
+def _lead_kind(one: Statement, follows: Statement | None) -> StatementKind:
+    """A lead-in is read with its items; one with a number in it is checked by itself as well, and
+    so is one of code, which nobody reads it with."""
     numbered = any(char.isdigit() for char in one.words)
-    return one.kind if one.kind is not StatementKind.CLAIM or numbered else StatementKind.META
+    read = follows is not None and follows.checkable and not numbered
+    return StatementKind.META if read and one.checkable else one.kind

@@ -7,6 +7,9 @@ from __future__ import annotations
 
 import re
 from enum import StrEnum
+from itertools import pairwise
+
+from suffice.text.facts.clauses import finite, tokens
 
 
 class StatementKind(StrEnum):
@@ -49,10 +52,13 @@ _NOT = r"(?:\sdo(?:es)?\snot|\sdo(?:es)?n't|\sdid\snot|\sdidn't|\scannot|\scan\s
 _REFUSAL = re.compile(
     rf"""(?:(?:unfortunately|i(?:'m|\sam)\s(?:sorry|afraid)|sorry|i\sapologi[sz]e)\b[,.]?\s?
            (?:but\s|that\s)?|(?:based\son|from|according\sto|in)\s{_SOURCES},?\s)?(?:
-      i{_NOT}\s(?:have|find|know|see|locate|answer|say|provide|determine|tell|give|help|confirm|
+      i{_NOT}\s(?:have|find|know(?!\sany(?:one|body))|see(?!\s(?:why|how))|locate|answer|say|provide|determine|tell|give|help|confirm|
           verify|access)\b.*
     | i(?:\s(?:was|am)|'m)\s(?:unable\sto|not\s(?:able\sto|sure|certain|aware))\b.*
-    | i\s(?:couldn't|could\snot|have\sno|lack|must\sdecline|decline|found\sno)\b.*
+    | i\s(?:couldn't|could\snot)\s(?:find|locate|determine|see|verify|confirm|answer|tell|say)\b.*
+    | i\s(?:must\sdecline|decline)\b.*
+    | i\s(?:have\sno|lack|found\sno)\s(?:\w+\s){{0,3}}?(?:information|evidence|data|details?|
+          answers?|knowledge|records?|access|idea|mention|sources?|documents?|passages?)\b.*
     | we{_NOT}\shave\s(?:enough|sufficient|any)\b.*
     | {_SOURCES}(?:{_NOT}\s(?:\w+ly\s)?(?:say|state|mention|contain|specify|provide|include|
           address|cover|answer|give|indicate|explain|discuss|describe|tell|offer|support)
@@ -69,8 +75,33 @@ _REFUSAL = re.compile(
 )
 # "The documents do not say, but it is 5 %": a claim hides behind the refusal.
 _TURN = re.compile(
-    r"(?:,|;|\s—|\s-)\s(?:but|however|though|although|so|and|yet)\b|\b(?:but|however)\b|;",
+    r"(?:,|;|\s—|\s-)\s(?:but|however|though|although|so|and|yet|which|who|where|as)\b"
+    r"|\b(?:but|however|because|since|although|whereas|given that|except that|while)\b|;"
+    r"|[—–:]\s*(?=\w)",
     re.IGNORECASE,
+)
+_HEADS = frozenset(("i'm", "unable", "insufficient"))
+_ASKED = frozenset("what how why when where who whom whose which whether if that".split())
+# A question that tells: "Did you know that …", "Isn't it so that …", "It is 5 %, right?"
+_ASKS = re.compile(
+    r"(?:^|[,;:—\"“(]\s*|\b(?:and|or|but|so|then|well|now)\s+)(?:(?:in|at|for|by|to|from|with|under|"
+    r"on)\s)?(?:what|how|why|when|where|who|whom|whose|which|is|are|was|were|am|do|does|did|has|have|"
+    r"had|can|could|may|might|must|shall|should|will|would)\b(?!n['’]t)",
+    re.IGNORECASE,
+)
+_TELLS = re.compile(
+    r"\b(?:did|do|don['’]t|didn['’]t)\s(?:you|we|they)\s(?:already\s)?(?:know|realis?ze|realise|notice|"
+    r"hear|see|remember|think)\b|^(?:\w+n['’]t|is(?:\sit)?\snot)\b|\bnot\s(?:true|so|the\scase)\b|"
+    r",\s(?:right|correct|no|yes|okay|ok|true|huh|eh|(?:is|are|was|were|do|does|did|has|have|can|"
+    r"will|would|could|should)(?:n['’]t)?\s(?:it|they|he|she|we|you|i|there|this|that))$",
+    re.IGNORECASE,
+)
+# "I'd be happy to say that it is 5 %": what an offer may not hold.
+_OFFER = re.compile(
+    r"(?:please|let\sme|feel|do\snot|don't|reach|ask|if\syou|hope|i(?:'d|\s|'ll|'m))", re.IGNORECASE
+)
+_MORE = re.compile(
+    r"\b(?:that|because|since|but|however|which|although|while)\b|[:;—–]\s*\w", re.IGNORECASE
 )
 _BASED = rf"(?:based\son|according\sto|from|in|per|using)\s{_SOURCES}"
 _META = re.compile(
@@ -83,11 +114,14 @@ _META = re.compile(
     | (?:the\s)?(?:answer|summary|response|sources?|references?|citations?|notes?|overview|
           conclusion|explanation|details)(?:\sis)?(?:\sas\sfollows)?:
     | (?:i\shope|hope)\s(?:this|that|it)\s(?:helps|answers|is\shelpful|clarifies)\b.{{0,60}}
-    | (?:please\s)?(?:let\sme\sknow|feel\sfree|do\snot\shesitate|don't\shesitate|reach\sout|ask)\b
-          .{{0,120}}
+    | (?:please\s)?(?:(?:let\sme\sknow|feel\sfree|do\snot\shesitate|don't\shesitate)
+          (?:\s(?:if|whether|when|how|what|to\s(?:ask|contact\s(?:me|us)|reach\sout|let\sme|follow))
+          \b.{{0,100}})?
+        | (?:reach\sout|ask)(?:\s(?:me|us|again|away|if|for\smore|further|another|any)\b.{{0,80}})?)
     | if\syou\s(?:have|need|want|would\slike)\b.{{0,80}}(?:let\sme\sknow|feel\sfree|ask|contact\sme|
           happy\sto\shelp|reach\sout)\b.{{0,60}}
-    | i(?:'d|\swould|'ll|\swill|\scan|'m|\sam)\s(?:be\s)?(?:happy|glad|pleased|help)\b.{{0,100}}
+    | i(?:'d|\swould|'ll|\swill|\scan|'m|\sam)\s(?:be\s)?(?:happy|glad|pleased|help)\b
+          (?:\s(?:to|you|with|if)\b.{{0,100}})?
     | (?:let\sme|i(?:'ll|\swill))\s(?:explain|answer|summari[sz]e|break\s(?:it|this)\sdown|help|
           walk\syou)\b.{{0,80}}
     | in\s(?:summary|short|conclusion|brief)[:,]?
@@ -104,20 +138,42 @@ def nonclaim(words: str) -> StatementKind | None:
     """What a sentence without marks and Markdown is if it is no claim; `None` if it may be one."""
     said = words.strip(_CLOSERS + "(“")
     if said.endswith("?"):
-        return StatementKind.QUESTION
+        return StatementKind.QUESTION if _asks(said[:-1].rstrip()) else None
     if len(said) > _LONGEST:
         return None
     said = said.replace("’", "'")
     plain = said.rstrip(".!, ")
     if _GREETING.fullmatch(plain):
         return StatementKind.GREETING
-    if _META.fullmatch(said) or _META.fullmatch(plain):
+    if (_META.fullmatch(said) or _META.fullmatch(plain)) and not _offers_more(plain):
         return StatementKind.META
     if _REFUSAL.fullmatch(plain) and not _says_more(plain):
         return StatementKind.REFUSAL
     return None
 
 
+def _asks(said: str) -> bool:
+    """Whether a question only asks; one that is a statement but for its mark tells."""
+    return bool(_ASKS.search(said)) and not _TELLS.search(said)
+
+
+def _offers_more(said: str) -> bool:
+    return bool(_OFFER.match(said) and _MORE.search(said))
+
+
 def _says_more(said: str) -> bool:
+    """Whether a refusal also tells something: behind a turn that is no refusal itself, or in a
+    clause that hangs on nothing asked ("I am not sure, it is 5 %")."""
     apology = re.match(r"(?:i'm |i am )?sorry,? but |(?:unfortunately|sorry)[,.]? ", said, re.I)
-    return bool(_TURN.search(said, apology.end() if apology else 0))
+    turn = _TURN.search(said, apology.end() if apology else 0)
+    if turn:
+        before, after = said[: turn.start()].rstrip(" ,"), said[turn.end() :].strip(" ,")
+        declined = _REFUSAL.fullmatch(before) and _REFUSAL.fullmatch(after)
+        return not declined or _says_more(before) or _says_more(after)
+    words = tokens(said[apology.end() :] if apology else said) or []
+    verbs = [n for n in range(len(words)) if words[n].low in _HEADS or finite(words, n)]
+    return any(
+        not any(word.low in _ASKED for word in words[one:other])
+        for one, other in pairwise(verbs)
+        if other - one > 1
+    )

@@ -19,6 +19,11 @@ _RULE = re.compile(r"\|?[\s:|\-]+\|?")
 _ITEM = re.compile(r"[ \t]*(?:[-*+•]|\d{1,3}[.)])\s")
 
 
+def leans(said: str) -> bool:
+    """Whether a sentence speaks of what the one before it says."""
+    return bool(_LEANS.match(said))
+
+
 @dataclass(frozen=True, slots=True)
 class Statement:
     """What may be quoted: slices of the passage's text, and the words it is found by.

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 
 from suffice.text.literals import literals
-from suffice.text.when import Asked, When
+from suffice.text.times import Asked, When
 
 # What leads to a date: "in 2024", "as of 1 June", "between 2020 and 2022", "before March 2025".
 _LEAD = re.compile(

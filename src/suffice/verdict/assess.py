@@ -7,9 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from suffice.checks.check import share_read
-from suffice.types import Claim, Code, Draft, Finding, Grade, Support
+from suffice.checks.unread import unread
+from suffice.types import Claim, Code, Draft, Evidence, Finding, Grade, Support
 
 GRADES = ((0.85, Grade.SUPPORTED), (0.65, Grade.PARTIAL), (0.40, Grade.WEAK))
+UNVERIFIED = "unverified"
+"""The flag of marks that nobody looked up: the check of citations is switched off."""
 _MISMATCHED = (Code.CHANGED, Code.MISPLACED)
 
 
@@ -24,6 +27,8 @@ class Assessment:
     unchecked: float
     share_read: float
     flags: frozenset[str]
+    unread: tuple[str, ...] = ()
+    """What the draft tells outside its claims, where nobody read it."""
 
     @property
     def grade(self) -> Grade:
@@ -37,7 +42,11 @@ class Assessment:
         return tuple(claim for claim, support in self.claims.items() if support in supports)
 
 
-def assess(draft: Draft, findings: Sequence[Finding]) -> Assessment:
+def assess(
+    draft: Draft, findings: Sequence[Finding], evidence: Evidence | None = None
+) -> Assessment:
+    """With the evidence, what the draft tells outside its claims counts as unread."""
+    outside = unread(draft, evidence) if evidence else ()
     by_claim: dict[Claim, list[Finding]] = defaultdict(list)
     for finding in findings:
         by_claim[finding.claim].append(finding)
@@ -49,8 +58,9 @@ def assess(draft: Draft, findings: Sequence[Finding]) -> Assessment:
         faithfulness=_share(supports, Support.BACKED),
         facts=_share(facts, Support.BACKED),
         unchecked=_share(supports, Support.UNCHECKED),
-        share_read=share_read(draft, findings),
+        share_read=share_read(draft, findings, sum(len(one.text) for one in outside)),
         flags=frozenset(_flags(findings, supports)),
+        unread=tuple(one.words for one in outside),
     )
 
 
@@ -81,6 +91,8 @@ def _flags(findings: Sequence[Finding], supports: Sequence[Support]) -> Iterable
     yield from (f.code.value for f in findings if f.code and f.support in against)
     if any(finding.code is Code.FAILED for finding in findings):
         yield Code.FAILED.value
+    if any(f.check == "citations" and f.code is Code.OFF and f.claim.cites for f in findings):
+        yield UNVERIFIED
     if Support.CONTRADICTED in supports:
         yield "contradicted"
     if any(f.code in _MISMATCHED and f.support is Support.CONTRADICTED for f in findings):

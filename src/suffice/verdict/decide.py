@@ -13,6 +13,7 @@ from suffice.text.facts.marks import bare
 from suffice.types import (
     Action,
     Citation,
+    Code,
     Draft,
     Evidence,
     Finding,
@@ -23,11 +24,20 @@ from suffice.types import (
     Verdict,
 )
 from suffice.verdict import wording
-from suffice.verdict.assess import Assessment, assess
+from suffice.verdict.assess import UNVERIFIED, Assessment, assess
 from suffice.verdict.route import Route, first, read_routes
 
 DEFAULT = read_routes(ROUTES)
-_DIGIT = re.compile(r"\d")
+_NEVER = frozenset({Code.FABRICATED.value, "contradicted", "mismatch"})
+"""What makes a draft one that does not leave, whatever a table says…"""
+_DOUBTED = frozenset(
+    {
+        UNVERIFIED,
+        *(code.value for code in (Code.NOT_RETRIEVED, Code.STALE, Code.EXPIRED)),
+        *(code.value for code in (Code.MISATTRIBUTED, Code.FAILED)),
+    }
+)
+"""…and one that leaves with a caveat at best."""
 _WORD = re.compile(r"\w")
 
 
@@ -106,7 +116,7 @@ def decide(
     never leaves as it stands, whatever a table says, and what nobody read leaves with a caveat."""
     if not draft.claims:
         return withhold(evidence, gate, wording.unanswered(gate), draft)
-    found = assess(draft, findings)
+    found = assess(draft, findings, evidence)
     opposed = any(not conflict.ambiguous for conflict in gate.conflicts)
     route = first(routes, found, conflict=opposed)
     if route.action is Action.CONFLICT and opposed:
@@ -142,19 +152,16 @@ def decide(
 
 def _bounded(action: Action, found: Assessment, gate: GateDecision, draft: Draft) -> Action:
     """What no table may loosen."""
+    if action is Action.CONFLICT:  # a row that says so where nothing is opposed
+        return Action.WITHHOLD
     if action not in (Action.SERVE, Action.CAVEAT):
         return action
-    against = found.claims_with(Support.CONTRADICTED)
+    against = found.claims_with(Support.CONTRADICTED) or found.flags & _NEVER
     if against or not found.claims_with(Support.BACKED) or not _all_claimed(draft):
         return Action.WITHHOLD
-    doubted = found.claims_with(Support.UNCHECKED, Support.UNBACKED)
-    sure = gate.level is Level.SUFFICIENT and not doubted and "failed" not in found.flags
-    return action if sure and not draft.cut and not _unread(draft.text) else Action.CAVEAT
-
-
-def _unread(text: str) -> bool:
-    """Whether a number stands in what no check reads: a heading, a remark, a question."""
-    return any(_DIGIT.search(one.words) for one in claims(text) if not one.checkable)
+    doubted = found.claims_with(Support.UNCHECKED, Support.UNBACKED) or found.flags & _DOUBTED
+    sure = gate.level is Level.SUFFICIENT and not doubted
+    return action if sure and not draft.cut and not found.unread else Action.CAVEAT
 
 
 def _all_claimed(draft: Draft) -> bool:

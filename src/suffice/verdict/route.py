@@ -14,10 +14,10 @@ from dataclasses import dataclass
 
 from suffice.errors import SettingsError
 from suffice.types import Action, Code
-from suffice.verdict.assess import Assessment
+from suffice.verdict.assess import UNVERIFIED, Assessment
 
 _NUMBERS = ("faithfulness", "facts", "unchecked")
-_FLAGS = (*(code.value for code in Code), "contradicted", "mismatch", "conflict")
+_FLAGS = (*(code.value for code in Code), "contradicted", "mismatch", "conflict", UNVERIFIED)
 _COMPARE: dict[str, Callable[[float, float], bool]] = {
     ">=": operator.ge, ">": operator.gt, "<=": operator.le, "<": operator.lt,
 }  # fmt: skip

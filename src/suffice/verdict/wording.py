@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from suffice.gate.freshness import left_out
 from suffice.text.facts.marks import bare
 from suffice.types import Action, Claim, Conflict, GateDecision, Level, Support, Verdict
-from suffice.verdict.assess import Assessment
+from suffice.verdict.assess import UNVERIFIED, Assessment
 
 DISAGREE = "The documents contradict each other; both are quoted, and neither was chosen."
 QUOTED = "Every statement is quoted from the document it cites."
@@ -27,6 +27,8 @@ SAYS_OTHERWISE = "The draft says something that the documents contradict"
 WRONG_SOURCE = "The draft names sources that do not hold as named; a person has to look at it"
 NOT_VERIFIED = "Not all of this could be verified against the documents"
 CONDITION = "A condition of the source may be missing; see what is cited"
+UNREAD = "Not everything it says was checked against the documents"
+MARKS = "The sources it names were not looked up: the check of citations is switched off."
 NOT_WRITTEN = "The model that writes answers could not be reached."
 SHORTENED = "What the documents do not back was left out."
 REPLACED = "No answer could be verified; this is quoted from the documents instead."
@@ -56,18 +58,25 @@ def told(action: Action, gate: GateDecision, found: Assessment, *, quoted: bool)
     parts = [] if gate.level is Level.SUFFICIENT else [caveat(gate)]
     if weak:
         parts.append(_naming(NOT_VERIFIED, weak))
+    elif found.unread:
+        parts.append(f"{UNREAD}: “{_short(found.unread[0])}”.")
     if action is Action.CAVEAT and "omitted" in found.flags:
         parts.append(f"{CONDITION}.")
+    if UNVERIFIED in found.flags:
+        parts.append(MARKS)
     return " ".join(parts) or (QUOTED if quoted else CHECKED)
 
 
 def _naming(said: str, claims: Sequence[Claim]) -> str:
     if not claims:
         return f"{said}."
-    text = bare(" ".join(claims[0].text.split())).rstrip(".")
-    shown = text if len(text) <= _LONGEST else f"{text[:_LONGEST].rstrip()}…"
     more = f" and {len(claims) - 1} more" if len(claims) > 1 else ""
-    return f"{said}: “{shown}”{more}."
+    return f"{said}: “{_short(claims[0].text)}”{more}."
+
+
+def _short(said: str) -> str:
+    text = bare(" ".join(said.split())).rstrip(".")
+    return text if len(text) <= _LONGEST else f"{text[:_LONGEST].rstrip()}…"
 
 
 def both_sides(conflicts: Sequence[Conflict], numbered: Mapping[str, int]) -> str:

@@ -48,6 +48,10 @@ _SUBORDINATE = frozenset("if until when because while whether how what unless al
 _PLURALS = frozenset("they we you i people children men women staff police these those".split())
 _NOT_PLURAL = ("ss", "us", "is", "'s", "’s", "news", "series")
 _WORD = re.compile(r"[$€£]?\w+(?:[.,:/'’&+-]\w+)*%?|[,;:()\[\]{}\"“”—–]")
+_ADVERBS_BEFORE = 8
+"""So many adverbs are looked past before a verb: a longer run of them is no sentence."""
+_LONGEST = 2_000
+"""A longer text is no sentence either: it has no subject that could be told."""
 _OPEN, _CLOSE = "([{“", ")]}”"
 
 
@@ -145,7 +149,7 @@ def finite(words: Sequence[Token], place: int) -> bool:
     """Whether the word here is surely a finite verb, judged with its neighbours."""
     token = words[place]
     left = place - 1
-    while left > 0 and is_adverb(words[left]):
+    while left > max(0, place - _ADVERBS_BEFORE) and is_adverb(words[left]):
         left -= 1
     before = words[left] if left >= 0 else None
     after = words[place + 1] if place + 1 < len(words) else None
@@ -284,7 +288,7 @@ def _reduced(words: Sequence[Token], place: int, group: Group) -> bool:
 
 def subject(text: str) -> str:
     """The words before the main verb, without a leading phrase; empty where none is clear."""
-    words = tokens(text)
+    words = tokens(text) if len(text) <= _LONGEST else None
     group = verb_group(words) if words else None
     if words is None or group is None:
         return ""

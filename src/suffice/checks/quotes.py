@@ -1,0 +1,158 @@
+"""Sentences of a passage that may be quoted, each with what it needs beside it to mean the same.
+
+"Alcohol" under "The following are not reimbursed:", "Yes." behind a question, "It is paid" behind
+the sentence that says what is paid: word for word alone they say anything.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from suffice.text.facts.clauses import finite, tokens
+from suffice.text.facts.marks import bare
+from suffice.text.sentences import ANSWER_MARK, Span, sentences
+from suffice.text.statements import leans
+from suffice.text.words import content_words
+from suffice.types import Passage
+
+_ITEM = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s")
+_HEADING = re.compile(r"#{1,6}\s|(?:\*\*|__)[^*\n]{1,120}(?:\*\*|__):?$")
+_ASKS = re.compile(r"\?[*_\"')\]]*$")
+# An answer that is nothing without its question.
+_BARE = re.compile(
+    r"(?:yes|no|yep|nope|never|always|sometimes|correct|right|wrong|true|false|neither|both|none|"
+    r"exactly|of course|absolutely|certainly(?: not)?|it depends)\s*(?:[.,;!—–-]|$)",
+    re.IGNORECASE,
+)
+_FEW_WORDS = 3
+_UNSAID = re.compile(
+    r"\b(?:myths?|false|wrong|incorrect|misconceptions?|outdated|obsolete|former(?:ly)?|previous(?:ly)?|"
+    r"superseded|abolished|withdrawn|rejected|repealed|no longer)\b",
+    re.IGNORECASE,
+)
+_EXCLUDES = re.compile(
+    r"\b(?:not|no|never|none|without|exclu\w+|except\w*|prohibit\w*|forbidden|banned|ineligible|"
+    r"restricted|un\w+able)\b|n['’]t\b",
+    re.IGNORECASE,
+)
+_KEY = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """A place in a passage that says something word for word. `needs`: what must stand before it in
+    an answer too, without marks; empty where it stands alone. `asked`: the question it answers in
+    a word. `head`: the first row of the table it is a row of."""
+
+    span: Span
+    needs: str = ""
+    asked: str = ""
+    head: str = ""
+
+
+@dataclass(frozen=True)
+class Quotable:
+    """The sentences of a passage, found by how they begin."""
+
+    passage: Passage
+
+    @cached_property
+    def _spans(self) -> list[Span]:
+        return sentences(self.passage.text)
+
+    @cached_property
+    def _ends(self) -> frozenset[int]:
+        return frozenset(end for _, end in self._spans)
+
+    @cached_property
+    def _starts(self) -> dict[str, list[tuple[int, int]]]:
+        """Places where a sentence starts, with its number, by the letters there."""
+        found: dict[str, list[tuple[int, int]]] = defaultdict(list)
+        text = self.passage.text
+        for number, (first, last) in enumerate(self._spans):
+            marks = (one.match(text, first, last) for one in (ANSWER_MARK, _ITEM))
+            for start in {first, *(mark.end() for mark in marks if mark)}:
+                for key in {text[start : start + _KEY], text[start:last][:_KEY]}:
+                    found[key].append((start, number))
+        return found
+
+    @cached_property
+    def _leads(self) -> list[str]:
+        return list(lead_ins(self.passage, self._spans))
+
+    @cached_property
+    def _heads(self) -> dict[int, str]:
+        return heads(self.passage.text, self._spans)
+
+    def find(self, said: str) -> Iterator[Quote]:
+        """Where the passage holds this, from the start of a sentence to the end of one."""
+        text = self.passage.text
+        for start, number in self._starts.get(said[:_KEY], ()) if said else ():
+            end = start + len(said)
+            if end in self._ends and text.startswith(said, start):
+                yield self._quote((start, end), number)
+
+    def _quote(self, span: Span, number: int) -> Quote:
+        text = self.passage.text
+        said = bare(text[slice(*span)])
+        if "|" in said:
+            return Quote(span, head=self._heads.get(self._spans[number][0], ""))
+        before = text[slice(*self._spans[number - 1])] if number else ""
+        if lead := self._leads[number]:
+            return Quote(span, needs=bare(lead))
+        if _ASKS.search(before) and _elliptic(said):
+            return Quote(span, asked=bare(before))
+        if _elliptic(said) and _BARE.match(said):
+            return Quote(span, needs=bare(before) or said)
+        return Quote(span, needs=bare(before) if leans(said) else "")
+
+
+def lead_ins(passage: Passage, spans: Sequence[Span]) -> Iterator[str]:
+    """For each sentence the line that introduces it, or the heading that takes it back."""
+    text = passage.text
+    heading = " ".join((passage.title, *passage.heading[-1:]))
+    lead, opened = "", False
+    for start, end in spans:
+        said = text[start:end].rstrip()
+        item = bool(_ITEM.match(said))
+        titled = bool(_HEADING.match(said))
+        takes_back = _UNSAID.search(heading) or (item and _EXCLUDES.search(heading))
+        if titled:
+            heading, lead = said, ""
+        elif not item and not opened:
+            lead = ""
+        yield "" if titled else lead or (heading if takes_back else "")
+        opened = said.endswith(":") and not titled
+        lead = said if opened else lead
+
+
+def heads(text: str, spans: Sequence[Span]) -> dict[int, str]:
+    """For each row of a table, by its start, the first row of that table."""
+    found: dict[int, str] = {}
+    head, last = "", -1
+    for start, end in spans:
+        if "|" not in text[start:end]:
+            head = ""
+            continue
+        if not head or "\n\n" in text[last:start]:
+            head = _cells(text[start:end])
+        found[start] = head
+        last = end
+    return found
+
+
+def _cells(row: str) -> str:
+    return "|".join(bare(cell).strip() for cell in row.strip().strip("|").split("|"))
+
+
+def _elliptic(said: str) -> bool:
+    """Whether it answers without saying what: "Yes.", "Up to 18 weeks."."""
+    if _BARE.match(said):
+        return True
+    words = tokens(said) or []
+    verb = any(finite(words, place) for place in range(len(words)))
+    return not verb and len(content_words(said)) < _FEW_WORDS

@@ -1,0 +1,124 @@
+"""What a draft tells outside its claims, where no check reads it.
+
+A heading, a remark, a question or a refusal may stand beside claims as long as it brings nothing
+new: a number that nobody gave, or several words that are in no text at hand, are something told.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from suffice.checks.aligned import roots
+from suffice.checks.said import statements
+from suffice.text.claims import LONGEST_CONTEXT, Statement, StatementKind
+from suffice.text.nonclaims import nonclaim
+from suffice.types import Draft, Evidence, Passage
+
+_NEW_WORDS = 2
+"""From so many words that are in no text at hand, a line tells something of its own."""
+_NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
+_PLACE = re.compile(r"^\s*(?:[a-z]{1,8}\s)?\d{1,3}(?:\.\d{1,3})*\s*(?:[.):–-]|$)", re.IGNORECASE)
+# "a summary in 80 words" speaks of the answer itself.
+_LENGTH = re.compile(
+    r"\b\d+(?:\s?[-–]\s?\d+)?[\s-](?:words?|sentences?|bullets?|points?|steps?)\b", re.IGNORECASE
+)
+# The words in which an answer speaks of itself and of its reader.
+_OWN = roots(
+    """answer question summary summarize overview response information list explanation explain
+    detail passage document context source evidence article news text excerpt material reference
+    citation provide provided given available retrieved structured data json format based according
+    following follow here below above hope help helpful clarify know feel free ask need want would
+    like further additional anything else assist assistance happy glad contact reach hesitate please
+    sure welcome thank thanks great good brief objective short clear step point key main note
+    conclusion introduction background important useful understand learn specific topic certainly
+    hello dear regards sincerely sorry unfortunately word quote complete concise example"""
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """The words and numbers of the texts at hand."""
+
+    words: frozenset[str]
+    asked: frozenset[str]
+    numbers: frozenset[str]
+    named: frozenset[str]
+    """The numbers a heading may take up: those of the passages too."""
+
+    @classmethod
+    def of(cls, draft: Draft, evidence: Evidence) -> _Known:
+        asked = roots(evidence.question)
+        named = [part for one in evidence.passages for part in (one.title, *one.heading)]
+        texts = (*named, *(one.text for one in evidence.passages), *(c.text for c in draft.claims))
+        numbers = frozenset(_NUMBER.findall(" ".join((evidence.question, *named))))
+        there = (_NUMBER.findall(one.text) for one in evidence.passages)
+        return cls(asked.union(*map(roots, texts)), asked, numbers, numbers.union(*there))
+
+
+def unread(draft: Draft, evidence: Evidence) -> tuple[Statement, ...]:
+    """The statements outside a draft's claims that tell something of their own."""
+    read = statements(draft.text)
+    claimed = _Claimed.of(draft)
+    led = {one.context for one in read if one.checkable and one.context}
+    outside = [
+        one
+        for one, below in zip(read, (*read[1:], None), strict=True)
+        if not one.checkable and not _leads(one, below, led) and one not in claimed
+    ]
+    known = _Known.of(draft, evidence) if outside else None
+    return tuple(one for one in outside if known and _tells(one, known, evidence.passages))
+
+
+@dataclass(frozen=True, slots=True)
+class _Claimed:
+    """Where claims stand, in order: a drafter may claim what reads like a heading."""
+
+    starts: list[int]
+    ends: list[int]
+
+    @classmethod
+    def of(cls, draft: Draft) -> _Claimed:
+        spans = sorted((claim.start, claim.end) for claim in draft.claims)
+        return cls([start for start, _ in spans], [end for _, end in spans])
+
+    def __contains__(self, one: Statement) -> bool:
+        place = bisect_right(self.starts, one.start) - 1
+        return place >= 0 and one.end <= self.ends[place]
+
+
+def _leads(one: Statement, below: Statement | None, led: Collection[str]) -> bool:
+    """Whether it is read with what stands below it: the lead-in of a list, the head of a table."""
+    if one.words[:LONGEST_CONTEXT] in led:
+        return True
+    rows = (one.text, below.text if below else "")
+    return all(row.lstrip().startswith("|") for row in rows)
+
+
+def _tells(one: Statement, known: _Known, passages: Sequence[Passage]) -> bool:
+    if one.kind is StatementKind.CODE:
+        return not any(_plain(one.text) in " ".join(p.text.split()) for p in passages)
+    if one.kind is StatementKind.META and nonclaim(one.words) is None:
+        return True  # a lead-in that leads nowhere
+    numbers = known.named if one.kind is StatementKind.HEADING else known.numbers
+    if any(number not in numbers for number in _NUMBER.findall(_uncounted(one))):
+        return True
+    if one.kind is StatementKind.REFUSAL:
+        return False  # it names what it does not tell
+    asks = one.kind is StatementKind.QUESTION
+    new = roots(_uncounted(one)) - _OWN - (known.asked if asks else known.words)
+    return len(new) >= _NEW_WORDS
+
+
+def _uncounted(one: Statement) -> str:
+    """Its words, without its own place in a list and what it says of its length."""
+    return _LENGTH.sub(" ", _PLACE.sub(" ", one.words))
+
+
+def _plain(code: str) -> str:
+    """What stands between the fences, on one line."""
+    lines = code.strip().strip("`~").split("\n")
+    inside = lines[1:] if len(lines) > 1 else lines
+    return " ".join(" ".join(inside).split())
