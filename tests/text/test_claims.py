@@ -41,6 +41,8 @@ KINDS: list[tuple[str, StatementKind]] = [
     ("There is no information about this in the sources.", Kind.REFUSAL),
     ("I am unable to determine the rate from the documents.", Kind.REFUSAL),
     ("I could not find the fee.", Kind.REFUSAL),
+    ("Unable to answer based on given passages.", Kind.REFUSAL),
+    ("Unable to answer based on the provided passages.", Kind.REFUSAL),
     ("Based on the provided documents, I cannot say.", Kind.REFUSAL),
     ("Here is the answer:", Kind.META),
     ("According to the documents provided:", Kind.META),
