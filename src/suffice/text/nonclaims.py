@@ -156,7 +156,9 @@ def nonclaim(words: str) -> StatementKind | None:
 
 def _asks(said: str) -> bool:
     """Whether a question only asks; one that is a statement but for its mark tells."""
-    return bool(_ASKS.search(said)) and not _TELLS.search(said)
+    words = tokens(said) or []
+    states = any(char.isdigit() for char in said) or any(_verb(words, n) for n in range(len(words)))
+    return not _TELLS.search(said) and (bool(_ASKS.search(said)) or not states)
 
 
 def _offers_more(said: str) -> bool:
