@@ -86,6 +86,9 @@ class Code(StrEnum):
     CONTRARY = "contrary"
     """The words are those of the source, and say something else."""
 
+    UNSURE = "unsure"
+    """The words are in the source, and the verifier cannot tell whether they say so there."""
+
     OMITTED = "omitted"
 
     FAR = "far"

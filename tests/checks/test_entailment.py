@@ -7,12 +7,13 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from suffice.checks.check import run_checks
+from suffice.checks.check import run_checks, share_read
 from suffice.checks.citations import settle
 from suffice.checks.entailment import Entailment
 from suffice.checks.grounding import Grounding
 from suffice.checks.open import SUPPORTING, open_checks
 from suffice.draft.reading import read_draft
+from suffice.draft.revision import Round, wanting
 from suffice.models.catalog import open_embedder, open_verifier
 from suffice.models.embedder import Embedder
 from suffice.models.verifier import Pair, SufficiencyScore, SupportScore, Thresholds, Verifier
@@ -23,6 +24,7 @@ from suffice.settings import (
     VerifierSettings,
 )
 from suffice.types import Code, Evidence, Finding, Hallucination, Passage, Retrieved, Support
+from suffice.verdict.rescue import weak
 
 LEAVE = Passage("leave", "Employees get 20 weeks of parental leave. It is fully paid.", "leave.md")
 CANTEEN = Passage("canteen", "The canteen opens at noon on working days.", "canteen.md")
@@ -171,3 +173,27 @@ def test_titles_and_dates_are_evidence() -> None:
     told = Told()
     judged(Entailment(told), "It is paid. [1]", Evidence("?", (Retrieved(dated, 0.5),)))
     assert "Version 3.2." in told.asked[0].evidence[0]
+
+
+@dataclass(frozen=True)
+class Timid(Told):
+    """Is sure of nothing."""
+
+    def _score(self, pair: Pair) -> SupportScore:
+        return SupportScore(0.3, 0.1, 0.6, 0, tier="fast")
+
+
+def test_words_that_are_all_there_are_no_finding_against_a_claim() -> None:
+    """Nothing in it can be pointed at; it is not backed either, and goes back to its writer."""
+    check = Entailment(Timid())
+    there, new = judged(check, "Employees get parental leave. [1] Penguins get 3 stars. [1]")
+    assert (there.support, there.code) == (Support.UNCHECKED, Code.UNSURE)
+    assert new.support is Support.UNBACKED
+    draft = read_draft("Employees get parental leave. [1]", EVIDENCE.passages)
+    assert share_read(draft, [replace(there, claim=draft.claims[0])]) == 1.0
+    assert wanting(Round(draft, (there,), 0.0, 0))
+    assert weak(draft, [replace(there, claim=draft.claims[0])])
+    strict = Entailment(Timid(), EntailmentSettings(unsure=1.0))
+    assert judged(strict, "Employees get parental leave at home. [1]")[0].support is (
+        Support.UNBACKED
+    )

@@ -61,7 +61,9 @@ def share_read(draft: Draft, findings: Sequence[Finding], unread: int = 0) -> fl
     """The share of a draft's characters that some check actually read: of its claims, and of the
     `unread` ones that tell something outside of them."""
     total = sum(map(_length, draft.claims)) + unread
-    read = {f.claim for f in findings if f.support is not Support.UNCHECKED}
+    read = {
+        f.claim for f in findings if f.support is not Support.UNCHECKED or f.code is Code.UNSURE
+    }
     return sum(map(_length, read)) / total if total else 0.0
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 
-from suffice.checks.aligned import Sentences, roots, turned
+from suffice.checks.aligned import Sentence, Sentences, roots, turned
 from suffice.checks.said import alone, cited, told
 from suffice.models.verifier import Pair, SupportScore, Verifier
 from suffice.settings import EntailmentSettings
 from suffice.text.facts import facts
 from suffice.types import (
     Claim,
+    Code,
     Draft,
     Evidence,
     Fact,
@@ -26,6 +27,7 @@ _FRAGMENT = 0.2
 # So much more another passage must say a claim than the one it cites, to be the right one.
 _SURER = 0.2
 _TURNED = "its source has the same names in another order, and the verifier is not sure"
+_UNSURE = "its words are there, but the verifier is not sure that they say so"
 _LEFT_ALONE = "another check has settled it"
 _SAID = {
     Support.BACKED: "what it cites says so",
@@ -88,7 +90,7 @@ class Entailment:
         elsewhere = [
             replace(one, passages=evidence.passages)
             for one in read
-            if found[one.claim].support is Support.UNBACKED and len(one.passages) < len(evidence)
+            if _open(found[one.claim]) and len(one.passages) < len(evidence)
         ]
         for claim, second in self._judged(elsewhere, draft, evidence).items():
             surer = (second.score or 0.0) >= (found[claim].score or 0.0) + _SURER
@@ -133,16 +135,16 @@ class Entailment:
     ) -> Finding:
         if score.unchecked:
             return Finding(one.claim, self.name, Support.UNCHECKED, reason=score.unchecked)
-        support = self._support(score, one.held(one.said, known))
+        held = one.held(one.said, known)
+        support = self._support(score, held)
         passage = one.passages[score.passage or 0] if one.passages else None
         nearest = sentences.nearest(roots(one.said), (passage,)) if passage else None
         doubtful = support is Support.BACKED and score.supported < self.settings.sure
         if doubtful and nearest and turned(one.said, nearest.text):
-            reason = f"{_TURNED} ({score.supported:.2f})"
-            return Finding(
-                one.claim, self.name, Support.UNCHECKED, score.supported, nearest.passage.id,
-                (nearest.start, nearest.end), reason,
-            )  # fmt: skip
+            return self._unsure(one.claim, score, _TURNED, nearest)
+        alone = bool(self.settings.threshold)  # then the probability decides by itself
+        if support is Support.UNBACKED and held >= self.settings.unsure and not alone:
+            return self._unsure(one.claim, score, _UNSURE, nearest)
         return Finding(
             one.claim,
             self.name,
@@ -152,6 +154,20 @@ class Entailment:
             (nearest.start, nearest.end) if nearest and support is not Support.UNBACKED else None,
             f"{_SAID[support]} ({score.supported:.2f})",
             kind=_KINDS.get(support),
+        )
+
+    def _unsure(
+        self, claim: Claim, score: SupportScore, why: str, nearest: Sentence | None
+    ) -> Finding:
+        return Finding(
+            claim,
+            self.name,
+            Support.UNCHECKED,
+            score.supported,
+            nearest.passage.id if nearest else None,
+            (nearest.start, nearest.end) if nearest else None,
+            f"{why} ({score.supported:.2f})",
+            Code.UNSURE,
         )
 
     def _support(self, score: SupportScore, held: float) -> Support:
@@ -176,6 +192,10 @@ _KINDS = {
     Support.CONTRADICTED: Hallucination.FAITHFULNESS,
     Support.UNBACKED: Hallucination.FACTUALITY,
 }
+
+
+def _open(finding: Finding) -> bool:
+    return finding.support is Support.UNBACKED or finding.code is Code.UNSURE
 
 
 def _readings(draft: Draft, evidence: Evidence) -> list[_Reading]:

@@ -67,11 +67,11 @@ class _Page:
     @classmethod
     def of(cls, draft: Draft, question: str) -> _Page:
         read = statements(draft.text)
-        words = ["", *(one.words for one in read[:-1])]
+        words = ["", *(one.words for one in read)]
         return cls(
             question,
             {one.start: one for one in read},
-            {one.start: said for one, said in zip(read, words, strict=True)},
+            {one.start: said for one, said in zip(read, words, strict=False)},
             heads(draft.text, sentences(draft.text)) if "|" in draft.text else {},
         )
 

@@ -13,7 +13,7 @@ from time import monotonic
 from suffice.draft.brief import PLAIN, Brief
 from suffice.errors import SufficeError
 from suffice.settings import DraftSettings
-from suffice.types import Draft, Finding, Support
+from suffice.types import Code, Draft, Finding, Support
 
 Write = Callable[[Brief], Draft]
 Check = Callable[[Draft], Sequence[Finding]]
@@ -56,9 +56,12 @@ class Revised:
 
 
 def wanting(round_: Round) -> bool:
-    """Whether a draft should go back: something speaks against a claim, or it broke off."""
+    """Whether a draft should go back: something speaks against a claim, nobody is sure of one, or
+    it broke off."""
     bad = (Support.CONTRADICTED, Support.UNBACKED)
-    return round_.draft.cut or any(finding.support in bad for finding in round_.findings)
+    return round_.draft.cut or any(
+        finding.support in bad or finding.code is Code.UNSURE for finding in round_.findings
+    )
 
 
 def revise(

@@ -6,10 +6,11 @@ Every pattern must match the whole sentence: what also says something is a claim
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from enum import StrEnum
 from itertools import pairwise
 
-from suffice.text.facts.clauses import finite, tokens
+from suffice.text.facts.clauses import Token, finite, tokens
 
 
 class StatementKind(StrEnum):
@@ -80,6 +81,7 @@ _TURN = re.compile(
     r"|[—–:]\s*(?=\w)",
     re.IGNORECASE,
 )
+_AT_HAND = frozenset("based given provided retrieved supplied".split())  # "based on given passages"
 _HEADS = frozenset(("i'm", "unable", "insufficient"))
 _ASKED = frozenset("what how why when where who whom whose which whether if that".split())
 # A question that tells: "Did you know that …", "Isn't it so that …", "It is 5 %, right?"
@@ -154,7 +156,9 @@ def nonclaim(words: str) -> StatementKind | None:
 
 def _asks(said: str) -> bool:
     """Whether a question only asks; one that is a statement but for its mark tells."""
-    return bool(_ASKS.search(said)) and not _TELLS.search(said)
+    words = tokens(said) or []
+    states = any(char.isdigit() for char in said) or any(_verb(words, n) for n in range(len(words)))
+    return not _TELLS.search(said) and (bool(_ASKS.search(said)) or not states)
 
 
 def _offers_more(said: str) -> bool:
@@ -171,9 +175,13 @@ def _says_more(said: str) -> bool:
         declined = _REFUSAL.fullmatch(before) and _REFUSAL.fullmatch(after)
         return not declined or _says_more(before) or _says_more(after)
     words = tokens(said[apology.end() :] if apology else said) or []
-    verbs = [n for n in range(len(words)) if words[n].low in _HEADS or finite(words, n)]
+    verbs = [n for n, word in enumerate(words) if word.low in _HEADS or _verb(words, n)]
     return any(
         not any(word.low in _ASKED for word in words[one:other])
         for one, other in pairwise(verbs)
         if other - one > 1
     )
+
+
+def _verb(words: Sequence[Token], place: int) -> bool:
+    return words[place].low not in _AT_HAND and finite(words, place)

@@ -81,7 +81,7 @@ def _facts(standing: Support, findings: Iterable[Finding]) -> list[Support]:
     if not judged:
         return [standing]
     against = (Support.CONTRADICTED, Support.UNBACKED)
-    if standing in against and not any(fact in against for fact in judged):
+    if standing is not Support.BACKED and not any(fact in against for fact in judged):
         return [standing, *judged[1:]]
     return judged
 

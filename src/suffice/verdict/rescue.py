@@ -31,7 +31,7 @@ def trimmed(draft: Draft, findings: Sequence[Finding]) -> Draft | None:
 
 def weak(draft: Draft, findings: Sequence[Finding]) -> bool:
     """Whether a draft holds a claim that nothing backs: better cut off than told with a caveat."""
-    return bool(assess(draft, findings).claims_with(Support.UNBACKED))
+    return bool(assess(draft, findings).claims_with(Support.UNBACKED, Support.UNCHECKED))
 
 
 def _within(said: str) -> set[int]:
