@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from sqlalchemy import text
@@ -41,6 +42,20 @@ def test_what_is_written_is_there_after_opening_again(database: Database, place:
     assert notes(again) == [1]
     assert again.dialect == ("postgresql" if "://" in place else "sqlite")
     again.close()
+
+
+def test_a_relative_path_is_the_same_file_wherever_the_process_goes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    opened = Database.open("s.db", create=True)
+    opened.close()  # so that the next use connects anew
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    with opened.alone(1), opened.writing() as connection:
+        connection.execute(text("UPDATE store SET epoch = 5"))
+    assert opened.where == "s.db"
+    assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
 def test_nothing_there_is_said_as_such(place: str) -> None:
@@ -87,6 +102,24 @@ def test_threads_share_it(database: Database) -> None:
         seen = list(pool.map(work, range(64)))
     assert notes(database) == list(range(64))
     assert all(seen)
+
+
+def test_in_a_file_a_writer_is_alone_from_its_first_reading_on(tmp_path: Path) -> None:
+    """Else what it read could be old when it writes, and SQLite would refuse it."""
+    opened = [Database.open(tmp_path / "s.db", create=True, wait=20) for _ in range(2)]
+
+    def count_up(database: Database) -> None:
+        for _ in range(20):
+            with database.writing() as connection:
+                epoch = connection.scalar(text("SELECT epoch FROM store")) or 0
+                connection.execute(text("UPDATE store SET epoch = :n"), {"n": epoch + 1})
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(count_up, opened))
+    with opened[0].reading() as connection:
+        assert connection.scalar(text("SELECT epoch FROM store")) == 41
+    for database in opened:
+        database.close()
 
 
 @contextmanager
