@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.text import Text
 
 from suffice import Library, Pipeline
-from suffice.cli.show import show_verdict
+from suffice.cli.show_verdict import show_verdict
 
 ROOT = Path(__file__).parent.parent
 QUESTIONS = (

@@ -28,10 +28,10 @@ from suffice.models.catalog import open_embedder, open_verifier
 from suffice.models.embedder import Embedder
 from suffice.models.remembering import Remembering
 from suffice.models.verifier import Verifier
-from suffice.pipeline import checked_question
 from suffice.record.recorder import Keeps
 from suffice.record.trace import Laps, Trace
 from suffice.settings import EmbedderSettings, Settings, VerifierSettings
+from suffice.text.asked import checked_question
 from suffice.types import Action, Draft, Evidence, GateDecision, Level, Verdict
 from suffice.verdict.decide import decide, withhold
 from suffice.verdict.route import Route, read_routes

@@ -26,7 +26,7 @@ from suffice.draft.drafter import Drafter, open_drafter
 from suffice.draft.extractive import Extractive
 from suffice.draft.flags import cleared
 from suffice.draft.revision import Revised, revise
-from suffice.errors import ModelError, QuestionError
+from suffice.errors import ModelError
 from suffice.evidence.filter import Helpful
 from suffice.evidence.find import find_again, looking, time_of
 from suffice.evidence.index import today
@@ -40,6 +40,7 @@ from suffice.models.verifier import Verifier
 from suffice.record.recorder import Keeps
 from suffice.record.trace import Laps, Trace
 from suffice.settings import CollectionSettings, DraftSettings, VerdictSettings, VerifierSettings
+from suffice.text.asked import checked_question
 from suffice.text.facts.marks import bare
 from suffice.types import (
     Action,
@@ -57,8 +58,6 @@ from suffice.verdict.decide import decide, disagree, shut, unwritten
 from suffice.verdict.gap import asked_for
 from suffice.verdict.rescue import rescued, trimmed, weak
 from suffice.verdict.route import read_routes
-
-LONGEST_QUESTION = 8_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,20 +219,3 @@ def told_before(earlier: Sequence[Verdict]) -> tuple[Retrieved, ...]:
         Retrieved(Passage(f"turn-{n}", bare(one.released), "earlier answer"), None)
         for n, one in enumerate(served, 1)
     )
-
-
-def checked_question(question: str) -> str:
-    """The question as it is asked, or a clear word on why it cannot be."""
-    asked = question.strip()
-    try:
-        asked.encode()
-    except UnicodeEncodeError:
-        raise QuestionError("The question is not valid text.", remedy="Send it as UTF-8.") from None
-    if not asked:
-        raise QuestionError("The question is empty.", remedy="Ask something in words.")
-    if len(asked) > LONGEST_QUESTION:
-        raise QuestionError(
-            f"The question has {len(asked):,} characters, over the limit of {LONGEST_QUESTION:,}.",
-            remedy="Ask a shorter question; put long material among the documents.",
-        )
-    return asked

@@ -342,3 +342,23 @@ def test_nothing_readable_is_an_error_and_skipped_files_are_named(
     write(docs, good_md="Parking is free.\n")
     answer = loaded(home, "ask", "Is parking free?", "--docs", str(docs))
     assert any("broken.pdf" in note for note in answer["notes"])
+
+
+def test_a_store_on_a_server(home: Path, postgres_url: str) -> None:
+    docs = write(home / "docs", a_md="Alpha is one.\n", b_md="Beta is two.\n")
+    done = run(home, "index", str(docs), "--store", postgres_url)
+    assert done.returncode == 0, done.stderr
+    (home / "suffice.yaml").write_text(f"store: {postgres_url}\n")
+    listed = loaded(home, "documents", "list")
+    assert [line["document"] for line in listed] == ["a.md", "b.md"]
+    found = loaded(home, "search", "What is alpha?")
+    assert found["passages"][0]["document"] == "a.md"
+    assert not list(home.glob("suffice.db*"))
+
+
+def test_a_wrong_url_is_told_without_its_password(home: Path) -> None:
+    wrong = "postgresql://me:secret@127.0.0.1:1/facts"
+    done = run(home, "index", ".", "--store", wrong)
+    assert done.returncode == 1
+    assert "cannot be reached" in done.stderr
+    assert "secret" not in done.stdout + done.stderr

@@ -30,7 +30,7 @@ def docs(tmp_path: Path) -> Path:
     return folder
 
 
-def start(docs: Path, store: Path) -> subprocess.Popen[bytes]:
+def start(docs: Path, store: Path | str) -> subprocess.Popen[bytes]:
     return subprocess.Popen(
         [*INDEX, str(docs), "--store", str(store)],
         stdout=subprocess.DEVNULL,
@@ -39,7 +39,7 @@ def start(docs: Path, store: Path) -> subprocess.Popen[bytes]:
     )
 
 
-def contents(store: Path) -> tuple[set[str], set[str]]:
+def contents(store: Path | str) -> tuple[set[str], set[str]]:
     """The documents in the store, and those the index finds."""
     library = Library.open(store)
     search = library.search()
@@ -75,6 +75,20 @@ def test_two_at_once(docs: Path, tmp_path: Path) -> None:
     names = {file.name for file in docs.iterdir()}
     assert contents(store) == (names, names)
     assert len(Library.open(store).store.versions()) == len(names)
+
+
+def test_on_a_server_killed_and_then_two_at_once(
+    docs: Path, tmp_path: Path, postgres_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    killed = start(docs, postgres_url)
+    time.sleep(2)
+    killed.send_signal(signal.SIGKILL)
+    killed.wait()
+    both = [start(docs, postgres_url) for _ in range(2)]
+    assert [process.wait() for process in both] == [0, 0]
+    names = {file.name for file in docs.iterdir()}
+    assert contents(postgres_url) == (names, names)
 
 
 def test_a_second_writer_says_who_is_in_the_way_and_readers_go_on(

@@ -11,7 +11,8 @@ from suffice import Filter, Library
 from suffice.evidence.find import find_again, looking, time_of
 from suffice.evidence.index import today
 from suffice.evidence.search import LooksBack, SearchesAgain, gather
-from suffice.text.when import NOW, Asked, When, asked_about
+from suffice.text.times import NOW, Asked, When
+from suffice.text.when import asked_about
 from suffice.types import Evidence, Passage, Retrieved
 
 TODAY = today()

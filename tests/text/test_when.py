@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from suffice.text.when import NOW, Asked, asked_about
+from suffice.text.times import NOW, Asked
+from suffice.text.when import asked_about
 
 TODAY = date(2026, 11, 15)
 

@@ -9,7 +9,7 @@ import click
 from suffice.cli import as_json as to_json
 from suffice.cli.asking import Asked, asking
 from suffice.cli.recording import recorded, show_record
-from suffice.cli.show import show_verdict
+from suffice.cli.show_verdict import show_verdict
 
 
 @click.command()

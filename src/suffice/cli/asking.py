@@ -8,7 +8,7 @@ from datetime import datetime
 from functools import wraps
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -23,9 +23,12 @@ from suffice.evidence.ingest import Report
 from suffice.evidence.library import Library
 from suffice.evidence.search import Search
 from suffice.models.catalog import open_verifier
-from suffice.pipeline import Pipeline, checked_question
 from suffice.settings import CollectionSettings, read_settings
+from suffice.text.asked import checked_question
 from suffice.types import Kind
+
+if TYPE_CHECKING:
+    from suffice.pipeline import Pipeline
 
 _DAY = click.DateTime(["%Y-%m-%d"])
 
@@ -46,6 +49,8 @@ class Asked:
 
     def pipeline(self, settings: CollectionSettings | None = None) -> Pipeline:
         """What answers it; in another way than the collection's, where `settings` say so."""
+        from suffice.pipeline import Pipeline  # a search does without gate and checks
+
         own, chosen = self.library.settings, settings or self.settings
         embedder, verifier = self.library.embedder, open_verifier(own.verifier)
         documents = StoredDocuments(self.library.store, self.search.allowed)

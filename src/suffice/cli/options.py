@@ -26,7 +26,7 @@ def common(command: F) -> F:
         click.option(
             "--store",
             metavar="FILE_OR_URL",
-            help="The store: a file (default: suffice.db), or postgresql://….",
+            help="File or URL (default: suffice.db).",
         ),
         click.option("--collection", default="default", show_default=True, help="Named set."),
         click.option("--json", "as_json", is_flag=True, help="Print JSON."),

@@ -8,7 +8,6 @@ from datetime import date
 
 from rich import box
 from rich.console import Console, Group, RenderableType
-from rich.markdown import Markdown
 from rich.padding import Padding
 from rich.panel import Panel
 from rich.table import Table
@@ -18,19 +17,15 @@ from suffice.evidence.index import today
 from suffice.evidence.ingest import Report
 from suffice.evidence.rows import VersionInfo
 from suffice.types import (
-    Citation,
     Conflict,
     Evidence,
     GateDecision,
     Level,
     Passage,
     Signal,
-    Source,
-    Verdict,
 )
-from suffice.verdict.wording import steps
 
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _STATUS_STYLE = {
     "current": "green",
     "superseded": "yellow",
@@ -42,50 +37,15 @@ _STATUS_STYLE = {
 
 def plain(text: str, style: str = "") -> Text:
     """A document's own words: no markup, no control characters that could drive a terminal."""
-    return Text(_CONTROL.sub("\N{REPLACEMENT CHARACTER}", text), style=style)
+    return Text(CONTROL.sub("\N{REPLACEMENT CHARACTER}", text), style=style)
 
 
-def show_verdict(verdict: Verdict, console: Console | None = None) -> None:
-    """The answer with its sources, or the refusal with what helps."""
-    console = console or Console()
-    console.print(_served(verdict) if verdict.served else _withheld(verdict))
-    for note in verdict.notes:
-        console.print(Text(note, style="dim"))
-
-
-def _served(verdict: Verdict) -> RenderableType:
-    parts: list[RenderableType] = [Markdown(_CONTROL.sub("", verdict.released)), Text()]
-    parts += [_citation(citation) for citation in verdict.citations]
-    if verdict.missing:
-        parts.append(Text.assemble(("The sources hold ", "yellow"), "; ".join(verdict.missing)))
-    parts.append(Text(verdict.reason, style="dim"))
-    return _panel(verdict, parts, "green")
-
-
-def _panel(verdict: Verdict, parts: list[RenderableType], colour: str) -> RenderableType:
-    gate = verdict.gate
-    return Panel(
-        Group(*parts),
-        title=f"[bold {colour}]{verdict.action.value}",
-        title_align="left",
-        subtitle=f"[dim]evidence {gate.level.value.lower()} · {gate.policy} {gate.score:.2f}",
-        subtitle_align="left",
-        border_style=colour,
-        padding=(1, 2),
-    )
-
-
-def _citation(citation: Citation) -> RenderableType:
-    quote = plain(f"“{_one_line(citation.quote)}”", "italic")
-    return Group(_origin(f"[{citation.n}]", citation.passage), Padding(quote, (0, 0, 1, 4)))
-
-
-def _one_line(quote: str) -> str:
+def one_line(quote: str) -> str:
     """A quote on one line; the rules and bars of a table become spaces."""
     return " ".join(re.sub(r":?-{3,}:?|\|", " ", quote).split())
 
 
-def _origin(mark: str, passage: Passage) -> RenderableType:
+def origin(mark: str, passage: Passage) -> RenderableType:
     """Which document, which version, where in it: two lines."""
     facts = [f"version {passage.version}"] if passage.version else []
     if passage.effective:
@@ -98,17 +58,6 @@ def _origin(mark: str, passage: Passage) -> RenderableType:
     head.append_text(plain("".join(f" · {fact}" for fact in facts)))
     where = " · ".join(part for part in (passage.document, passage.place) if part)
     return Group(head, Padding(plain(where, "dim"), (0, 0, 0, 4)))
-
-
-def _withheld(verdict: Verdict) -> RenderableType:
-    parts: list[RenderableType] = [Text(verdict.reason)]
-    if verdict.missing:
-        parts += [Text(), Text.assemble(("Missing: ", "bold"), "; ".join(verdict.missing))]
-    if verdict.nearest:
-        parts += [Text(), Text("Nearest sources", style="bold"), _sources(verdict.nearest)]
-    parts += [Text(), Text("Next steps", style="bold")]
-    parts += [Padding(plain(step, "dim"), (0, 0, 0, 2)) for step in steps(verdict.gate)]
-    return _panel(verdict, parts, "yellow")
 
 
 def show_gate(decision: GateDecision, evidence: Evidence, console: Console | None = None) -> None:
@@ -158,18 +107,9 @@ def _conflict(conflict: Conflict) -> RenderableType:
     sides = ((conflict.first, conflict.first_quote), (conflict.second, conflict.second_quote))
     lines: list[RenderableType] = [Text(head, style="bold")]
     for mark, (passage, quote) in zip("ab", sides, strict=True):
-        lines.append(_origin(f"({mark})", passage))
-        lines.append(Padding(plain(f"“{_one_line(quote)}”", "italic"), (0, 0, 0, 4)))
+        lines.append(origin(f"({mark})", passage))
+        lines.append(Padding(plain(f"“{one_line(quote)}”", "italic"), (0, 0, 0, 4)))
     return Group(*lines)
-
-
-def _sources(sources: Sequence[Source]) -> RenderableType:
-    table = Table.grid(padding=(0, 2))
-    for source in sources:
-        name = plain(" > ".join((source.title, *source.heading)))
-        near = "" if source.relevance is None else f"similarity {source.relevance:.2f}"
-        table.add_row("", name, plain(source.document, "dim"), Text(near, "dim", no_wrap=True))
-    return table
 
 
 def show_evidence(evidence: Evidence, console: Console | None = None) -> None:
@@ -181,7 +121,7 @@ def show_evidence(evidence: Evidence, console: Console | None = None) -> None:
         near = "–" if item.relevance is None else f"{item.relevance:.3f}"
         scores = f"similarity {near} · keywords {item.keywords:.2f} · score {item.score:.3f}"
         scores += f" · {item.passage.kind.value}"
-        console.print(_origin(f"{place}.", item.passage))
+        console.print(origin(f"{place}.", item.passage))
         console.print(Padding(plain(item.passage.text.strip()), (0, 0, 0, 4)))
         console.print(Padding(Text(scores, style="dim"), (0, 0, 1, 4)))
     for note in evidence.notes:

@@ -9,7 +9,8 @@ from datetime import date
 
 from suffice.evidence.search import LooksBack, Retriever, SearchesAgain, gather
 from suffice.models.embedder import Embedder
-from suffice.text.when import When, asked_about
+from suffice.text.times import When
+from suffice.text.when import asked_about
 from suffice.types import Evidence, Retrieved
 
 SEARCHED_AGAIN = "Searched a second time in other words: {}."

@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Protocol
 
 from suffice.evidence.rows import Vectors
-from suffice.text.when import Asked, When
+from suffice.text.times import Asked, When
 from suffice.types import Kind, Passage
 
 PUBLIC = "*"

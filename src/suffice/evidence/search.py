@@ -16,7 +16,7 @@ from suffice.evidence.rows import Vectors
 from suffice.evidence.store import Store
 from suffice.models.embedder import Embedder
 from suffice.settings import SearchSettings
-from suffice.text.when import Asked, When
+from suffice.text.times import Asked, When
 from suffice.types import Evidence, Passage, Retrieved
 
 Found = Evidence | Iterable[Passage | Retrieved | str]

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, contextmanager
 from datetime import date
 from pathlib import Path
 
-from sqlalchemy import ColumnElement, Connection, RowMapping, func, select
+from sqlalchemy import Connection, RowMapping, func, select
 
 from suffice.errors import DocumentMissing
 from suffice.evidence import keep, places, queries
@@ -112,12 +112,12 @@ class Store:
 
     def passages(self, numbers: Sequence[int]) -> dict[int, Passage]:
         """Passages by their number in the index."""
-        rows = self._in(t.passages.c.id, numbers)
+        rows = self._keyed(queries.NUMBERED, numbers)
         return {row["id"]: read.passage(row) for row in rows}
 
     def lookup(self, ids: Sequence[str]) -> dict[str, Passage]:
         """Passages by their public id, for citation checks; unknown ids are left out."""
-        rows = self._in(t.passages.c.name, [id for id in ids if is_storable(id)])
+        rows = self._keyed(queries.NAMED, [id for id in ids if is_storable(id)])
         return {row["name"]: read.passage(row) for row in rows}
 
     def titled(self, collection: str, words: Sequence[str], most: int = 20) -> list[Passage]:
@@ -218,9 +218,9 @@ class Store:
             connection.execute(select(t.store.c.id).with_for_update())
             yield connection
 
-    def _rows(self, query: Query) -> Sequence[RowMapping]:
+    def _rows(self, query: Query, **values: object) -> Sequence[RowMapping]:
         with self.database.reading() as connection:
-            return connection.execute(query).mappings().all()
+            return connection.execute(query, values).mappings().all()
 
     def _value(self, query: Query) -> object:
         with self.database.reading() as connection:
@@ -241,8 +241,7 @@ class Store:
             last = rows[-1]["id"]
             yield rows
 
-    def _in(self, column: ColumnElement[object], keys: Sequence[object]) -> Iterator[RowMapping]:
-        """Passages whose column is one of the keys, in portions that a database takes."""
+    def _keyed(self, query: Query, keys: Sequence[object]) -> Iterator[RowMapping]:
+        """What is found by `keys`, in portions that a database takes."""
         for first in range(0, len(keys), _KEYS_A_QUERY):
-            portion = keys[first : first + _KEYS_A_QUERY]
-            yield from self._rows(PASSAGE.where(column.in_(portion)))
+            yield from self._rows(query, keys=keys[first : first + _KEYS_A_QUERY])

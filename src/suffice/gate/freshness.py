@@ -16,7 +16,8 @@ from typing import NamedTuple
 
 from suffice.evidence.read import FrontMatter
 from suffice.evidence.versions import EVER, NEVER, Dated, Force, family, in_force, version_order
-from suffice.text.when import NOW, Asked, When, asked_about
+from suffice.text.times import NOW, Asked, When
+from suffice.text.when import asked_about
 from suffice.types import Evidence, Exclusion, Passage
 
 __all__ = ["NOW", "Asked", "Fresh", "When", "asked_about", "fresh", "left_out"]

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy import Connection, Engine, create_engine
 from sqlalchemy.pool import QueuePool
 
 from suffice.errors import StoreBusy, StoreDamaged, StoreError, StoreMissing
@@ -150,8 +150,5 @@ def _engine(
     )  # fmt: skip
 
     # Python's own driver would begin late, and not IMMEDIATE: it is told to keep out of it.
-    @event.listens_for(engine, "begin")
-    def _begin(connection: Connection) -> None:
-        connection.exec_driver_sql(begin)
-
+    setattr(engine.dialect, "do_begin", lambda connection: connection.execute(begin))  # noqa: B010
     return engine

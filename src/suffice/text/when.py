@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import date, timedelta
-from enum import StrEnum
 
 from suffice.text.facts.verbs import Form, form
 from suffice.text.literals import Comparator, Day, Literal, literals
 from suffice.text.literals.same import readings
+from suffice.text.times import NOW, Asked, When
 
 # What has versions; a year beside one of these is the year of the version.
 _PAPER = (
@@ -91,38 +90,6 @@ _ATTACHED = re.compile(
 )
 _UNTIL = re.compile(r"\b(?:before|prior to|until|till|up to)\s+(?:the\s+)?(?:year\s+)?$", re.I)
 _PRIOR = re.compile(r"\b(?:before|prior to)\s+(?:the\s+)?(?:year\s+)?$", re.I)
-
-
-class Asked(StrEnum):
-    """Which versions of a document a question is about."""
-
-    NOW = "now"
-    THEN = "then"
-    BEFORE = "before"
-    NAMED = "named"
-    EVER = "ever"
-
-
-@dataclass(frozen=True, slots=True)
-class When:
-    """The time asked about, and the words that say so.
-
-    THEN has its days, `start <= day < until`; NAMED the `version` by its label. `firm`: the
-    documents of that time are asked for, so that no others will do.
-    """
-
-    asked: Asked = Asked.NOW
-    start: date = date.min
-    until: date = date.max
-    words: str = ""
-    version: str = ""
-    firm: bool = False
-
-    def covers(self, day: date) -> bool:
-        return self.start <= day < self.until
-
-
-NOW = When()
 
 
 def asked_about(question: str, today: date) -> When:

@@ -1,0 +1,71 @@
+"""The verdict on a question as people see it: the answer with its sources, or a refusal."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Console, Group, RenderableType
+from rich.markdown import Markdown
+from rich.padding import Padding
+from rich.panel import Panel
+from rich.table import Table
+from rich.text import Text
+
+from suffice.cli.show import CONTROL, one_line, origin, plain
+from suffice.types import Citation, Source, Verdict
+from suffice.verdict.wording import steps
+
+
+def show_verdict(verdict: Verdict, console: Console | None = None) -> None:
+    """The answer with its sources, or the refusal with what helps."""
+    console = console or Console()
+    console.print(_served(verdict) if verdict.served else _withheld(verdict))
+    for note in verdict.notes:
+        console.print(Text(note, style="dim"))
+
+
+def _served(verdict: Verdict) -> RenderableType:
+    parts: list[RenderableType] = [Markdown(CONTROL.sub("", verdict.released)), Text()]
+    parts += [_citation(citation) for citation in verdict.citations]
+    if verdict.missing:
+        parts.append(Text.assemble(("The sources hold ", "yellow"), "; ".join(verdict.missing)))
+    parts.append(Text(verdict.reason, style="dim"))
+    return _panel(verdict, parts, "green")
+
+
+def _withheld(verdict: Verdict) -> RenderableType:
+    parts: list[RenderableType] = [Text(verdict.reason)]
+    if verdict.missing:
+        parts += [Text(), Text.assemble(("Missing: ", "bold"), "; ".join(verdict.missing))]
+    if verdict.nearest:
+        parts += [Text(), Text("Nearest sources", style="bold"), _sources(verdict.nearest)]
+    parts += [Text(), Text("Next steps", style="bold")]
+    parts += [Padding(plain(step, "dim"), (0, 0, 0, 2)) for step in steps(verdict.gate)]
+    return _panel(verdict, parts, "yellow")
+
+
+def _panel(verdict: Verdict, parts: list[RenderableType], colour: str) -> RenderableType:
+    gate = verdict.gate
+    return Panel(
+        Group(*parts),
+        title=f"[bold {colour}]{verdict.action.value}",
+        title_align="left",
+        subtitle=f"[dim]evidence {gate.level.value.lower()} · {gate.policy} {gate.score:.2f}",
+        subtitle_align="left",
+        border_style=colour,
+        padding=(1, 2),
+    )
+
+
+def _citation(citation: Citation) -> RenderableType:
+    quote = plain(f"“{one_line(citation.quote)}”", "italic")
+    return Group(origin(f"[{citation.n}]", citation.passage), Padding(quote, (0, 0, 1, 4)))
+
+
+def _sources(sources: Sequence[Source]) -> RenderableType:
+    table = Table.grid(padding=(0, 2))
+    for source in sources:
+        name = plain(" > ".join((source.title, *source.heading)))
+        near = "" if source.relevance is None else f"similarity {source.relevance:.2f}"
+        table.add_row("", name, plain(source.document, "dim"), Text(near, "dim", no_wrap=True))
+    return table

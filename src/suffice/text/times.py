@@ -1,0 +1,39 @@
+"""The time a question asks about, as a value. What reads it from the words is `when.py`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from enum import StrEnum
+
+
+class Asked(StrEnum):
+    """Which versions of a document a question is about."""
+
+    NOW = "now"
+    THEN = "then"
+    BEFORE = "before"
+    NAMED = "named"
+    EVER = "ever"
+
+
+@dataclass(frozen=True, slots=True)
+class When:
+    """The time asked about, and the words that say so.
+
+    THEN has its days, `start <= day < until`; NAMED the `version` by its label. `firm`: the
+    documents of that time are asked for, so that no others will do.
+    """
+
+    asked: Asked = Asked.NOW
+    start: date = date.min
+    until: date = date.max
+    words: str = ""
+    version: str = ""
+    firm: bool = False
+
+    def covers(self, day: date) -> bool:
+        return self.start <= day < self.until
+
+
+NOW = When()
