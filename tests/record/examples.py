@@ -6,7 +6,7 @@ from datetime import date
 
 from suffice.record.record import Record
 from suffice.record.trace import Trace
-from suffice.text.when import Asked, When
+from suffice.text.times import Asked, When
 from suffice.types import (
     Action,
     Citation,

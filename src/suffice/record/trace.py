@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import ParamSpec, TypeVar
 
-from suffice.text.when import NOW, When
+from suffice.text.times import NOW, When
 from suffice.types import Evidence, Retrieved
 
 P = ParamSpec("P")
