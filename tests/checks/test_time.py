@@ -38,7 +38,11 @@ class Certain:
 
 def prose(size: int, seed: int) -> str:
     rng = Random(seed)
-    one, more = (lambda: rng.choice(WORDS)), []
+    more: list[str] = []
+
+    def one() -> str:
+        return rng.choice(WORDS)
+
     while sum(map(len, more)) < size:
         more += [
             f"The {one()} of the {one()} is granted within {rng.randrange(400)} days [1].",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from typing import Any
 
 from suffice.checks.check import run_checks, share_read
 from suffice.checks.verbatim import Verbatim
@@ -49,7 +50,7 @@ LEANING = "Contractors are hired by the day. They get no leave. Leave is 20 week
 TABLE = "| Service | Employee | Company |\n|---|---|---|\n| 10 years | 13 weeks | 26 weeks |\n"
 
 
-def quoted(text: str, source: str, question: str = "", **known: object) -> list[Support]:
+def quoted(text: str, source: str, question: str = "", **known: Any) -> list[Support]:
     found = drafts.judged(Verbatim(), text, drafts.passage(source, **known), question=question)
     return [one.support for one in found]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -10,6 +11,7 @@ from suffice.checks.said import alone, cited, told
 from suffice.models.verifier import Pair, SupportScore, Verifier
 from suffice.settings import EntailmentSettings
 from suffice.text.facts import facts
+from suffice.text.senses import denied_form
 from suffice.types import (
     Claim,
     Code,
@@ -22,11 +24,13 @@ from suffice.types import (
     Support,
 )
 
+_WORD = re.compile(r"[^\W\d_]+")
 # A fact torn out of a sentence that is backed reads worse than it did there.
 _FRAGMENT = 0.2
 # So much more another passage must say a claim than the one it cites, to be the right one.
 _SURER = 0.2
 _TURNED = "its source has the same names in another order, and the verifier is not sure"
+_DENIED = "its source has a word of it in the form that denies it, and the verifier is not sure"
 _UNSURE = "its words are there, but the verifier is not sure that they say so"
 _LEFT_ALONE = "another check has settled it"
 _SAID = {
@@ -58,14 +62,23 @@ class _Words:
 
     asked: frozenset[str]
     passages: dict[str, frozenset[str]]
+    written: dict[str, frozenset[str]]
+    """Those of the passages as they are written."""
 
     @classmethod
     def of(cls, evidence: Evidence) -> _Words:
-        words = {passage.id: roots(_text(passage)) for passage in evidence.passages}
-        return cls(roots(evidence.question), words)
+        texts = {passage.id: _text(passage) for passage in evidence.passages}
+        words = {name: roots(text) for name, text in texts.items()}
+        written = {name: frozenset(_low(text)) for name, text in texts.items()}
+        return cls(roots(evidence.question), words, written)
 
     def hold(self, root: str, passages: Sequence[Passage]) -> bool:
         return root in self.asked or any(root in self.passages[one.id] for one in passages)
+
+    def deny(self, said: str, passages: Sequence[Passage]) -> bool:
+        """Whether a word of what is said stands in the passages only in the form that denies it."""
+        there = frozenset().union(*(self.written[one.id] for one in passages))
+        return bool(denied_form(_low(said), there))
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +155,8 @@ class Entailment:
         doubtful = support is Support.BACKED and score.supported < self.settings.sure
         if doubtful and nearest and turned(one.said, nearest.text):
             return self._unsure(one.claim, score, _TURNED, nearest)
+        if doubtful and known.deny(one.said, one.passages):
+            return self._unsure(one.claim, score, _DENIED, nearest)
         alone = bool(self.settings.threshold)  # then the probability decides by itself
         if support is Support.UNBACKED and held >= self.settings.unsure and not alone:
             return self._unsure(one.claim, score, _UNSURE, nearest)
@@ -210,6 +225,10 @@ def _several(said: str) -> tuple[str, ...]:
     """The facts of a claim that has more than one."""
     found = tuple(fact.text for fact in facts(said))
     return found if len(found) > 1 else ()
+
+
+def _low(text: str) -> list[str]:
+    return _WORD.findall(text.lower())
 
 
 def _text(passage: Passage) -> str:

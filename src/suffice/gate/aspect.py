@@ -81,6 +81,10 @@ class Aspect:
         spoken = sum(value * held[word] for word, value in self._asked.items())
         return spoken / every if every else 0.0
 
+    def named(self, stated: Stated) -> bool:
+        """Whether the statement itself has a word of what is asked."""
+        return 1.0 in self._held(stated).values()
+
     @cached_property
     def _asked(self) -> dict[str, float]:
         """Its words, with what each tells."""

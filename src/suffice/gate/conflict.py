@@ -117,6 +117,7 @@ class Conflicts:
         }
         most = max((aspect.covered(one) for one in _given(passages, readings)), default=0.0)
         apart = {n for n, both in doubtful.items() if not _of_one(aspect, both, most)}
+        apart |= {n for n, one in enumerate(found) if self._unasked(one, passages, aspect, most)}
         asked = {
             n: _statements(found[n].view, readings, aspect.question)
             for n, (mine, theirs) in doubtful.items()
@@ -138,6 +139,15 @@ class Conflicts:
     def _doubtful(self, one: Weighed) -> bool:
         """Whether it would be reported although nothing shows what its statements speak of."""
         return one.score >= self.settings.threshold and not one.view.copied and one.view.same == 1
+
+    def _unasked(
+        self, one: Weighed, passages: Sequence[Passage], aspect: Aspect, most: float
+    ) -> bool:
+        """Whether two wordings of one text differ in a sentence that has no word of what is asked,
+        while another sentence has nearly all of them."""
+        if not one.view.copied or one.score < self.settings.threshold or most < _COVERED:
+            return False
+        return not any(map(aspect.named, _stated(one.view, passages)))
 
     def _worth_asking(self, found: Sequence[View]) -> list[int]:
         """The views that may become conflicts: each passage beside a few of those that stand before

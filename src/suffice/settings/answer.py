@@ -44,10 +44,10 @@ class EntailmentSettings:
     the share `unsure` of its words is there stays open: nothing in it can be pointed at."""
 
     threshold: Share = 0.0
-    together: Annotated[float, Range(0, 2)] = 1.10
+    together: Annotated[float, Range(0, 2)] = 1.20
     least: Share = 0.45
     doubt: Share = 0.65
-    sure: Share = 0.70
+    sure: Share = 0.80
     contradiction: Share = 0.75
     unsure: Share = 0.80
 
