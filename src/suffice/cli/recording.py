@@ -38,7 +38,7 @@ class Wish:
         return {"auto": kept, "always": True, "never": False}[settings.record.enabled]
 
     def filing(self, setup: Setup) -> Filing:
-        return Filing(self.caller if self.caller is not None else _user(), self.tag, setup.record())
+        return Filing(self.caller if self.caller is not None else user(), self.tag, setup.record())
 
 
 NO_RECORD = Wish(record=False)
@@ -94,7 +94,7 @@ def show_record(id: str) -> None:
         Console().print(Text(f"Record {id}", style="dim"))
 
 
-def _user() -> str:
+def user() -> str:
     with suppress(OSError, KeyError, ImportError):
         return getpass.getuser()
     return ""
