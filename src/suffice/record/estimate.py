@@ -83,11 +83,11 @@ def _interval(one: Stratum, risk: float) -> tuple[int, int]:
     most = one.population - right
     if not one.probability:
         return 0, most
-    few = _last(
-        one.wrong, most, lambda all_: 1 - at_most(one.wrong - 1, all_, one.probability) <= risk
-    )
-    many = _last(most_wrong, most, lambda all_: at_most(most_wrong, all_, one.probability) > risk)
-    return (few + 1 if few is not None else one.wrong), (most if many is None else many)
+    p = one.probability
+    few = _last(one.wrong, most, lambda all_: 1 - at_most(one.wrong - 1, all_, p) <= risk)
+    many = _last(most_wrong, most, lambda all_: at_most(most_wrong, all_, p) > risk)
+    least = one.wrong if few is None else min(few + 1, most)
+    return least, most if many is None else many
 
 
 def _last(low: int, high: int, holds: Callable[[int], bool]) -> int | None:

@@ -13,7 +13,7 @@ from suffice.record.case import DECIDED, Act
 from suffice.record.codec import value_of
 from suffice.record.decision import GAP, decision_of
 from suffice.record.entry import Choice, Entry, entry_of, find
-from suffice.record.rights import Reader, known, readable_documents
+from suffice.record.rights import Reader, Version, known, readable
 from suffice.record.tables import RECORDS
 from suffice.types import Source
 
@@ -61,7 +61,7 @@ def _gap(connection: Connection, group: Sequence[Entry], reader: Reader | None) 
     said = newest.fields()
     near = value_of(tuple[Source, ...], said.get("nearest", ()))
     if reader is not None:
-        near = known(near, _documents(connection, newest, reader))
+        near = known(near, _known(connection, newest, reader))
     return Gap(
         question=said.get("question", ""),
         count=len(group),
@@ -77,9 +77,9 @@ def _ids(group: Iterable[Entry]) -> list[str]:
     return [subject_of(entry.id) for entry in group]
 
 
-def _documents(connection: Connection, gap: Entry, reader: Reader) -> frozenset[str]:
+def _known(connection: Connection, gap: Entry, reader: Reader) -> frozenset[Version]:
     """The documents that a reader may know of; what can no longer be told is not shown."""
     try:
-        return readable_documents(decision_of(find(connection, subject_of(gap.id))), reader)
+        return readable(decision_of(find(connection, subject_of(gap.id))), reader)
     except StoreError:
         return frozenset()

@@ -53,14 +53,18 @@ def seen(decision: Decision, verdict: Verdict | None, reader: Reader | None) -> 
     left = tuple(item for item in decision.evidence if item.passage.id not in hidden)
     evidence = replace(decision.evidence, items=left, notes=())
     gate = _gate(decision.gate, frozenset(hidden))
-    near = readable_documents(decision, reader)
+    near = readable(decision, reader)
     return Seen(evidence, gate, _verdict(verdict, evidence, gate, near), len(hidden))
 
 
-def readable_documents(decision: Decision, reader: Reader | None) -> frozenset[str]:
-    """The documents of a decision that a reader may know of."""
-    passages = [p for p in _all(decision) if reader is None or reader.may_read(p)]
-    return frozenset(passage.document for passage in passages)
+Version = tuple[str, str]
+"""A document, and which version of it."""
+
+
+def readable(decision: Decision, reader: Reader) -> frozenset[Version]:
+    """What of the documents of a decision a reader may know of."""
+    passages = [passage for passage in _all(decision) if reader.may_read(passage)]
+    return frozenset((passage.document, passage.version) for passage in passages)
 
 
 def _all(decision: Decision) -> Iterator[Passage]:
@@ -92,7 +96,7 @@ def _gate(gate: GateDecision, hidden: frozenset[str]) -> GateDecision:
 
 
 def _verdict(
-    verdict: Verdict | None, evidence: Evidence, gate: GateDecision, documents: frozenset[str]
+    verdict: Verdict | None, evidence: Evidence, gate: GateDecision, versions: frozenset[Version]
 ) -> Verdict | None:
     if verdict is None:
         return None
@@ -107,10 +111,10 @@ def _verdict(
         findings=(),
         citations=(),
         missing=(),
-        nearest=known(verdict.nearest, documents),
+        nearest=known(verdict.nearest, versions),
         notes=(),
     )
 
 
-def known(sources: tuple[Source, ...], documents: frozenset[str]) -> tuple[Source, ...]:
-    return tuple(source for source in sources if source.document in documents)
+def known(sources: tuple[Source, ...], versions: frozenset[Version]) -> tuple[Source, ...]:
+    return tuple(one for one in sources if (one.document, one.version) in versions)
