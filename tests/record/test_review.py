@@ -5,17 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
+from sqlalchemy import not_, select
 
 from suffice.errors import ReviewError, StoreError
-from suffice.record.case import Act, Rating
+from suffice.record.about import concerned, subject_in
+from suffice.record.case import DECIDED, Act, Rating
 from suffice.record.decision import Decision, Filing, decision_of
 from suffice.record.entry import Choice
 from suffice.record.log import Log
 from suffice.record.queue import Wanted
 from suffice.record.review import Review
 from suffice.record.sampling import Why
+from suffice.record.tables import RECORDS
 from suffice.record.trace import Trace
 from suffice.settings import RecordSettings
 from suffice.types import Action, Evidence, Level, Signal, Verdict
@@ -256,3 +260,17 @@ def test_a_decision_moved_to_another_record_is_seen(review: Review) -> None:
         moved = done.replace(id, other)
         connection.exec_driver_sql(f"UPDATE records SET id = '{moved}' WHERE id = '{done}'")
     assert not review.log.verify().whole
+
+
+def test_what_concerns_a_record_is_found_by_its_id_however_much_was_decided(tmp_path: Path) -> None:
+    log = Log.open(tmp_path / "s.db", create=True)
+    open_ = not_(concerned(subject_in(RECORDS, ".queue"), DECIDED))
+    asked = select(RECORDS.c.id).where(RECORDS.c.kind == "queue", open_)
+    with log.database.reading() as connection:
+        written = asked.compile(connection, compile_kwargs={"literal_binds": True})
+        plan = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {written}").all()
+    inner = [row.detail for row in plan if "records_1" in row.detail or "anon" in row.detail]
+    assert inner
+    assert all("(id>? AND id<?)" in line for line in inner), plan
+    log.close()
+    log.database.close()

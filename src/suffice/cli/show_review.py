@@ -22,6 +22,8 @@ from suffice.record.rights import Seen
 from suffice.types import Evidence, Support, Verdict
 
 _COLOUR = {"SERVE": "green", "CAVEAT": "green", "CONFLICT": "yellow", "SUFFICIENT": "green"}
+_FRAME = 33
+"""Characters of the queue's line that number, time and the space between columns take."""
 
 
 def line(value: Case) -> dict[str, Any]:
@@ -113,14 +115,15 @@ def show_queue(cases: Sequence[Case]) -> None:
     if not cases:
         console.print(Text("Nothing waits for a person.", style="green"))
         return
+    rows = [(one, outcome(one), _state(one)) for one in cases]
+    taken = max(len(said) for _, said, _ in rows) + max(len(why) for _, _, why in rows)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("number", justify="right", no_wrap=True)
     for name in ("time", "outcome", "why"):
         table.add_column(name, no_wrap=True)
-    table.add_column("question", no_wrap=True, overflow="ellipsis", max_width=console.width - 55)
-    for one in cases:
-        said = outcome(one)
-        why = ", ".join(one.why) if one.open else one.decided[-1].act.value
+    room = max(20, console.width - taken - _FRAME)
+    table.add_column("question", no_wrap=True, overflow="ellipsis", max_width=room)
+    for one, said, why in rows:
         table.add_row(
             str(one.entry.sequence),
             one.entry.time[5:16].replace("T", " "),
@@ -132,6 +135,11 @@ def show_queue(cases: Sequence[Case]) -> None:
     console.print(
         Text("suffice review show NUMBER · suffice review decide NUMBER ACT", style="dim")
     )
+
+
+def _state(one: Case) -> str:
+    """Why it waits, or what was decided."""
+    return ", ".join(one.why) if one.open else one.decided[-1].act.value
 
 
 def show_case(value: Case) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from sqlalchemy import Connection, not_, select
 
-from suffice.record.about import QUEUE, all_about, concerned, role_of, subject_in, subject_of
+from suffice.record.about import QUEUE, concerned, role_of, subject_in, subject_of
 from suffice.record.canonical import read
 from suffice.record.case import DECIDED, Act
 from suffice.record.decision import VERDICT
@@ -76,20 +76,29 @@ class _Counts:
 def strata(connection: Connection, choice: Choice) -> list[Stratum]:
     """The served answers of a time, by the probability with which they were chosen, and what was
     judged of those that were."""
-    counts = _Counts()
+    counts, acts = _Counts(), _acts(connection)
     for id, probability, drawn in _served(connection, choice):
         one = counts.of(probability)
         one.population += 1
         if not drawn:
             continue
         one.drawn += 1
-        judged = judgement([role_of(about.id) for about in all_about(connection, id)])
+        judged = judgement(acts.get(id, ()))
         one.judged += judged is not None
         one.wrong += judged is False
     return [
         Stratum(probability, one.population, one.drawn, one.judged, one.wrong)
         for probability, one in sorted(counts.strata.items())
     ]
+
+
+def _acts(connection: Connection) -> dict[str, list[str]]:
+    """What was decided of each record, in the order in which it was."""
+    found: dict[str, list[str]] = {}
+    chosen = select(RECORDS.c.id).where(RECORDS.c.kind.in_(DECIDED)).order_by(RECORDS.c.sequence)
+    for id in connection.scalars(chosen):
+        found.setdefault(subject_of(id), []).append(role_of(id))
+    return found
 
 
 def judgement(acts: Sequence[str]) -> bool | None:
