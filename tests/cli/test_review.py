@@ -47,7 +47,7 @@ def test_from_the_queue_to_a_decision(store: str) -> None:
     id = case["id"]
     shown = run("review", "show", id, "--store", store)
     assert "20 weeks" in shown
-    assert "waits: sampled" in shown
+    assert "Waits: sampled" in shown
     run("feedback", id, "down", "--comment", "of last year", "--by", "carol", "--store", store)
     done = run(
         "review", "decide", id, "withdraw", "--reason", "Old.", "--by", "Ada", "--store", store

@@ -146,6 +146,12 @@ def show_case(value: Case) -> None:
     console = Console()
     console.print(plain(_question(value) or "(the question is not stored)", "bold"))
     console.print(plain(" · ".join(_facts(value)), "dim"))
+    if value.queued:
+        chance = (
+            f" (probability {value.probability:g})" if value.probability not in (1, None) else ""
+        )
+        waits = "Waits" if value.open else "Waited"
+        console.print(plain(f"{waits}: {', '.join(value.why)}{chance}", "dim"))
     console.print()
     if value.seen is None:
         console.print(Text(value.lacking, style="yellow"))
@@ -160,9 +166,6 @@ def _facts(value: Case) -> Iterator[str]:
     yield value.entry.time[:19].replace("T", " ")
     if value.entry.caller:
         yield f"asked by {value.entry.caller}"
-    if value.queued:
-        chance = f" (probability {value.probability:g})" if value.probability != 1 else ""
-        yield f"{'waits' if value.open else 'waited'}: {', '.join(value.why)}{chance}"
 
 
 def _show_seen(seen: Seen, console: Console) -> None:
