@@ -52,6 +52,15 @@ def test_who_does_not_sees_nothing_that_rests_on_them() -> None:
     assert found.verdict.action is some.VERDICT.action
 
 
+def test_what_was_found_and_not_counted_hides_as_well() -> None:
+    found = Evidence("Why?", (Retrieved(SECRET, 0.6), Retrieved(OPEN, 0.5)))
+    counted = replace(found, items=found.items[1:])
+    gate = replace(some.GATE, excluded=(), conflicts=())
+    result = seen(Decision(counted, gate, Trace(found)), None, NOBODY)
+    assert result.hidden == 1
+    assert result.gate.reasons == (NOT_SHOWN,)
+
+
 def test_collections_count_too() -> None:
     labels = frozenset({"staff"})
     assert Reader(labels, frozenset({"hr"})).may_read(some.LEAVE)
