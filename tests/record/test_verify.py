@@ -17,6 +17,7 @@ from suffice.record.chain import link_over
 from suffice.record.decision import Filing
 from suffice.record.fault import Verified
 from suffice.record.log import Log
+from suffice.record.payload import SALT, lines, manifest, without
 from suffice.sql.database import Database
 from tests.record import examples as some
 
@@ -209,11 +210,9 @@ def test_what_vanishes_without_a_record_of_it_is_found(copy: Path) -> None:
 
 
 def test_a_field_that_vanishes_is_found_though_its_commitments_are_right(copy: Path) -> None:
-    from suffice.record.payload import lines, manifest, without
-
     with closing(sqlite3.connect(copy)) as connection:
         (payload,) = connection.execute("SELECT payload FROM records WHERE sequence=5").fetchone()
-    stated = manifest([(line.name, line.commitment) for line in lines(payload)])
+    stated = manifest(payload)
     change = do(
         "UPDATE records SET payload = ?, manifest = ? WHERE sequence = 5",
         without(payload, {"question"}),
@@ -222,6 +221,22 @@ def test_a_field_that_vanishes_is_found_though_its_commitments_are_right(copy: P
     (fault,) = after(copy, change).faults
     assert (fault.what, fault.sequence) == ("erased", 5)
     assert "lacks question" in fault.message
+
+
+def test_a_field_that_is_made_out_never_to_have_been_stored_is_found(copy: Path) -> None:
+    with closing(sqlite3.connect(copy)) as connection:
+        (said,) = connection.execute("SELECT payload FROM records WHERE sequence=5").fetchone()
+    _, question, _ = lines(said)
+    salt = said.split("\n")[1][:SALT]
+    hidden = said.replace(
+        f"{salt} question {question.value}", f"{salt} question! {question.commitment}"
+    )
+    assert [line.stored for line in lines(hidden)] == [True, False, True]
+    for stated in (manifest(said), manifest(hidden), None):
+        change = do(
+            "UPDATE records SET payload = ?, manifest = ? WHERE sequence = 5", hidden, stated
+        )
+        assert first(after(copy, change)) == 5
 
 
 def test_a_line_that_is_changed_beside_an_erased_one_is_found_by_name(tmp_path: Path) -> None:

@@ -44,6 +44,20 @@ def test_what_is_written_is_there_after_opening_again(database: Database, place:
     again.close()
 
 
+def test_a_relative_path_is_the_same_file_wherever_the_process_goes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    opened = Database.open("s.db", create=True)
+    opened.close()  # so that the next use connects anew
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    with opened.alone(1), opened.writing() as connection:
+        connection.execute(text("UPDATE store SET epoch = 5"))
+    assert opened.where == "s.db"
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
 def test_nothing_there_is_said_as_such(place: str) -> None:
     with pytest.raises(StoreMissing, match="suffice index"):
         Database.open(place)

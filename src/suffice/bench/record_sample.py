@@ -1,4 +1,4 @@
-"""A verdict of usual size: five passages, three claims, all checks; 9 kB in the log."""
+"""A verdict of usual size: five passages, two claims, all checks; 9 kB in the log."""
 
 from __future__ import annotations
 
@@ -48,14 +48,14 @@ def _verdict() -> Verdict:
     items = tuple(Retrieved(p, 0.7123456 - n / 10, 12.5 - n, 0.65) for n, p in enumerate(passages))
     evidence = Evidence("How long is parental leave?", items, day=date(2025, 5, 1))
     said = [
-        f"Parents are entitled to {18 + n} weeks of leave on full pay [{n + 1}]." for n in range(3)
+        f"Parents are entitled to {18 + n} weeks of leave on full pay [{n + 1}]." for n in range(2)
     ]
     text = " ".join(said)
     claims = tuple(
         Claim(one, text.index(one), text.index(one) + len(one), (n + 1,))
         for n, one in enumerate(said)
     )
-    citations = tuple(Citation(n + 1, passages[n], said[n]) for n in range(3))
+    citations = tuple(Citation(n + 1, passages[n], one) for n, one in enumerate(said))
     findings = tuple(
         Finding(claim, check, Support.BACKED, 0.9234567, passages[n].id, (0, 80),
                 "every value of it is in the source", Code.CLEAR)

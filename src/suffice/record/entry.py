@@ -54,8 +54,9 @@ class Entry:
     @property
     def erased(self) -> tuple[str, ...]:
         """Fields that were."""
-        there = {line.name for line in lines(self.payload)}
-        return tuple(name for name in commitments(self.manifest or "") if name not in there)
+        there = {line.key for line in lines(self.payload)}
+        known = commitments(self.manifest or "")
+        return tuple(key.rstrip("!") for key in known if key not in there)
 
 
 def entry_of(row: Row[Any]) -> Entry:

@@ -18,7 +18,7 @@ from sqlalchemy import ColumnElement, Connection, bindparam, or_, select, update
 
 from suffice.record.erasures import KIND, spans
 from suffice.record.moment import Clock, written
-from suffice.record.payload import commitments, lines, manifest, without
+from suffice.record.payload import lines, manifest, without
 from suffice.record.prepare import Prepare
 from suffice.record.record import WHO, Record
 from suffice.record.seal import head_of, seal
@@ -139,9 +139,8 @@ def _changes(found: Any, names: frozenset[str]) -> Iterator[dict[str, Any]]:
         there = list(lines(payload))
         if names and not names & {line.name for line in there}:
             continue
-        committed = stated or manifest([(line.name, line.commitment) for line in there])
-        left = without(payload, names or commitments(committed).keys())
-        yield {"at": sequence, "new_payload": left, "new_manifest": committed}
+        left = without(payload, names or {line.name for line in there})
+        yield {"at": sequence, "new_payload": left, "new_manifest": stated or manifest(payload)}
 
 
 def _flush(path: Path) -> None:

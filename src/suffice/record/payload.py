@@ -12,7 +12,7 @@ elsewhere can show that it is the one: `SALT question! sha256:…`.
 from __future__ import annotations
 
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from suffice.record.canonical import canonical, digest, read
@@ -39,6 +39,11 @@ class Line:
     value: str = ""
     stored: bool = True
 
+    @property
+    def key(self) -> str:
+        """How the manifest names it: it tells what was never stored from what was."""
+        return self.name if self.stored else f"{self.name}!"
+
     def read(self) -> object:
         return read(self.value)
 
@@ -47,15 +52,16 @@ def payload(fields: Mapping[str, object], omit: Collection[str] = ()) -> Payload
     """The fields in their order; those to `omit` are committed to and not written."""
     salts = os.urandom(SALT // 2 * len(fields)).hex()
     lines: list[str] = []
-    committed: list[tuple[str, str]] = []
+    committed: list[str] = []
     for place, (name, value) in enumerate(fields.items()):
         salt = salts[place * SALT : place * SALT + SALT]
         line = f"{salt} {name} {canonical(value)}"
         commitment = digest(line.encode("ascii"))
-        lines.append(f"{salt} {name}! {commitment}" if name in omit else line)
-        committed.append((name, commitment))
+        key = f"{name}!" if name in omit else name
+        lines.append(f"{salt} {key} {commitment}" if name in omit else line)
+        committed.append(f"{key} {commitment}")
     text = "\n".join(lines)
-    return Payload(text, root_of(manifest(committed)), digest(text.encode("ascii")))
+    return Payload(text, root_of("\n".join(committed)), digest(text.encode("ascii")))
 
 
 def lines(text: str) -> Iterator[Line]:
@@ -71,13 +77,13 @@ def lines(text: str) -> Iterator[Line]:
             yield Line("", "")
 
 
-def manifest(committed: Sequence[tuple[str, str]]) -> str:
-    """Names and commitments, a line each: what stays when a field is erased."""
-    return "\n".join(f"{name} {commitment}" for name, commitment in committed)
+def manifest(text: str) -> str:
+    """Names and commitments of a payload, a line each: what stays when a field is erased."""
+    return "\n".join(f"{line.key} {line.commitment}" for line in lines(text))
 
 
 def commitments(text: str) -> dict[str, str]:
-    """A manifest read."""
+    """A manifest read: commitments by key."""
     return dict(line.partition(" ")[::2] for line in text.split("\n")) if text else {}
 
 

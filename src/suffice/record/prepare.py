@@ -74,5 +74,5 @@ class Prepare:
         if record.once or not self.masks.sorts:
             return dict(record.fields)
         counts: Counter[str] = Counter()
-        fields = {name: self.masks.tree(value, counts) for name, value in record.fields.items()}
+        fields: dict[str, object] = self.masks.tree(dict(record.fields), counts)
         return {**fields, "masked": dict(counts)} if counts else fields

@@ -6,6 +6,7 @@ Read as bytes, since what somebody wrote there behind our back need not be text.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 from sqlalchemy import Connection
@@ -13,8 +14,8 @@ from sqlalchemy import Connection
 _HEAD = ("id", "time", "clock", "kind", "root", "seal")
 _TEXTS = (*_HEAD, "link", "caller", "tag", "manifest", "payload")
 _FIRST = -(2**63)
-_ROWS, _FEW = 2_000, 20
-_CHARACTERS = 64_000_000
+_ROWS, _FEW = 500, 10
+_CHARACTERS = 32_000_000
 _CACHED = 32
 _MAPPED = 2**31
 
@@ -100,17 +101,34 @@ def _streamed(connection: Connection) -> Iterator[list[Glance]]:
 
 
 def _portions(connection: Connection) -> Iterator[list[Glance]]:
-    """PostgreSQL gives all that is asked for at once; where texts are large, little is asked."""
+    """PostgreSQL gives all that is asked for at once; where texts are large, little is asked. While
+    one portion is looked at, the server is at work on the next."""
     chosen = "FROM records WHERE sequence > %s ORDER BY sequence LIMIT %s"
     size = f"SELECT sum(octet_length(payload)) FROM (SELECT payload {chosen}) AS portion"
-    columns, last = _columns(connection), _FIRST
-    while True:
-        total = connection.exec_driver_sql(size, (last, _ROWS)).scalar() or 0
-        most = _ROWS if total <= _CHARACTERS else _FEW
-        result = connection.exec_driver_sql(f"SELECT {columns} {chosen}", (last, most))
-        found = result.cursor.fetchall() if result.cursor is not None else []
-        result.close()
-        if not found:
-            return
-        last = found[-1][0]
-        yield [(row[0], *map(_bytes, row[1:5]), row[5], row[6], _bytes(row[7])) for row in found]
+    asked = f"SELECT {_columns(connection)} {chosen}"
+    driver: Any = connection.connection.driver_connection  # safe between threads, ours is not
+
+    def fetch(last: int) -> list[Any]:
+        with driver.cursor() as cursor:
+            total = cursor.execute(size, (last, _ROWS)).fetchone()[0] or 0
+            most = _ROWS if total <= _CHARACTERS else _FEW
+            rows: list[Any] = cursor.execute(asked, (last, most)).fetchall()
+            return rows
+
+    connection.exec_driver_sql("SELECT 1")  # begins the transaction, and tells what is wrong
+    with ThreadPoolExecutor(1) as ahead:
+        coming = ahead.submit(fetch, _FIRST)
+        while found := _told(coming, connection):
+            coming = ahead.submit(fetch, found[-1][0])
+            yield [
+                (row[0], *map(_bytes, row[1:5]), row[5], row[6], _bytes(row[7])) for row in found
+            ]
+
+
+def _told(coming: Future[list[Any]], connection: Connection) -> list[Any]:
+    """What was fetched. What went wrong shows again at the next use, and is told in our words."""
+    try:
+        return coming.result()
+    except Exception:
+        connection.exec_driver_sql("SELECT 1")
+        raise

@@ -51,5 +51,5 @@ def _closed() -> Iterator[None]:
     except StoreError as problem:
         raise type(problem)(
             f"The decision could not be recorded, so it does not leave. {problem.message}",
-            remedy=problem.remedy or "To go without a record, set record.enabled to never.",
+            remedy=problem.remedy or "Run: suffice audit verify; or set record.enabled to never.",
         ) from problem

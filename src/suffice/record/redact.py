@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -111,27 +111,51 @@ class Masks:
             if mine:
                 counts[sort.name] += len(mine)
                 found += mine
-        return _masked(text, sorted(found)) if found else text
+        return _hidden(text, sorted(found)) if found else text
 
     def tree(self, value: Any, counts: Counter[str]) -> Any:
         """A tree of JSON with every text masked but those that name something."""
-        kind = type(value)
-        if kind is str:
-            return self.text(value, counts) if self._may_hold(value) else value
-        if kind is dict:
+        if not self.own:
+            text = "\n".join(
+                _texts(value)
+            )  # most hold nothing, which is quickly seen of all at once
+            if "@" not in text and not _RUN.search(text):
+                return value
+        return self._masked(value, counts)
+
+    def _masked(self, value: Any, counts: Counter[str]) -> Any:
+        if isinstance(value, str):
+            return self.text(value, counts)
+        if isinstance(value, Mapping):
             return {
-                key: entry if type(entry) in _PLAIN or key in NAMES else self.tree(entry, counts)
+                key: entry if key in NAMES else self._masked(entry, counts)
                 for key, entry in value.items()
             }
-        if kind is list:
-            return [entry if type(entry) in _PLAIN else self.tree(entry, counts) for entry in value]
+        if isinstance(value, list | tuple):
+            return [self._masked(entry, counts) for entry in value]
         return value
 
-    def _may_hold(self, text: str) -> bool:
-        return self.own or "@" in text or _RUN.search(text) is not None
+
+def _texts(tree: Any) -> list[str]:
+    """All texts in a tree but those that name something."""
+    found: list[str] = []
+    left = [tree]
+    for value in left:
+        if type(value) is dict:
+            for key, entry in value.items():
+                if type(entry) is str:
+                    if key not in NAMES:
+                        found.append(entry)
+                elif type(entry) not in _PLAIN and key not in NAMES:
+                    left.append(entry)
+        elif type(value) is str:
+            found.append(value)
+        elif type(value) not in _PLAIN:
+            left += value.items() if isinstance(value, Mapping) else value
+    return found
 
 
-def _masked(text: str, spans: Sequence[tuple[int, int]]) -> str:
+def _hidden(text: str, spans: Sequence[tuple[int, int]]) -> str:
     """The text with parts of it masked; parts may overlap."""
     pieces: list[str] = []
     done = 0

@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, bindparam, insert, select, update
 
 from suffice.errors import StoreDamaged
 from suffice.record.chain import genesis, link_of
@@ -17,6 +17,14 @@ from suffice.record.moment import read, written
 from suffice.record.prepare import Prepared
 from suffice.record.tables import HEAD, RECORDS
 
+# Made once: to put a statement together takes longer than to run it.
+_HEAD = select(HEAD).where(HEAD.c.id == 1)
+_APPEND = insert(RECORDS)
+_MOVE = (
+    update(HEAD)
+    .where(HEAD.c.id == 1)
+    .values({name: bindparam(f"new_{name}") for name in ("sequence", "link", "time")})
+)
 _SKEW = timedelta(seconds=1)
 """Clocks of several machines differ by so much without anything being wrong."""
 
@@ -35,8 +43,7 @@ class Head:
 
 def head_of(connection: Connection, *, hold: bool = False) -> Head:
     """`hold`: nobody else appends until the transaction ends."""
-    asked = select(HEAD).where(HEAD.c.id == 1)
-    row = connection.execute(asked.with_for_update() if hold else asked).first()
+    row = connection.execute(_HEAD.with_for_update() if hold else _HEAD).first()
     if row is None:
         raise StoreDamaged(
             "The head of the log is gone, so that nothing can be appended to it.",
@@ -77,9 +84,9 @@ def seal(connection: Connection, group: Sequence[Prepared], now: datetime) -> He
         there |= {one.id} if one.once else set()
     if not rows:
         return head
-    connection.execute(insert(RECORDS), rows)
+    connection.execute(_APPEND, rows)
     connection.execute(
-        update(HEAD).where(HEAD.c.id == 1).values(sequence=sequence, link=link.decode(), time=time)
+        _MOVE, {"new_sequence": sequence, "new_link": link.decode(), "new_time": time}
     )
     return Head(head.log, sequence, link.decode(), time, head.checkpoint, head.checkpoint_time)
 

@@ -56,7 +56,7 @@ def verify(
         log=head.log,
         records=walk.records,
         last=walk.last,
-        link=walk.previous.decode("utf-8", "replace"),
+        link=_text(walk.previous),
         erased=walk.erasures.records,
         checkpoints=len(checkpoints),
         faults=tuple(walk.faults.found),
@@ -104,7 +104,7 @@ class _Walk:
                 self._look(row(self.connection, sequence))
             elif self.deep:
                 id, *_, root, _ = said.split(b"\n")
-                self._root(sequence, id, root, _stated(_text(payload)))
+                self._root(sequence, id, root, manifest(_text(payload)))
             if whole:
                 self.last, self.previous, self.other = sequence, link, link
             self.before = said or b""
@@ -156,11 +156,11 @@ class _Walk:
         known = commitments(stated)
         left = list(lines(text))
         for line in left:
-            if known.get(line.name) != line.commitment:
+            if known.get(line.key) != line.commitment:
                 what = f"The field '{line.name}' of" if line.name else "A line of"
                 said = f"{what} record {row.sequence} is not what was sealed."
                 self._fault("edited", row, said)
-        gone = frozenset(known) - {line.name for line in left}
+        gone = frozenset(key.rstrip("!") for key in known.keys() - {line.key for line in left})
         if gone:
             self.erasures.lacks(row.sequence, gone, row.name)
 
@@ -202,11 +202,6 @@ def _who_fits(caller: bytes | None, tag: bytes | None, payload: bytes) -> bool:
         encode_basestring_ascii(_text(value)) if value else '""' for value in (caller, tag)
     )
     return payload.startswith(f" {WHO} [{named}]".encode(), SALT)
-
-
-def _stated(text: str) -> str:
-    """The manifest of a payload, computed anew."""
-    return manifest([(line.name, line.commitment) for line in lines(text)])
 
 
 def _text(value: bytes | None) -> str:

@@ -7,12 +7,12 @@ transactions it takes for each.
 from __future__ import annotations
 
 import atexit
+import logging
 import os
 import threading
 import weakref
 from collections import deque
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
 
 from suffice.errors import StoreError
 from suffice.record.moment import Clock
@@ -20,6 +20,7 @@ from suffice.record.prepare import Prepared
 from suffice.record.seal import Head, seal
 from suffice.sql.database import Database
 
+_LOG = logging.getLogger("suffice.record")
 _MOST = 1_000
 _CHARACTERS = 32_000_000
 _WAITING = 10_000
@@ -30,12 +31,28 @@ _AGAIN = 1.0
 class _Job:
     """Records that belong together: all of them are sealed in one transaction."""
 
-    __slots__ = ("done", "records", "size")
+    __slots__ = ("_turn", "problem", "records", "size")
 
     def __init__(self, records: Sequence[Prepared]) -> None:
         self.records = tuple(records)
         self.size = sum(len(one.payload.text) for one in records)
-        self.done: Future[None] = Future()
+        self.problem: BaseException | None = None
+        self._turn = threading.Lock()  # the cheapest thing to wait for
+        self._turn.acquire()
+
+    def done(self, problem: BaseException | None = None) -> None:
+        self.problem = problem
+        self._turn.release()
+
+    def wait(self) -> None:
+        """Returns when it is sealed; what went wrong is raised."""
+        self._turn.acquire()
+        if isinstance(self.problem, StoreError):  # many wait for one group: to each its own
+            raise type(self.problem)(
+                self.problem.message, remedy=self.problem.remedy
+            ) from self.problem
+        if self.problem is not None:
+            raise self.problem
 
 
 class Writer:
@@ -69,10 +86,7 @@ class Writer:
         job = _Job(records)
         self._hand_over(job)
         if not self._queued:
-            try:
-                job.done.result()
-            except StoreError as problem:  # many threads wait for one group: to each its own
-                raise type(problem)(problem.message, remedy=problem.remedy) from problem
+            job.wait()
 
     def close(self) -> None:
         """Seals what still waits; what cannot be is told."""
@@ -114,8 +128,9 @@ class Writer:
                 if not self._failed(group, problem):
                     return
             except BaseException as problem:  # nobody may wait for ever, whatever happened
+                _LOG.exception("%d groups of records could not be sealed.", len(group))
                 for job in group:
-                    job.done.set_exception(problem)
+                    job.done(problem)
 
     def _next(self) -> list[_Job]:
         """The jobs that are sealed together; none once all is done and closed."""
@@ -140,15 +155,18 @@ class Writer:
             self._problem = None
             self._changed.notify_all()
         for job in group:
-            job.done.set_result(None)
-        self._sealed(head)
+            job.done()
+        try:
+            self._sealed(head)
+        except Exception:  # it is sealed, whatever they do who are told so
+            _LOG.exception("What comes after a seal failed.")
 
     def _failed(self, group: Sequence[_Job], problem: StoreError) -> bool:
         """Whoever waits is told. What nobody waits for is kept and tried again, until the log is
         closed."""
         if not self._queued:
             for job in group:
-                job.done.set_exception(problem)
+                job.done(problem)
             return True
         with self._changed:
             self._problem = problem

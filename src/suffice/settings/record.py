@@ -36,6 +36,6 @@ class RecordSettings:
     mask_cards: bool = True
     patterns: tuple[str, ...] = ()
     days: Annotated[int, Range(0, 100_000)] = 0
-    sample: Share = 0.01
+    sample: Share = 0.0
     borderline: Share = 0.02
     checkpoint: SignSettings = field(default_factory=SignSettings)

@@ -6,7 +6,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from sqlalchemy import Connection, Engine, create_engine
@@ -25,8 +25,12 @@ _READERS = 16
 class Sqlite:
     """The file at a path. A lock another process holds is waited for, `wait` seconds."""
 
-    path: Path
+    shown: Path
     wait: float
+    path: Path = field(init=False)  # stays the same where the process goes to another folder
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "path", self.shown.absolute())
 
     @property
     def dialect(self) -> Dialect:
@@ -34,7 +38,7 @@ class Sqlite:
 
     @property
     def where(self) -> str:
-        return str(self.path)
+        return str(self.shown)
 
     @property
     def words(self) -> Mapping[str, str]:
@@ -52,7 +56,7 @@ class Sqlite:
     def engines(self, create: bool) -> Engines:
         if not create and not self.path.is_file():
             raise StoreMissing(
-                f"There is no store at {self.path}.",
+                f"There is no store at {self.where}.",
                 remedy="Run: suffice index FOLDER, or ask with --docs FOLDER.",
             )
         with translated(self.where):
@@ -65,7 +69,7 @@ class Sqlite:
         tables = connection.exec_driver_sql("SELECT count(*) FROM sqlite_master").scalar_one()
         if owner != APPLICATION_ID and (version or tables):
             raise StoreDamaged(
-                f"{self.path} is a database of another program.", remedy="Name another --store."
+                f"{self.where} is a database of another program.", remedy="Name another --store."
             )
         return version
 
@@ -87,14 +91,15 @@ class Sqlite:
             return unwritable(self.where, str(problem))
         if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
             return StoreBusy(
-                f"{self.path} is locked by another process.", remedy="Wait for it, or raise `wait`."
+                f"{self.where} is locked by another process.",
+                remedy="Wait for it, or raise `wait`.",
             )
         if name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
             return StoreDamaged(
-                f"{self.path} is not a store, or is damaged: {problem}.",
+                f"{self.where} is not a store, or is damaged: {problem}.",
                 remedy="Name another --store, or move the file away and index again.",
             )
-        return StoreError(f"{self.path}: {problem}.")
+        return StoreError(f"{self.where}: {problem}.")
 
     def _reader(self) -> Engine:
         """Sees one state of the file from `BEGIN` on, and can change nothing."""
@@ -117,7 +122,7 @@ class Sqlite:
 
     def _connect(self, *pragmas: str) -> sqlite3.Connection:
         connection = sqlite3.connect(
-            self.path.absolute(), timeout=self.wait, isolation_level=None, check_same_thread=False
+            self.path, timeout=self.wait, isolation_level=None, check_same_thread=False
         )
         try:
             for pragma in pragmas:
