@@ -15,6 +15,8 @@ from suffice.draft.brief import PLAIN, Brief
 from suffice.errors import QuestionError
 from suffice.evidence.index import today
 from suffice.evidence.search import Lookup
+from suffice.gate.gate import Weighed
+from suffice.record.trace import Trace
 from suffice.settings import CollectionSettings, CoverageSettings, GateSettings, SearchSettings
 from suffice.types import Claim, Draft, Evidence, Level
 
@@ -244,3 +246,19 @@ def test_a_retriever_may_score_by_itself(library: Library) -> None:
     verdict = Pipeline.of(lambda question: scored, library.embedder, settings).answer("leave?")
     assert verdict.gate.score == 0.1
     assert not verdict.served
+
+
+def test_a_person_may_open_a_shut_gate(library: Library) -> None:
+    pipeline = Pipeline.of(library.search(), library.embedder)
+    asked = "What is the expense limit for dinner with customers abroad?"
+    shut = pipeline.answer(asked)
+    assert shut.draft is None
+    weighed = Weighed(shut.evidence, shut.gate)
+    verdict, trace = pipeline.open(weighed, Trace(shut.evidence), "Gate opened by Ada: x")
+    assert verdict.action is Action.CAVEAT
+    assert "customers" in verdict.released
+    assert verdict.findings  # it was checked like any other
+    assert verdict.notes[-1] == "Gate opened by Ada: x"
+    assert [name for name, _ in trace.timings] == ["draft", "check", "total"]
+    nothing = Weighed(Evidence(asked), shut.gate)
+    assert not pipeline.open(nothing, Trace(Evidence(asked)), "x")[0].served

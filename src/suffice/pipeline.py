@@ -56,6 +56,7 @@ from suffice.types import (
 )
 from suffice.verdict.decide import decide, disagree, shut, unwritten
 from suffice.verdict.gap import asked_for
+from suffice.verdict.override import opened
 from suffice.verdict.rescue import rescued, trimmed, weak
 from suffice.verdict.route import read_routes
 
@@ -134,6 +135,18 @@ class Pipeline:
             return disagree(evidence, gate)
         if not self.gate.may_draft(evidence, gate):
             return shut(evidence, gate)
+        return self._drafted(weighed, before, laps)
+
+    def open(self, weighed: Weighed, trace: Trace, note: str) -> tuple[Verdict, Trace]:
+        """What is written and found of it although the gate stayed shut, since a person opened it;
+        `note` says who, and why. It leaves with a caveat at best, and is not recorded here."""
+        laps = Laps()
+        with laps.lap("total"):
+            verdict = opened(self._drafted(weighed, trace.earlier, laps), note)
+        return verdict, replace(trace, timings=laps.timings)
+
+    def _drafted(self, weighed: Weighed, before: tuple[Retrieved, ...], laps: Laps) -> Verdict:
+        evidence, gate = weighed
         read = self.filter(evidence) if self.filter else evidence
         try:
             revised = self._written(read, gate, before, laps)

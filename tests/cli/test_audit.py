@@ -43,6 +43,9 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str
     answer.write_text("Leave lasts 20 weeks [1].")
     evidence.write_text("Leave lasts 18 weeks.")
     common = ("--store", store, "--caller", "alice@example.org", "--tag", "case-7")
+    config = folder / "suffice.yaml"
+    config.write_text("record: {borderline: 0}\n")  # nothing waits for a person
+    common = (*common, "--config", config)
     ids = {
         "ask": loaded("ask", ASKED, *common)["record"],
         "gap": loaded("ask", UNKNOWN, *common)["record"],
