@@ -27,6 +27,9 @@ _EVEN = 0.5
 # many of all its words on, both plainly speak of what is asked.
 _ALIKE = 0.7
 _COVERED = 0.75
+# The verifier that ships is quick to see a contradiction: scaled so that at the published threshold
+# of .8 at most one in seven questions without planted documents is reported (RAMDocs dev).
+_SCALE = 0.95
 _NEAREST = 3
 
 
@@ -177,7 +180,8 @@ class Conflicts:
             score = (2 * view.literal * asked_for + judgement.apart) / 3
         else:
             score = (view.literal * view.near + judgement.apart) / 2
-        return Weighed(view, judgement, score, self._ambiguous(view))
+        scale = 1.0 if judgement.unchecked else _SCALE
+        return Weighed(view, judgement, scale * score, self._ambiguous(view))
 
 
 def _stated(view: View, passages: Sequence[Passage]) -> tuple[Stated, Stated]:

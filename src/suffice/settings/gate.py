@@ -94,7 +94,7 @@ class LearnedSettings:
 
     threshold: Share = 0.0
     sufficient: Share = 0.60
-    review: Share = 0.10
+    review: Share = 0.06
     doubt: Share = 0.20
 
 
