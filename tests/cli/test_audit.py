@@ -42,10 +42,10 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str
     answer, evidence = folder / "answer.txt", folder / "evidence.txt"
     answer.write_text("Leave lasts 20 weeks [1].")
     evidence.write_text("Leave lasts 18 weeks.")
-    common = ("--store", store, "--caller", "alice@example.org", "--tag", "case-7")
+    who = ("--caller", "alice@example.org", "--tag", "case-7")
     config = folder / "suffice.yaml"
     config.write_text("record: {borderline: 0}\n")  # nothing waits for a person
-    common = (*common, "--config", config)
+    common = ("--store", store, *who, "--config", config)
     ids = {
         "ask": loaded("ask", ASKED, *common)["record"],
         "gap": loaded("ask", UNKNOWN, *common)["record"],

@@ -76,8 +76,8 @@ def test_a_gap_is_opened(store: str) -> None:
     assert gap["nearest"]
     assert "asked 2 times" in run("review", "gaps", "--store", store)
     config = str(Path(store).with_name("suffice.yaml"))
-    reason = ("--reason", "It is in the policy.", "--by", "Ada", "--store", store)
-    reason = (*reason, "--config", config)
+    said = ("--reason", "It is in the policy.", "--by", "Ada")
+    reason = (*said, "--store", store, "--config", config)
     made = read("review", "decide", gap["records"][0], "open", *reason)
     assert made["verdict"] == Action.CAVEAT
     assert "customers" in made["answer"]

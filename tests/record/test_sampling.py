@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 import pytest
 
@@ -46,7 +47,7 @@ def test_only_what_the_gate_went_by_is_near() -> None:
 
 def test_chance_chooses_among_what_was_served() -> None:
     for chance, why in ((0.099, (Why.SAMPLED,)), (0.1, ())):
-        draw = Sampler(0.1, 0.0, chance=lambda chance=chance: chance).verdict(SERVED)
+        draw = Sampler(0.1, 0.0, chance=partial(float, chance)).verdict(SERVED)
         assert draw == Draw(why, 0.1, served=True)
     assert Sampler(1.0, 0.0).verdict(SERVED).why == (Why.SAMPLED,)
     assert Sampler(0.0, 0.0, chance=lambda: 0.0).verdict(SERVED).why == ()
