@@ -318,6 +318,8 @@ def record() -> Iterator[str]:
         ("its own inserts, in groups as large", "bare_per_s", ""),
         ("its own inserts, one by one", "bare_one_by_one_per_s", ""),
         ("records in a group", "group", ""),
+        ("processor time of an append, µs", "append_cpu_us", ""),
+        ("cores the writers had", "append_cores", ""),
         ("verified a second", "verify_per_s", f"{wanted['verify_per_s']:,}"),
     ):
         yield _line(label, *(f"{row[name]:,}" if row else "–" for row in both), goal)

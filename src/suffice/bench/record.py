@@ -106,11 +106,13 @@ def _written(place: str, appends: int, progress: Progress) -> dict[str, Any]:
     log.close()
     log.database.close()
     return {
-        "append_per_s": round(rate),
+        "append_per_s": round(rate.per_s),
+        "append_cpu_us": round(rate.cpu_us),
+        "append_cores": round(rate.cores, 2),
         "group": group,
-        "bare_per_s": round(bare),
-        "bare_one_by_one_per_s": round(alone),
-        "share_of_bare": round(rate / bare, 3),
+        "bare_per_s": round(bare.per_s),
+        "bare_one_by_one_per_s": round(alone.per_s),
+        "share_of_bare": round(rate.per_s / bare.per_s, 3),
         "verified": best.records,
         "verify_per_s": round(best.records / best.seconds),
     }

@@ -6,6 +6,7 @@ import multiprocessing
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import insert
@@ -23,19 +24,29 @@ WRITERS, THREADS = 8, 32
 _PATIENCE = 120.0
 
 
-def appended(place: str, records: int) -> float:
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """How many a second, the processor time each took, and how many cores that kept busy: fewer
+    than there are, where others were at work too."""
+
+    per_s: float
+    cpu_us: float
+    cores: float
+
+
+def appended(place: str, records: int) -> Rate:
     """Records a second that all writers together append: masked, hashed, sealed, committed, each
     acknowledged to a thread of its own that waits for it."""
     return _rate(_append, place, records)
 
 
-def inserted(place: str, rows: int, group: int) -> float:
+def inserted(place: str, rows: int, group: int) -> Rate:
     """Rows of the same size a second that they insert into a table with no chain, so many in a
     transaction: what the database itself can do."""
     return _rate(_insert, place, rows, group)
 
 
-def _rate(work: Callable[..., None], place: str, count: int, *more: int) -> float:
+def _rate(work: Callable[..., None], place: str, count: int, *more: int) -> Rate:
     context = multiprocessing.get_context("spawn")
     ready, done = context.Barrier(WRITERS), context.Queue()
     each = count // WRITERS
@@ -47,8 +58,9 @@ def _rate(work: Callable[..., None], place: str, count: int, *more: int) -> floa
     spans = [done.get(timeout=10 * _PATIENCE) for _ in running]
     for process in running:
         process.join()
-    start, end = min(span[0] for span in spans), max(span[1] for span in spans)
-    return float(each * WRITERS / (end - start))
+    seconds = max(span[1] for span in spans) - min(span[0] for span in spans)
+    cpu, total = sum(span[2] for span in spans), each * WRITERS
+    return Rate(total / seconds, cpu / total * 1e6, cpu / seconds)
 
 
 def _append(place: str, count: int, ready: Any, done: Any) -> None:
@@ -61,12 +73,12 @@ def _append(place: str, count: int, ready: Any, done: Any) -> None:
 
     threads = [threading.Thread(target=some, args=(n,)) for n in range(THREADS)]
     ready.wait(_PATIENCE)
-    start = time.time()
+    start, cpu = time.time(), time.process_time()
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    done.put((start, time.time()))
+    done.put((start, time.time(), time.process_time() - cpu))
     log.close()
     log.database.close()
 
@@ -77,9 +89,9 @@ def _insert(place: str, count: int, ready: Any, done: Any, group: int) -> None:
     text = Prepare.of(RecordSettings())(record).payload.text
     rows = [{"log": new_id(), "sequence": n, "body": text} for n in range(count)]
     ready.wait(_PATIENCE)
-    start = time.time()
+    start, cpu = time.time(), time.process_time()
     for first in range(0, count, group):
         with database.writing() as connection:
             connection.execute(insert(CHECKPOINTS), rows[first : first + group])
-    done.put((start, time.time()))
+    done.put((start, time.time(), time.process_time() - cpu))
     database.close()

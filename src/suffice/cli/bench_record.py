@@ -62,6 +62,8 @@ def _show(figures: dict[str, Any]) -> None:
         table.add_row(f"{label}: append, {groups}", f"{row['append_per_s']:,}", least)
         table.add_row(f"{label}: its own inserts, {groups}", f"{row['bare_per_s']:,}", "")
         table.add_row(f"{label}: one by one", f"{row['bare_one_by_one_per_s']:,}", "")
+        had = f"{row['append_cores']} cores, {row['append_cpu_us']} µs of them a record"
+        table.add_row(f"{label}: the writers had {had}", "", "")
         verify = f"{wanted['verify_per_s']:,}"
         table.add_row(f"{label}: verify", f"{row['verify_per_s']:,}", verify)
     console = Console()
