@@ -18,6 +18,7 @@ SufficeError
 │   ├── StoreFull          no room, or no right, to write
 │   ├── StoreUnreachable   the database server cannot be reached, or not with this URL
 │   └── StoreRights        the database role may not do this
+├── PrincipalError         a key cannot be made, or there is none of that name
 └── ModelError
     ├── ModelMissing       no such model
     ├── ModelDamaged       a weight file is not the one its card describes
@@ -109,6 +110,10 @@ class StoreUnreachable(StoreError):
 
 class StoreRights(StoreError):
     """The database role may not do this."""
+
+
+class PrincipalError(SufficeError):
+    """A key cannot be made, or there is none of that name."""
 
 
 class ModelError(SufficeError):

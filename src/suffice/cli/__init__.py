@@ -27,6 +27,7 @@ _COMMANDS = {
     "documents": ("suffice.cli.documents", "List, show and retire documents and their versions."),
     "gate": ("suffice.cli.gate", "Say whether documents hold enough to answer a question."),
     "index": ("suffice.cli.index", "Bring documents into a store."),
+    "keys": ("suffice.cli.keys", "Make, list and revoke the keys of those who may ask."),
     "search": ("suffice.cli.search", "Find passages."),
 }
 

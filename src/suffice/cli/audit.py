@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
 from suffice.cli import as_json as to_json
 from suffice.cli import show_audit as shown
+from suffice.cli.of_store import of_store, open_log
 from suffice.cli.progress import bars
 from suffice.errors import SettingsError, SufficeError
 from suffice.evidence.documents import StoredDocuments
@@ -27,41 +27,14 @@ from suffice.record.log import PAGE, Log
 from suffice.record.moment import now, written
 from suffice.record.places import place
 from suffice.record.prepare import FIELDS
-from suffice.settings import Settings, read_settings
-from suffice.sql.database import Database
+from suffice.settings import read_settings
 
-F = TypeVar("F", bound=Callable[..., Any])
 _MOMENT = click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"])
 
 
 @click.group()
 def audit() -> None:
     """Look into the log of all decisions, verify it, and erase from it."""
-
-
-def _common(command: F) -> F:
-    """`--config`, `--store`, `--json`."""
-    options = [
-        click.option("--config", type=click.Path(), help="Settings file (default: suffice.yaml)."),
-        click.option(
-            "--store",
-            metavar="FILE_OR_URL",
-            help="The store: a file (default: suffice.db), or postgresql://….",
-        ),
-        click.option("--json", "as_json", is_flag=True, help="Print JSON."),
-    ]
-    for option in reversed(options):
-        command = option(command)
-    return command
-
-
-def _open(settings: Settings, store: str | None) -> Log:
-    context = click.get_current_context()
-    database = Database.open(store or settings.store, wait=settings.wait)
-    context.call_on_close(database.close)
-    log = Log(database, settings.record)
-    context.call_on_close(log.close)
-    return log
 
 
 @audit.command()
@@ -71,7 +44,7 @@ def _open(settings: Settings, store: str | None) -> Log:
 @click.option("--key", help="The public key that has to have signed them, or its .pub file.")
 @click.option("--deep", is_flag=True, help="Compute every field's commitment anew as well.")
 @click.option("--quiet", is_flag=True, help="No progress bars.")
-@_common
+@of_store
 def verify(
     checkpoints: tuple[str, ...],
     key: str | None,
@@ -85,7 +58,7 @@ def verify(
 
     Exit code 0: it is. 2: it is not, and it is told where. 1: an error.
     """
-    log = _open(read_settings(config), store)
+    log = open_log(read_settings(config), store)
     points = [point for where in checkpoints for point in place(where).kept()]
     with bars(quiet=quiet or as_json) as progress:
         found = log.verify(
@@ -107,7 +80,7 @@ def verify(
 @click.option("--caller", default="", help="Only records of this caller.")
 @click.option("--before", type=int, metavar="NUMBER", help="The page before this record.")
 @click.option("--most", type=click.IntRange(1, 10_000), default=PAGE, show_default=True)
-@_common
+@of_store
 def show(
     id: str | None,
     kind: str,
@@ -119,7 +92,7 @@ def show(
     as_json: bool,
 ) -> int:
     """The record ID (or its number) with all it says; without one, the newest records."""
-    log = _open(read_settings(config), store)
+    log = open_log(read_settings(config), store)
     if id is not None:
         entry = log.entry(id)
         to_json.show(shown.entry(entry)) if as_json else shown.show_entry(entry)
@@ -139,7 +112,7 @@ def show(
 @click.option("--kind", default="", help="Only records of this kind.")
 @click.option("--proof", is_flag=True, help="With salts and hashes, for others to verify.")
 @click.option("--out", type=click.Path(path_type=Path), help="A file (default: standard output).")
-@_common
+@of_store
 def export(
     id: str | None,
     since: datetime | None,
@@ -152,7 +125,7 @@ def export(
     as_json: bool,
 ) -> int:
     """The records as JSON lines, oldest first."""
-    log = _open(read_settings(config), store)
+    log = open_log(read_settings(config), store)
     choice = Choice(kind, since=_written(since), until=_written(until))
     entries = [log.entry(id)] if id else log.entries(choice)
     try:
@@ -174,7 +147,7 @@ def _written(moment: datetime | None) -> str:
 
 @audit.command()
 @click.argument("id")
-@_common
+@of_store
 def replay(id: str, config: str | None, store: str | None, as_json: bool) -> int:
     """Decide again: gate and checks on what the record ID holds, with the settings of then.
 
@@ -182,7 +155,7 @@ def replay(id: str, config: str | None, store: str | None, as_json: bool) -> int
     """
     from suffice.record.replay import replay as again
 
-    log = _open(read_settings(config), store)
+    log = open_log(read_settings(config), store)
     entry = log.entry(id)
     decision_of(entry)  # what cannot be made again is told before models are opened
     done = again(entry, log.entry(entry.fields()["setup"]), _documents(log, entry))
@@ -215,7 +188,7 @@ def key(out: Path, as_json: bool) -> int:
 @audit.command()
 @click.option("--key", "file", help="The private key (default: record.checkpoint.key).")
 @click.option("--to", multiple=True, metavar="PLACE", help="A file, a URL or another store.")
-@_common
+@of_store
 def checkpoint(
     file: str | None, to: tuple[str, ...], config: str | None, store: str | None, as_json: bool
 ) -> int:
@@ -228,7 +201,7 @@ def checkpoint(
             "There is no key to sign with.",
             remedy="Make one: suffice audit key --out FILE; name it with --key or in the settings.",
         )
-    log = _open(settings, store)
+    log = open_log(settings, store)
     point = replace(log.signer, settings=signing).write(always=True)
     if point is None:
         raise SufficeError("The log is empty.", remedy="Ask something first.")
@@ -243,12 +216,12 @@ def checkpoint(
 @click.argument("subject")
 @click.option("--reason", default="", help="Why, for the record.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
-@_common
+@of_store
 def erase(
     subject: str, reason: str, yes: bool, config: str | None, store: str | None, as_json: bool
 ) -> int:
     """Erase what records say whose caller or tag is SUBJECT. The chain stays whole."""
-    log = _open(read_settings(config), store)
+    log = open_log(read_settings(config), store)
     if not yes:
         click.confirm(f"Erase all that is recorded of {subject}, for good?", abort=True, err=True)
     _show(log.eraser.subject(subject, reason=reason), as_json)
@@ -261,7 +234,7 @@ def erase(
     "--field", "fields", multiple=True, type=click.Choice(sorted(FIELDS)), help="Only this field."
 )
 @click.option("--kind", "kinds", multiple=True, help="Only records of this kind.")
-@_common
+@of_store
 def retain(
     days: int | None,
     fields: tuple[str, ...],
@@ -277,7 +250,7 @@ def retain(
         raise SettingsError(
             "Records are kept for ever: record.days is 0.", remedy="Set it, or name --days."
         )
-    log = _open(settings, store)
+    log = open_log(settings, store)
     before = now() - timedelta(days=limit)
     _show(log.eraser.before(before, names=fields, kinds=kinds), as_json)
     return 0

@@ -17,6 +17,7 @@ from suffice.cli.bench_answers import answers
 from suffice.cli.bench_conflict import conflict
 from suffice.cli.bench_gate import gate
 from suffice.cli.bench_literals import literals
+from suffice.cli.bench_record import record
 from suffice.cli.bench_verifier import grounding, sufficiency
 from suffice.cli.progress import bars
 from suffice.settings import read_settings
@@ -33,6 +34,7 @@ bench.add_command(grounding)
 bench.add_command(sufficiency)
 bench.add_command(gate)
 bench.add_command(literals)
+bench.add_command(record)
 
 
 @bench.command()

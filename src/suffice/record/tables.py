@@ -1,4 +1,4 @@
-"""The tables of the log. The migrations are the truth; a test compares the two."""
+"""The tables of the log and of who may ask. The migrations are the truth; a test compares them."""
 
 from __future__ import annotations
 
@@ -42,4 +42,20 @@ CHECKPOINTS = Table(
     Column("log", Text, nullable=False),
     Column("sequence", BigInteger, nullable=False),
     Column("body", Text, nullable=False),
+)
+
+PRINCIPALS = Table(
+    "principals",
+    _METADATA,
+    Column("id", Text, primary_key=True),
+    Column("kind", Text, nullable=False),
+    Column("name", Text, nullable=False),
+    Column("hash", Text, nullable=False),
+    Column("roles", Text, nullable=False),
+    Column("labels", Text, nullable=False),
+    Column("collections", Text, nullable=False),
+    Column("routes", Text, nullable=False),
+    Column("limits", Text, nullable=False),
+    Column("created", Text, nullable=False),
+    Column("revoked", Text),
 )

@@ -1,0 +1,85 @@
+"""Processes that write to one store at once, timed from the moment all of them are ready."""
+
+from __future__ import annotations
+
+import multiprocessing
+import threading
+import time
+from collections.abc import Callable
+from typing import Any
+
+from sqlalchemy import insert
+
+from suffice.bench.record_sample import FILING, TRACE, VERDICT
+from suffice.record.decision import of_verdict
+from suffice.record.log import Log
+from suffice.record.prepare import Prepare
+from suffice.record.record import new_id
+from suffice.record.tables import CHECKPOINTS
+from suffice.settings import RecordSettings
+from suffice.sql.database import Database
+
+WRITERS, THREADS = 8, 32
+_PATIENCE = 120.0
+
+
+def appended(place: str, records: int) -> float:
+    """Records a second that all writers together append: masked, hashed, sealed, committed, each
+    acknowledged to a thread of its own that waits for it."""
+    return _rate(_append, place, records)
+
+
+def inserted(place: str, rows: int, group: int) -> float:
+    """Rows of the same size a second that they insert into a table with no chain, so many in a
+    transaction: what the database itself can do."""
+    return _rate(_insert, place, rows, group)
+
+
+def _rate(work: Callable[..., None], place: str, count: int, *more: int) -> float:
+    context = multiprocessing.get_context("spawn")
+    ready, done = context.Barrier(WRITERS), context.Queue()
+    each = count // WRITERS
+    running = [
+        context.Process(target=work, args=(place, each, ready, done, *more)) for _ in range(WRITERS)
+    ]
+    for process in running:
+        process.start()
+    spans = [done.get(timeout=10 * _PATIENCE) for _ in running]
+    for process in running:
+        process.join()
+    start, end = min(span[0] for span in spans), max(span[1] for span in spans)
+    return float(each * WRITERS / (end - start))
+
+
+def _append(place: str, count: int, ready: Any, done: Any) -> None:
+    log = Log.open(place, wait=_PATIENCE)
+    records = [record for _ in range(count) for record in of_verdict(VERDICT, TRACE, FILING)]
+
+    def some(first: int) -> None:
+        for record in records[first::THREADS]:
+            log.append(record)
+
+    threads = [threading.Thread(target=some, args=(n,)) for n in range(THREADS)]
+    ready.wait(_PATIENCE)
+    start = time.time()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    done.put((start, time.time()))
+    log.close()
+    log.database.close()
+
+
+def _insert(place: str, count: int, ready: Any, done: Any, group: int) -> None:
+    database = Database.open(place, wait=_PATIENCE)
+    (record, *_) = of_verdict(VERDICT, TRACE, FILING)
+    text = Prepare.of(RecordSettings())(record).payload.text
+    rows = [{"log": new_id(), "sequence": n, "body": text} for n in range(count)]
+    ready.wait(_PATIENCE)
+    start = time.time()
+    for first in range(0, count, group):
+        with database.writing() as connection:
+            connection.execute(insert(CHECKPOINTS), rows[first : first + group])
+    done.put((start, time.time()))
+    database.close()

@@ -1,0 +1,44 @@
+"""Options of commands on what a store holds beside documents, and what they open."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from suffice.record.log import Log
+from suffice.settings import Settings
+from suffice.sql.database import Database
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def of_store(command: F) -> F:
+    """`--config`, `--store`, `--json`."""
+    options = [
+        click.option("--config", type=click.Path(), help="Settings file (default: suffice.yaml)."),
+        click.option(
+            "--store",
+            metavar="FILE_OR_URL",
+            help="The store: a file (default: suffice.db), or postgresql://….",
+        ),
+        click.option("--json", "as_json", is_flag=True, help="Print JSON."),
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def open_database(settings: Settings, store: str | None, *, create: bool = False) -> Database:
+    """The store's database, closed when the command ends."""
+    database = Database.open(store or settings.store, create=create, wait=settings.wait)
+    click.get_current_context().call_on_close(database.close)
+    return database
+
+
+def open_log(settings: Settings, store: str | None) -> Log:
+    """Its log, closed before that."""
+    log = Log(open_database(settings, store), settings.record)
+    click.get_current_context().call_on_close(log.close)
+    return log

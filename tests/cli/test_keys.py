@@ -1,0 +1,53 @@
+"""`suffice keys`: a key is shown once, and ends when it is revoked."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from suffice.cli import cli
+from suffice.errors import PrincipalError
+from suffice.record.principals import Principals
+from suffice.sql.database import Database
+
+
+def run(*arguments: str) -> str:
+    done = CliRunner().invoke(cli, ["keys", *arguments], standalone_mode=False)
+    if done.exception is not None:
+        raise done.exception
+    assert done.return_value == 0
+    return done.stdout
+
+
+def test_a_key_is_made_used_and_revoked(tmp_path: Path) -> None:
+    store = str(tmp_path / "s.db")
+    rights = ("--label", "staff", "--route", "/v1/gate", "--limit", "concurrent=4")
+    key = run("create", "website", *rights, "--store", store).strip()
+    database = Database.open(store)
+    principals = Principals(database)
+    found = principals.authenticate(key)
+    assert found is not None
+    assert (found.name, found.labels, found.routes) == ("website", {"staff"}, {"/v1/gate"})
+    (listed,) = json.loads(run("list", "--json", "--store", store))
+    assert listed["limits"] == {"concurrent": 4}
+    shown = run("list", "--store", store)
+    assert "labels: staff" in shown
+    assert key not in shown
+    run("revoke", "website", "--store", store)
+    assert principals.authenticate(key) is None
+    assert "no key" in run("list", "--store", store)
+    assert "revoked 2" in run("list", "--revoked", "--store", store)
+    with pytest.raises(PrincipalError, match="keys list"):
+        run("revoke", "website", "--store", store)
+    database.close()
+
+
+def test_json_holds_the_key_once(tmp_path: Path) -> None:
+    store = str(tmp_path / "s.db")
+    made = json.loads(run("create", "website", "--json", "--store", store))
+    assert made["key"].startswith("sk-suffice-")
+    (listed,) = json.loads(run("list", "--json", "--store", store))
+    assert "key" not in listed

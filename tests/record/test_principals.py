@@ -1,0 +1,183 @@
+"""Who may ask: a key opens for the one it was made for, and no other text does."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+from sqlalchemy import inspect, select
+
+from suffice.errors import PrincipalError
+from suffice.record.principals import ALL, LIMITS, Principal, Principals, Role
+from suffice.record.tables import PRINCIPALS
+from suffice.sql.database import Database
+
+NAMES = st.sets(st.text(string.ascii_letters + "-_/ é", min_size=1, max_size=12), max_size=4)
+LIMIT = st.dictionaries(st.sampled_from(LIMITS), st.integers(0, 10**9) | st.floats(0, 1e9))
+NOT_EACH = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+
+
+@pytest.fixture
+def database(place: str) -> Iterator[Database]:
+    opened = Database.open(place, create=True)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def principals(database: Database) -> Principals:
+    return Principals(database)
+
+
+def test_the_table_is_that_of_the_migrations(database: Database) -> None:
+    with database.reading() as connection:
+        there = [one["name"] for one in inspect(connection).get_columns("principals")]
+    assert there == [column.name for column in PRINCIPALS.columns]
+
+
+def test_a_key_opens_for_whom_it_was_made(principals: Principals) -> None:
+    made = principals.create("website", labels=["staff"], limits={"concurrent": 4})
+    other = principals.create("intranet")
+    assert principals.authenticate(made.secret) == made.principal
+    assert principals.authenticate(other.secret) == other.principal
+    assert principals.all() == [other.principal, made.principal]
+    assert made.principal.labels == {"staff"}
+    assert made.principal.limits == {"concurrent": 4}
+    assert made.secret not in repr(made)
+
+
+def test_no_secret_is_kept(principals: Principals, database: Database, tmp_path: Path) -> None:
+    made = principals.create("website")
+    random = made.secret.rpartition(f"{made.principal.id}-")[2]
+    assert len(random) == 43  # 256 bits
+    with database.reading() as connection:
+        row = connection.execute(select(PRINCIPALS)).one()
+    assert all(random not in str(value) for value in row)
+    for file in tmp_path.glob("s.db*"):
+        assert random.encode() not in file.read_bytes()
+
+
+def test_a_revoked_key_opens_nothing_and_its_name_is_free_again(principals: Principals) -> None:
+    first = principals.create("website")
+    assert principals.revoke("website").revoked
+    assert principals.authenticate(first.secret) is None
+    assert principals.all() == []
+    second = principals.create("website")
+    assert principals.authenticate(second.secret) == second.principal
+    assert [one.id for one in principals.all(revoked=True)] == [
+        first.principal.id,
+        second.principal.id,
+    ]
+    assert principals.revoke(second.principal.id).name == "website"
+    with pytest.raises(PrincipalError, match="keys list"):
+        principals.revoke("website")
+    with pytest.raises(PrincipalError, match="no principal"):
+        principals.revoke("\0\ud800")
+
+
+def test_of_two_at_once_one_gets_the_name(principals: Principals) -> None:
+    def attempt(_: int) -> str:
+        try:
+            return principals.create("website").secret
+        except PrincipalError:
+            return ""
+
+    with ThreadPoolExecutor(8) as pool:
+        made = [secret for secret in pool.map(attempt, range(8)) if secret]
+    assert len(made) == 1
+    assert principals.authenticate(made[0]) is not None
+    with pytest.raises(PrincipalError, match="already"):
+        principals.create("website")
+
+
+@NOT_EACH
+@given(text=st.text(max_size=90), place_in=st.integers(0, 70), letter=st.sampled_from("aZ0-_é\0 "))
+@example("sk-suffice-", 3, "\ud800")
+def test_no_other_text_opens(principals: Principals, text: str, place_in: int, letter: str) -> None:
+    if not principals.all():
+        principals.create("website")
+    made = principals.create(f"other {len(principals.all(revoked=True))}")
+    principals.revoke(made.principal.id)  # a key is shown once: a fresh one is at hand for the test
+    assert principals.authenticate(text) is None
+    fresh = principals.create("fresh")
+    key = fresh.secret
+    place_in = min(place_in, len(key) - 1)
+    changed = key[:place_in] + letter + key[place_in + 1 :]
+    if changed != key:
+        assert principals.authenticate(changed) is None
+    swapped = f"sk-suffice-{made.principal.id}-{key.split('-', 3)[3]}"
+    assert principals.authenticate(swapped) is None
+    for near in (key + "\n", key + "A", key[:-1], key.upper(), f" {key}", f"Bearer {key}"):
+        assert principals.authenticate(near) is None
+    assert principals.authenticate(key) == fresh.principal
+    principals.revoke("fresh")
+
+
+@NOT_EACH
+@given(st.sets(st.sampled_from(Role)), NAMES, NAMES, NAMES, LIMIT)
+def test_what_is_given_is_what_it_has(
+    principals: Principals,
+    roles: set[Role],
+    labels: set[str],
+    collections: set[str],
+    routes: set[str],
+    limits: dict[str, float],
+) -> None:
+    made = principals.create("one", roles, labels, collections, routes, limits)
+    found = principals.authenticate(made.secret)
+    principals.revoke("one")
+    assert found == Principal(
+        made.principal.id,
+        "one",
+        frozenset(roles),
+        frozenset(labels),
+        frozenset(collections),
+        frozenset(routes),
+        limits,
+        made.principal.created,
+    )
+    assert all(found.may_use(name) for name in collections)
+    assert all(found.may_call(name) for name in routes)
+    assert not found.may_use("something else")
+    assert found.has(Role.REVIEWER) == bool({Role.REVIEWER, Role.ADMIN} & roles)
+
+
+def test_all_is_every_one_and_nothing_is_none() -> None:
+    assert Principal("1", "all").may_use("anything")
+    assert Principal("1", "all").may_call("/v1/anything")
+    none = Principal("1", "none", collections=frozenset(), routes=frozenset())
+    assert not none.may_use("default")
+    assert not none.may_call(ALL + "x")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({"name": ""}, "no name"),
+        ({"name": "a\nb"}, "no name"),
+        ({"name": "--json"}, "no name"),
+        ({"name": "0123456789abcdef"}, "no name"),
+        ({"name": "x" * 101}, "no name"),
+        ({"name": "a\0"}, "no name"),
+        ({"roles": ["king"]}, "caller, reviewer, admin"),
+        ({"labels": [""]}, "no label"),
+        ({"routes": ["\ud800"]}, "no route"),
+        ({"limits": {"speed": 1}}, "requests_per_minute"),
+        ({"limits": {"concurrent": -1}}, "0 or more"),
+        ({"limits": {"concurrent": float("nan")}}, "0 or more"),
+        ({"limits": {"concurrent": True}}, "0 or more"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(
+    tmp_path: Path, arguments: dict[str, object], said: str
+) -> None:
+    database = Database.open(tmp_path / "s.db", create=True)
+    with pytest.raises(PrincipalError, match=said):
+        Principals(database).create(**{"name": "website", **arguments})  # type: ignore[arg-type]
+    assert Principals(database).all(revoked=True) == []
+    database.close()
