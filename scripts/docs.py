@@ -49,6 +49,7 @@ def pages() -> dict[str, str]:
         "conflict": ("bench.md", "\n".join(conflict())),
         "answers": ("bench.md", "\n".join(answers())),
         "speed": ("bench.md", "\n".join(speed())),
+        "record": ("bench.md", "\n".join(record())),
         "ablation": ("models.md", "\n".join(ablation())),
     }
     found: dict[str, str] = {}
@@ -308,6 +309,32 @@ def speed() -> Iterator[str]:
     if memory is not None:
         yield f"Peak memory of a fresh process: {memory} MB (under {wanted['memory_mb']} wanted)."
     yield f"{results['model']}, {_cores(results)}, from `results/speed.json`."
+
+
+def record() -> Iterator[str]:
+    results = _result("record")
+    if not results:
+        return
+    wanted, page = results["wanted"], results["page"]
+    size = f"{results['record_bytes']:,} bytes a record"
+    yield from _head(f"{results['writers']} writers, {size}", "SQLite", "PostgreSQL", "wanted")
+    both = [results["sqlite"], results.get("postgresql", {})]
+    least = f"{wanted['sqlite_append_per_s']:,} and {wanted['postgresql_append_per_s']:,}"
+    for label, name, goal in (
+        ("appended a second", "append_per_s", f"{least}, or half of the next"),
+        ("its own inserts, in groups as large", "bare_per_s", ""),
+        ("its own inserts, one by one", "bare_one_by_one_per_s", ""),
+        ("records in a group", "group", ""),
+        ("verified a second", "verify_per_s", f"{wanted['verify_per_s']:,}"),
+    ):
+        yield _line(label, *(f"{row[name]:,}" if row else "–" for row in both), goal)
+    yield ""
+    yield (
+        f"First page of {page['few']:,} records: {page['few_ms']} ms; of {page['many']:,}: "
+        f"{page['many_ms']} ms, {page['times']} times that ({wanted['page_times']} or less). "
+        f"To make a record of a verdict takes another {results['making_us']} µs."
+    )
+    yield f"{_cores(results)}, from `results/record.json`."
 
 
 def ablation() -> Iterator[str]:

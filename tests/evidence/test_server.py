@@ -100,6 +100,12 @@ def test_another_embedder_is_refused_on_each_machine(machines: tuple[Library, Li
     stranger = replace(other, embedder=HashEmbedder(id="hash-2"))
     with pytest.raises(ModelMismatch):
         documents(stranger)
+    moved = replace(one, embedder=stranger.embedder)
+    moved.rebuild()
+    moved.add_texts([("b", "", "alpha two")])  # vectors are there, and this machine is behind
+    with pytest.raises(ModelMismatch):
+        documents(stranger)
+    assert documents(other) == ["a"]
 
 
 def test_one_writer_at_a_time_and_readers_go_on(machines: tuple[Library, Library]) -> None:

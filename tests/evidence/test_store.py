@@ -239,6 +239,7 @@ def test_both_databases_answer_alike(
     for of_file, of_server in zip(*said, strict=True):
         assert of_file == of_server
     assert len(said[0][5]) > 200  # type: ignore[arg-type]
+    assert {version.collection for version in said[0][3]} == {"default"}  # type: ignore[attr-defined]
 
 
 def test_what_no_database_can_hold_is_marked_and_never_found(store: Store) -> None:

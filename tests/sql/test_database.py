@@ -6,6 +6,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 from sqlalchemy import text
@@ -87,6 +88,24 @@ def test_threads_share_it(database: Database) -> None:
         seen = list(pool.map(work, range(64)))
     assert notes(database) == list(range(64))
     assert all(seen)
+
+
+def test_in_a_file_a_writer_is_alone_from_its_first_reading_on(tmp_path: Path) -> None:
+    """Else what it read could be old when it writes, and SQLite would refuse it."""
+    opened = [Database.open(tmp_path / "s.db", create=True, wait=20) for _ in range(2)]
+
+    def count_up(database: Database) -> None:
+        for _ in range(20):
+            with database.writing() as connection:
+                epoch = connection.scalar(text("SELECT epoch FROM store")) or 0
+                connection.execute(text("UPDATE store SET epoch = :n"), {"n": epoch + 1})
+
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(count_up, opened))
+    with opened[0].reading() as connection:
+        assert connection.scalar(text("SELECT epoch FROM store")) == 41
+    for database in opened:
+        database.close()
 
 
 @contextmanager

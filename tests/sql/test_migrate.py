@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -114,6 +116,28 @@ def test_processes_that_migrate_at_once_do_it_once(place: str) -> None:
     ends = [process.communicate(timeout=60) for process in running]
     assert [out for out, _ in ends] == ["open\n"] * 4, ends
     assert schema(place) == NEWEST
+
+
+def test_all_who_found_it_empty_make_it_once(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The narrowest case: each has seen that there is nothing, then all begin."""
+    together = threading.Barrier(4)
+
+    def begin(backend: Backend, writer: Engine, known: int) -> None:
+        assert known == 0
+        together.wait(20)
+        room.migrate(backend, writer, known)
+
+    monkeypatch.setattr("suffice.sql.database.migrate", begin)
+
+    def opened(_: int) -> int:
+        database = Database.open(place, create=True, wait=20)
+        with database.reading() as connection:
+            rows = connection.scalar(text("SELECT count(*) FROM store"))
+        database.close()
+        return int(rows or 0)
+
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(opened, range(4))) == [1, 1, 1, 1]
 
 
 def test_both_databases_have_the_same_tables(tmp_path: Path, postgres_url: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import resource
 import sqlite3
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -66,10 +67,16 @@ def test_a_file_damaged_in_the_middle(tmp_path: Path) -> None:
     bytes_of = bytearray(file.read_bytes())
     bytes_of[4096:] = b"\xff" * (len(bytes_of) - 4096)
     file.write_bytes(bytes_of)
-    opened = Database.open(file)
+
+    def read() -> int:
+        again = Database.open(file)  # may see it at once: the schema takes more than a page
+        try:
+            return epoch(again)
+        finally:
+            again.close()
+
     with pytest.raises(StoreDamaged, match="damaged"):
-        epoch(opened)
-    opened.close()
+        read()
 
 
 def test_another_programs_file_is_left_as_it_is(tmp_path: Path) -> None:
@@ -131,6 +138,20 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
         Database.open(tmp_path / "file" / "s.db", create=True)
 
 
+def test_a_new_file_that_another_process_has_just_begun_to_write(tmp_path: Path) -> None:
+    """SQLite does not wait here by itself."""
+    other = sqlite3.connect(tmp_path / "s.db", isolation_level=None, check_same_thread=False)
+    other.execute("BEGIN IMMEDIATE")
+    done = threading.Timer(0.3, lambda: other.execute("ROLLBACK"))
+    done.start()
+    Database.open(tmp_path / "s.db", create=True, wait=10).close()
+    done.join()
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(StoreBusy):
+        write(Database.open(tmp_path / "s.db", wait=0.1))
+    other.close()
+
+
 # A server
 
 
@@ -143,6 +164,13 @@ def test_another_programs_tables_are_left_as_they_are(
         Database.open(postgres_url, create=True)
     tables = "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
     assert postgres.execute(tables, name) == [("theirs",)]
+
+
+def test_tables_of_an_extension_are_nobodys(postgres: Postgres, postgres_url: str) -> None:
+    name = name_of(postgres_url)
+    postgres.execute("CREATE TABLE spatial_reference (x INT)", name)
+    postgres.execute("ALTER EXTENSION plpgsql ADD TABLE spatial_reference", name)
+    Database.open(postgres_url, create=True).close()
 
 
 def test_a_schema_of_our_own_beside_another_programs_tables(

@@ -7,20 +7,20 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from rich.console import Console
 from rich.text import Text
 
-from suffice.models.embedder import Embedder
-from suffice.models.verifier import Verifier
-from suffice.record.decision import Filing
-from suffice.record.log import Log
-from suffice.record.recorder import Recorder
-from suffice.record.setup import Setup
 from suffice.settings import CollectionSettings, Settings
-from suffice.sql.database import Database
+
+if TYPE_CHECKING:  # whoever only searches does without the log
+    from suffice.models.embedder import Embedder
+    from suffice.models.verifier import Verifier
+    from suffice.record.recorder import Recorder
+    from suffice.record.setup import Setup
+    from suffice.sql.database import Database
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +36,6 @@ class Wish:
         if self.record is not None:
             return self.record
         return {"auto": kept, "always": True, "never": False}[settings.record.enabled]
-
-    def filing(self, setup: Setup) -> Filing:
-        return Filing(self.caller if self.caller is not None else _user(), self.tag, setup.record())
 
 
 NO_RECORD = Wish(record=False)
@@ -66,13 +63,6 @@ def recorded(command: Callable[..., int]) -> Callable[..., int]:
     return wrapped
 
 
-def open_log(database: Database, settings: Settings) -> Log:
-    """The log of a store, closed when the command ends."""
-    log = Log(database, settings.record)
-    click.get_current_context().call_on_close(log.close)
-    return log
-
-
 def setup_of(
     settings: Settings,
     collection: CollectionSettings,
@@ -80,12 +70,23 @@ def setup_of(
     verifier: Verifier,
     **other: Any,
 ) -> Setup:
+    """What decisions are made with, for the record."""
+    from suffice.record.setup import Setup
+
     models = {"embedder": embedder.id, "verifier": verifier.id}
     return Setup(collection, settings.embedder, settings.verifier, models, **other)
 
 
 def recorder(database: Database, settings: Settings, wish: Wish, setup: Setup) -> Recorder:
-    return Recorder(open_log(database, settings), wish.filing(setup))
+    """Keeps decisions in a store's log, which is closed when the command ends."""
+    from suffice.record.decision import Filing
+    from suffice.record.log import Log
+    from suffice.record.recorder import Recorder
+
+    log = Log(database, settings.record)
+    click.get_current_context().call_on_close(log.close)
+    caller = user() if wish.caller is None else wish.caller
+    return Recorder(log, Filing(caller, wish.tag, setup.record()))
 
 
 def show_record(id: str) -> None:
@@ -94,7 +95,7 @@ def show_record(id: str) -> None:
         Console().print(Text(f"Record {id}", style="dim"))
 
 
-def _user() -> str:
+def user() -> str:
     with suppress(OSError, KeyError, ImportError):
         return getpass.getuser()
     return ""
