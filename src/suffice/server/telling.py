@@ -20,8 +20,8 @@ _UNCHECKED = frozenset({"reasoning", "reasoning_content", "reasoning_details", "
 
 @dataclass(slots=True)
 class Telling:
-    """`text` is what the upstream has said so far, `checked` how far its claims were, and `again` from
-    which length on they are looked for again."""
+    """`text` is what the upstream has said so far, `checked` how far its claims were looked at, and
+    `again` from which length on new ones are looked for."""
 
     index: int
     text: str = ""
