@@ -23,6 +23,7 @@ _COMMANDS = {
         "suffice.cli.bench",
         "Measure retrieval, indexing, verifiers, gates and checks on your data.",
     ),
+    "config": ("suffice.cli.config", "Check the settings, and show which hold."),
     "check": ("suffice.cli.check", "Say whether an answer stays inside its evidence."),
     "documents": ("suffice.cli.documents", "List, show and retire documents and their versions."),
     "feedback": ("suffice.cli.feedback", "Say what you think of an answer."),
@@ -31,6 +32,10 @@ _COMMANDS = {
     "keys": ("suffice.cli.keys", "Make, list and revoke the keys of those who may ask."),
     "review": ("suffice.cli.review", "Look at what waits for a person, and decide on it."),
     "search": ("suffice.cli.search", "Find passages."),
+    "serve": (
+        "suffice.cli.serve",
+        "Serve OpenAI's API in front of an LLM, with every answer checked.",
+    ),
 }
 
 

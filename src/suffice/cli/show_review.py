@@ -14,11 +14,11 @@ from rich.text import Text
 from suffice.cli import as_json
 from suffice.cli.show import origin, plain, show_gate
 from suffice.cli.show_verdict import show_verdict
-from suffice.cli.standing import Standing, standings
 from suffice.record.case import Act, Case
 from suffice.record.estimate import Estimate
 from suffice.record.gaps import Gap
 from suffice.record.rights import Seen
+from suffice.server.standing import Standing, standings
 from suffice.types import Evidence, Support, Verdict
 
 _COLOUR = {"SERVE": "green", "CAVEAT": "green", "CONFLICT": "yellow", "SUFFICIENT": "green"}

@@ -1,0 +1,60 @@
+"""`POST /v1/chat/completions`: OpenAI's API, with nothing unverified in its answers."""
+
+from __future__ import annotations
+
+from starlette.responses import Response
+
+from suffice.server.answering import Answered, Answering
+from suffice.server.asked import Asked, read_asked
+from suffice.server.reply import completion, headers_of
+from suffice.server.route import Route
+from suffice.server.sending import while_there
+from suffice.server.shadow import passed_through
+from suffice.server.streaming import streamed
+from suffice.server.ungrounded import ungrounded
+from suffice.server.visit import Visit, as_response
+
+
+async def chat(visit: Visit) -> Response:
+    body = await visit.object()
+    named = visit.request.path_params.get("route", "")
+    route = visit.house.route(named, body.get("model"), visit.caller)
+    visit.seen.route = route.name
+    limits = visit.house.state.settings.server.limits
+    asked = read_asked(body, route.settings, limits)
+    visit.seen.stream = asked.stream
+    route.model(body.get("model"))
+    if route.settings.shadow and not asked.stream:
+        return await _in_shadow(visit, route, asked)
+    if asked.stream:
+        return await streamed(visit, route, asked, answer)
+    answered = await while_there(visit.request, answer(visit, route, asked))
+    whole = completion(answered.raw, asked.model, answered.choices, answered.usage)
+    return as_response(whole, headers_of(answered.choices))
+
+
+async def answer(visit: Visit, route: Route, asked: Asked) -> Answered:
+    """The answer of a route, decided."""
+    work, caller = visit.house.work, visit.caller
+    if not route.settings.grounding:
+        answered = await ungrounded(route, caller, asked, work)
+    else:
+        answering = Answering(route, caller, asked, work)
+        answered = await answering.whole()
+        visit.seen.timings = answering.timings
+    visit.seen.verdicts += [one.verdict for one in answered.choices if one.verdict]
+    visit.spent(answered.usage, route.settings.price_in, route.settings.price_out)
+    return answered
+
+
+async def _in_shadow(visit: Visit, route: Route, asked: Asked) -> Response:
+    answering = Answering(
+        route, visit.caller, asked, visit.house.work, as_drafted=True, marks=False
+    )
+    raw, verdicts = await while_there(visit.request, passed_through(answering))
+    visit.seen.verdicts += verdicts
+    headers = {"x-suffice-shadow": "true"}
+    if verdicts:
+        headers["x-suffice-record"] = verdicts[0].record
+        headers["x-suffice-verdict"] = verdicts[0].action.value
+    return as_response(raw, headers)
