@@ -19,7 +19,7 @@ import click
 from suffice.cli import cli
 from suffice.models.card import read_card
 from suffice.models.catalog import EMBEDDERS, weights
-from suffice.settings import CollectionSettings, Settings
+from suffice.settings import CollectionSettings, RouteSettings, Settings
 
 DOCS = Path(__file__).parent.parent / "docs"
 RESULTS = DOCS.parent / "results"
@@ -102,6 +102,11 @@ def _keys(value: Any, where: str) -> Iterator[str]:
         elif field.name == "collections":
             own = ", ".join(f"`{one.name}`" for one in fields(CollectionSettings))
             yield f"| `{key}.NAME` | | its own {own} |"
+        elif field.name == "routes" and isinstance(entry, Mapping):
+            yield from _keys(RouteSettings(), f"{key}.NAME.")
+        elif field.name == "own":
+            own = ", ".join(f"`{one.name}`" for one in fields(CollectionSettings))
+            yield f"| `{where}…` | | its own {own} |"
         else:
             yield f"| `{key}` | `{entry!r}` | {_allowed(hints[field.name])} |"
 
@@ -111,6 +116,8 @@ def _allowed(hint: Any) -> str:
         return ", ".join(map(str, typing.get_args(hint)[1:]))
     if typing.get_origin(hint) is Literal:
         return ", ".join(f"`{value}`" for value in typing.get_args(hint))
+    if hint == Mapping[str, str]:
+        return "a mapping of names to names"
     return {str: "text", bool: "true or false", tuple[str, ...]: "a list of texts"}[hint]
 
 

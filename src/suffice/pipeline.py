@@ -24,7 +24,7 @@ from suffice.checks.verbatim import Verbatim
 from suffice.draft.brief import Brief
 from suffice.draft.drafter import Drafter, open_drafter
 from suffice.draft.extractive import Extractive
-from suffice.draft.revision import Revised, revise
+from suffice.draft.revision import Revised, Round, revise
 from suffice.errors import ModelError
 from suffice.evidence.cleared import cleared
 from suffice.evidence.filter import Helpful
@@ -58,6 +58,17 @@ from suffice.verdict.decide import decide, disagree, shut, unwritten
 from suffice.verdict.gap import asked_for
 from suffice.verdict.rescue import rescued, trimmed, weak
 from suffice.verdict.route import read_routes
+
+
+@dataclass(frozen=True, slots=True)
+class Trip:
+    """One question on its way: what counts of the evidence with what the gate says of it, how it
+    was found, what of it a drafter reads, and the time it took so far."""
+
+    weighed: Weighed
+    trace: Trace
+    read: Evidence
+    laps: Laps
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,37 +124,44 @@ class Pipeline:
     def answer(self, question: str, earlier: Sequence[Verdict] = ()) -> Verdict:
         """`earlier` are the verdicts on this conversation's turns so far: what was served of them
         without a caveat counts as evidence for the checks, nothing else that was said does."""
-        laps, before = Laps(), told_before(earlier)
-        with laps.lap("total"):
-            weighed, trace = self._found(checked_question(question), laps)
-            verdict = self._answer(weighed, before, laps)
-        if verdict.gap and self.verdict.webhook:
-            verdict = asked_for(verdict, self.verdict.webhook)
-        if self.record is None:
-            return verdict
-        kept = self.record.verdict(verdict, replace(trace, earlier=before, timings=laps.timings))
-        return replace(verdict, record=kept)
+        trip = self.begin(question, earlier)
+        with trip.laps.lap("total"):
+            verdict = self.closed(trip) or self._answer(trip)
+        return self.keep(trip, verdict)
 
     async def aanswer(self, question: str, earlier: Sequence[Verdict] = ()) -> Verdict:
         """The same, without holding up an event loop."""
         return await asyncio.to_thread(self.answer, question, earlier)
 
-    def _answer(self, weighed: Weighed, before: tuple[Retrieved, ...], laps: Laps) -> Verdict:
-        evidence, gate = weighed
+    # The steps of an answer, for whoever has the draft written elsewhere (the gateway).
+
+    def begin(self, question: str, earlier: Sequence[Verdict] = ()) -> Trip:
+        """Finds the evidence and asks the gate."""
+        laps = Laps()
+        with laps.lap("total"):
+            weighed, trace = self._found(checked_question(question), laps)
+            read = self.filter(weighed.evidence) if self.filter else weighed.evidence
+        return Trip(weighed, replace(trace, earlier=told_before(earlier)), read, laps)
+
+    def closed(self, trip: Trip) -> Verdict | None:
+        """The verdict where nothing is to be drafted; `None` where a draft may be written."""
+        evidence, gate = trip.weighed
         if gate.level is Level.CONFLICT:
             return disagree(evidence, gate)
-        if not self.gate.may_draft(evidence, gate):
-            return shut(evidence, gate)
-        read = self.filter(evidence) if self.filter else evidence
-        try:
-            revised = self._written(read, gate, before, laps)
-        except ModelError as problem:
-            if not self.quotes or not self.verdict.rescue:
-                raise
-            return self._quoted(unwritten(read, gate, str(problem)))
-        last = revised.last
-        verdict = self._decided(read, gate, last.draft, last.findings)
-        drafts = tuple(one.draft for one in revised.rounds)
+        return None if self.gate.may_draft(evidence, gate) else shut(evidence, gate)
+
+    def checked(self, trip: Trip, draft: Draft) -> tuple[Finding, ...]:
+        """What the checks find of a draft; what was verified in earlier turns counts."""
+        before = trip.trace.earlier
+        known = replace(trip.read, items=(*trip.read.items, *before), earlier=len(before))
+        with trip.laps.lap("check"):
+            return self.check(draft, known)
+
+    def conclude(self, trip: Trip, rounds: Sequence[Round]) -> Verdict:
+        """The verdict on the last of the drafts, or on what can be saved of it."""
+        last, gate = rounds[-1], trip.weighed.decision
+        verdict = self._decided(trip.read, gate, last.draft, last.findings)
+        drafts = tuple(one.draft for one in rounds)
         if verdict.served and len(drafts) > 1:
             verdict = replace(verdict, rescue=Rescue.REVISED)
         if self.verdict.rescue and (not verdict.served or weak(last.draft, last.findings)):
@@ -152,15 +170,34 @@ class Pipeline:
             verdict = verdict if verdict.served else self._quoted(verdict)
         return replace(verdict, drafts=drafts)
 
-    def _written(
-        self, evidence: Evidence, gate: GateDecision, before: tuple[Retrieved, ...], laps: Laps
-    ) -> Revised:
-        known = replace(evidence, items=(*evidence.items, *before), earlier=len(before))
+    def instead(self, trip: Trip, problem: ModelError) -> Verdict:
+        """Quotations where nobody could write; without them, the problem is raised."""
+        if not self.quotes or not self.verdict.rescue:
+            raise problem
+        return self._quoted(unwritten(trip.read, trip.weighed.decision, str(problem)))
+
+    def keep(self, trip: Trip, verdict: Verdict) -> Verdict:
+        """The verdict with its record, which is written before it leaves."""
+        if verdict.gap and self.verdict.webhook:
+            verdict = asked_for(verdict, self.verdict.webhook)
+        if self.record is None:
+            return verdict
+        trace = replace(trip.trace, timings=trip.laps.timings)
+        return replace(verdict, record=self.record.verdict(verdict, trace))
+
+    def _answer(self, trip: Trip) -> Verdict:
+        try:
+            written = self._written(trip)
+        except ModelError as problem:
+            return self.instead(trip, problem)
+        return self.conclude(trip, written.rounds)
+
+    def _written(self, trip: Trip) -> Revised:
         return revise(
-            laps.timing("draft", lambda brief: self.drafter.write(evidence, brief)),
-            laps.timing("check", lambda draft: self.check(draft, known)),
+            trip.laps.timing("draft", lambda brief: self.drafter.write(trip.read, brief)),
+            lambda draft: self.checked(trip, draft),
             self.draft,
-            Brief(conflicts=gate.conflicts),
+            Brief(conflicts=trip.weighed.decision.conflicts),
         )
 
     def check(self, draft: Draft, evidence: Evidence) -> tuple[Finding, ...]:

@@ -12,7 +12,7 @@ from html import escape
 from itertools import pairwise
 
 from suffice.cli.check_style import STYLE
-from suffice.cli.standing import Standing, standings
+from suffice.server.standing import Standing, standings
 from suffice.types import Finding, Passage, Support, Verdict
 
 _CLASSES = {

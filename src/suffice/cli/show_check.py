@@ -8,8 +8,8 @@ from rich.panel import Panel
 from rich.text import Text
 
 from suffice.cli.show import plain
-from suffice.cli.standing import Standing, standings
 from suffice.gate.similarity import counted
+from suffice.server.standing import Standing, standings
 from suffice.types import Action, Passage, Support, Verdict
 
 _STYLES = {

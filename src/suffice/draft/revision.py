@@ -81,16 +81,26 @@ def revise(
     began = clock()
     rounds = [_round(write, check, replace(brief, seconds=settings.seconds), clock)]
     while True:
-        left = settings.seconds - (clock() - began)
-        stopped = _stopped(rounds, settings, left, again)
-        if stopped is not None:
-            return Revised(tuple(rounds), stopped)
-        last = rounds[-1]
-        back = replace(brief, earlier=last.draft, findings=last.findings, seconds=left)
+        back = another(rounds, settings, settings.seconds - (clock() - began), brief, again)
+        if isinstance(back, Stopped):
+            return Revised(tuple(rounds), back)
         try:
             rounds.append(_round(write, check, back, clock))
         except SufficeError as problem:
             return Revised(tuple(rounds), Stopped.FAILED, str(problem))
+
+
+def another(
+    rounds: Sequence[Round],
+    settings: DraftSettings,
+    left: float,
+    brief: Brief = PLAIN,
+    again: Callable[[Round], bool] = wanting,
+) -> Brief | Stopped:
+    """What the next round is told, with `left` seconds to go; or why there is none."""
+    stopped, last = _stopped(rounds, settings, left, again), rounds[-1]
+    back = replace(brief, earlier=last.draft, findings=last.findings, seconds=left)
+    return stopped or back
 
 
 def _round(write: Write, check: Check, brief: Brief, clock: Callable[[], float]) -> Round:

@@ -21,6 +21,7 @@ from suffice.settings.answer import (
     JudgeSettings,
     VerdictSettings,
 )
+from suffice.settings.collection import CollectionSettings
 from suffice.settings.evidence import (
     EmbedderSettings,
     FilterSettings,
@@ -44,8 +45,17 @@ from suffice.settings.gate import (
     VerifierSettings,
 )
 from suffice.settings.limits import AtMost, Count, Range, Share, Weight
+from suffice.settings.published import as_written
 from suffice.settings.reader import ENV_PREFIX, T, build, environment_tree, load_yaml, wrong
 from suffice.settings.record import RecordSettings, SignSettings
+from suffice.settings.routes import read_routes, without_routes
+from suffice.settings.server import (
+    CorsSettings,
+    LimitSettings,
+    RouteSettings,
+    ServerSettings,
+    WorkSettings,
+)
 
 DEFAULT_FILE = "suffice.yaml"
 
@@ -59,6 +69,7 @@ __all__ = [
     "ChecksSettings",
     "CollectionSettings",
     "ConflictSettings",
+    "CorsSettings",
     "Count",
     "CoverageSettings",
     "DiversitySettings",
@@ -72,13 +83,16 @@ __all__ = [
     "KindSettings",
     "KindWeights",
     "LearnedSettings",
+    "LimitSettings",
     "PassageSettings",
     "PrototypeSettings",
     "Range",
     "ReadSettings",
     "RecordSettings",
     "RerankedSettings",
+    "RouteSettings",
     "SearchSettings",
+    "ServerSettings",
     "Settings",
     "Share",
     "SignSettings",
@@ -86,30 +100,10 @@ __all__ = [
     "VerdictSettings",
     "VerifierSettings",
     "Weight",
+    "WorkSettings",
     "read_settings",
     "settings_of",
 ]
-
-
-@dataclass(frozen=True, slots=True)
-class CollectionSettings:
-    """A domain's own way: how its documents are cut, searched and gated."""
-
-    passages: PassageSettings = field(default_factory=PassageSettings)
-    search: SearchSettings = field(default_factory=SearchSettings)
-    gate: GateSettings = field(default_factory=GateSettings)
-    draft: DraftSettings = field(default_factory=DraftSettings)
-    filter: FilterSettings = field(default_factory=FilterSettings)
-    checks: ChecksSettings = field(default_factory=ChecksSettings)
-    verdict: VerdictSettings = field(default_factory=VerdictSettings)
-    judge: JudgeSettings = field(default_factory=JudgeSettings)
-
-    @property
-    def rewrites(self) -> bool:
-        """Whether a question is searched for again before it is refused. A policy that counts
-        passages would take more of them for more evidence."""
-        counts = self.gate.policy in ("coverage", "bound", "checkpoint")
-        return self.search.rewrite == "always" or (self.search.rewrite == "auto" and not counts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +127,7 @@ class Settings:
     verdict: VerdictSettings = field(default_factory=VerdictSettings)
     judge: JudgeSettings = field(default_factory=JudgeSettings)
     record: RecordSettings = field(default_factory=RecordSettings)
+    server: ServerSettings = field(default_factory=ServerSettings)
     collections: Mapping[str, CollectionSettings] = field(default_factory=dict)
 
     def collection(self, name: str) -> CollectionSettings:
@@ -162,7 +157,8 @@ def read_settings(
     file = Path(named or DEFAULT_FILE)
     tree: dict[str, Any] = {}
     if named or file.is_file():
-        tree = load_yaml(file)
+        tree = as_written(load_yaml(file), str(file))
+    tree, routes = without_routes(tree)
     general = {key: value for key, value in tree.items() if key != "collections"}
     overrides = environment_tree(environ)
     if "collections" in overrides:
@@ -171,7 +167,9 @@ def read_settings(
         )
     settings = build(Settings, general, str(file), "")
     settings = build(Settings, overrides, "environment", "", base=settings)
-    return _with_collections(settings, tree.get("collections"), str(file))
+    settings = _with_collections(settings, tree.get("collections"), str(file))
+    server = read_routes(settings.server, settings.collection, routes, str(file))
+    return replace(settings, server=server)
 
 
 def settings_of(shape: type[T], values: Mapping[str, Any], origin: str) -> T:

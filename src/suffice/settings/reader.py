@@ -119,6 +119,10 @@ def _value(hint: Any, raw: Any, origin: str, where: str, base: Any) -> Any:
         if not isinstance(raw, list) or not all(isinstance(entry, str) for entry in raw):
             raise wrong(origin, where, raw, "a list of texts")
         return tuple(raw)
+    if hint == Mapping[str, str]:
+        if not isinstance(raw, dict) or not all(isinstance(one, str) for one in raw.values()):
+            raise wrong(origin, where, raw, "a mapping of names to names")
+        return {str(name): value for name, value in raw.items()}
     raise wrong(origin, where, raw, {str: "text", bool: "true or false"}.get(hint, str(hint)))
 
 

@@ -1,0 +1,33 @@
+"""Bytes in and out: JSON, and server-sent events."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+JSON_TYPE = "application/json"
+EVENTS_TYPE = "text/event-stream"
+DONE = b"data: [DONE]\n\n"
+KEEP_ALIVE = b": keep-alive\n\n"
+
+_encoder = msgspec.json.Encoder()
+_decoder = msgspec.json.Decoder()
+
+
+def encode(value: Any) -> bytes:
+    return _encoder.encode(value)
+
+
+def decode(data: bytes) -> Any:
+    """Any JSON; a `ValueError` where it is none."""
+    try:
+        return _decoder.decode(data)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
+        raise ValueError(str(problem)) from None
+
+
+def event(value: Any, name: str = "") -> bytes:
+    """One server-sent event; a named one only where it was asked for."""
+    head = f"event: {name}\n".encode() if name else b""
+    return b"%bdata: %b\n\n" % (head, encode(value))

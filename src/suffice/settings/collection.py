@@ -1,0 +1,30 @@
+"""What a collection of documents has of its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from suffice.settings.answer import ChecksSettings, DraftSettings, JudgeSettings, VerdictSettings
+from suffice.settings.evidence import FilterSettings, PassageSettings, SearchSettings
+from suffice.settings.gate import GateSettings
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionSettings:
+    """A domain's own way: how its documents are cut, searched and gated."""
+
+    passages: PassageSettings = field(default_factory=PassageSettings)
+    search: SearchSettings = field(default_factory=SearchSettings)
+    gate: GateSettings = field(default_factory=GateSettings)
+    draft: DraftSettings = field(default_factory=DraftSettings)
+    filter: FilterSettings = field(default_factory=FilterSettings)
+    checks: ChecksSettings = field(default_factory=ChecksSettings)
+    verdict: VerdictSettings = field(default_factory=VerdictSettings)
+    judge: JudgeSettings = field(default_factory=JudgeSettings)
+
+    @property
+    def rewrites(self) -> bool:
+        """Whether a question is searched for again before it is refused. A policy that counts
+        passages would take more of them for more evidence."""
+        counts = self.gate.policy in ("coverage", "bound", "checkpoint")
+        return self.search.rewrite == "always" or (self.search.rewrite == "auto" and not counts)

@@ -1,0 +1,59 @@
+"""The published `sufficient_context:` block, accepted as it is written elsewhere.
+
+    sufficient_context:
+      enabled: true
+      min_contexts: 2
+      thresholds: {sufficient: 0.8, partial: 0.5}
+      require_embeddings: false
+      decline_insufficient: true
+
+It stands for the policy that scores as published, `gate.policy: coverage`, and its numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from suffice.settings.limits import Count, Share
+from suffice.settings.reader import build, wrong
+
+KEY = "sufficient_context"
+
+
+@dataclass(frozen=True, slots=True)
+class _Thresholds:
+    sufficient: Share = 0.8
+    partial: Share = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class _Block:
+    enabled: bool = True
+    min_contexts: Count = 2
+    thresholds: _Thresholds = field(default_factory=_Thresholds)
+    require_embeddings: bool = False
+    decline_insufficient: bool = True
+
+
+def as_written(tree: Mapping[str, Any], origin: str) -> dict[str, Any]:
+    """The tree with the block in the words of our own settings; what they say themselves holds."""
+    rest = {key: value for key, value in tree.items() if key != KEY}
+    if KEY not in tree:
+        return rest
+    block = build(_Block, tree[KEY], origin, KEY)
+    if not block.enabled:
+        return rest
+    gate = rest.get("gate", {})
+    if not isinstance(gate, dict) or not isinstance(gate.get("coverage", {}), dict):
+        raise wrong(origin, "gate", gate, "a mapping of keys to values")
+    said = {
+        "min_contexts": block.min_contexts,
+        "sufficient": block.thresholds.sufficient,
+        "partial": block.thresholds.partial,
+        "require_embeddings": block.require_embeddings,
+        "decline_insufficient": block.decline_insufficient,
+    }
+    coverage = {**said, **gate.get("coverage", {})}
+    return {**rest, "gate": {"policy": "coverage", **gate, "coverage": coverage}}

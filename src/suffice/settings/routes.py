@@ -1,0 +1,56 @@
+"""The routes of the gateway, each over the settings of its collection."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import fields, replace
+from typing import Any
+
+from suffice.settings.collection import CollectionSettings
+from suffice.settings.reader import build, wrong
+from suffice.settings.server import RouteSettings, ServerSettings
+
+DEFAULT = "default"
+_GROUPS = frozenset(one.name for one in fields(CollectionSettings))
+
+
+def without_routes(tree: Mapping[str, Any]) -> tuple[dict[str, Any], Any]:
+    """The tree, and the routes in it: those are read once the collections are."""
+    server = tree.get("server")
+    if not isinstance(server, dict) or "routes" not in server:
+        return dict(tree), None
+    rest = {key: value for key, value in server.items() if key != "routes"}
+    return {**tree, "server": rest}, server["routes"]
+
+
+def read_routes(
+    server: ServerSettings,
+    collection: Callable[[str], CollectionSettings],
+    raw: Any,
+    origin: str,
+) -> ServerSettings:
+    """The routes that a file names; the default one is there in any case. A route may have any
+    group that a collection has (`gate`, `checks`, …), and changes only what it names in it."""
+    if raw is None:
+        return server
+    if not isinstance(raw, dict):
+        raise wrong(origin, "server.routes", raw, "a mapping of names to settings")
+    found = {str(name): _route(collection, tree, origin, str(name)) for name, tree in raw.items()}
+    return replace(server, routes={DEFAULT: RouteSettings(), **found})
+
+
+def _route(
+    collection: Callable[[str], CollectionSettings], tree: Any, origin: str, name: str
+) -> RouteSettings:
+    where = f"server.routes.{name}"
+    if not isinstance(tree, dict):
+        raise wrong(origin, where, tree, "a mapping of keys to values")
+    if not name.replace("-", "").replace("_", "").isalnum() or name == "v1":
+        raise wrong(origin, "server.routes", name, "names of letters, digits, - and _, but not v1")
+    named = {key: value for key, value in tree.items() if key not in _GROUPS and key != "own"}
+    route = build(RouteSettings, named, origin, where)
+    groups = {key: value for key, value in tree.items() if key in _GROUPS}
+    if not groups:
+        return route
+    own = build(CollectionSettings, groups, origin, where, base=collection(route.collection))
+    return replace(route, own=own)
