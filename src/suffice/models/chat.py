@@ -66,7 +66,7 @@ def piece(event: Any) -> Piece:
     finish = choice.get("finish_reason")
     said = choice.get("delta") or choice.get("message")
     return Piece(
-        _said(said) if isinstance(said, dict) else "",
+        text_in(said) if isinstance(said, dict) else "",
         finish if isinstance(finish, str) else "",
         total if isinstance(total, int) else None,
     )
@@ -77,7 +77,7 @@ def _first(choices: Any) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _said(message: dict[str, Any]) -> str:
+def text_in(message: dict[str, Any]) -> str:
     """The text of a message: plain, in parts, or a refusal in a field of its own."""
     content = message.get("content")
     if isinstance(content, list):

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 Body = Mapping[str, Any]
 
-_AGAIN = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
+AGAIN = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 8.0
 _MOST_BYTES = 16_000_000
 _QUOTED = 300
@@ -134,10 +134,10 @@ class Endpoint:
                 if reply.status_code == 400 and (less := self._spared(body, said)) is not None:
                     body = less
                     continue
-                asked = _retry_after(reply.headers)
+                asked = retry_after(reply.headers)
                 wait = wait if asked is None else asked
                 last = tries == self.retries or wait >= deadline - monotonic()
-                if last or reply.status_code not in _AGAIN:
+                if last or reply.status_code not in AGAIN:
                     raise self._refusal(reply, said, asked)
             tries += 1
             sleep(wait)
@@ -177,7 +177,7 @@ class Endpoint:
                 raise self.problem("it replied with a web page, not with JSON", _URL) from None
             raise self.problem(f"its reply is not JSON: {_clipped(text)!r}", _UP) from None
         if isinstance(value, dict) and value.get("error"):
-            raise self.problem(_message(value["error"]), _UP)
+            raise self.problem(message_of(value["error"]), _UP)
         return value
 
     def _complaint(self, reply: httpx2.Response, deadline: float) -> str:
@@ -188,7 +188,7 @@ class Endpoint:
             value = json.loads(data)
         except (ValueError, RecursionError):
             return ""
-        return _message(value["error"]) if isinstance(value, dict) and "error" in value else ""
+        return message_of(value["error"]) if isinstance(value, dict) and "error" in value else ""
 
     def _spared(self, body: Body, said: str) -> Body | None:
         """The body without the spare parameter that a refusal names."""
@@ -226,7 +226,7 @@ def _lines(parts: Iterator[bytes]) -> Iterator[bytes]:
     yield rest.strip()
 
 
-def _retry_after(headers: Mapping[str, str]) -> float | None:
+def retry_after(headers: Mapping[str, str]) -> float | None:
     """How long the other side asks to wait, in seconds; it may name a date instead."""
     said = headers.get("retry-after", "").strip()
     try:
@@ -240,7 +240,7 @@ def _retry_after(headers: Mapping[str, str]) -> float | None:
     return max(seconds, 0.0) if math.isfinite(seconds) else None
 
 
-def _message(error: Any) -> str:
+def message_of(error: Any) -> str:
     said = error.get("message") if isinstance(error, dict) else error
     return _clipped(said if isinstance(said, str) else json.dumps(error))
 

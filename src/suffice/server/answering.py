@@ -1,0 +1,202 @@
+"""One request on its way through the house:
+
+    question ─▶ evidence ─▶ gate ─▶ upstream ─▶ checks ─▶ verdict ─▶ record
+
+The steps are the pipeline's. Searching and checking have threads of their own; while an upstream
+writes, none is held. Whoever cancels this cancels the call to the upstream with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from time import monotonic
+from typing import Any
+
+from suffice.draft.brief import PLAIN, Brief
+from suffice.draft.revision import Round, Stopped, another
+from suffice.errors import ModelError, ModelUnreachable
+from suffice.pipeline import Pipeline, Trip
+from suffice.record.principals import Principal
+from suffice.server.asked import Asked
+from suffice.server.closed import bounded, unchecked
+from suffice.server.drafts import Written, added, content_of, draft_of, written
+from suffice.server.reply import LEFT_OUT, Choice, decided, passed_on
+from suffice.server.route import Route, Way
+from suffice.server.told import forwarded, told
+from suffice.server.upstream import UpstreamFault
+from suffice.server.work import Work
+from suffice.types import Draft, Verdict
+
+Raw = Mapping[str, Any]
+_EMPTY = ModelUnreachable(
+    "The upstream gave no answer: its reply holds no text.",
+    remedy="Check that the model writes text, and raise its limit of tokens if it thinks first.",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The choices as they leave, beside what the upstream said (`None`: it was not asked)."""
+
+    choices: Sequence[Choice]
+    raw: Raw | None = None
+    usage: Mapping[str, Any] = field(default_factory=lambda: added({}))
+
+
+@dataclass(slots=True)
+class Answering:
+    """One request of one caller on one route."""
+
+    route: Route
+    caller: Principal
+    asked: Asked
+    work: Work
+    as_drafted: bool = False
+    """Nothing of a draft is changed, because it was shown already, or must not be."""
+    marks: bool = True
+    """Whether the model is asked for citation marks, and held to them."""
+    timings: Mapping[str, float] = field(default_factory=dict)
+    _spent: list[Raw] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.marks = self.marks and self.route.settings.marks and not self.asked.structured
+
+    async def whole(self) -> Answered:
+        """The answer, once everything is decided."""
+        pipeline, trip, closed = await self.begun()
+        if closed is not None:
+            return self._refused(closed)
+        shut = pipeline.closed(trip)
+        try:
+            raw, drafts = await self._written(pipeline, trip, PLAIN, bare=shut is not None)
+        except UpstreamFault as problem:
+            return await self._instead(pipeline, trip, problem)
+        choices = [await self._settled(pipeline, trip, one, shut) for one in drafts]
+        return Answered(choices, raw, added(*self._spent) if self._spent else added({}))
+
+    async def begun(self) -> tuple[Pipeline, Trip, Verdict | None]:
+        """What was found, and the recorded verdict where nothing is to be drafted."""
+        return await self.work.run(self._begin)
+
+    def _begin(self) -> tuple[Pipeline, Trip, Verdict | None]:
+        asked = self.asked
+        changes = not (self.as_drafted or asked.structured)
+        way = Way(asked.given, asked.indexed, self.marks, as_drafted=not changes)
+        pipeline = self.route.pipeline(self.caller, way, asked.tag)
+        trip = pipeline.begin(asked.question)
+        self.timings = trip.laps.seconds
+        closed = pipeline.closed(trip)
+        if closed is None or self._may_call:
+            return pipeline, trip, None
+        return pipeline, trip, pipeline.keep(trip, closed)
+
+    @property
+    def _may_call(self) -> bool:
+        """Whether a model is asked though the gate is shut: what its tools bring may open it."""
+        takes = self.route.settings.evidence != "index"
+        return self.asked.tools and takes and self.route.url
+
+    def body(self, trip: Trip, brief: Brief, *, bare: bool = False) -> dict[str, Any]:
+        """What the upstream is sent; `bare`: the request alone, where there is no evidence."""
+        route = self.route
+        body = forwarded(self.asked.body, route.model(self.asked.body.get("model")))
+        if bare:
+            return body
+        return told(body, trip.read, brief, route.rank, route.own.draft.room, marks=self.marks)
+
+    async def _written(
+        self, pipeline: Pipeline, trip: Trip, brief: Brief, *, bare: bool = False
+    ) -> tuple[Raw | None, Sequence[Written]]:
+        brief = replace(brief, conflicts=trip.weighed.decision.conflicts)
+        with trip.laps.lap("draft"):
+            if self.route.upstream is None:
+                draft = await self.work.run(pipeline.drafter.write, trip.read, brief)
+                return None, [Written({}, draft)] * self.asked.n
+            body = await self.work.run(self.body, trip, brief, bare=bare)
+            if brief.earlier is not None:
+                body.pop("n", None)
+            raw = await self.route.upstream.ask(body)
+        self._spent.append(raw)
+        drafts = written(raw, trip.read.passages, structured=self.asked.structured)
+        if not drafts or any(one.draft is not None and not one.draft.text for one in drafts):
+            raise UpstreamFault(_EMPTY)
+        return raw, drafts
+
+    async def _settled(
+        self, pipeline: Pipeline, trip: Trip, one: Written, shut: Verdict | None
+    ) -> Choice:
+        """The choice that leaves in place of an upstream's."""
+        if one.draft is None:
+            said = content_of(one.choice)
+            beside = draft_of(said, ()) if said else None
+            kept = said if beside is None or not beside.claims else None
+            return passed_on(one.choice, kept, "" if kept or not said else LEFT_OUT)
+        if shut is not None:
+            return decided(
+                await self.work.run(pipeline.keep, trip, shut), structured=self.asked.structured
+            )
+        verdict, choice = await self.judged(pipeline, trip, one)
+        return decided(verdict, choice, structured=self.asked.structured)
+
+    async def judged(self, pipeline: Pipeline, trip: Trip, one: Written) -> tuple[Verdict, Raw]:
+        """The recorded verdict on a draft, after as many revisions as the settings allow; and the
+        upstream's choice it is about."""
+        began, rounds = monotonic(), list[Round]()
+        while True:
+            assert one.draft is not None
+            left = pipeline.draft.seconds - (monotonic() - began)
+            call = self.work.run(self._judge, pipeline, trip, rounds, one, left)
+            try:
+                async with asyncio.timeout(self.route.settings.check_seconds):
+                    back, verdict = await call
+            except TimeoutError:
+                late = unchecked(trip, one.draft, self.route.settings)
+                return await self.work.run(pipeline.keep, trip, late), one.choice
+            if verdict is not None:
+                return verdict, one.choice
+            try:
+                _, again = await self._written(pipeline, trip, back)
+            except UpstreamFault:
+                again = ()
+            if not again or again[0].draft is None:
+                kept = await self.work.run(self._concluded, pipeline, trip, rounds, one)
+                return kept, one.choice
+            one = again[0]
+
+    def _judge(
+        self, pipeline: Pipeline, trip: Trip, rounds: list[Round], one: Written, left: float
+    ) -> tuple[Brief, Verdict | None]:
+        """One round: checked, and either sent back or concluded."""
+        draft = one.draft or Draft("")
+        findings = pipeline.checked(trip, draft)
+        rounds.append(Round(draft, findings, trip.laps.seconds.get("draft", 0.0), draft.tokens))
+        back = another(rounds, pipeline.draft, left)
+        if isinstance(back, Stopped):
+            return PLAIN, self._concluded(pipeline, trip, rounds, one)
+        return back, None
+
+    def _concluded(
+        self, pipeline: Pipeline, trip: Trip, rounds: Sequence[Round], one: Written
+    ) -> Verdict:
+        verdict = bounded(pipeline.conclude(trip, rounds), self.route.settings)
+        if self.asked.structured and verdict.released:
+            verdict = replace(verdict, released=content_of(one.choice))
+        return pipeline.keep(trip, verdict)
+
+    async def _instead(self, pipeline: Pipeline, trip: Trip, problem: UpstreamFault) -> Answered:
+        """Quotations from the documents where the upstream failed and they may stand for it."""
+        if problem.passed or self.asked.structured or self.asked.tools:
+            raise problem.fault
+        try:
+            verdict = await self.work.run(pipeline.instead, trip, problem)
+        except ModelError:
+            raise problem.fault from None
+        if not verdict.served:
+            raise problem.fault
+        return self._refused(await self.work.run(pipeline.keep, trip, verdict))
+
+    def _refused(self, verdict: Verdict) -> Answered:
+        choice = decided(verdict, structured=self.asked.structured)
+        return Answered([choice] * self.asked.n)

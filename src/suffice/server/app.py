@@ -1,0 +1,101 @@
+"""The app, made by a factory: nothing is global, and two of them can live side by side."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import BaseRoute, Mount, Route
+
+from suffice.evidence.library import Library
+from suffice.server.chat import chat
+from suffice.server.fault import Fault
+from suffice.server.house import House
+from suffice.server.visit import as_response, served
+from suffice.settings import Settings
+
+_METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"]
+
+
+def create_app(
+    settings: Settings,
+    library: Library,
+    *,
+    host: str = "127.0.0.1",
+    more: Sequence[BaseRoute] = (),
+) -> Starlette:
+    """The gateway over a library. `host` is the address it is bound to: only on this machine alone
+    it asks for no key. `more` are further routes, of other rooms."""
+    house = House(library, settings, host)
+
+    @asynccontextmanager
+    async def life(app: Starlette) -> AsyncIterator[None]:
+        try:
+            yield
+        finally:
+            await house.work.drain(house.state.settings.server.stop)
+            await house.close()
+
+    api = [
+        Route("/chat/completions", served(chat), methods=["POST"]),
+    ]
+    app = Starlette(
+        routes=[
+            Route("/healthz", healthz),
+            Route("/readyz", readyz),
+            *more,
+            Mount("/v1", routes=api),
+            Mount("/{route}/v1", routes=api),
+        ],
+        middleware=_middleware(settings),
+        exception_handlers={HTTPException: _no_such},
+        lifespan=life,
+    )
+    app.state.house = house
+    return app
+
+
+async def healthz(request: Request) -> Response:
+    """The process is alive."""
+    return as_response({"status": "ok"})
+
+
+async def readyz(request: Request) -> Response:
+    """It can take requests: it is not shutting down, and there is room."""
+    house: House = request.app.state.house
+    if house.work.closing:
+        return Fault(503, "The gateway is shutting down.", "shutting_down").response
+    if house.work.full:
+        return Fault(503, "The gateway is busy.", "overloaded").response
+    return as_response({"status": "ready", "routes": sorted(house.state.routes)})
+
+
+async def _no_such(request: Request, problem: Exception) -> Response:
+    status = problem.status_code if isinstance(problem, HTTPException) else 500
+    said = {404: f"There is no {request.url.path} here.", 405: "Not by this method."}
+    headers = dict(getattr(problem, "headers", None) or {})
+    return Fault(
+        status, said.get(status, "It cannot be done."), "not_found", headers=headers
+    ).response
+
+
+def _middleware(settings: Settings) -> list[Middleware]:
+    """Browsers of other origins are let in only where the settings name them."""
+    origins = list(settings.server.cors.origins)
+    if not origins:
+        return []
+    return [
+        Middleware(
+            CORSMiddleware,
+            allow_origins=origins,
+            allow_methods=["GET", "POST"],
+            allow_headers=["authorization", "content-type"],
+            expose_headers=["x-suffice-verdict", "x-suffice-record", "x-request-id"],
+        )
+    ]

@@ -1,0 +1,40 @@
+"""Fail closed: what leaves where a check failed, or did not end in time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from suffice.pipeline import Trip
+from suffice.settings import RouteSettings
+from suffice.types import Action, Code, Draft, Finding, Support, Verdict
+from suffice.verdict.decide import withhold
+
+FAILED = "A check failed, so that this could not be verified; nobody is shown what nobody checked."
+_ACTIONS = {"review": Action.REVIEW, "withhold": Action.WITHHOLD, "caveat": Action.WITHHOLD}
+
+
+def bounded(verdict: Verdict, route: RouteSettings) -> Verdict:
+    """A verdict on a draft that some check failed on: at best what the route says."""
+    failed = any(finding.code is Code.FAILED for finding in verdict.findings)
+    if not failed or not verdict.served or route.failed == "caveat":
+        return verdict
+    held = withhold(
+        verdict.evidence,
+        verdict.gate,
+        FAILED,
+        verdict.draft,
+        verdict.findings,
+        _ACTIONS[route.failed],
+    )
+    return replace(held, drafts=verdict.drafts, faithfulness=verdict.faithfulness)
+
+
+def unchecked(trip: Trip, draft: Draft, route: RouteSettings) -> Verdict:
+    """The checks did not end in time: nothing was checked, and nothing leaves."""
+    reason = f"the checks took longer than {route.check_seconds:g} s"
+    findings = [
+        Finding(claim, "checks", Support.UNCHECKED, reason=reason, code=Code.FAILED)
+        for claim in draft.claims
+    ]
+    gate, action = trip.weighed.decision, _ACTIONS[route.failed]
+    return replace(withhold(trip.read, gate, FAILED, draft, findings, action), drafts=(draft,))

@@ -1,0 +1,120 @@
+"""The house: all that is opened once for serving, and the routes as the settings have them now.
+
+New settings are read beside the old ones and take their place at once; a request that is under way
+keeps the route it came in by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import httpx2
+
+from suffice.errors import SettingsError, SufficeError
+from suffice.evidence.library import Library
+from suffice.models.catalog import open_verifier
+from suffice.models.remembering import Remembering
+from suffice.record.decision import Filing
+from suffice.record.log import Log
+from suffice.record.principals import Principal, Principals
+from suffice.record.recorder import Recorder
+from suffice.record.setup import Setup
+from suffice.server.callers import Door, Limits, is_local
+from suffice.server.fault import Fault
+from suffice.server.parts import Parts
+from suffice.server.route import Route, open_route
+from suffice.server.seen import Seen, Watch
+from suffice.server.work import Work
+from suffice.settings import Settings
+from suffice.settings.routes import DEFAULT
+
+_NOT_BY_RELOAD = ("store", "index", "engine", "embedder", "verifier", "record")
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What may change while the gateway runs."""
+
+    settings: Settings
+    routes: dict[str, Route]
+
+
+class House:
+    """One a process. `host` is the address it is reached at: on this machine alone, no key is
+    asked for unless the settings do."""
+
+    def __init__(self, library: Library, settings: Settings, host: str) -> None:
+        self.library = library
+        self.work = Work(settings.server.work)
+        self.limits = Limits()
+        self.watches: list[Watch] = []
+        self.log = None if settings.record.enabled == "never" else self._log(settings)
+        self.client = httpx2.AsyncClient(
+            timeout=None, limits=httpx2.Limits(max_connections=1_000, max_keepalive_connections=100)
+        )
+        embedder = Remembering(library.embedder)
+        self.parts = Parts(library, embedder, open_verifier(settings.verifier))
+        needed = settings.server.keys == "required" or not is_local(host)
+        self.door = Door(Principals(library.store.database), open=not needed)
+        self.state = self._opened(settings)
+
+    def _log(self, settings: Settings) -> Log:
+        return Log(self.library.store.database, settings.record)
+
+    def _opened(self, settings: Settings) -> State:
+        routes = {
+            name: self._recorded(
+                open_route(name, route, settings, self.parts, self.client), settings
+            )
+            for name, route in settings.server.routes.items()
+        }
+        return State(settings, routes)
+
+    def _recorded(self, route: Route, settings: Settings) -> Route:
+        if self.log is None:
+            return route
+        models = {"embedder": self.parts.embedder.id, "verifier": self.parts.verifier.id}
+        setup = Setup(route.own, settings.embedder, settings.verifier, models)
+        return replace(route, recorder=Recorder(self.log, Filing(setup=setup.record())))
+
+    def reload(self, read: Callable[[], Settings]) -> str:
+        """Takes new settings; what became of it, in words. Bad ones change nothing."""
+        old = self.state.settings
+        try:
+            new = read()
+            for group in _NOT_BY_RELOAD:
+                if getattr(new, group) != getattr(old, group):
+                    raise SettingsError(f"'{group}' cannot change while the gateway runs.")
+            self.state = self._opened(new)
+        except SufficeError as problem:
+            return f"The settings were not reloaded, the old ones hold: {problem}"
+        return f"The settings were reloaded: {len(self.state.routes)} routes."
+
+    def route(self, named: str, model: object, caller: Principal) -> Route:
+        """The route of a request: the one its path names, the one that has its model, the default
+        one. A route that a caller may not call is none."""
+        routes = self.state.routes
+        if named and named not in routes:
+            raise Fault(404, f"There is no route '{named}'.", "route_not_found")
+        by_model = (
+            name
+            for name, one in routes.items()
+            if isinstance(model, str) and model in one.settings.models
+        )
+        name = named or next((one for one in by_model if caller.may_call(one)), DEFAULT)
+        route = routes[name]
+        if not caller.may_call(name) or not caller.may_use(route.settings.collection):
+            raise Fault(403, f"This key has no right to the route '{name}'.", "no_right")
+        return route
+
+    def tell(self, seen: Seen) -> None:
+        """A request came to its end: whoever watches is told."""
+        for watch in self.watches:
+            watch(seen)
+
+    async def close(self) -> None:
+        await self.client.aclose()
+        self.work.close()
+        if self.log is not None:
+            self.log.close()

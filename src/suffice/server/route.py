@@ -1,0 +1,187 @@
+"""A route, opened: who writes, what is searched, how it is checked, where it is recorded."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import date
+from functools import partial
+from typing import Any
+
+import httpx2
+
+from suffice.checks.check import Check
+from suffice.checks.judge import open_judge
+from suffice.checks.open import open_checks
+from suffice.draft.extractive import Extractive
+from suffice.errors import SettingsError
+from suffice.evidence.documents import StoredDocuments
+from suffice.evidence.index import Filter
+from suffice.evidence.search import Retriever, Search, gather
+from suffice.models.embedder import Embedder
+from suffice.pipeline import Pipeline
+from suffice.record.principals import Principal
+from suffice.record.recorder import Recorder
+from suffice.server.fault import Fault
+from suffice.server.parts import Parts
+from suffice.server.upstream import Upstream
+from suffice.settings import CollectionSettings, RouteSettings, Settings
+from suffice.text.times import When
+from suffice.types import Evidence, Retrieved
+
+_URL = ("http://", "https://")
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How one request is answered: the passages it brings, whether the index is searched too,
+    whether marks are expected, and whether a draft may be changed before it leaves."""
+
+    given: tuple[Retrieved, ...] = ()
+    indexed: bool = True
+    marks: bool = True
+    as_drafted: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Everything opened once; `pipeline` gives what answers one request."""
+
+    name: str
+    settings: RouteSettings
+    own: CollectionSettings
+    parts: Parts
+    base: Pipeline
+    upstream: Upstream | None
+    recorder: Recorder | None
+    _checks: dict[tuple[frozenset[str], bool], Sequence[Check]] = field(default_factory=dict)
+
+    @property
+    def url(self) -> bool:
+        """Whether an endpoint writes, not a drafter of ours."""
+        return self.upstream is not None
+
+    def model(self, asked: Any) -> str:
+        """The upstream's name of the model that a caller asks for."""
+        name = asked if isinstance(asked, str) else ""
+        if not self.settings.models:
+            return self.settings.model or name
+        if not name and self.settings.model:
+            return self.settings.model
+        if name not in self.settings.models:
+            raise Fault(
+                404, f"The model '{name}' does not exist on this route.", "model_not_found", "model"
+            )
+        return self.settings.models[name]
+
+    def pipeline(self, caller: Principal, way: Way, tag: str = "") -> Pipeline:
+        """What answers a request of this caller. It sees no passage the caller has no right to."""
+        allowed = Filter(collection=self.settings.collection, labels=caller.labels)
+        rescue = self.own.verdict.rescue and not way.as_drafted
+        return replace(
+            self.base,
+            retriever=self._retriever(allowed, way),
+            checks=self.checks(caller.labels, marks=way.marks),
+            draft=replace(self.base.draft, rounds=0) if way.as_drafted else self.base.draft,
+            verdict=replace(self.base.verdict, rescue=rescue),
+            record=self.recorder.by(caller.name, tag) if self.recorder else None,
+        )
+
+    def checks(self, labels: frozenset[str], *, marks: bool) -> Sequence[Check]:
+        known = self._checks.get((labels, marks))
+        if known is None:
+            own, parts = self.own, self.parts
+            allowed = Filter(collection=self.settings.collection, labels=labels)
+            known = open_checks(
+                own.checks,
+                parts.verifier,
+                parts.embedder,
+                StoredDocuments(parts.library.store, allowed),
+                open_judge(own.judge, own.draft) if own.checks.judge else None,
+                uncited=not marks,
+            )
+            self._checks[labels, marks] = known
+        return known
+
+    def _retriever(self, allowed: Filter, way: Way) -> Retriever:
+        carried = partial(carry, way.given, self.parts.embedder)
+        search = self.parts.search(allowed, self.own.search) if way.indexed else None
+        if search is None:
+            return carried
+        return Beside(search, way.given, self.parts.embedder) if way.given else search
+
+    @property
+    def rank(self) -> Any:
+        return Extractive(self.parts.embedder, self.own.draft).rank
+
+
+def carry(given: tuple[Retrieved, ...], embedder: Embedder, question: str) -> Evidence:
+    """What a request carries, as the evidence of its question."""
+    return gather(question, list(given), embedder)
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """The search, with what the request carries before what it finds."""
+
+    search: Search
+    given: tuple[Retrieved, ...]
+    embedder: Embedder
+
+    def __call__(self, question: str) -> Evidence:
+        found, carried = self.search(question), carry(self.given, self.embedder, question)
+        return replace(found, items=(*carried.items, *found.items))
+
+    @property
+    def chosen(self) -> When | None:
+        return self.search.chosen
+
+    def at(self, when: When, today: date) -> Beside:
+        return replace(self, search=self.search.at(when, today))
+
+    def again(self, question: str, queries: Sequence[str]) -> Evidence:
+        return self.search.again(question, queries)
+
+
+def open_route(
+    name: str,
+    route: RouteSettings,
+    settings: Settings,
+    parts: Parts,
+    client: httpx2.AsyncClient,
+    environ: Mapping[str, str] | None = None,
+) -> Route:
+    """The route that settings describe; nothing is asked of its upstream yet."""
+    environ = os.environ if environ is None else environ
+    own = settings_of_route(route, settings)
+    base = Pipeline.of(_nothing, parts.embedder, own, parts.verifier)
+    upstream = None
+    if own.draft.llm.startswith(_URL):
+        key = environ.get(own.draft.key_env, "").strip() if own.draft.key_env else ""
+        retries = own.draft.retries
+        upstream = Upstream(own.draft.llm.rstrip("/"), key, client, route.timeout, retries)
+    if upstream is None and (route.shadow or not route.grounding):
+        raise SettingsError(
+            f"server.routes.{name} has no endpoint that could answer by itself.",
+            remedy="Without grounding, and in shadow, name the URL of an upstream.",
+        )
+    return Route(name, route, own, parts, base, upstream, None)
+
+
+def settings_of_route(route: RouteSettings, settings: Settings) -> CollectionSettings:
+    """Those of its collection, with what the route has of its own."""
+    own = route.own or settings.collection(route.collection)
+    draft = own.draft
+    draft = replace(
+        draft,
+        llm=route.upstream or draft.llm,
+        key_env=route.key_env or draft.key_env,
+        model=route.model or draft.model,
+    )
+    gate = replace(own.gate, policy=route.policy) if route.policy else own.gate
+    return replace(own, draft=draft, gate=gate)
+
+
+def _nothing(question: str) -> Evidence:
+    return Evidence(question)

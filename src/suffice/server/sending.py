@@ -1,0 +1,99 @@
+"""Responses that end with their caller: one that goes away cancels what is done for it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from contextlib import suppress
+from typing import Any, TypeVar
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
+
+from suffice.server.wire import EVENTS_TYPE, KEEP_ALIVE
+
+T = TypeVar("T")
+
+
+class Gone(Exception):
+    """The caller hung up."""
+
+
+async def while_there(request: Request, work: Coroutine[Any, Any, T]) -> T:
+    """The result of the work; cancelled, and `Gone`, if the caller hangs up before."""
+    return await _first(asyncio.ensure_future(work), request.receive)
+
+
+async def _first(task: asyncio.Future[T], receive: Receive) -> T:
+    gone: asyncio.Future[Any] = asyncio.ensure_future(_hung_up(receive))
+    both: tuple[asyncio.Future[Any], ...] = (task, gone)
+    try:
+        await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
+        if task.done():
+            return task.result()
+        raise Gone
+    finally:
+        for one in both:
+            one.cancel()
+            with suppress(asyncio.CancelledError, Exception):
+                await one
+
+
+async def _hung_up(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+class Events(Response):
+    """A stream of server-sent events. Between events that are long in coming a comment keeps the
+    connection open."""
+
+    media_type = EVENTS_TYPE
+
+    def __init__(
+        self,
+        events: AsyncIterator[bytes],
+        keep_alive: float,
+        headers: dict[str, str] | None = None,
+    ) -> None:
+        plain = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no", **(headers or {})}
+        super().__init__(None, 200, plain, self.media_type)
+        self.raw_headers = [pair for pair in self.raw_headers if pair[0] != b"content-length"]
+        self._events = events
+        self._keep_alive = keep_alive
+        self.done: Callable[[], None] = lambda: None
+        """Called when the last of it was sent, or nobody was there any more."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        async def body(part: bytes, more: bool = True) -> None:
+            await send({"type": "http.response.body", "body": part, "more_body": more})
+
+        start = {"type": "http.response.start", "status": 200, "headers": self.raw_headers}
+        try:
+            await send(start)
+            with suppress(Gone, OSError):
+                await _first(asyncio.ensure_future(self._sent(body)), receive)
+        finally:
+            self.done()
+
+    async def _sent(self, body: Callable[..., Awaitable[None]]) -> None:
+        pending: asyncio.Future[bytes] | None = None
+        try:
+            while True:
+                pending = asyncio.ensure_future(anext(self._events))
+                while not (await asyncio.wait({pending}, timeout=self._keep_alive))[0]:
+                    await body(KEEP_ALIVE)
+                try:
+                    await body(pending.result())
+                except StopAsyncIteration:
+                    break
+            await body(b"", more=False)
+        finally:
+            if pending is not None and not pending.done():
+                pending.cancel()
+                with suppress(asyncio.CancelledError, Exception):
+                    await pending
+            aclose = getattr(self._events, "aclose", None)
+            if aclose is not None:
+                await aclose()

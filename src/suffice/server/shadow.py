@@ -1,0 +1,46 @@
+"""Shadow: the upstream's answer leaves as it came, and what would have become of it is recorded."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from suffice.errors import SufficeError
+from suffice.server.answering import Answering
+from suffice.server.drafts import Written, written
+from suffice.server.told import forwarded
+from suffice.server.upstream import UpstreamFault
+from suffice.types import Verdict
+
+log = logging.getLogger("suffice.server")
+
+
+async def passed_through(answering: Answering) -> tuple[Mapping[str, Any], list[Verdict]]:
+    """What the upstream replies, and the verdicts that were recorded on it."""
+    route, asked = answering.route, answering.asked
+    assert route.upstream is not None
+    body = forwarded(asked.body, route.model(asked.body.get("model")))
+    try:
+        raw = await route.upstream.ask(body)
+    except UpstreamFault as problem:
+        raise problem.fault from None
+    return raw, await judged(answering, raw)
+
+
+async def judged(answering: Answering, raw: Mapping[str, Any]) -> list[Verdict]:
+    """The verdicts on what left already; whatever goes wrong with them changes nothing."""
+    try:
+        pipeline, trip, closed = await answering.begun()
+        if closed is not None:
+            return [closed]
+        passages, structured = trip.read.passages, answering.asked.structured
+        found: list[Written] = written(raw, passages, structured=structured)
+        return [
+            (await answering.judged(pipeline, trip, one))[0]
+            for one in found
+            if one.draft is not None
+        ]
+    except SufficeError as problem:
+        log.warning("A shadow decision failed: %s", problem)
+        return []

@@ -1,0 +1,66 @@
+"""What the upstream is told: the caller's own request, with our evidence and rules in it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from suffice.draft.brief import Brief
+from suffice.draft.flags import flagged
+from suffice.draft.prompt import messages as prompt
+from suffice.draft.shown import Rank, shown
+from suffice.types import Evidence
+
+OURS = "suffice"
+"""The field of a request that is meant for us, and goes no further."""
+_NO_MARKS = (
+    "Write no numbers of passages and no marks like [1] into the answer. Where a format is asked"
+    " for, keep to it."
+)
+_SYSTEM = ("system", "developer")
+
+
+def forwarded(body: Mapping[str, Any], model: str) -> dict[str, Any]:
+    """The caller's request as it goes on: all of its fields but ours, the model by its name there.
+    The answer is wanted whole."""
+    rest = {key: value for key, value in body.items() if key not in (OURS, "stream_options")}
+    if model:
+        rest["model"] = model
+    return {**rest, "stream": False} if "stream" in rest else rest
+
+
+def told(
+    body: Mapping[str, Any],
+    evidence: Evidence,
+    brief: Brief,
+    rank: Rank,
+    room: int,
+    *,
+    marks: bool = True,
+) -> dict[str, Any]:
+    """The request with rules and passages in its system message; for a revision, with the earlier
+    draft and what was found wrong with it behind."""
+    parts = shown(evidence, room, rank)
+    # The question stands in the conversation itself.
+    system, asked, *again = prompt("", parts, brief, flagged(evidence))
+    rules = system.content if marks else f"{system.content}\n{_NO_MARKS}"
+    passages = asked.content.removesuffix("Question: ").rstrip()
+    added = "\n\n".join(filter(None, (rules, passages)))
+    return {
+        **body,
+        "messages": [
+            *_with_system(body["messages"], added),
+            *({"role": one.role, "content": one.content} for one in again),
+        ],
+    }
+
+
+def _with_system(messages: Sequence[Mapping[str, Any]], added: str) -> list[Mapping[str, Any]]:
+    """Appended to the first message where that is the system's: some models take one only."""
+    first, rest = messages[0], list(messages[1:])
+    if first.get("role") not in _SYSTEM:
+        return [{"role": "system", "content": added}, *messages]
+    content = first.get("content")
+    if isinstance(content, list):
+        return [{**first, "content": [*content, {"type": "text", "text": added}]}, *rest]
+    return [{**first, "content": f"{content}\n\n{added}" if content else added}, *rest]

@@ -1,0 +1,186 @@
+"""The upstream of a route: a request in, a completion or its pieces out, within a time.
+
+Whatever goes wrong there is an `UpstreamFault` with the status that tells it to our caller. Nothing
+of the upstream's key, and no address but the configured one, is ever told or called.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from random import uniform
+from typing import Any
+
+import httpx2
+
+from suffice.errors import ModelUnreachable
+from suffice.models.wire import AGAIN, Endpoint, endpoint_url, message_of, retry_after
+from suffice.server.fault import Fault
+from suffice.server.wire import decode, encode
+
+_FIRST_WAIT, _LONGEST_WAIT = 0.5, 8.0
+_MOST_BYTES = 64_000_000
+_PASSED = frozenset({400, 404, 413, 415, 422})
+"""Refusals that are about the request itself: the caller has to know."""
+
+
+class UpstreamFault(ModelUnreachable):
+    """An upstream that did not do what was asked, with the status our caller is given."""
+
+    def __init__(self, problem: ModelUnreachable, status: int = 502, wait: float = 0) -> None:
+        super().__init__(problem.message, remedy=problem.remedy)
+        self.status = status
+        self.wait = wait
+
+    @property
+    def passed(self) -> bool:
+        """Whether the caller's request is at fault, so that nothing else would help."""
+        return self.status in _PASSED
+
+    @property
+    def fault(self) -> Fault:
+        headers = {"Retry-After": f"{max(self.wait, 1):.0f}"} if self.status == 429 else {}
+        code = {429: "upstream_rate_limit", 504: "upstream_timeout"}.get(self.status)
+        return Fault(self.status, str(self), code or "upstream_failed", headers=headers)
+
+
+@dataclass(frozen=True, slots=True)
+class Upstream:
+    """One base URL and the client that calls it."""
+
+    base: str
+    key: str = field(repr=False)
+    client: httpx2.AsyncClient = field(repr=False)
+    timeout: float = 120.0
+    retries: int = 2
+
+    async def ask(self, body: Mapping[str, Any], path: str = "chat/completions") -> dict[str, Any]:
+        """What it replies, whole."""
+        endpoint = self._endpoint(path)
+        async with self._opened(endpoint, body) as reply:
+            return self._object(endpoint, await self._whole(endpoint, reply))
+
+    async def get(self, path: str) -> dict[str, Any]:
+        """What stands there."""
+        endpoint = self._endpoint(path)
+        async with self._opened(endpoint, None) as reply:
+            return self._object(endpoint, await self._whole(endpoint, reply))
+
+    async def events(self, body: Mapping[str, Any]) -> AsyncIterator[dict[str, Any]]:
+        """The pieces of a streamed reply; a server that does not stream gives one."""
+        endpoint = self._endpoint("chat/completions")
+        async with self._opened(endpoint, body) as reply:
+            if "event-stream" not in reply.headers.get("content-type", ""):
+                yield self._object(endpoint, await self._whole(endpoint, reply))
+                return
+            rest = b""
+            async for part in reply.aiter_bytes():
+                *lines, rest = (rest + part).split(b"\n")
+                if len(rest) > _MOST_BYTES:
+                    raise UpstreamFault(endpoint.problem("its reply is too long", ""))
+                for line in lines:
+                    if not line.startswith(b"data:"):
+                        continue
+                    data = line.removeprefix(b"data:").strip()
+                    if data == b"[DONE]":
+                        return
+                    yield self._object(endpoint, data)
+        raise UpstreamFault(endpoint.problem("the stream ended in the middle", _UP))
+
+    def _endpoint(self, path: str) -> Endpoint:
+        return Endpoint(endpoint_url(self.base.removesuffix("/chat/completions"), path), self.key)
+
+    @asynccontextmanager
+    async def _opened(
+        self, endpoint: Endpoint, body: Mapping[str, Any] | None
+    ) -> AsyncIterator[httpx2.Response]:
+        """A reply that says 200; all of a call has `timeout` seconds."""
+        try:
+            async with asyncio.timeout(self.timeout):
+                reply = await self._tried(endpoint, body)
+                try:
+                    yield reply
+                finally:
+                    await reply.aclose()
+        except (TimeoutError, httpx2.TimeoutException):
+            raise UpstreamFault(endpoint.problem("it took too long", _SLOW), 504) from None
+        except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as problem:
+            said = str(problem) or type(problem).__name__
+            raise UpstreamFault(endpoint.problem(said, _UP)) from problem
+
+    async def _tried(self, endpoint: Endpoint, body: Mapping[str, Any] | None) -> httpx2.Response:
+        tries = 0
+        while True:
+            wait = uniform(0.5, 1) * min(_FIRST_WAIT * 2**tries, _LONGEST_WAIT)
+            try:
+                reply = await self._send(endpoint, body)
+            except (httpx2.ConnectError, httpx2.RemoteProtocolError, httpx2.ReadError):
+                if tries >= self.retries:
+                    raise
+            else:
+                if reply.is_success:
+                    return reply
+                refusal, wait = await self._refused(endpoint, reply, wait)
+                if tries >= self.retries or reply.status_code not in AGAIN or wait > self.timeout:
+                    raise refusal
+            tries += 1
+            await asyncio.sleep(wait)
+
+    async def _send(self, endpoint: Endpoint, body: Mapping[str, Any] | None) -> httpx2.Response:
+        headers = {"Accept-Encoding": "identity"}
+        if self.key:
+            headers["Authorization"] = f"Bearer {self.key}"
+        if body is None:
+            request = self.client.build_request("GET", endpoint.url, headers=headers)
+        else:
+            headers["Content-Type"] = "application/json"
+            request = self.client.build_request(
+                "POST", endpoint.url, content=encode(body), headers=headers
+            )
+        return await self.client.send(request, stream=True)
+
+    async def _refused(
+        self, endpoint: Endpoint, reply: httpx2.Response, wait: float
+    ) -> tuple[UpstreamFault, float]:
+        """A refusal in our words, and how long to wait before another try."""
+        data = await self._whole(endpoint, reply)
+        await reply.aclose()
+        try:
+            value = decode(data)
+        except ValueError:
+            value = None
+        said = message_of(value["error"]) if isinstance(value, dict) and "error" in value else ""
+        asked = retry_after(reply.headers)
+        why = f"it answered {reply.status_code}" + (f": {said}" if said else "")
+        known = reply.status_code in _PASSED | {429}
+        status = reply.status_code if known else 502
+        fault = UpstreamFault(endpoint.problem(why, ""), status, asked or wait)
+        return fault, wait if asked is None else asked
+
+    async def _whole(self, endpoint: Endpoint, reply: httpx2.Response) -> bytes:
+        parts, size = [], 0
+        async for part in reply.aiter_bytes():
+            size += len(part)
+            if size > _MOST_BYTES:
+                raise UpstreamFault(endpoint.problem("its reply is too long", ""))
+            parts.append(part)
+        return b"".join(parts)
+
+    def _object(self, endpoint: Endpoint, data: bytes) -> dict[str, Any]:
+        try:
+            value = decode(data)
+        except ValueError:
+            page = data.lstrip().startswith(b"<")
+            why = "it replied with a web page, not with JSON" if page else "its reply is not JSON"
+            raise UpstreamFault(endpoint.problem(why, _UP)) from None
+        if not isinstance(value, dict):
+            raise UpstreamFault(endpoint.problem("its reply is no JSON object", _UP))
+        if value.get("error"):
+            raise UpstreamFault(endpoint.problem(message_of(value["error"]), _UP))
+        return value
+
+
+_UP = "Check that the server is up and the URL is right."
+_SLOW = "Raise the route's timeout, or use a faster model."

@@ -1,0 +1,138 @@
+"""A request, let in: within its limits, by a caller who may ask, while there is room for it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from suffice.errors import SufficeError
+from suffice.record.principals import Principal
+from suffice.record.record import new_id
+from suffice.server.fault import Fault, bad, fault_of
+from suffice.server.house import House
+from suffice.server.seen import Seen
+from suffice.server.sending import Events, Gone
+from suffice.server.wire import JSON_TYPE, decode, encode
+
+log = logging.getLogger("suffice.server")
+_HUNG_UP = 499
+
+
+@dataclass(slots=True)
+class Visit:
+    """One request and its caller. `close` when it is answered."""
+
+    request: Request
+    house: House
+    caller: Principal
+    stack: ExitStack
+    seen: Seen
+    id: str = field(default_factory=new_id)
+
+    async def body(self) -> Any:
+        """The JSON it brings."""
+        kind = self.request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        # A page in a browser can send any other type here without asking whether it may.
+        if kind != JSON_TYPE:
+            raise Fault(415, f"The body is to be {JSON_TYPE}, not '{kind}'.", "unsupported_type")
+        try:
+            return decode(await self._bytes())
+        except ValueError as problem:
+            raise bad(f"The body is not valid JSON: {problem}", code="invalid_json") from None
+
+    async def object(self) -> dict[str, Any]:
+        value = await self.body()
+        if not isinstance(value, dict):
+            raise bad("The body is no JSON object.")
+        return value
+
+    async def _bytes(self) -> bytes:
+        most = self.house.state.settings.server.limits.body_bytes
+        told = self.request.headers.get("content-length", "0")
+        parts, size = [], 0
+        if not told.isdecimal() or int(told) > most:
+            raise Fault(413, f"The body is over the limit of {most:,} bytes.", "too_large")
+        async for part in self.request.stream():
+            size += len(part)
+            if size > most:
+                raise Fault(413, f"The body is over the limit of {most:,} bytes.", "too_large")
+            parts.append(part)
+        return b"".join(parts)
+
+    def spent(self, usage: Mapping[str, Any], price_in: float = 0, price_out: float = 0) -> None:
+        """Counts what an answer used towards the caller's limits."""
+        asked, said = (usage.get(name) or 0 for name in ("prompt_tokens", "completion_tokens"))
+        cost = (asked * price_in + said * price_out) / 1e6
+        self.house.limits.spent(self.caller, usage.get("total_tokens") or asked + said, cost)
+        self.seen.tokens += asked + said
+
+
+Handler = Callable[[Visit], Awaitable[Response]]
+
+
+def served(handle: Handler) -> Callable[[Request], Awaitable[Response]]:
+    """A handler as an endpoint: what goes wrong is told in the API's words, and never as a page."""
+
+    async def endpoint(request: Request) -> Response:
+        house: House = request.app.state.house
+        seen = Seen(request.url.path, time.perf_counter())
+        stack = ExitStack()
+        stack.callback(house.tell, seen)
+        streams = False
+        try:
+            response = await _answered(handle, request, house, stack, seen)
+            streams = isinstance(response, Events)
+            if isinstance(response, Events):
+                response.done = stack.close
+        finally:
+            if not streams:
+                stack.close()
+        response.headers["x-request-id"] = seen.id
+        return response
+
+    return endpoint
+
+
+async def _answered(
+    handle: Handler, request: Request, house: House, stack: ExitStack, seen: Seen
+) -> Response:
+    try:
+        visit = await _enter(request, house, stack, seen)
+        response = await handle(visit)
+    except Fault as fault:
+        response = fault.response
+    except SufficeError as problem:
+        log.warning("%s %s: %s", seen.id, seen.path, problem)
+        response = fault_of(problem).response
+    except Gone:
+        response = Response(status_code=_HUNG_UP)
+    except Exception as problem:  # a fault of ours: told as one, with its place in the log
+        log.exception("%s %s: %s", seen.id, seen.path, type(problem).__name__)
+        response = fault_of(SufficeError("")).response
+    seen.status = response.status_code
+    return response
+
+
+async def _enter(request: Request, house: House, stack: ExitStack, seen: Seen) -> Visit:
+    headers = request.headers
+    authorization, host = headers.get("authorization", ""), headers.get("host", "")
+    if "sk-suffice-" in authorization:  # only then the store is asked
+        caller = await asyncio.to_thread(house.door.enter, authorization, host)
+    else:
+        caller = house.door.enter(authorization, host)
+    seen.caller = caller.name
+    stack.enter_context(house.limits.counted(caller, house.state.settings.server.limits))
+    stack.enter_context(house.work.admitted())
+    return Visit(request, house, caller, stack, seen)
+
+
+def as_response(value: Any, headers: Mapping[str, str] | None = None) -> Response:
+    return Response(encode(value), 200, dict(headers or {}), JSON_TYPE)

@@ -1,0 +1,81 @@
+"""Inference beside the event loop: in a bounded number of threads, with a bounded queue.
+
+A request is let in or refused before anything is done for it; what was let in is not refused later.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import partial
+from typing import ParamSpec, TypeVar
+
+from suffice.models.threads import bounded
+from suffice.server.fault import Fault, busy
+from suffice.settings import WorkSettings
+
+P = ParamSpec("P")
+T = TypeVar("T")
+_FULL = "The gateway is busy: too many requests are waiting. Try again in a moment."
+_CLOSING = "The gateway is shutting down; ask another one, or try again in a moment."
+_AGAIN = 1.0
+
+
+class Work:
+    """Threads for inference, and the count of what is under way."""
+
+    def __init__(self, settings: WorkSettings) -> None:
+        self._settings = settings
+        self._pool = ThreadPoolExecutor(bounded(settings.threads), thread_name_prefix="suffice")
+        self.under_way = 0
+        """Requests that were let in and are not answered yet."""
+        self.waiting = 0
+        """Pieces of work that wait for a thread, or have one."""
+        self.closing = False
+
+    @contextmanager
+    def admitted(self) -> Iterator[None]:
+        """One request; refused where there is no room for it."""
+        if self.closing:
+            raise Fault(503, _CLOSING, "shutting_down", headers={"Retry-After": "1"})
+        if self.full:
+            raise busy(_FULL, _AGAIN, "overloaded")
+        self.under_way += 1
+        try:
+            yield
+        finally:
+            self.under_way -= 1
+
+    @property
+    def full(self) -> bool:
+        room = self._pool._max_workers + self._settings.queue
+        return self.under_way >= self._settings.requests or self.waiting >= room
+
+    async def run(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """A call in one of the threads."""
+        loop = asyncio.get_running_loop()
+        context = contextvars.copy_context()
+        self.waiting += 1
+        future = loop.run_in_executor(
+            self._pool, partial(context.run, partial(call, *args, **kwargs))
+        )
+        # Counted until a thread is done with it, also where nobody waits for it any more.
+        future.add_done_callback(self._done)
+        return await future
+
+    def _done(self, future: object) -> None:
+        self.waiting -= 1
+
+    async def drain(self, seconds: float) -> bool:
+        """Lets nobody in any more, and waits for those under way; whether all came to their end."""
+        self.closing = True
+        deadline = asyncio.get_running_loop().time() + seconds
+        while self.under_way and asyncio.get_running_loop().time() < deadline:
+            await asyncio.sleep(0.02)
+        return not self.under_way
+
+    def close(self) -> None:
+        self._pool.shutdown(wait=False, cancel_futures=True)
