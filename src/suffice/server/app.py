@@ -15,6 +15,7 @@ from starlette.routing import BaseRoute, Mount, Route
 
 from suffice.evidence.library import Library
 from suffice.server.chat import chat
+from suffice.server.council_vote import Council
 from suffice.server.fault import Fault
 from suffice.server.house import House
 from suffice.server.visit import as_response, served
@@ -44,6 +45,7 @@ def create_app(
 
     api = [
         Route("/chat/completions", served(chat), methods=["POST"]),
+        Route("/council/vote", served(Council().vote), methods=["POST"]),
     ]
     app = Starlette(
         routes=[
