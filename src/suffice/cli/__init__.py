@@ -23,6 +23,7 @@ _COMMANDS = {
         "suffice.cli.bench",
         "Measure retrieval, indexing, verifiers, gates and checks on your data.",
     ),
+    "config": ("suffice.cli.config", "Check the settings, and show which hold."),
     "check": ("suffice.cli.check", "Say whether an answer stays inside its evidence."),
     "documents": ("suffice.cli.documents", "List, show and retire documents and their versions."),
     "gate": ("suffice.cli.gate", "Say whether documents hold enough to answer a question."),
@@ -30,6 +31,10 @@ _COMMANDS = {
     "keys": ("suffice.cli.keys", "Make, list and revoke the keys of those who may ask."),
     "mcp": ("suffice.cli.mcp", "Offer evidence, gate and checks to a model as MCP tools."),
     "search": ("suffice.cli.search", "Find passages."),
+    "serve": (
+        "suffice.cli.serve",
+        "Serve OpenAI's API in front of an LLM, with every answer checked.",
+    ),
 }
 
 

@@ -9,75 +9,52 @@ For tests, yours too: it speaks the wire format, streams, and fails in every way
 from __future__ import annotations
 
 import json
+import socket
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, cast
 
-Request = Mapping[str, Any]
-"""The body of a request, as it was sent."""
+from suffice.draft.script import (
+    Reply,
+    Request,
+    Scripted,
+    broken,
+    calls,
+    completion,
+    cut,
+    dribbles,
+    empty,
+    events,
+    fails,
+    hangs_up,
+    noisy,
+    page,
+    says,
+    slow,
+    streams,
+)
 
-
-@dataclass(frozen=True, slots=True)
-class Scripted:
-    """One reply. `cut` breaks the connection off after so many pieces (of a stream) or bytes."""
-
-    text: str | None = ""
-    status: int = 200
-    headers: Mapping[str, str] = field(default_factory=dict)
-    body: bytes | None = None
-    """Sent as it is, in place of what the text would make."""
-    finish: str = "stop"
-    cut: int | None = None
-    wait: float = 0.0
-    """Seconds before the reply."""
-    pause: float = 0.0
-    """Seconds between the pieces of a stream."""
-
-
-Reply = Scripted | Callable[[Request], Scripted]
-
-
-def says(text: str, *, finish: str = "stop") -> Scripted:
-    """A whole reply; `finish` "length" is a text cut off at its limit."""
-    return Scripted(text, finish=finish)
-
-
-def fails(status: int, *, retry_after: float | None = None, message: str = "scripted") -> Scripted:
-    """An error as OpenAI words it."""
-    error = {"error": {"message": message, "type": "scripted", "param": None, "code": None}}
-    headers = {"Content-Type": "application/json"}
-    if retry_after is not None:
-        headers["Retry-After"] = f"{retry_after:g}"
-    return Scripted(status=status, headers=headers, body=json.dumps(error).encode())
-
-
-def page(status: int = 200) -> Scripted:
-    """A web page where JSON was asked for."""
-    body = b"<!doctype html><title>Welcome</title>"
-    return Scripted(status=status, headers={"Content-Type": "text/html"}, body=body)
-
-
-def broken() -> Scripted:
-    """JSON that stops in the middle."""
-    return Scripted(headers={"Content-Type": "application/json"}, body=b'{"choices": [{"mess')
-
-
-def empty() -> Scripted:
-    """A reply without a choice."""
-    return Scripted(None)
-
-
-def cut(text: str, after: int) -> Scripted:
-    """A connection that breaks off after so many words of a stream, or bytes of a reply."""
-    return Scripted(text, cut=after)
-
-
-def slow(text: str, wait: float = 0.0, pause: float = 0.0) -> Scripted:
-    """A reply that takes its time, before it or between its words."""
-    return Scripted(text, wait=wait, pause=pause)
+__all__ = [
+    "Reply",
+    "Request",
+    "Scripted",
+    "ScriptedUpstream",
+    "broken",
+    "calls",
+    "cut",
+    "dribbles",
+    "empty",
+    "fails",
+    "hangs_up",
+    "noisy",
+    "page",
+    "says",
+    "slow",
+    "streams",
+]
 
 
 @dataclass(slots=True)
@@ -89,6 +66,8 @@ class ScriptedUpstream:
     """What was asked so far."""
     keys: list[str] = field(default_factory=list)
     """The key that came with each request."""
+    left: threading.Event = field(default_factory=threading.Event)
+    """Set when somebody hung up before the end of a reply."""
     _server: ThreadingHTTPServer | None = None
     _done: threading.Event = field(default_factory=threading.Event)
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -128,6 +107,18 @@ class ScriptedUpstream:
         """Waits, but not past the end of the server."""
         self._done.wait(seconds)
 
+    def until(self, event: threading.Event, connection: socket.socket) -> None:
+        """Waits for an event, but not past the end of the server or of the caller."""
+        while not event.wait(0.02) and not self._done.is_set():
+            connection.settimeout(0.001)
+            try:
+                if not connection.recv(1, socket.MSG_PEEK):
+                    raise BrokenPipeError
+            except TimeoutError:
+                pass
+            finally:
+                connection.settimeout(None)
+
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
@@ -138,23 +129,37 @@ class _Server(ThreadingHTTPServer):
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """A client that hung up is no news."""
+        self.upstream.left.set()
 
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    # Small parts go out at once: who reads them may be timed.
+    disable_nagle_algorithm = True
+
+    def do_GET(self) -> None:
+        models = [{"id": "scripted", "object": "model", "created": 0, "owned_by": "script"}]
+        self._send(Scripted(), json.dumps({"object": "list", "data": models}).encode())
 
     def do_POST(self) -> None:
         upstream = cast(_Server, self.server).upstream
         data = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        if self.path.endswith("/embeddings"):
+            return self._send(Scripted(), _embeddings(json.loads(data)))
         if not self.path.endswith("/chat/completions"):
             return self._send(fails(404, message=f"no such path: {self.path}"), b"")
         request = json.loads(data)
         key = self.headers.get("Authorization", "").removeprefix("Bearer ")
         reply = upstream.reply(request, key)
         upstream.rest(reply.wait)
+        if reply.status == 0:
+            self.close_connection = True
+            return None
         if reply.body is None and request.get("stream") and reply.status == 200:
             return self._stream(reply, upstream)
-        return self._send(reply, json.dumps(_completion(reply)).encode())
+        if reply.hold is not None:
+            upstream.until(reply.hold[1], self.connection)
+        return self._send(reply, json.dumps(completion(reply)).encode())
 
     def _send(self, reply: Scripted, made: bytes) -> None:
         body = made if reply.body is None else reply.body
@@ -165,13 +170,16 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _stream(self, reply: Scripted, upstream: ScriptedUpstream) -> None:
         self._head(reply, {"Content-Type": "text/event-stream", "Transfer-Encoding": "chunked"})
-        for place, event in enumerate(_events(reply)):
+        for place, event in enumerate(events(reply)):
             if place == reply.cut:
                 self.close_connection = True
                 return
-            self._chunk(f"data: {event}\n\n".encode())
+            if reply.hold is not None and place == reply.hold[0]:
+                upstream.until(reply.hold[1], self.connection)
+            noise = ": a comment\n\n" if reply.noise else ""
+            self._chunk(f"{noise}data: {event}\n\n".encode(), reply.size)
             upstream.rest(reply.pause)
-        self._chunk(b"data: [DONE]\n\n")
+        self._chunk(b"data: [DONE]\n\n", reply.size)
         self._chunk(b"")
 
     def _head(self, reply: Scripted, headers: Mapping[str, str]) -> None:
@@ -180,41 +188,21 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header(name, value)
         self.end_headers()
 
-    def _chunk(self, data: bytes) -> None:
-        self.wfile.write(b"%x\r\n%b\r\n" % (len(data), data))
-        self.wfile.flush()
+    def _chunk(self, data: bytes, size: int | None = None) -> None:
+        step = size or len(data) or 1
+        for start in range(0, len(data) or 1, step):
+            part = data[start : start + step]
+            self.wfile.write(b"%x\r\n%b\r\n" % (len(part), part))
+            self.wfile.flush()
 
     def log_message(self, *args: object) -> None:
         """Says nothing."""
 
 
-def _completion(reply: Scripted) -> dict[str, Any]:
-    message = {"role": "assistant", "content": reply.text}
-    choice = {"index": 0, "message": message, "finish_reason": reply.finish}
-    return {
-        "id": "scripted",
-        "object": "chat.completion",
-        "created": 0,
-        "model": "scripted",
-        "choices": [] if reply.text is None else [choice],
-        "usage": _usage(reply),
-    }
-
-
-def _events(reply: Scripted) -> Iterator[str]:
-    """The reply word by word, then its end, then its usage."""
-    words = (reply.text or "").split(" ")
-    pieces = [word if place == 0 else f" {word}" for place, word in enumerate(words)]
-    frame = {"id": "scripted", "object": "chat.completion.chunk", "created": 0, "model": "scripted"}
-    if reply.text is not None:
-        for piece in pieces:
-            delta = {"index": 0, "delta": {"content": piece}, "finish_reason": None}
-            yield json.dumps({**frame, "choices": [delta]})
-        end = {"index": 0, "delta": {}, "finish_reason": reply.finish}
-        yield json.dumps({**frame, "choices": [end]})
-    yield json.dumps({**frame, "choices": [], "usage": _usage(reply)})
-
-
-def _usage(reply: Scripted) -> dict[str, int]:
-    written = len((reply.text or "").split())
-    return {"prompt_tokens": 10, "completion_tokens": written, "total_tokens": 10 + written}
+def _embeddings(request: Request) -> bytes:
+    texts = request.get("input")
+    texts = texts if isinstance(texts, list) else [texts]
+    data = [{"object": "embedding", "index": n, "embedding": [1.0, 0.0]} for n in range(len(texts))]
+    usage = {"prompt_tokens": len(texts), "total_tokens": len(texts)}
+    made = {"object": "list", "model": "scripted", "data": data, "usage": usage}
+    return json.dumps(made).encode()

@@ -67,12 +67,12 @@ class Answering:
         """The answer, once everything is decided."""
         pipeline, trip, closed = await self.begun()
         if closed is not None:
-            return self._refused(closed)
+            return self.refused(closed)
         shut = pipeline.closed(trip)
         try:
             raw, drafts = await self._written(pipeline, trip, PLAIN, bare=shut is not None)
         except UpstreamFault as problem:
-            return await self._instead(pipeline, trip, problem)
+            return await self.instead(pipeline, trip, problem)
         choices = [await self._settled(pipeline, trip, one, shut) for one in drafts]
         return Answered(choices, raw, added(*self._spent) if self._spent else added({}))
 
@@ -97,6 +97,10 @@ class Answering:
         """Whether a model is asked though the gate is shut: what its tools bring may open it."""
         takes = self.route.settings.evidence != "index"
         return self.asked.tools and takes and self.route.url
+
+    def told(self, trip: Trip) -> dict[str, Any]:
+        """What the upstream is sent at first."""
+        return self.body(trip, replace(PLAIN, conflicts=trip.weighed.decision.conflicts))
 
     def body(self, trip: Trip, brief: Brief, *, bare: bool = False) -> dict[str, Any]:
         """What the upstream is sent; `bare`: the request alone, where there is no evidence."""
@@ -185,7 +189,7 @@ class Answering:
             verdict = replace(verdict, released=content_of(one.choice))
         return pipeline.keep(trip, verdict)
 
-    async def _instead(self, pipeline: Pipeline, trip: Trip, problem: UpstreamFault) -> Answered:
+    async def instead(self, pipeline: Pipeline, trip: Trip, problem: UpstreamFault) -> Answered:
         """Quotations from the documents where the upstream failed and they may stand for it."""
         if problem.passed or self.asked.structured or self.asked.tools:
             raise problem.fault
@@ -195,8 +199,8 @@ class Answering:
             raise problem.fault from None
         if not verdict.served:
             raise problem.fault
-        return self._refused(await self.work.run(pipeline.keep, trip, verdict))
+        return self.refused(await self.work.run(pipeline.keep, trip, verdict))
 
-    def _refused(self, verdict: Verdict) -> Answered:
+    def refused(self, verdict: Verdict) -> Answered:
         choice = decided(verdict, structured=self.asked.structured)
         return Answered([choice] * self.asked.n)

@@ -36,6 +36,12 @@ class Asked:
     events: bool = False
     tag: str = ""
 
+    @property
+    def model(self) -> str:
+        """As the caller names it."""
+        model = self.body.get("model")
+        return model if isinstance(model, str) and model else "suffice"
+
 
 def read_asked(body: Any, route: RouteSettings, limits: LimitSettings) -> Asked:
     """The request, or a word on what is wrong with it. What we do not know of goes on as it is."""

@@ -1,0 +1,88 @@
+"""`suffice serve`: the gateway, in front of any LLM."""
+
+from __future__ import annotations
+
+import socket
+from dataclasses import replace
+
+import click
+
+from suffice.cli.options import DEFAULT, open_library
+from suffice.cli.progress import bars
+from suffice.cli.show import show_failures
+from suffice.errors import ExtraMissing, SettingsError, SourceMissing
+from suffice.evidence.library import Library
+from suffice.settings import RouteSettings, Settings, read_settings
+
+
+@click.command()
+@click.option("--docs", help="A folder or a file, brought in before serving.")
+@click.option("--store", metavar="FILE_OR_URL", help="File or URL (default: suffice.db).")
+@click.option("--llm", help="Who writes on the default route: extractive, local or a base URL.")
+@click.option("--host", help="The address to listen on (default: server.host).")
+@click.option("--port", type=click.IntRange(0, 65_535), help="The port (default: server.port).")
+@click.option("--config", type=click.Path(), help="Settings file (default: suffice.yaml).")
+@click.option("--quiet", is_flag=True, help="No progress bars, no word on what is served.")
+def serve(
+    docs: str | None,
+    store: str | None,
+    llm: str | None,
+    host: str | None,
+    port: int | None,
+    config: str | None,
+    quiet: bool,
+) -> int:
+    """Serve OpenAI's API in front of an LLM, and let nothing unverified through.
+
+    SIGHUP reads the settings again. SIGTERM finishes what is under way.
+    """
+    try:
+        from suffice.server.run import Listening, run
+    except ImportError as problem:
+        raise ExtraMissing("Serving", "server") from problem
+
+    def read() -> Settings:
+        return _settings(config, llm, host, port)
+
+    settings = read()
+    library = open_library(settings, store, docs, create=docs is not None)
+    if docs is not None:
+        _bring_in(library, docs, quiet=quiet)
+    listening = Listening(_bound(settings), quiet=quiet)
+    run(settings, library, read, listening)
+    return 0
+
+
+def _settings(config: str | None, llm: str | None, host: str | None, port: int | None) -> Settings:
+    """The settings with what the command line names; a reload keeps that."""
+    settings = read_settings(config)
+    server = settings.server
+    server = replace(server, host=host or server.host, port=server.port if port is None else port)
+    if llm:
+        route = replace(server.routes.get(DEFAULT, RouteSettings()), upstream=llm)
+        server = replace(server, routes={**server.routes, DEFAULT: route})
+    return replace(settings, server=server)
+
+
+def _bring_in(library: Library, docs: str, *, quiet: bool) -> None:
+    with bars(quiet=quiet) as progress:
+        report = library.add(docs, progress=progress)
+    if report.failures and not report.added + report.changed + report.unchanged:
+        raise SourceMissing(f"Nothing in {docs} could be read.", remedy=report.failures[0].reason)
+    show_failures(report)
+
+
+def _bound(settings: Settings) -> socket.socket:
+    """The socket, so that a port that is taken is told before anything is loaded."""
+    server = settings.server
+    family = socket.AF_INET6 if ":" in server.host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((server.host, server.port))
+    except OSError as problem:
+        raise SettingsError(
+            f"{server.host} port {server.port} cannot be listened on: {problem.strerror}.",
+            remedy="Name another --port or --host.",
+        ) from problem
+    return listening

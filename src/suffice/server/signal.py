@@ -1,0 +1,124 @@
+"""Signal mode: tokens flow, and each finished sentence is checked while the next is written.
+
+Findings go out inside valid chunks with an empty delta and a `suffice` field. A claim that does not
+stand is retracted by its span, before the upstream has finished. The verdict is on the whole text,
+by the same steps as where everything is held back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import Any
+
+from suffice.errors import ModelUnreachable, SufficeError
+from suffice.pipeline import Pipeline, Trip
+from suffice.server import as_json
+from suffice.server.answering import Answering
+from suffice.server.chunks import chunk
+from suffice.server.flow import Flow
+from suffice.server.reply import Choice, decided, passed_on
+from suffice.server.telling import Telling
+from suffice.server.upstream import UpstreamFault
+from suffice.types import Action, Draft, Finding, Support, Verdict
+from suffice.verdict.assess import stands
+
+VERIFIED = "Sources verified"
+NOT_VERIFIED = "Some claims could not be verified"
+_AGAINST = (Support.CONTRADICTED, Support.UNBACKED)
+
+
+@dataclass
+class Signal:
+    """What a checked stream says beside the upstream's words."""
+
+    answering: Answering
+    pipeline: Pipeline
+    trip: Trip
+    verdicts: list[Verdict] = field(default_factory=list)
+    _looking: asyncio.Task[None] | None = None
+    _waiting: list[tuple[Telling, Draft, int]] = field(default_factory=list)
+
+    async def heard(self, telling: Telling, flow: Flow) -> None:
+        if self.answering.asked.structured or telling.calls:
+            return
+        found = telling.finished(self.trip.read.passages)
+        if found is None:
+            return
+        self._waiting.append((telling, *found))
+        if self._looking is None or self._looking.done():
+            self._looking = asyncio.create_task(self._look(flow))
+
+    async def _look(self, flow: Flow) -> None:
+        """Looks at what is finished, one by one; what fails here is told by the verdict."""
+        while self._waiting:
+            telling, draft, begin = self._waiting.pop(0)
+            try:
+                found = await self.answering.work.run(self.pipeline.checked, self.trip, draft)
+            except SufficeError:
+                return
+            self._tell(flow, telling, draft, begin, found)
+
+    def _tell(
+        self,
+        flow: Flow,
+        telling: Telling,
+        draft: Draft,
+        begin: int,
+        found: tuple[Finding, ...],
+    ) -> None:
+        numbers = {p.id: n for n, p in enumerate(self.trip.read.passages, 1)}
+        for claim in draft.claims:
+            own = [finding for finding in found if finding.claim == claim]
+            support = stands(own)
+            said: dict[str, Any] = {
+                "text": claim.text,
+                "span": [begin + claim.start, begin + claim.end],
+                "choice": telling.index,
+                "support": support.value,
+                "findings": [as_json.finding(finding, numbers) for finding in own],
+            }
+            kind = "retraction" if support in _AGAINST else "claim"
+            if self.answering.asked.events:
+                flow.send(said, f"suffice.{kind}")
+            else:
+                flow.send(chunk(flow.base, telling.index, {}, None, suffice={kind: said}))
+
+    async def ended(self, telling: Telling, flow: Flow) -> tuple[str, Choice]:
+        if self._looking is not None:
+            await self._looking
+        structured = self.answering.asked.structured
+        tokens = flow.spent.get("total_tokens") or 0
+        written = telling.written(
+            self.trip.read.passages,
+            str(flow.base.get("model") or ""),
+            structured=structured,
+            tokens=tokens if isinstance(tokens, int) else 0,
+        )
+        if written.draft is None:
+            return "", passed_on(written.choice, None)
+        if not written.draft.text:
+            raise UpstreamFault(ModelUnreachable("The upstream gave no answer: it holds no text."))
+        verdict, _ = await self.answering.judged(self.pipeline, self.trip, written)
+        self.verdicts.append(verdict)
+        choice = decided(verdict, written.choice, structured=structured)
+        return "" if structured else f"\n\n{last_words(verdict)}", _ending(choice, telling)
+
+
+def last_words(verdict: Verdict) -> str:
+    """What the last chunk with text says of the whole."""
+    doubted = any(
+        stands(f for f in verdict.findings if f.claim == claim) is not Support.BACKED
+        for claim in (verdict.draft.claims if verdict.draft else ())
+    )
+    if verdict.action is Action.SERVE:
+        return f"{VERIFIED}."
+    if verdict.action is Action.CAVEAT and not doubted:
+        return f"{VERIFIED}. {verdict.reason}"
+    return f"{NOT_VERIFIED}. {verdict.reason}"
+
+
+def _ending(choice: Choice, telling: Telling) -> Choice:
+    """The choice with the upstream's own reason for its end: its text was told."""
+    finish = telling.finish or "length"
+    return Choice(choice.content, choice.verdict, finish, shaped=choice.shaped)
