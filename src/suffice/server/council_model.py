@@ -73,7 +73,7 @@ def read_ballot(name: str, reply: str, motion: Motion) -> Ballot:
     except (ValueError, RecursionError):
         value = None
     known = isinstance(value, dict) and value.keys() == {"case", "vote", "reason"}
-    if not known or value["case"] != mark_of(motion) or value["vote"] not in set(Vote):
+    if not known or value["case"] != mark_of(motion) or value["vote"] not in list(Vote):
         return Ballot(name, Vote.ABSTAIN, "Its reply is not the vote it was asked for.")
     reason = value["reason"] if isinstance(value["reason"], str) else ""
     line = " ".join("".join(c if c.isprintable() else " " for c in reason).split())[:_LONGEST]
