@@ -18,6 +18,7 @@ SufficeError
 │   ├── StoreFull          no room, or no right, to write
 │   ├── StoreUnreachable   the database server cannot be reached, or not with this URL
 │   └── StoreRights        the database role may not do this
+├── ReviewError            a person's decision does not fit what was recorded
 ├── PrincipalError         a key cannot be made, or there is none of that name
 └── ModelError
     ├── ModelMissing       no such model
@@ -110,6 +111,10 @@ class StoreUnreachable(StoreError):
 
 class StoreRights(StoreError):
     """The database role may not do this."""
+
+
+class ReviewError(SufficeError):
+    """A person's decision does not fit what was recorded."""
 
 
 class PrincipalError(SufficeError):

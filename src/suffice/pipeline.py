@@ -56,6 +56,7 @@ from suffice.types import (
 )
 from suffice.verdict.decide import decide, disagree, shut, unwritten
 from suffice.verdict.gap import asked_for
+from suffice.verdict.override import opened
 from suffice.verdict.rescue import rescued, trimmed, weak
 from suffice.verdict.route import read_routes
 
@@ -140,8 +141,7 @@ class Pipeline:
         laps = Laps()
         with laps.lap("total"):
             weighed, trace = self._found(checked_question(question), laps)
-            read = self.filter(weighed.evidence) if self.filter else weighed.evidence
-        return Trip(weighed, replace(trace, earlier=told_before(earlier)), read, laps)
+            return self._trip(weighed, replace(trace, earlier=told_before(earlier)), laps)
 
     def closed(self, trip: Trip) -> Verdict | None:
         """The verdict where nothing is to be drafted; `None` where a draft may be written."""
@@ -184,6 +184,18 @@ class Pipeline:
             return verdict
         trace = replace(trip.trace, timings=trip.laps.timings)
         return replace(verdict, record=self.record.verdict(verdict, trace))
+
+    def open(self, weighed: Weighed, trace: Trace, note: str) -> tuple[Verdict, Trace]:
+        """What is written and found of it although the gate stayed shut, since a person opened it;
+        `note` says who, and why. It leaves with a caveat at best, and is not recorded here."""
+        trip = self._trip(weighed, trace, Laps())
+        with trip.laps.lap("total"):
+            verdict = opened(self._answer(trip), note)
+        return verdict, replace(trace, timings=trip.laps.timings)
+
+    def _trip(self, weighed: Weighed, trace: Trace, laps: Laps) -> Trip:
+        read = self.filter(weighed.evidence) if self.filter else weighed.evidence
+        return Trip(weighed, trace, read, laps)
 
     def _answer(self, trip: Trip) -> Verdict:
         try:

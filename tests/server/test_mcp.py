@@ -7,21 +7,30 @@ import re
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import anyio
+import httpx2
 import pytest
+import uvicorn
 from mcp import Client, MCPError, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
 
 from suffice.evidence.library import Library
 from suffice.models.catalog import open_verifier
+from suffice.record.case import Rating
 from suffice.record.log import Log
+from suffice.record.principals import Principals
+from suffice.record.review import Review
 from suffice.server.desk import Asking, Desk
 from suffice.server.mcp import open_server
-from suffice.settings import Settings
+from suffice.server.mcp_http import http_app
+from suffice.settings import ServerSettings, Settings
 
 ROOT = Path(__file__).parent.parent.parent
 TOOLS = {
@@ -30,6 +39,7 @@ TOOLS = {
     "validate_draft",
     "show_passage",
     "show_document",
+    "report_feedback",
 }
 REMOTE = "How many days per week may I work remotely?"
 OPEN = ("SUFFICIENT", "PARTIAL")
@@ -257,6 +267,76 @@ def test_what_may_not_be_read_is_not_there(public: Any, hr: Any, desk: Desk) -> 
 
     assert with_client(hr, read).contents[0].text
     with_client(public, fail)
+
+
+def test_feedback_is_kept_beside_the_record(public: Any, desk: Desk) -> None:
+    record = call(public, "ask", question=REMOTE)["record"]
+    call(public, "report_feedback", record=record, rating="down", comment="It is 3 days.")
+    assert desk.log is not None
+    (kept,) = Review(desk.log).case(record).feedback
+    assert (kept.rating, kept.comment, kept.by) == (Rating.DOWN, "It is 3 days.", "mcp")
+    unknown = refused(public, "report_feedback", record="nothing", rating="up")
+    assert "There is no record 'nothing'" in unknown
+    refused(public, "report_feedback", record=record, rating="perhaps")
+    stranger = open_server(desk, Asking("other", by_key=True))
+    said = refused(stranger, "report_feedback", record=record, rating="up")
+    assert said.replace(record, "nothing") == unknown
+    unrecorded = open_server(replace(desk, log=None), Asking())
+    assert "No record" in refused(unrecorded, "report_feedback", record=record, rating="up")
+
+
+@pytest.fixture(scope="module")
+def keyed(desk: Desk) -> Iterator[tuple[str, Principals]]:
+    """As it is reached from other machines: every request needs a key."""
+    server = open_server(desk, Asking("mcp", frozenset({"hr"})))
+    app = http_app(server, desk, ServerSettings(), "0.0.0.0")
+    listening = socket.socket()
+    listening.bind(("127.0.0.1", 0))
+    running = uvicorn.Server(uvicorn.Config(app, log_level="warning"))
+    thread = threading.Thread(target=running.run, args=([listening],), daemon=True)
+    thread.start()
+    while not running.started:
+        time.sleep(0.01)
+    url = f"http://127.0.0.1:{listening.getsockname()[1]}/mcp"
+    yield url, Principals(desk.library.store.database)
+    running.should_exit = True
+    thread.join(10)
+
+
+def with_key(url: str, secret: str) -> Any:
+    client = httpx2.AsyncClient(headers={"Authorization": f"Bearer {secret}"}, timeout=30)
+    return streamable_http_client(url, http_client=client)
+
+
+def test_from_elsewhere_a_key_is_needed_and_its_labels_count(
+    keyed: tuple[str, Principals], desk: Desk
+) -> None:
+    url, principals = keyed
+    for headers in ({}, {"Authorization": "Bearer sk-suffice-wrong"}):
+        assert httpx2.post(url, json={}, headers=headers).status_code == 401
+    plain, hr = principals.create("site"), principals.create("hr desk", labels=["hr"])
+    other = principals.create("elsewhere", collections=["other"])
+    denied = httpx2.post(url, json={}, headers={"Authorization": f"Bearer {other.secret}"})
+    assert denied.status_code == 403
+    assert (
+        "salary"
+        in call(with_key(url, hr.secret), "show_document", document="salary-bands.md")[
+            "text"
+        ].lower()
+    )
+    refused(with_key(url, plain.secret), "show_document", document="salary-bands.md")
+    asked = call(with_key(url, plain.secret), "search_evidence", question=REMOTE)
+    assert desk.log is not None
+    assert desk.log.entry(asked["record"]).caller == "site"
+
+    async def listed(client: Client) -> set[str]:
+        return {one.name for one in (await client.list_resources()).resources}
+
+    seen = [with_client(with_key(url, one.secret), listed) for one in (plain, hr)]
+    assert seen[1] - seen[0] == {"salary-bands.md"}
+    principals.revoke("site")
+    again = httpx2.post(url, json={}, headers={"Authorization": f"Bearer {plain.secret}"})
+    assert again.status_code == 401
 
 
 def test_resources_are_listed_page_by_page(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:

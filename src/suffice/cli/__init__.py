@@ -26,10 +26,12 @@ _COMMANDS = {
     "config": ("suffice.cli.config", "Check the settings, and show which hold."),
     "check": ("suffice.cli.check", "Say whether an answer stays inside its evidence."),
     "documents": ("suffice.cli.documents", "List, show and retire documents and their versions."),
+    "feedback": ("suffice.cli.feedback", "Say what you think of an answer."),
     "gate": ("suffice.cli.gate", "Say whether documents hold enough to answer a question."),
     "index": ("suffice.cli.index", "Bring documents into a store."),
     "keys": ("suffice.cli.keys", "Make, list and revoke the keys of those who may ask."),
     "mcp": ("suffice.cli.mcp", "Offer evidence, gate and checks to a model as MCP tools."),
+    "review": ("suffice.cli.review", "Look at what waits for a person, and decide on it."),
     "search": ("suffice.cli.search", "Find passages."),
     "serve": (
         "suffice.cli.serve",

@@ -48,7 +48,8 @@ def mcp(
 ) -> int:
     """Offer documents, gate and checks to a model, as tools of the Model Context Protocol.
 
-    What a caller may read is what --label names, and what is public.
+    What a caller may read is what --label names, and what is public. Over http from other machines
+    a key is needed (suffice keys create), and its own labels count.
     """
     from suffice.server.mcp import open_server
     from suffice.server.mcp_http import serve_http

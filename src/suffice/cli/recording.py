@@ -85,7 +85,7 @@ def recorder(database: Database, settings: Settings, wish: Wish, setup: Setup) -
 
     log = Log(database, settings.record)
     click.get_current_context().call_on_close(log.close)
-    caller = _user() if wish.caller is None else wish.caller
+    caller = user() if wish.caller is None else wish.caller
     return Recorder(log, Filing(caller, wish.tag, setup.record()))
 
 
@@ -95,7 +95,7 @@ def show_record(id: str) -> None:
         Console().print(Text(f"Record {id}", style="dim"))
 
 
-def _user() -> str:
+def user() -> str:
     with suppress(OSError, KeyError, ImportError):
         return getpass.getuser()
     return ""

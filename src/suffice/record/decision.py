@@ -124,7 +124,7 @@ def _gap(of: Record, missing: Sequence[str], near: Sequence[Source], reason: str
         "nearest": plain(tuple(near)),
         "reason": reason,
     }
-    return Record(GAP, said, of.caller, of.tag)
+    return Record(GAP, said, of.caller, of.tag, f"{of.id}.{GAP}")
 
 
 def _weighed(

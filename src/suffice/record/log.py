@@ -21,6 +21,7 @@ from suffice.record.fault import Verified
 from suffice.record.moment import Clock, now
 from suffice.record.prepare import Prepare
 from suffice.record.record import Record
+from suffice.record.sampling import Sampler, queued
 from suffice.record.schedule import Schedule, Signer
 from suffice.record.seal import Head, head_of
 from suffice.record.trace import Trace
@@ -44,6 +45,7 @@ class Log:
         self.database = database
         self.signer = Signer(database, settings.checkpoint, clock)
         self._prepare = Prepare.of(settings)
+        self._sampler = Sampler.of(settings)
         self._clock = clock
         signs = settings.checkpoint.key and settings.checkpoint.to
         self._schedule = Schedule(self.signer) if signs else None
@@ -88,8 +90,10 @@ class Log:
         trace: Trace | None = None,
         filing: Filing = NOWHERE,
     ) -> str:
-        """Records a verdict, and the gap it tells of where it does; the id of its record."""
-        return self._file(of_verdict(verdict, trace, filing), filing)
+        """Records a verdict, the gap it tells of where it does, and its place in the review queue
+        where it comes there; the id of its record."""
+        draw = self._sampler.verdict(verdict)
+        return self.file(queued(of_verdict(verdict, trace, filing), draw), filing)
 
     def write_gate(
         self,
@@ -99,13 +103,15 @@ class Log:
         filing: Filing = NOWHERE,
     ) -> str:
         """Records the decision of a gate that was asked alone."""
-        return self._file(of_gate(evidence, decision, trace, filing), filing)
+        draw = self._sampler.gate(decision)
+        return self.file(queued(of_gate(evidence, decision, trace, filing), draw), filing)
 
     @property
     def eraser(self) -> Eraser:
         return Eraser(self.database, self._prepare, self._clock)
 
-    def _file(self, records: Sequence[Record], filing: Filing) -> str:
+    def file(self, records: Sequence[Record], filing: Filing) -> str:
+        """Records of one decision, with the setup they were made with; the id of the first."""
         before = [filing.setup] if filing.setup else []
         self.append(*before, *records)
         return records[0].id

@@ -56,7 +56,7 @@ def verify(
         log=head.log,
         records=walk.records,
         last=walk.last,
-        link=walk.previous.decode(),
+        link=walk.previous.decode("utf-8", "replace"),
         erased=walk.erasures.records,
         checkpoints=len(checkpoints),
         faults=tuple(walk.faults.found),

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from suffice.answers import Checker
-from suffice.errors import DocumentMissing, EvidenceError
+from suffice.errors import DocumentMissing, EvidenceError, StoreError
 from suffice.evidence.documents import StoredDocuments
 from suffice.evidence.given import Given
 from suffice.evidence.index import Filter, today
@@ -20,9 +20,11 @@ from suffice.evidence.rows import VersionInfo
 from suffice.models.embedder import Embedder
 from suffice.models.verifier import Verifier
 from suffice.pipeline import Pipeline
+from suffice.record.case import Rating
 from suffice.record.decision import Filing
 from suffice.record.log import Log
 from suffice.record.recorder import Recorder
+from suffice.record.review import Review
 from suffice.record.setup import Setup
 from suffice.server import as_json
 from suffice.settings import CollectionSettings
@@ -144,6 +146,26 @@ class Desk:
         current = [one for one in versions if one.status(today()) == "current"]
         chosen = (current or versions)[-1]
         return chosen, self.library.store.text(chosen.collection, chosen.document, chosen.key)
+
+    def feedback(self, who: Asking, record: str, rating: str, comment: str = "") -> dict[str, Any]:
+        """Keeps what somebody thinks of a decision, beside its record. With a key of its own, a
+        caller speaks of its own decisions alone; of others it is not told that they are there."""
+        if self.log is None:
+            raise EvidenceError(
+                "No record is kept here, so there is none to speak of.",
+                remedy="Start the server with --record.",
+            )
+        unknown = EvidenceError(
+            f"There is no record '{record}'.", remedy="Name the one that came with the answer."
+        )
+        try:
+            filed = self.log.entry(record)
+            if who.by_key and filed.caller != who.name:
+                raise unknown
+            kept = Review(self.log).feedback(filed.id, Rating(rating), comment, who.name)
+        except StoreError:
+            raise unknown from None
+        return {"record": kept}
 
     def documents(self, who: Asking) -> list[VersionInfo]:
         """Each document with the version in force, else its newest."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from urllib.parse import quote
 
 from suffice import __version__
@@ -119,6 +119,21 @@ def _add_asking(server: MCPServer[Any], desk: Desk, who: WhoAsks) -> None:
         """
         with _told():
             return desk.validate(who(context), draft, question, passages, texts)
+
+    @server.tool(title="Report feedback")
+    def report_feedback(
+        context: Context[Any, Any],
+        record: Annotated[str, Field(description="The `record` that came with what was decided.")],
+        rating: Annotated[Literal["up", "down"], Field(description="Right, or wrong.")],
+        comment: Annotated[str, Field(description="What was right or wrong, in words.")] = "",
+    ) -> dict[str, Any]:
+        """Keep what the user thinks of an answer, beside its record, for those who review it.
+
+        Call this where the user says that an answer, a refusal or a verdict was right or wrong.
+        Report the user's view, not your own.
+        """
+        with _told():
+            return desk.feedback(who(context), record, rating, comment)
 
 
 def _add_showing(server: MCPServer[Any], desk: Desk, who: WhoAsks) -> None:

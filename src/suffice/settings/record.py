@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
-from suffice.settings.limits import Range
+from suffice.settings.limits import Range, Share
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,8 @@ class RecordSettings:
     `durable`: `committed` answers once the record is in the store, `queued` does not wait. Fields
     named in `omit` are committed to and not stored; e-mail addresses, phone and card numbers and
     `patterns` are masked before anything is written. `days`: how long `audit retain` keeps what
-    records say (0: for ever)."""
+    records say (0: for ever). `sample`: the share of served answers that a person is asked to look
+    at, by chance; `borderline`: so near to its threshold a gate is looked at in any case."""
 
     enabled: Literal["auto", "always", "never"] = "auto"
     durable: Literal["committed", "queued"] = "committed"
@@ -35,4 +36,6 @@ class RecordSettings:
     mask_cards: bool = True
     patterns: tuple[str, ...] = ()
     days: Annotated[int, Range(0, 100_000)] = 0
+    sample: Share = 0.01
+    borderline: Share = 0.02
     checkpoint: SignSettings = field(default_factory=SignSettings)

@@ -133,7 +133,7 @@ def decide(
             draft=draft,
             released=draft.text,
             findings=tuple(findings),
-            citations=_citations(draft, evidence),
+            citations=cited(draft, evidence),
             missing=gate.missing,
             notes=(*evidence.notes, *draft.notes),
         )
@@ -181,14 +181,14 @@ def _all_quoted(findings: Sequence[Finding], found: Assessment) -> bool:
     return quoted.issuperset(found.claims)
 
 
-def _citations(draft: Draft, evidence: Evidence) -> tuple[Citation, ...]:
+def cited(draft: Draft, evidence: Evidence) -> tuple[Citation, ...]:
     """The sources as retrieved, with what the answer takes from each; the draft's word is not."""
     retrieved = {passage.id: passage for passage in evidence.passages}
     return tuple(
-        Citation(cited.n, retrieved[cited.passage.id], " … ".join(quotes))
-        for cited in draft.citations
-        if (quotes := [claim.text for claim in draft.claims if cited.n in claim.cites])
-        and cited.passage.id in retrieved
+        Citation(named.n, retrieved[named.passage.id], " … ".join(quotes))
+        for named in draft.citations
+        if (quotes := [claim.text for claim in draft.claims if named.n in claim.cites])
+        and named.passage.id in retrieved
     )
 
 

@@ -33,6 +33,9 @@ NOT_WRITTEN = "The model that writes answers could not be reached."
 SHORTENED = "What the documents do not back was left out."
 REPLACED = "No answer could be verified; this is quoted from the documents instead."
 UNWRITTEN = "No answer could be written; this is quoted from the documents instead."
+OPENED = "A person had this written."
+RELEASED = "A person released this."
+WITHDRAWN = "A person withdrew this answer."
 _LONGEST = 120
 
 NEXT_STEPS = ("Rephrase the question, name the document you have in mind, or ask its owner.",)

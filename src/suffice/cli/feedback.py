@@ -1,0 +1,34 @@
+"""`suffice feedback`: what somebody thinks of an answer, tied to its record."""
+
+from __future__ import annotations
+
+import click
+
+from suffice.cli import as_json as to_json
+from suffice.cli.of_store import of_store, open_log
+from suffice.cli.recording import user
+from suffice.record.case import Rating
+from suffice.record.review import Review
+from suffice.settings import read_settings
+
+
+@click.command()
+@click.argument("id")
+@click.argument("rating", type=click.Choice([one.value for one in Rating]), metavar="up|down")
+@click.option("--comment", default="", help="In your own words.")
+@click.option("--by", default=user, help="Who says so (default: your user name).")
+@of_store
+def feedback(
+    id: str,
+    rating: str,
+    comment: str,
+    by: str,
+    config: str | None,
+    store: str | None,
+    as_json: bool,
+) -> int:
+    """Say what you think of the answer with the record ID (or its number)."""
+    log = open_log(read_settings(config), store)
+    kept = Review(log).feedback(id, Rating(rating), comment, by)
+    to_json.show({"record": kept}) if as_json else click.echo(f"Record {kept}")
+    return 0

@@ -1,0 +1,102 @@
+"""Which decisions a person is asked to look at, and how likely each was to be chosen.
+
+What is left to a person, and what lay near a threshold, is always chosen. Of the other answers that
+were served, each is chosen by chance, independently of all others and of what it says, with the
+rate `record.sample`. The chance is the operating system's: nobody can foresee or repeat it, not
+even who knows the record. It need not be repeated, since outcome and probability are both recorded.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+
+from suffice.record.about import QUEUE
+from suffice.record.record import Record
+from suffice.settings import RecordSettings
+from suffice.types import Action, GateDecision, Level, Verdict
+
+SAMPLING = "sampling"
+_ROUNDING = 1e-9
+
+
+class Why(StrEnum):
+    """What brought a decision into the queue."""
+
+    REVIEW = "review"
+    """The decision itself leaves it to a person."""
+    BORDERLINE = "borderline"
+    """The gate's score lay near the number it was held against."""
+    SAMPLED = "sampled"
+    """By chance, to learn how often answers are wrong."""
+
+
+@dataclass(frozen=True, slots=True)
+class Draw:
+    """`probability` is that of being chosen. Only answers that were `served` are ones that may
+    turn out wrong; in an estimate, the others do not count."""
+
+    why: tuple[Why, ...]
+    probability: float
+    served: bool
+
+
+def borderline(gate: GateDecision, margin: float) -> bool:
+    """Whether what the gate went by lay within the margin of the number it was held against."""
+    decisive = (one for one in gate.signals if one.value == gate.score)
+    return margin > 0 and any(
+        one.threshold is not None and abs(gate.score - one.threshold) <= margin + _ROUNDING
+        for one in decisive
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Sampler:
+    """Chooses by the settings, and by chance."""
+
+    rate: float = 0.0
+    margin: float = 0.0
+    chance: Callable[[], float] = field(default=random.SystemRandom().random)
+    """A number from [0, 1), evenly."""
+
+    @classmethod
+    def of(cls, settings: RecordSettings) -> Sampler:
+        return cls(settings.sample, settings.borderline)
+
+    def verdict(self, verdict: Verdict) -> Draw:
+        left = verdict.action is Action.REVIEW
+        return self._draw(verdict.gate, left=left, served=verdict.served)
+
+    def gate(self, gate: GateDecision) -> Draw:
+        return self._draw(gate, left=gate.level is Level.REVIEW, served=False)
+
+    def _draw(self, gate: GateDecision, *, left: bool, served: bool) -> Draw:
+        near = borderline(gate, self.margin)
+        why = [reason for reason, so in ((Why.REVIEW, left), (Why.BORDERLINE, near)) if so]
+        if why:
+            return Draw(tuple(why), 1.0, served)
+        if not served:
+            return Draw((), 0.0, served)
+        drawn = self.chance() < self.rate
+        return Draw((Why.SAMPLED,) if drawn else (), self.rate, served)
+
+
+def queued(records: list[Record], draw: Draw) -> list[Record]:
+    """The records of a decision, with its chance among its fields, and its place in the queue
+    beside it where it was chosen."""
+    first, *rest = records
+    if draw.served:
+        said = {"probability": draw.probability, "drawn": bool(draw.why)}
+        first = replace(first, fields={**first.fields, SAMPLING: said})
+    if draw.why:
+        entered = {
+            "record": first.id,
+            "question": first.fields["question"],
+            "why": [why.value for why in draw.why],
+            "probability": draw.probability,
+            "served": draw.served,
+        }
+        rest.append(Record(QUEUE, entered, first.caller, first.tag, f"{first.id}.{QUEUE}"))
+    return [first, *rest]

@@ -1,0 +1,45 @@
+"""What a person decided otherwise, as a verdict: what leaves then leaves with a caveat at best."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from suffice.types import Action, Verdict
+from suffice.verdict import wording
+from suffice.verdict.decide import cited
+
+
+def opened(verdict: Verdict, note: str) -> Verdict:
+    """The verdict on a draft that was written since a person opened the gate."""
+    action = Action.CAVEAT if verdict.action is Action.SERVE else verdict.action
+    reason = f"{wording.OPENED} {verdict.reason}" if verdict.served else verdict.reason
+    return replace(verdict, action=action, reason=reason, notes=(*verdict.notes, note))
+
+
+def released(verdict: Verdict, note: str) -> Verdict:
+    """The answer as it was written, since a person released it."""
+    draft = verdict.draft
+    if draft is None or verdict.released:  # it was served once, or quotes both sides of a conflict
+        text, citations = verdict.released, verdict.citations
+    else:
+        text, citations = draft.text, cited(draft, verdict.evidence)
+    return replace(
+        verdict,
+        action=Action.CAVEAT,
+        reason=f"{wording.RELEASED} {verdict.reason}",
+        released=text,
+        citations=citations,
+        notes=(*verdict.notes, note),
+    )
+
+
+def withdrawn(verdict: Verdict, note: str) -> Verdict:
+    """No answer any more."""
+    return replace(
+        verdict,
+        action=Action.WITHHOLD,
+        reason=wording.WITHDRAWN,
+        released="",
+        citations=(),
+        notes=(*verdict.notes, note),
+    )

@@ -1,0 +1,258 @@
+"""One contract for both databases: what waits, what people decide, what they think of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+
+import pytest
+
+from suffice.errors import ReviewError, StoreError
+from suffice.record.case import Act, Rating
+from suffice.record.decision import Decision, Filing, decision_of
+from suffice.record.entry import Choice
+from suffice.record.log import Log
+from suffice.record.queue import Wanted
+from suffice.record.review import Review
+from suffice.record.sampling import Why
+from suffice.record.trace import Trace
+from suffice.settings import RecordSettings
+from suffice.types import Action, Evidence, Level, Signal, Verdict
+from suffice.verdict.override import opened
+from tests.record import examples as some
+
+FAR = replace(some.GATE, signals=(Signal("enough", 0.62, 0.3),))
+SERVED = replace(some.VERDICT, gate=FAR)
+HELD = replace(SERVED, action=Action.REVIEW, released="", citations=())
+SHUT = replace(FAR, level=Level.INSUFFICIENT)
+GAP = replace(some.GAP, gate=SHUT)
+
+
+@pytest.fixture
+def log(place: str) -> Iterator[Log]:
+    opened = Log.open(place, RecordSettings(sample=0, borderline=0), create=True, wait=10)
+    yield opened
+    opened.close()
+    opened.database.close()
+
+
+@pytest.fixture
+def review(log: Log) -> Review:
+    return Review(log)
+
+
+def sampling(review: Review) -> Review:
+    """The same store, with every answer chosen."""
+    return Review(Log(review.log.database, RecordSettings(sample=1, borderline=0)))
+
+
+def ids(review: Review, wanted: Wanted | None = None, most: int = 20) -> list[str]:
+    return [case.entry.id for case in review.queue(wanted, most)]
+
+
+def test_what_is_left_to_a_person_waits_until_somebody_decides(review: Review) -> None:
+    review.log.write(SERVED)
+    review.log.write(GAP)
+    first, second = review.log.write(HELD), review.log.write(HELD)
+    gate = review.log.write_gate(some.COUNTED, replace(FAR, level=Level.REVIEW))
+    assert ids(review) == [gate, second, first]
+    assert review.case(first).open
+    review.decide(second, Act.CONFIRM, reason="Rightly held.", by="Ada")
+    review.decide(gate, Act.DISMISS, reason="A test.", by="Ada")
+    assert ids(review) == [first]
+    assert ids(review, Wanted(all=True)) == [gate, second, first]
+    assert not review.case(second).open
+    assert review.log.verify(deep=True).whole
+
+
+def test_pages_and_reasons_of_the_queue(review: Review) -> None:
+    held = [review.log.write(HELD) for _ in range(5)]
+    served = sampling(review).log.write(SERVED)
+    assert ids(review, most=2) == [served, held[4]]
+    place = review.log.entry(f"{held[4]}.queue")
+    assert ids(review, Wanted(before=place.sequence), most=2) == [held[3], held[2]]
+    assert ids(review, Wanted(why=Why.SAMPLED)) == [served]
+    assert ids(review, Wanted(why=Why.BORDERLINE)) == []
+    assert review.case(served).probability == 1.0
+
+
+def test_an_answer_is_released_withdrawn_and_released_again(review: Review) -> None:
+    id = review.log.write(HELD, filing=Filing("alice", "case-1"))
+    done = review.decide(id, Act.RELEASE, reason="The source says so.", by="Ada")
+    entry = review.log.entry(done)
+    assert (entry.kind, entry.caller, entry.tag) == ("override", "Ada", "case-1")
+    assert entry.fields() == {"record": id, "reason": "The source says so."}
+    out = review.case(id).verdict
+    assert out is not None
+    assert (out.action, out.released) == (Action.CAVEAT, HELD.draft.text)  # type: ignore[union-attr]
+    assert out.notes[-1] == "Released by Ada: The source says so."
+    assert out.reason.startswith("A person released this.")
+    assert [citation.n for citation in out.citations] == [1]
+    with pytest.raises(ReviewError, match="out already"):
+        review.decide(id, Act.RELEASE, reason="x", by="Ada")
+    review.decide(id, Act.WITHDRAW, reason="Last year's.", by="Bob")
+    gone = review.case(id).verdict
+    assert gone is not None
+    assert (gone.action, gone.released, gone.citations) == (Action.WITHHOLD, "", ())
+    with pytest.raises(ReviewError, match="No answer of"):
+        review.decide(id, Act.WITHDRAW, reason="x", by="Ada")
+    review.decide(id, Act.RELEASE, reason="It is not.", by="Ada")
+    again = review.case(id).verdict
+    assert again is not None
+    assert again.released
+    assert [one.act for one in review.case(id).decided] == ["release", "withdraw", "release"]
+    assert decision_of(review.log.entry(id)).verdict == HELD  # what was recorded stays
+    assert review.log.verify(deep=True).whole
+
+
+def test_a_served_answer_is_withdrawn_though_nobody_asked(review: Review) -> None:
+    id = review.log.write(SERVED)
+    assert not review.case(id).queued
+    review.decide(id, Act.WITHDRAW, reason="Wrong.", by="Ada")
+    verdict = review.case(id).verdict
+    assert verdict is not None
+    assert not verdict.served
+    review.decide(id, Act.RELEASE, reason="Right after all.", by="Ada")
+    verdict = review.case(id).verdict
+    assert verdict is not None
+    assert (verdict.action, verdict.released) == (Action.CAVEAT, SERVED.released)
+
+
+def writes(decision: Decision, note: str) -> tuple[Verdict, Trace]:
+    return opened(replace(SERVED, action=Action.SERVE), note), decision.trace
+
+
+@pytest.mark.parametrize("alone", [True, False])
+def test_a_shut_gate_is_opened(review: Review, alone: bool) -> None:
+    log = review.log
+    id = log.write_gate(some.COUNTED, SHUT) if alone else log.write(GAP)
+    verdict, made = review.open(id, writes, reason="It is in there.", by="Ada")
+    assert verdict.action is Action.CAVEAT
+    assert f"Gate opened by Ada: It is in there. (record {id})" in verdict.notes
+    assert decision_of(log.entry(made)).verdict == verdict
+    (decided,) = review.case(id).decided
+    assert (decided.act, decided.result, decided.by) == (Act.OPEN, made, "Ada")
+    assert review.log.entry(decided.id).sequence == log.entry(made).sequence + 1
+    assert "sampling" not in log.entry(made).fields()  # a person saw it: it is no sample
+    assert log.verify().whole
+
+
+def test_what_does_not_fit_is_refused(review: Review) -> None:
+    served, shut = review.log.write(SERVED), review.log.write(GAP)
+    held = review.log.write(HELD)
+    for id in (served, held):
+        with pytest.raises(ReviewError, match="was open"):
+            review.open(id, writes, reason="x", by="Ada")
+    with pytest.raises(ReviewError, match=r"decide \w+ open"):
+        review.decide(shut, Act.RELEASE, reason="x", by="Ada")
+    with pytest.raises(ReviewError, match=r"Review\.open"):
+        review.decide(shut, Act.OPEN, reason="x", by="Ada")
+    with pytest.raises(ReviewError, match="a reason"):
+        review.decide(served, Act.WITHDRAW, reason=" \n", by="Ada")
+    with pytest.raises(ReviewError, match="a name"):
+        review.decide(served, Act.WITHDRAW, reason="x", by="")
+    with pytest.raises(ReviewError, match="10,001"):
+        review.decide(served, Act.CONFIRM, reason="x" * 10_001, by="Ada")
+    assert review.log.page(Choice(kind="override")) == []
+
+
+def test_feedback_is_a_record_of_its_own(review: Review) -> None:
+    id = review.log.write(SERVED, filing=Filing("alice"))
+    kept = review.feedback(id, Rating.DOWN, "It is 20 weeks, ask bob@example.org", by="carol")
+    review.feedback(id, Rating.UP)
+    entry = review.log.entry(kept)
+    assert (entry.kind, entry.caller, entry.tag) == ("feedback", "carol", "alice")
+    down, up = review.case(id).feedback
+    assert (down.rating, down.by) == (Rating.DOWN, "carol")
+    assert down.comment == "It is 20 weeks, ask xxx@xxxxxxx.xxx"
+    assert (up.rating, up.comment, up.by) == (Rating.UP, "", "")
+    assert review.feedback(kept, Rating.UP).startswith(f"{id}.feedback.")  # about the decision
+    with pytest.raises(ReviewError, match="at most"):
+        review.feedback(id, Rating.UP, "x" * 10_001)
+
+
+@pytest.mark.parametrize("name", ["nothing", "", "\0", "\ud800", "9" * 30, "17", "a.b.c", "."])
+def test_an_unknown_record_is_told(review: Review, name: str) -> None:
+    for act in (
+        lambda: review.feedback(name, Rating.UP),
+        lambda: review.case(name),
+        lambda: review.decide(name, Act.CONFIRM, reason="x", by="Ada"),
+    ):
+        with pytest.raises(StoreError, match="There is no record"):
+            act()
+
+
+def test_a_record_without_a_decision_is_told(review: Review) -> None:
+    note = some.note()
+    review.log.append(note)
+    with pytest.raises(StoreError, match="kind 'note'"):
+        review.feedback(note.id, Rating.UP)
+
+
+def test_errors_are_estimated_from_those_that_were_chosen(review: Review) -> None:
+    chosen = [sampling(review).log.write(SERVED) for _ in range(4)]
+    others = Review(Log(review.log.database, RecordSettings(sample=1e-12, borderline=0)))
+    missed = [others.log.write(SERVED) for _ in range(4)]
+    review.log.write(HELD)
+    for id, act in zip(chosen, (Act.WITHDRAW, Act.CONFIRM, Act.DISMISS), strict=False):
+        review.decide(id, act, reason="Looked at.", by="Ada")
+    review.decide(missed[0], Act.WITHDRAW, reason="A user told us.", by="Ada")
+    found = review.errors()
+    assert (found.population, found.drawn, found.judged, found.wrong) == (8, 4, 2, 1)
+    assert found.low == 1 / 8
+    assert found.high == 7 / 8
+    review.decide(chosen[1], Act.WITHDRAW, reason="On second thoughts.", by="Ada")
+    review.decide(chosen[0], Act.RELEASE, reason="On second thoughts.", by="Ada")
+    assert review.errors().wrong == 1
+    never = datetime(2000, 1, 1, tzinfo=UTC).isoformat()
+    assert review.errors(Choice(until=never)).population == 0
+
+
+def test_gaps_are_grouped_by_what_was_asked(review: Review) -> None:
+    asked = ("Who is king?", "who is  King", "Why?", "Who is king?!")
+    ids = [review.log.write(replace(GAP, question=q, evidence=Evidence(q))) for q in asked]
+    king, why = review.gaps()
+    assert (king.question, king.count, king.records) == (
+        "Who is king?!",
+        3,
+        (ids[3], ids[1], ids[0]),
+    )
+    assert (why.question, why.count) == ("Why?", 1)
+    assert review.log.entry(f"{ids[0]}.gap").fields()["record"] == ids[0]
+    assert [gap.question for gap in review.gaps(most=1)] == ["Who is king?!"]
+    review.decide(ids[2], Act.CONFIRM, reason="We have nothing on that.", by="Ada")
+    assert len(review.gaps()) == 2
+    review.decide(ids[2], Act.DISMISS, reason="Nonsense.", by="Ada")
+    assert [gap.count for gap in review.gaps()] == [3]
+    review.open(ids[0], writes, reason="There is.", by="Ada")
+    assert [gap.count for gap in review.gaps()] == [2]
+
+
+def test_what_was_erased_or_never_stored_is_said_so(review: Review) -> None:
+    id = review.log.write(HELD, filing=Filing("alice"))
+    review.feedback(id, Rating.UP, "Thanks", by="alice")
+    review.decide(id, Act.CONFIRM, reason="alice is right", by="Ada")
+    review.log.eraser.subject("alice")
+    case = review.case(id)
+    assert case.seen is None
+    assert "no longer says all" in case.lacking
+    assert case.decided[0].act is Act.CONFIRM  # that it was decided stays; what was said of it goes
+    assert (case.decided[0].reason, case.feedback[0].rating) == ("", None)
+    with pytest.raises(ReviewError, match="no longer says all"):
+        review.decide(id, Act.RELEASE, reason="x", by="Ada")
+    bare = Review(Log(review.log.database, RecordSettings(omit=("question", "drafts", "reason"))))
+    kept = bare.log.write(HELD)
+    bare.decide(kept, Act.DISMISS, reason="Secret.", by="Ada")
+    assert "Secret" not in review.log.page(Choice(kind="review"))[0].payload
+    assert review.case(kept).decided[0].reason == ""
+    assert review.log.verify(deep=True).whole
+
+
+def test_a_decision_moved_to_another_record_is_seen(review: Review) -> None:
+    id, other = review.log.write(HELD), review.log.write(HELD)
+    done = review.decide(id, Act.RELEASE, reason="x", by="Ada")
+    with review.log.database.writing() as connection:
+        moved = done.replace(id, other)
+        connection.exec_driver_sql(f"UPDATE records SET id = '{moved}' WHERE id = '{done}'")
+    assert not review.log.verify().whole
