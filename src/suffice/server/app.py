@@ -18,10 +18,12 @@ from suffice.server.chat import chat
 from suffice.server.council_vote import Council
 from suffice.server.fault import Fault
 from suffice.server.house import House
+from suffice.server.judging import check, feedback, gate
+from suffice.server.models import embeddings, model, models
+from suffice.server.openapi import document
+from suffice.server.responses import responses
 from suffice.server.visit import as_response, served
 from suffice.settings import Settings
-
-_METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"]
 
 
 def create_app(
@@ -45,12 +47,20 @@ def create_app(
 
     api = [
         Route("/chat/completions", served(chat), methods=["POST"]),
+        Route("/responses", served(responses), methods=["POST"]),
+        Route("/embeddings", served(embeddings), methods=["POST"]),
+        Route("/models", served(models)),
+        Route("/models/{model:path}", served(model)),
+        Route("/gate", served(gate), methods=["POST"]),
+        Route("/check", served(check), methods=["POST"]),
+        Route("/feedback", served(feedback), methods=["POST"]),
         Route("/council/vote", served(Council().vote), methods=["POST"]),
     ]
     app = Starlette(
         routes=[
             Route("/healthz", healthz),
             Route("/readyz", readyz),
+            Route("/openapi.json", openapi),
             *more,
             Mount("/v1", routes=api),
             Mount("/{route}/v1", routes=api),
@@ -76,6 +86,11 @@ async def readyz(request: Request) -> Response:
     if house.work.full:
         return Fault(503, "The gateway is busy.", "overloaded").response
     return as_response({"status": "ready", "routes": sorted(house.state.routes)})
+
+
+async def openapi(request: Request) -> Response:
+    """What there is to call, for tools that read OpenAPI."""
+    return as_response(document())
 
 
 async def _no_such(request: Request, problem: Exception) -> Response:

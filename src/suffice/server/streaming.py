@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Coroutine
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from starlette.responses import Response
@@ -41,7 +42,7 @@ async def streamed(visit: Visit, route: Route, asked: Asked, answer: Answers) ->
         return await _flowing(visit, route, asked, ending, body)
     if route.url and settings.mode == "signal":
         return await _signalled(visit, route, asked, answer)
-    return await buffered(visit, asked, answer(visit, route, asked))
+    return await buffered(visit, answer(visit, route, asked), partial(_told, asked))
 
 
 async def _signalled(visit: Visit, route: Route, asked: Asked, answer: Answers) -> Response:
@@ -53,7 +54,7 @@ async def _signalled(visit: Visit, route: Route, asked: Asked, answer: Answers) 
         return _at_once(visit, asked, answering.refused(closed))
     if pipeline.closed(trip) is not None:
         # A model that may call tools: nothing of what it says instead may flow.
-        return await buffered(visit, asked, answer(visit, route, asked))
+        return await buffered(visit, answer(visit, route, asked), partial(_told, asked))
     body = await visit.house.work.run(answering.told, trip)
     signal = Signal(answering, pipeline, trip, visit.seen.verdicts)
     try:
@@ -96,17 +97,21 @@ async def _flowing(
 def _at_once(visit: Visit, asked: Asked, answered: Answered) -> Response:
     """A stream of what is decided already."""
     keep_alive = visit.house.state.settings.server.keep_alive
-    return Events(_told(answered, asked), keep_alive)
+    return Events(_told(asked, answered), keep_alive)
 
 
-async def _told(answered: Answered, asked: Asked) -> AsyncIterator[bytes]:
+async def _told(asked: Asked, answered: Answered) -> AsyncIterator[bytes]:
     whole = completion(answered.raw, asked.model, answered.choices, answered.usage)
     for one in chunks(whole, answered.choices, usage=asked.usage):
         yield event(one)
     yield DONE
 
 
-async def buffered(visit: Visit, asked: Asked, answer: Coroutine[Any, Any, Answered]) -> Response:
+async def buffered(
+    visit: Visit,
+    answer: Coroutine[Any, Any, Answered],
+    told: Callable[[Answered], AsyncIterator[bytes]],
+) -> Response:
     """Nothing is sent before the verdict. What fails before the first comment is due is told by its
     status; after that, inside the stream."""
     keep_alive = visit.house.state.settings.server.keep_alive
@@ -118,14 +123,16 @@ async def buffered(visit: Visit, asked: Asked, answer: Coroutine[Any, Any, Answe
         raise
     if task.done():
         task.result()
-    return Events(_once_decided(task, asked), keep_alive)
+    return Events(_once_decided(task, told), keep_alive)
 
 
 async def _wait(task: asyncio.Future[Answered], seconds: float) -> None:
     await asyncio.wait({task}, timeout=seconds)
 
 
-async def _once_decided(task: asyncio.Future[Answered], asked: Asked) -> AsyncIterator[bytes]:
+async def _once_decided(
+    task: asyncio.Future[Answered], told: Callable[[Answered], AsyncIterator[bytes]]
+) -> AsyncIterator[bytes]:
     try:
         answered = await task
     except Fault as fault:
@@ -136,7 +143,7 @@ async def _once_decided(task: asyncio.Future[Answered], asked: Asked) -> AsyncIt
         return
     finally:
         task.cancel()
-    async for one in _told(answered, asked):
+    async for one in told(answered):
         yield one
 
 

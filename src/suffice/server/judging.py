@@ -1,0 +1,147 @@
+"""`POST /v1/gate`, `/v1/check` and `/v1/feedback`: the parts of an answer by themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from starlette.responses import Response
+
+from suffice.answers import Checker
+from suffice.errors import ReviewError, StoreError
+from suffice.gate.conflict import Conflicts
+from suffice.pipeline import Pipeline
+from suffice.record.case import Rating
+from suffice.record.review import Review
+from suffice.server import as_json
+from suffice.server.asked import read_given
+from suffice.server.fault import Fault, bad
+from suffice.server.reply import claims_of, gate_of
+from suffice.server.route import Route, Way
+from suffice.server.sending import while_there
+from suffice.server.visit import Visit, as_response
+from suffice.types import Retrieved, Verdict
+from suffice.verdict.route import read_routes
+
+
+async def gate(visit: Visit) -> Response:
+    """Is the evidence enough? `{"question", "evidence"?, "from"?}`"""
+    body = await visit.object()
+    route = _route(visit, body)
+    question, given = _text(body, "question"), _given(visit, body)
+    indexed = _indexed(body, route, given is not None)
+    pipeline_of = route.pipeline
+
+    def found() -> tuple[Any, Any]:
+        pipeline: Pipeline = pipeline_of(visit.caller, Way(given or (), indexed))
+        return pipeline.find(question)
+
+    evidence, decision = await while_there(visit.request, visit.house.work.run(found))
+    said = {"question": question, **as_json.gate(decision)}
+    passages = as_json.evidence(evidence)["passages"]
+    notes = list(evidence.notes)
+    sufficiency = {
+        "score": round(decision.score, 4),
+        "level": decision.level.value,
+        "factors": list(decision.factors),
+    }
+    more = {"open": decision.open, "passages": passages, "notes": notes, "sufficiency": sufficiency}
+    return as_response({**said, **more, "record": decision.record or None})
+
+
+async def check(visit: Visit) -> Response:
+    """Does a draft stay inside its evidence? `{"answer", "evidence", "question"?, "uncited"?}`"""
+    body = await visit.object()
+    route = _route(visit, body)
+    answer, given = _text(body, "answer", empty=True), _given(visit, body)
+    question = _text(body, "question") if body.get("question") is not None else None
+    uncited = body.get("uncited", False)
+    if not isinstance(uncited, bool):
+        raise bad("'uncited' is true or false.", "uncited")
+    if given is None:
+        raise bad("'evidence' is missing: the passages that the answer rests on.", "evidence")
+    checker = checker_of(route, visit, uncited=uncited)
+    call = visit.house.work.run(checker.check, answer, list(given), question)
+    verdict = await while_there(visit.request, call)
+    visit.seen.verdicts.append(verdict)
+    return as_response(_checked(verdict))
+
+
+def checker_of(route: Route, visit: Visit, *, uncited: bool) -> Checker:
+    """What judges anyone's answer, by the settings of a route."""
+    own, verifier = route.own, route.parts.verifier
+    return Checker(
+        tuple(route.checks(visit.caller.labels, marks=not uncited)),
+        read_routes(own.verdict.routes),
+        uncited,
+        Conflicts(verifier, own.gate.conflict),
+        record=route.recorder.by(visit.caller.name) if route.recorder else None,
+    )
+
+
+def _checked(verdict: Verdict) -> dict[str, Any]:
+    plain = {key: value for key, value in as_json.checked(verdict).items() if key != "passages"}
+    return {**plain, "gate": gate_of(verdict.gate), "claims": claims_of(verdict)}
+
+
+async def feedback(visit: Visit) -> Response:
+    """What somebody thinks of an answer: `{"record", "rating": "up" | "down", "comment"?}`"""
+    body = await visit.object()
+    record, rating = _text(body, "record"), body.get("rating")
+    comment = _text(body, "comment", empty=True) if body.get("comment") is not None else ""
+    if rating not in tuple(one.value for one in Rating):
+        raise bad("'rating' is up or down.", "rating")
+    log = visit.house.log
+    if log is None:
+        raise Fault(404, "No records are kept here.", "record_not_found", "record")
+    call = visit.house.work.run(
+        Review(log).feedback, record, Rating(rating), comment, visit.caller.name
+    )
+    try:
+        made = await call
+    except ReviewError as problem:
+        raise bad(str(problem), "record") from None
+    except StoreError as problem:
+        if type(problem) is not StoreError:
+            raise
+        raise Fault(404, str(problem), "record_not_found", "record") from None
+    return as_response({"id": made, "object": "feedback", "record": record})
+
+
+def _route(visit: Visit, body: Mapping[str, Any]) -> Route:
+    named = visit.request.path_params.get("route", "") or body.get("route") or ""
+    if not isinstance(named, str):
+        raise bad("'route' is no name.", "route")
+    route = visit.house.route(named, None, visit.caller)
+    visit.seen.route = route.name
+    return route
+
+
+def _text(body: Mapping[str, Any], name: str, *, empty: bool = False) -> str:
+    value = body.get(name)
+    if not isinstance(value, str) or not (empty or value.strip()):
+        raise bad(f"'{name}' is missing, or no text.", name)
+    return value
+
+
+def _given(visit: Visit, body: Mapping[str, Any]) -> tuple[Retrieved, ...] | None:
+    named = body.get("evidence")
+    if named is None:
+        return None
+    if not isinstance(named, list):
+        raise bad("'evidence' is no list of passages.", "evidence")
+    read = read_given(named, visit.house.state.settings.server.limits)
+    return tuple(replace(one, relevance=None) for one in read)
+
+
+def _indexed(body: Mapping[str, Any], route: Route, given: bool) -> bool:
+    """Whether the index is searched: where no passages came, or it is asked for."""
+    wanted = body.get("from")
+    if wanted not in (None, "index", "request", "both"):
+        raise bad("'from' is one of index, request, both.", "from")
+    if route.settings.evidence == "index" and given:
+        raise bad("This route takes its evidence from the index.", "evidence")
+    if wanted is None:
+        return not given and route.settings.evidence != "request"
+    return wanted != "request" and route.settings.evidence != "request"

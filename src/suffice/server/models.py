@@ -1,0 +1,70 @@
+"""`GET /v1/models` and `POST /v1/embeddings`: what goes to the upstream as it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.responses import Response
+
+from suffice.server.drafts import usage_of
+from suffice.server.fault import Fault
+from suffice.server.sending import while_there
+from suffice.server.upstream import UpstreamFault
+from suffice.server.visit import Visit, as_response
+
+_NONE = "This route has no endpoint that embeds."
+
+
+async def models(visit: Visit) -> Response:
+    """The names that callers may use: those of the routes they may call. A route that maps none
+    has those of its upstream."""
+    named = visit.request.path_params.get("route", "")
+    house, caller = visit.house, visit.caller
+    routes = [house.route(named, None, caller)] if named else list(house.state.routes.values())
+    found: dict[str, dict[str, Any]] = {}
+    for route in routes:
+        if not caller.may_call(route.name) or not caller.may_use(route.settings.collection):
+            continue
+        names = list(route.settings.models) or [route.settings.model or ""]
+        if names == [""] and route.upstream is not None:
+            try:
+                listed = await route.upstream.get("models")
+            except UpstreamFault:  # what cannot be listed can still be asked for by its name
+                listed = {}
+            for one in listed.get("data") or ():
+                if isinstance(one, dict) and isinstance(one.get("id"), str):
+                    found.setdefault(one["id"], one)
+            continue
+        for name in names:
+            entry = _model(name or f"suffice-{route.own.draft.llm}", route.name)
+            found.setdefault(entry["id"], entry)
+    return as_response({"object": "list", "data": list(found.values())})
+
+
+def _model(name: str, route: str) -> dict[str, Any]:
+    return {"id": name, "object": "model", "created": 0, "owned_by": "suffice", "route": route}
+
+
+async def model(visit: Visit) -> Response:
+    """One of them, by its name."""
+    name = visit.request.path_params["model"]
+    route = visit.house.route(visit.request.path_params.get("route", ""), name, visit.caller)
+    route.model(name)
+    return as_response(_model(name, route.name))
+
+
+async def embeddings(visit: Visit) -> Response:
+    body = await visit.object()
+    route = visit.house.route(
+        visit.request.path_params.get("route", ""), body.get("model"), visit.caller
+    )
+    visit.seen.route = route.name
+    if route.upstream is None:
+        raise Fault(404, _NONE, "no_upstream")
+    sent = {**body, "model": route.model(body.get("model"))}
+    try:
+        made = await while_there(visit.request, route.upstream.ask(sent, "embeddings"))
+    except UpstreamFault as problem:
+        raise problem.fault from None
+    visit.spent(usage_of(made), route.settings.price_in)
+    return as_response(made)

@@ -1,0 +1,220 @@
+"""The OpenAPI document: what can be called, with what, and what comes back.
+
+Objects are open: fields that are not named here go through as they are.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from suffice import __version__
+
+Schema = dict[str, Any]
+
+_TEXT: Schema = {"type": "string"}
+_WORDS: Schema = {"type": "string", "minLength": 1}
+_FLAG: Schema = {"type": "boolean"}
+_NUMBER: Schema = {"type": "number"}
+_LIST: Schema = {"type": "array", "items": {}}
+_FROM: Schema = {"enum": ["index", "request", "both"]}
+
+
+def _object(required: str = "", /, **properties: Schema) -> Schema:
+    return {"type": "object", "properties": properties, "required": required.split()}
+
+
+def _array(items: Schema) -> Schema:
+    return {"type": "array", "items": items}
+
+
+def _or_null(schema: Schema) -> Schema:
+    return {"anyOf": [schema, {"type": "null"}]}
+
+
+def _named(name: str) -> Schema:
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+_SCHEMAS: dict[str, Schema] = {
+    "Error": _object(
+        "error",
+        error=_object(
+            "message type param code",
+            message=_TEXT,
+            type=_TEXT,
+            param=_or_null(_TEXT),
+            code=_or_null(_TEXT),
+        ),
+    ),
+    "Passage": {
+        "anyOf": [
+            _TEXT,
+            _object("text", text=_TEXT, title=_TEXT, version=_TEXT, document=_TEXT, id=_TEXT),
+        ]
+    },
+    "Ours": _object(evidence=_array(_named("Passage")), tag=_TEXT, events=_FLAG, **{"from": _FROM}),
+    "Message": _object(
+        "role content",
+        role={"enum": ["system", "developer", "user", "assistant", "tool"]},
+        content={"anyOf": [_TEXT, _array(_object("type", type=_TEXT, text=_TEXT))]},
+    ),
+    "ChatRequest": _object(
+        "messages",
+        model=_TEXT,
+        messages={**_array(_named("Message")), "minItems": 1},
+        n={"type": "integer", "minimum": 1, "maximum": 8},
+        stream=_FLAG,
+        suffice=_named("Ours"),
+    ),
+    "Finding": _object("check support reason", check=_TEXT, support=_TEXT, reason=_TEXT),
+    "Claim": _object(
+        "text span findings evidence",
+        text=_TEXT,
+        span=_array({"type": "integer"}),
+        support=_TEXT,
+        findings=_array(_named("Finding")),
+        evidence=_or_null({"type": "object"}),
+    ),
+    "Gate": _object("level score", level=_TEXT, score=_NUMBER, policy=_TEXT),
+    "Suffice": _object(
+        "record verdict reason claims share_read sources",
+        record=_or_null(_TEXT),
+        gate=_named("Gate"),
+        verdict=_or_null({"enum": ["SERVE", "CAVEAT", "CONFLICT", "WITHHOLD", "REVIEW"]}),
+        reason=_TEXT,
+        claims=_array(_named("Claim")),
+        share_read=_NUMBER,
+        sources=_LIST,
+    ),
+    "Sufficiency": _object(
+        "score level factors", score=_NUMBER, level=_TEXT, factors=_array(_TEXT)
+    ),
+    "Completion": _object(
+        "id object created model choices usage suffice sufficiency",
+        id=_TEXT,
+        object={"const": "chat.completion"},
+        created={"type": "integer"},
+        model=_TEXT,
+        choices=_array(
+            _object(
+                "index message finish_reason",
+                index={"type": "integer"},
+                message=_object("role content", role={"const": "assistant"}),
+                finish_reason=_TEXT,
+            )
+        ),
+        usage=_object("prompt_tokens completion_tokens total_tokens"),
+        suffice=_named("Suffice"),
+        sufficiency=_or_null(_named("Sufficiency")),
+    ),
+    "ResponseRequest": _object(
+        "input",
+        model=_TEXT,
+        input={"anyOf": [_WORDS, {**_array(_named("Message")), "minItems": 1}]},
+        instructions=_TEXT,
+        stream=_FLAG,
+        suffice=_named("Ours"),
+    ),
+    "Response": _object(
+        "id object status output usage suffice sufficiency",
+        id=_TEXT,
+        object={"const": "response"},
+        status={"enum": ["completed", "incomplete"]},
+        output=_LIST,
+        suffice=_named("Suffice"),
+        sufficiency=_or_null(_named("Sufficiency")),
+    ),
+    "GateRequest": _object(
+        "question", question=_WORDS, evidence=_array(_named("Passage")), **{"from": _FROM}
+    ),
+    "GateDecision": _object(
+        "question level score policy reasons missing open passages record sufficiency",
+        question=_TEXT,
+        level={"enum": ["SUFFICIENT", "PARTIAL", "INSUFFICIENT", "CONFLICT", "REVIEW"]},
+        score=_NUMBER,
+        policy=_TEXT,
+        reasons=_array(_TEXT),
+        missing=_array(_TEXT),
+        open=_FLAG,
+        passages=_LIST,
+        record=_or_null(_TEXT),
+        sufficiency=_named("Sufficiency"),
+    ),
+    "CheckRequest": _object(
+        "answer evidence",
+        answer=_TEXT,
+        evidence=_array(_named("Passage")),
+        question=_WORDS,
+        uncited=_FLAG,
+    ),
+    "Checked": _object(
+        "answer verdict reason claims share_read record",
+        answer=_TEXT,
+        verdict={"enum": ["SERVE", "CAVEAT", "CONFLICT", "WITHHOLD", "REVIEW"]},
+        reason=_TEXT,
+        claims=_array(_named("Claim")),
+        share_read=_NUMBER,
+        record=_or_null(_TEXT),
+    ),
+    "FeedbackRequest": _object(
+        "record rating", record=_WORDS, rating={"enum": ["up", "down"]}, comment=_TEXT
+    ),
+    "Feedback": _object("id object record", id=_TEXT, object=_TEXT, record=_TEXT),
+    "EmbeddingsRequest": _object("input", input={"anyOf": [_TEXT, _array(_TEXT)]}, model=_TEXT),
+    "List": _object("object data", object={"const": "list"}, data=_LIST),
+    "Status": _object("status", status=_TEXT),
+}
+
+_POSTS = {
+    "/v1/chat/completions": ("ChatRequest", "Completion", "A chat completion, checked."),
+    "/v1/responses": ("ResponseRequest", "Response", "A response, checked."),
+    "/v1/embeddings": ("EmbeddingsRequest", "List", "Embeddings of the upstream."),
+    "/v1/gate": ("GateRequest", "GateDecision", "Whether the evidence is enough."),
+    "/v1/check": ("CheckRequest", "Checked", "Whether a draft stays inside its evidence."),
+    "/v1/feedback": ("FeedbackRequest", "Feedback", "What somebody thinks of an answer."),
+}
+_GETS = {
+    "/v1/models": ("List", "The models that callers may name."),
+    "/healthz": ("Status", "Whether the process is alive."),
+    "/readyz": ("Status", "Whether it takes requests."),
+}
+_STREAMED = ("Completion", "Response")
+
+
+@lru_cache(maxsize=1)
+def document() -> Schema:
+    paths: dict[str, Schema] = {}
+    for path, (asked, given, said) in _POSTS.items():
+        body = {"required": True, "content": _content(asked)}
+        paths[path] = {"post": {**_operation(path, given, said), "requestBody": body}}
+    for path, (given, said) in _GETS.items():
+        paths[path] = {"get": _operation(path, given, said)}
+    return {
+        "openapi": "3.1.0",
+        "info": {"title": "Suffice", "version": __version__},
+        "paths": paths,
+        "components": {
+            "schemas": _SCHEMAS,
+            "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
+        },
+        "security": [{"key": []}, {}],
+    }
+
+
+def _operation(path: str, given: str, said: str) -> Schema:
+    content = _content(given)
+    if given in _STREAMED:
+        content["text/event-stream"] = {"schema": _TEXT}
+    return {
+        "operationId": path.removeprefix("/v1").strip("/").replace("/", "_"),
+        "summary": said,
+        "responses": {
+            "200": {"description": said, "content": content},
+            "default": {"description": "What went wrong.", "content": _content("Error")},
+        },
+    }
+
+
+def _content(name: str) -> Schema:
+    return {"application/json": {"schema": _named(name)}}
