@@ -81,6 +81,7 @@ class Council:
         pipeline = route.pipeline(visit.caller, Way(put.given, put.indexed, bool(put.answer)))
         judging = self._advice(house, pipeline, put, settings.council)
         motion, advice, record = await while_there(visit.request, judging)
+        visit.seen.gates.append(advice.gate)
         return as_response(as_json(motion, advice, record))
 
     async def _advice(
