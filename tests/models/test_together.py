@@ -87,12 +87,27 @@ def test_lanes_bound_what_runs_at_once() -> None:
         return list(items)
 
     lanes = Lanes(2)
-    first, second = Together[int, int](run, lanes, 1), Together[int, int](run, lanes, 1)
+    first, second = Together[int, int](run, lanes, 3), Together[int, int](run, lanes, 3)
     with ThreadPoolExecutor(12) as pool:
         found = list(pool.map(lambda n: (first if n % 2 else second)([n]), range(60)))
     assert found == [[n] for n in range(60)]
     assert most == 2
     assert lanes.free == 2
+
+
+def test_who_waits_for_another_lane_runs_nothing() -> None:
+    sizes: list[int] = []
+
+    def run(items: Sequence[int]) -> list[int]:
+        sizes.append(len(items))
+        threading.Event().wait(0.02)
+        return list(items)
+
+    together = Together[int, int](run, Lanes(2))
+    with ThreadPoolExecutor(12) as pool:
+        list(pool.map(lambda n: together([n]), range(12)))
+    assert sum(sizes) == 12
+    assert 0 not in sizes
 
 
 @given(st.lists(st.lists(st.text(max_size=8), max_size=4), max_size=8))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -44,7 +44,9 @@ class _Call(Generic[A, B]):
     items: Sequence[A]
     found: Sequence[B] = ()
     problem: BaseException | None = None
-    done: bool = field(default=False)
+    taken: bool = False
+    """Whether somebody runs it, so that its caller has only to wait."""
+    done: bool = False
 
 
 class Together(Generic[A, B]):
@@ -69,7 +71,7 @@ class Together(Generic[A, B]):
             self._waiting.append(call)
         while True:
             with lanes.changed:
-                while not call.done and not lanes.free:
+                while not call.done and (call.taken or not lanes.free):
                     lanes.changed.wait()
                 if call.done:
                     break
@@ -91,6 +93,7 @@ class Together(Generic[A, B]):
         size = 0
         while self._waiting and (not batch or size + len(self._waiting[0].items) <= self._most):
             batch.append(self._waiting.popleft())
+            batch[-1].taken = True
             size += len(batch[-1].items)
         return batch
 
