@@ -30,6 +30,7 @@ _COMMANDS = {
     "gate": ("suffice.cli.gate", "Say whether documents hold enough to answer a question."),
     "index": ("suffice.cli.index", "Bring documents into a store."),
     "keys": ("suffice.cli.keys", "Make, list and revoke the keys of those who may ask."),
+    "mcp": ("suffice.cli.mcp", "Offer evidence, gate and checks to a model as MCP tools."),
     "review": ("suffice.cli.review", "Look at what waits for a person, and decide on it."),
     "search": ("suffice.cli.search", "Find passages."),
     "serve": (

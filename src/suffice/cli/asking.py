@@ -122,7 +122,7 @@ def _open(
     library = open_library(settings, store, docs)
     report = Report()
     if docs is not None:
-        report = _bring_in(library, docs, collection, strict=strict, quiet=quiet or as_json)
+        report = bring_in(library, docs, collection, strict=strict, quiet=quiet or as_json)
     check_collection(library.store, collection)
     allowed = Filter(
         as_of=as_of.date() if as_of else None,
@@ -137,7 +137,9 @@ def _open(
     return Asked(question, search, library, own, as_json, skipped, wish if wanted else None)
 
 
-def _bring_in(library: Library, docs: str, collection: str, *, strict: bool, quiet: bool) -> Report:
+def bring_in(library: Library, docs: str, collection: str, *, strict: bool, quiet: bool) -> Report:
+    """The documents of a folder, a file or standard input, indexed; what could not be read is told,
+    and it is an error where nothing could."""
     with bars(quiet=quiet) as progress:
         if docs == "-":
             data = piped(library.settings)

@@ -16,6 +16,7 @@ from suffice.cli import as_json as to_json
 from suffice.cli.bench_answers import answers
 from suffice.cli.bench_conflict import conflict
 from suffice.cli.bench_gate import gate
+from suffice.cli.bench_gateway import gateway
 from suffice.cli.bench_literals import literals
 from suffice.cli.bench_record import record
 from suffice.cli.bench_verifier import grounding, sufficiency
@@ -33,6 +34,7 @@ bench.add_command(conflict)
 bench.add_command(grounding)
 bench.add_command(sufficiency)
 bench.add_command(gate)
+bench.add_command(gateway)
 bench.add_command(literals)
 bench.add_command(record)
 

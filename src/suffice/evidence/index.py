@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Protocol
 
-from suffice.evidence.rows import Vectors
+from suffice.evidence.rows import Vectors, VersionInfo
 from suffice.text.times import Asked, When
 from suffice.types import Kind, Passage
 
@@ -49,7 +49,7 @@ class Filter:
             and (self.history or self._in_force(passage))
         )
 
-    def may_read(self, passage: Passage) -> bool:
+    def may_read(self, passage: Passage | VersionInfo) -> bool:
         """Whether the caller has a right to it, in force or not."""
         labels = passage.access or {PUBLIC}
         return passage.collection == self.collection and bool(labels & (self.labels | {PUBLIC}))

@@ -15,12 +15,16 @@ from starlette.routing import BaseRoute, Mount, Route
 
 from suffice.evidence.library import Library
 from suffice.server.chat import chat
+from suffice.server.council_vote import Council
 from suffice.server.fault import Fault
 from suffice.server.house import House
 from suffice.server.judging import check, feedback, gate
+from suffice.server.logs import access_log
+from suffice.server.metrics import Metrics, metrics_for
 from suffice.server.models import embeddings, model, models
 from suffice.server.openapi import document
 from suffice.server.responses import responses
+from suffice.server.spans import Traced, watch_spans
 from suffice.server.visit import as_response, served
 from suffice.settings import Settings
 
@@ -35,6 +39,9 @@ def create_app(
     """The gateway over a library. `host` is the address it is bound to: only on this machine alone
     it asks for no key. `more` are further routes, of other rooms."""
     house = House(library, settings, host)
+    metrics = Metrics(house.work)
+    logged = access_log(lambda: house.state.settings.server.log_text)
+    house.watches += [metrics.watch, logged, watch_spans]
 
     @asynccontextmanager
     async def life(app: Starlette) -> AsyncIterator[None]:
@@ -43,6 +50,7 @@ def create_app(
         finally:
             await house.work.drain(house.state.settings.server.stop)
             await house.close()
+            metrics.close()
 
     api = [
         Route("/chat/completions", served(chat), methods=["POST"]),
@@ -53,12 +61,14 @@ def create_app(
         Route("/gate", served(gate), methods=["POST"]),
         Route("/check", served(check), methods=["POST"]),
         Route("/feedback", served(feedback), methods=["POST"]),
+        Route("/council/vote", served(Council().vote), methods=["POST"]),
     ]
     app = Starlette(
         routes=[
             Route("/healthz", healthz),
             Route("/readyz", readyz),
             Route("/openapi.json", openapi),
+            Route("/metrics", metrics_for(house.door, metrics)),
             *more,
             Mount("/v1", routes=api),
             Mount("/{route}/v1", routes=api),
@@ -102,15 +112,17 @@ async def _no_such(request: Request, problem: Exception) -> Response:
 
 def _middleware(settings: Settings) -> list[Middleware]:
     """Browsers of other origins are let in only where the settings name them."""
+    traced = Middleware(Traced)
     origins = list(settings.server.cors.origins)
     if not origins:
-        return []
+        return [traced]
     return [
+        traced,
         Middleware(
             CORSMiddleware,
             allow_origins=origins,
             allow_methods=["GET", "POST"],
             allow_headers=["authorization", "content-type"],
             expose_headers=["x-suffice-verdict", "x-suffice-record", "x-request-id"],
-        )
+        ),
     ]

@@ -15,6 +15,7 @@ from suffice.errors import SettingsError, SufficeError
 from suffice.evidence.library import Library
 from suffice.models.catalog import open_verifier
 from suffice.models.remembering import Remembering
+from suffice.models.together import Lanes, SharedEmbedder, SharedVerifier
 from suffice.record.decision import Filing
 from suffice.record.log import Log
 from suffice.record.principals import Principal, Principals
@@ -53,8 +54,10 @@ class House:
         self.client = httpx2.AsyncClient(
             timeout=None, limits=httpx2.Limits(max_connections=1_000, max_keepalive_connections=100)
         )
-        embedder = Remembering(library.embedder)
-        self.parts = Parts(library, embedder, open_verifier(settings.verifier))
+        lanes = Lanes()
+        embedder = Remembering(SharedEmbedder(library.embedder, lanes))
+        verifier = SharedVerifier(open_verifier(settings.verifier), lanes)
+        self.parts = Parts(library, embedder, verifier)
         needed = settings.server.keys == "required" or not is_local(host)
         self.door = Door(Principals(library.store.database), open=not needed)
         self.state = self._opened(settings)

@@ -40,6 +40,7 @@ async def gate(visit: Visit) -> Response:
         return pipeline.find(question)
 
     evidence, decision = await while_there(visit.request, visit.house.work.run(found))
+    visit.seen.gates.append(decision)
     said = {"question": question, **as_json.gate(decision)}
     passages = as_json.evidence(evidence)["passages"]
     notes = list(evidence.notes)

@@ -40,7 +40,7 @@ class Parts:
             if self._opened and not (remote and time.monotonic() - self._when > _FOLLOW):
                 return self._opened
             try:
-                self._opened = self.library.search()
+                self._opened = replace(self.library.search(), embedder=self.embedder)
             except StoreMissing:  # nothing was indexed yet: nothing is found
                 return None
             self._when = time.monotonic()

@@ -15,6 +15,8 @@ import uvicorn
 from suffice.evidence.library import Library
 from suffice.server.app import create_app
 from suffice.server.house import House
+from suffice.server.logs import start_logs
+from suffice.server.spans import start_tracing
 from suffice.settings import Settings
 
 log = logging.getLogger("suffice.server")
@@ -37,6 +39,8 @@ def run(
     settings: Settings, library: Library, read: Callable[[], Settings], listening: Listening
 ) -> None:
     """Serves until SIGTERM or SIGINT; what is under way then is finished."""
+    start_logs()
+    start_tracing()
     server, limits = settings.server, settings.server.limits
     app = create_app(settings, library, host=server.host)
     house: House = app.state.house

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from suffice.record.record import new_id
-from suffice.types import Verdict
+from suffice.types import GateDecision, Verdict
 
 
 @dataclass(slots=True)
@@ -23,6 +23,8 @@ class Seen:
     stream: bool = False
     tokens: int = 0
     verdicts: list[Verdict] = field(default_factory=list)
+    gates: list[GateDecision] = field(default_factory=list)
+    """Where a gate was asked and there is no verdict."""
     timings: Mapping[str, float] = field(default_factory=dict)
     upstream: str = ""
     """How a call to the upstream failed, where it did."""

@@ -51,6 +51,7 @@ from suffice.settings.record import RecordSettings, SignSettings
 from suffice.settings.routes import read_routes, without_routes
 from suffice.settings.server import (
     CorsSettings,
+    CouncilSettings,
     LimitSettings,
     RouteSettings,
     ServerSettings,
@@ -70,6 +71,7 @@ __all__ = [
     "CollectionSettings",
     "ConflictSettings",
     "CorsSettings",
+    "CouncilSettings",
     "Count",
     "CoverageSettings",
     "DiversitySettings",

@@ -47,6 +47,15 @@ class CorsSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class CouncilSettings:
+    """`judges` are routes whose upstreams vote; without any, our own verifiers do. One that takes
+    longer than `seconds` abstains."""
+
+    judges: tuple[str, ...] = ()
+    seconds: Seconds = 60.0
+
+
+@dataclass(frozen=True, slots=True)
 class RouteSettings:
     """One way through the gateway.
 
@@ -95,6 +104,7 @@ class ServerSettings:
     limits: LimitSettings = field(default_factory=LimitSettings)
     work: WorkSettings = field(default_factory=WorkSettings)
     cors: CorsSettings = field(default_factory=CorsSettings)
+    council: CouncilSettings = field(default_factory=CouncilSettings)
     routes: Mapping[str, RouteSettings] = field(
         default_factory=lambda: {"default": RouteSettings()}
     )

@@ -1,0 +1,185 @@
+"""Requests that wait are put together: one run of a model for the pairs and texts of many.
+
+A call that comes while nothing runs goes at once; those that come while it runs wait, and go as one
+batch. So nothing is waited for where there is no load, and batches grow with it. A score depends on
+no neighbour in its batch, so results are those of each call alone.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+import numpy as np
+
+from suffice.models.embedder import Embedder, Vectors
+from suffice.models.verifier import (
+    Pair,
+    SufficiencyScore,
+    SupportScore,
+    Thresholds,
+    Verifier,
+)
+
+A = TypeVar("A")
+B = TypeVar("B")
+MOST = 256
+"""Items of one run; a single call may bring more."""
+ALONE = 1
+
+
+class Lanes:
+    """How many runs go on at once, over all that share it."""
+
+    def __init__(self, count: int = 1) -> None:
+        self.free = count
+        self.changed = threading.Condition()
+
+
+@dataclass(slots=True)
+class _Call(Generic[A, B]):
+    items: Sequence[A]
+    found: Sequence[B] = ()
+    problem: BaseException | None = None
+    taken: bool = False
+    """Whether somebody runs it, so that its caller has only to wait."""
+    done: bool = False
+
+
+class Together(Generic[A, B]):
+    """`run`, called by many threads, run for several of them at once."""
+
+    def __init__(
+        self, run: Callable[[Sequence[A]], Sequence[B]], lanes: Lanes, most: int = MOST
+    ) -> None:
+        self._run = run
+        self._lanes = lanes
+        self._most = most
+        self._waiting: deque[_Call[A, B]] = deque()
+        self.runs = 0
+        """How many runs there were, to see how calls were put together."""
+
+    def __call__(self, items: Sequence[A]) -> Sequence[B]:
+        if not items:
+            return self._run(items)
+        call: _Call[A, B] = _Call(items)
+        lanes = self._lanes
+        with lanes.changed:
+            self._waiting.append(call)
+        while True:
+            with lanes.changed:
+                while not call.done and (call.taken or not lanes.free):
+                    lanes.changed.wait()
+                if call.done:
+                    break
+                lanes.free -= 1
+                batch = self._next()
+            try:
+                self._serve(batch)
+            finally:
+                with lanes.changed:
+                    lanes.free += 1
+                    lanes.changed.notify_all()
+        if call.problem is not None:
+            raise call.problem
+        return call.found
+
+    def _next(self) -> list[_Call[A, B]]:
+        """The calls that waited longest, as many as fit."""
+        batch: list[_Call[A, B]] = []
+        size = 0
+        while self._waiting and (not batch or size + len(self._waiting[0].items) <= self._most):
+            batch.append(self._waiting.popleft())
+            batch[-1].taken = True
+            size += len(batch[-1].items)
+        return batch
+
+    def _serve(self, batch: Sequence[_Call[A, B]]) -> None:
+        self.runs += 1
+        try:
+            found = self._run([item for call in batch for item in call.items])
+        except BaseException as problem:
+            if len(batch) > 1:  # what fails for one of them fails for that one alone
+                for call in batch:
+                    self._serve([call])
+                return
+            batch[0].problem, batch[0].done = problem, True
+            return
+        start = 0
+        for call in batch:
+            call.found = found[start : start + len(call.items)]
+            start += len(call.items)
+            call.done = True
+
+
+class SharedVerifier:
+    """Any verifier, for many threads at once."""
+
+    def __init__(self, verifier: Verifier, lanes: Lanes | None = None) -> None:
+        lanes = lanes or Lanes()
+        # The strong tier reads so many claims of an answer and no more: two requests with the same
+        # answer, put together, would share that number.
+        most = ALONE if verifier.tier == "strong" else MOST
+        self._verifier = verifier
+        self._support = Together[Pair, SupportScore](verifier.support, lanes, most)
+        self._sufficiency = Together[Pair, SufficiencyScore](verifier.sufficiency, lanes, most)
+
+    @property
+    def id(self) -> str:
+        return self._verifier.id
+
+    @property
+    def tier(self) -> str:
+        return self._verifier.tier
+
+    @property
+    def thresholds(self) -> Thresholds:
+        return self._verifier.thresholds
+
+    def support(self, pairs: Sequence[Pair]) -> list[SupportScore]:
+        return list(self._support(pairs))
+
+    def sufficiency(self, pairs: Sequence[Pair]) -> list[SufficiencyScore]:
+        return list(self._sufficiency(pairs))
+
+    @property
+    def runs(self) -> int:
+        return self._support.runs + self._sufficiency.runs
+
+
+class SharedEmbedder:
+    """Any embedder, for many threads at once."""
+
+    def __init__(self, embedder: Embedder, lanes: Lanes | None = None) -> None:
+        self._embedder = embedder
+        self._embed = Together[str, Vectors](self._rows, lanes or Lanes())
+
+    @property
+    def id(self) -> str:
+        return self._embedder.id
+
+    @property
+    def dimension(self) -> int:
+        return self._embedder.dimension
+
+    @property
+    def window(self) -> int:
+        return self._embedder.window
+
+    def token_ends(self, text: str) -> Sequence[int]:
+        return self._embedder.token_ends(text)
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        if not texts:
+            return self._embedder.embed(texts)
+        return np.array(self._embed(texts), dtype=np.float32)
+
+    def _rows(self, texts: Sequence[str]) -> Sequence[Vectors]:
+        return list(self._embedder.embed(texts))
+
+    @property
+    def runs(self) -> int:
+        return self._embed.runs

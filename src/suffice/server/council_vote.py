@@ -1,0 +1,157 @@
+"""`POST /v1/council/vote`: a question, and perhaps an answer, put to the council."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from starlette.responses import Response
+
+from suffice.answers import checked_answer
+from suffice.errors import SufficeError
+from suffice.evidence.cleared import cleared
+from suffice.models.catalog import open_verifier
+from suffice.models.verifier import Verifier
+from suffice.pipeline import Pipeline
+from suffice.server.asked import read_given
+from suffice.server.council import (
+    NOT_ASKED,
+    Advice,
+    Ballot,
+    Member,
+    Motion,
+    Vote,
+    advise,
+    as_json,
+)
+from suffice.server.council_model import ModelJudge
+from suffice.server.fault import bad
+from suffice.server.house import House
+from suffice.server.route import Route, Way
+from suffice.server.sending import while_there
+from suffice.server.visit import Visit, as_response
+from suffice.settings import CouncilSettings, LimitSettings
+from suffice.text.asked import checked_question
+from suffice.types import Evidence, GateDecision, Retrieved
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """What a request puts to the council. Without an answer of its own it is put what the documents
+    say, in their own words."""
+
+    question: str
+    answer: str = ""
+    given: tuple[Retrieved, ...] = ()
+    indexed: bool = True
+
+
+def read_put(body: dict[str, Any], route: Route, limits: LimitSettings) -> Put:
+    question, answer, evidence = (body.get(name) for name in ("question", "answer", "evidence"))
+    if not isinstance(question, str):
+        raise bad("'question' is no text.", "question")
+    if not isinstance(answer, str | None):
+        raise bad("'answer' is no text.", "answer")
+    if not isinstance(evidence, list | None):
+        raise bad("'evidence' is no list of passages.", "evidence")
+    if evidence is not None and route.settings.evidence == "index":
+        raise bad("This route takes its evidence from the index.", "evidence")
+    carried = read_given(evidence or [], limits)
+    indexed = evidence is None and route.settings.evidence != "request"
+    return Put(checked_question(question), checked_answer(answer or ""), carried, indexed)
+
+
+class Council:
+    """One an app: its own verifiers are opened once, when they are first asked."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._opened: tuple[list[Member], list[str]] | None = None
+
+    async def vote(self, visit: Visit) -> Response:
+        body = await visit.object()
+        house, named = visit.house, visit.request.path_params.get("route", "")
+        route = house.route(named, body.get("model"), visit.caller)
+        visit.seen.route = route.name
+        settings = house.state.settings.server
+        put = read_put(body, route, settings.limits)
+        pipeline = route.pipeline(visit.caller, Way(put.given, put.indexed, bool(put.answer)))
+        judging = self._advice(house, pipeline, put, settings.council)
+        motion, advice, record = await while_there(visit.request, judging)
+        visit.seen.gates.append(advice.gate)
+        return as_response(as_json(motion, advice, record))
+
+    async def _advice(
+        self, house: House, pipeline: Pipeline, put: Put, settings: CouncilSettings
+    ) -> tuple[Motion, Advice, str]:
+        evidence, gate, answer, record = await house.work.run(_moved, pipeline, put)
+        motion = Motion(put.question, answer, cleared(evidence).passages)
+        judges, absent = _judges(house, settings), list[str]()
+        if judges:
+            ballots = await _asked(judges, motion, settings, ask=gate.open and bool(answer))
+        else:
+            members, absent = await house.work.run(self._members, house)
+            votes = (house.work.run(one.vote, motion) for one in members)
+            ballots = list(await asyncio.gather(*votes))
+        advice = advise(gate, ballots, answered=bool(answer))
+        return motion, replace(advice, concerns=(*advice.concerns, *absent)), record
+
+    def _members(self, house: House) -> tuple[list[Member], list[str]]:
+        """The fast and the strong verifier, and who could not come."""
+        with self._lock:
+            if self._opened is None:
+                own, settings = house.parts.verifier, house.state.settings.verifier
+                found: list[Verifier] = [own]
+                absent = []
+                for tier in ("fast", "strong"):
+                    if tier == own.tier:
+                        continue
+                    try:
+                        found.append(open_verifier(settings, tier))
+                    except SufficeError as problem:
+                        absent.append(f"The {tier} verifier does not vote: {problem}")
+                self._opened = [Member(one) for one in found], absent
+            return self._opened
+
+
+def _moved(pipeline: Pipeline, put: Put) -> tuple[Evidence, GateDecision, str, str]:
+    """The evidence, what the gate says of it, the answer to vote on, and the record."""
+    if put.answer:
+        evidence, gate = pipeline.find(put.question)
+        return evidence, gate, put.answer, gate.record
+    quotes = pipeline.quotes or pipeline.drafter
+    verdict = replace(pipeline, drafter=quotes, draft=replace(pipeline.draft, rounds=0)).answer(
+        put.question
+    )
+    answer = verdict.released if verdict.served else ""
+    return verdict.evidence, verdict.gate, answer, verdict.record
+
+
+def _judges(house: House, settings: CouncilSettings) -> list[ModelJudge]:
+    """The upstreams of the routes that are named; one without an endpoint is no judge."""
+    found = []
+    for name in settings.judges:
+        route = house.state.routes.get(name)
+        if route is not None and route.upstream is not None:
+            found.append(ModelJudge(name, route.upstream, route.settings.model))
+    return found
+
+
+async def _asked(
+    judges: Sequence[ModelJudge], motion: Motion, settings: CouncilSettings, *, ask: bool
+) -> list[Ballot]:
+    """All at once. With insufficient context no model is asked."""
+    if not ask:
+        return [Ballot(one.name, Vote.ABSTAIN, NOT_ASKED) for one in judges]
+
+    async def vote(judge: ModelJudge) -> Ballot:
+        try:
+            async with asyncio.timeout(settings.seconds):
+                return await judge.vote(motion)
+        except TimeoutError:
+            return Ballot(judge.name, Vote.ABSTAIN, f"It took over {settings.seconds:g} s.")
+
+    return list(await asyncio.gather(*map(vote, judges)))

@@ -1,0 +1,84 @@
+"""Logs: one line of JSON for each request and each thing worth telling, with the request's id.
+
+No text of questions, documents or answers stands in them unless `server.log_text` asks for it.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import sys
+import time
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any, TextIO
+
+from suffice.server.metrics import gates_of
+from suffice.server.seen import Seen, Watch
+
+_ACCESS = logging.getLogger("suffice.access")
+_FIELDS = "suffice"
+
+
+class JsonLines(logging.Formatter):
+    """A record as one line of JSON."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        moment = datetime.fromtimestamp(record.created, UTC)
+        line: dict[str, Any] = {
+            "time": moment.isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        fields = getattr(record, _FIELDS, None)
+        if isinstance(fields, Mapping):
+            line |= fields
+        if record.exc_info:
+            line["trace"] = self.formatException(record.exc_info)
+        return json.dumps(line, ensure_ascii=False, default=str)
+
+
+def start_logs(stream: TextIO | None = None) -> None:
+    """Everything that is logged under `suffice` goes to the stream, as lines of JSON."""
+    handler = logging.StreamHandler(stream or sys.stderr)
+    handler.setFormatter(JsonLines())
+    logger = logging.getLogger("suffice")
+    logger.handlers = [handler]
+    logger.setLevel(logging.INFO)
+    logger.propagate = False
+
+
+def access_log(text: Callable[[], bool]) -> Watch:
+    """Logs each request at its end; `text` says whether questions and answers are logged too."""
+
+    def watch(seen: Seen) -> None:
+        if _ACCESS.isEnabledFor(logging.INFO):
+            fields = told(seen, with_text=text())
+            _ACCESS.info("%s %s", seen.path, seen.status, extra={_FIELDS: fields})
+
+    return watch
+
+
+def told(seen: Seen, *, with_text: bool = False) -> dict[str, Any]:
+    """What a log says of a request."""
+    gates = gates_of(seen)
+    line: dict[str, Any] = {
+        "request_id": seen.id,
+        "path": seen.path,
+        "route": seen.route,
+        "caller": seen.caller,
+        "status": seen.status,
+        "stream": seen.stream,
+        "ms": round(1e3 * (time.perf_counter() - seen.began), 1),
+        "tokens": seen.tokens,
+        "stages_ms": {stage: round(1e3 * one, 1) for stage, one in seen.timings.items()},
+        "gate": [{"level": one.level.value, "score": round(one.score, 4)} for one in gates],
+        "verdicts": [one.action.value for one in seen.verdicts],
+        "records": [one.record for one in seen.verdicts if one.record]
+        or [one.record for one in gates if one.record],
+    }
+    if with_text and seen.verdicts:
+        line["question"] = seen.verdicts[0].question
+        line["answers"] = [one.released for one in seen.verdicts]
+    return line

@@ -1,0 +1,71 @@
+"""The MCP server over streamable HTTP, with the gateway's keys at its door."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import Any
+
+import uvicorn
+from mcp.server.mcpserver import MCPServer
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from suffice.record.principals import Principals
+from suffice.server.callers import ANYONE, Door, Limits, is_local
+from suffice.server.desk import Asking, Desk
+from suffice.server.fault import Fault
+from suffice.server.mcp import CALLER
+from suffice.settings import LimitSettings, ServerSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Guarded:
+    """Lets in who has a key, within its limits, and tells the server who it is."""
+
+    app: ASGIApp
+    door: Door
+    limits: Limits
+    general: LimitSettings
+    collection: str
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        with ExitStack() as stack:
+            try:
+                who = await self._enter(Headers(scope=scope), stack)
+            except Fault as fault:
+                await fault.response(scope, receive, send)
+                return
+            # Without a key the caller is the one that the server was started for.
+            named = {} if who is None else {CALLER: who}
+            await self.app({**scope, **named}, receive, send)
+
+    async def _enter(self, headers: Headers, stack: ExitStack) -> Asking | None:
+        authorization, host = headers.get("authorization", ""), headers.get("host", "")
+        caller = await asyncio.to_thread(self.door.enter, authorization, host)
+        if not caller.may_use(self.collection):
+            raise Fault(403, "This key has no right to these documents.", "no_right")
+        stack.enter_context(self.limits.counted(caller, self.general))
+        return None if caller is ANYONE else Asking(caller.name, caller.labels, by_key=True)
+
+
+def http_app(server: MCPServer[Any], desk: Desk, settings: ServerSettings, host: str) -> ASGIApp:
+    """Each request stands for itself: no session is kept, so any process can answer it."""
+    app = server.streamable_http_app(
+        stateless_http=True, max_request_body_size=settings.limits.body_bytes, host=host
+    )
+    needed = settings.keys == "required" or not is_local(host)
+    door = Door(Principals(desk.library.store.database), open=not needed)
+    return Guarded(app, door, Limits(), settings.limits, desk.collection)
+
+
+def serve_http(
+    server: MCPServer[Any], desk: Desk, settings: ServerSettings, host: str, port: int
+) -> None:
+    """Serves until it is stopped."""
+    app = http_app(server, desk, settings, host)
+    uvicorn.run(app, host=host, port=port, log_level="warning", server_header=False)

@@ -1,0 +1,198 @@
+"""Metrics for Prometheus: `GET /metrics`.
+
+Several workers count together where `PROMETHEUS_MULTIPROC_DIR` names a folder they share: each
+writes there, and whichever is asked tells the sum. What is published under a fixed name is worked
+out from the counts when it is asked for, so that it is right over all of them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+
+from prometheus_client import (
+    CONTENT_TYPE_LATEST,
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    generate_latest,
+)
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
+from prometheus_client.registry import Collector
+from starlette.requests import Request
+from starlette.responses import Response
+
+from suffice.server.callers import Door
+from suffice.server.fault import Fault
+from suffice.server.seen import Seen
+from suffice.server.work import Work
+from suffice.types import GateDecision, Level, Rescue
+
+_SHARED = "PROMETHEUS_MULTIPROC_DIR"
+_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
+_UPSTREAM = {502: "failed", 504: "timeout"}
+
+
+class Metrics:
+    """What is counted of the requests of one app; `watch` is told of each at its end."""
+
+    def __init__(self, work: Work) -> None:
+        self._work = work
+        self._own = own = CollectorRegistry()
+        self._requests = Counter(
+            "suffice_requests", "Requests answered.", ["route", "endpoint", "status"], registry=own
+        )
+        self._verdicts = Counter(
+            "suffice_verdicts", "Verdicts given.", ["route", "verdict"], registry=own
+        )
+        self._gates = Counter(
+            "suffice_gate_decisions", "Decisions of the gate.", ["route", "level"], registry=own
+        )
+        self._scores = Counter("suffice_gate_scores", "Sum of the gate's scores.", registry=own)
+        self._stages = Histogram(
+            "suffice_stage_seconds", "Time by stage.", ["stage"], registry=own, buckets=_SECONDS
+        )
+        self._whole = Histogram(
+            "suffice_request_seconds",
+            "Time from a request to the end of its answer.",
+            ["endpoint"],
+            registry=own,
+            buckets=_SECONDS,
+        )
+        self._tokens = Counter("suffice_tokens", "Tokens used upstream.", ["route"], registry=own)
+        self._failed = Counter(
+            "suffice_upstream_errors",
+            "Calls upstream that failed.",
+            ["route", "kind"],
+            registry=own,
+        )
+        self._under_way = Gauge(
+            "suffice_requests_under_way",
+            "Requests let in and not answered yet.",
+            registry=own,
+            multiprocess_mode="livesum",
+        )
+        self._queue = Gauge(
+            "suffice_queue",
+            "Pieces of work that wait for a thread, or have one.",
+            registry=own,
+            multiprocess_mode="livesum",
+        )
+
+    def watch(self, seen: Seen) -> None:
+        endpoint, route = endpoint_of(seen.path), seen.route
+        self._requests.labels(route, endpoint, str(seen.status)).inc()
+        self._whole.labels(endpoint).observe(time.perf_counter() - seen.began)
+        for stage, seconds in seen.timings.items():
+            self._stages.labels(stage).observe(seconds)
+        for verdict in seen.verdicts:
+            self._verdicts.labels(route, verdict.action.value).inc()
+            if verdict.rescue is Rescue.EXTRACTIVE and not verdict.drafts:
+                self._failed.labels(route, "replaced").inc()
+        for decision in gates_of(seen):
+            self._gates.labels(route, decision.level.value).inc()
+            self._scores.inc(max(decision.score, 0.0))
+        if seen.status in _UPSTREAM:
+            self._failed.labels(route, _UPSTREAM[seen.status]).inc()
+        if seen.tokens:
+            self._tokens.labels(route).inc(seen.tokens)
+        self._now()
+
+    def _now(self) -> None:
+        self._under_way.set(self._work.under_way)
+        self._queue.set(self._work.waiting)
+
+    def text(self) -> bytes:
+        """All of it, as Prometheus reads it."""
+        self._now()
+        told = CollectorRegistry()
+        told.register(_Told(self._source()))
+        return generate_latest(told)
+
+    def _source(self) -> Collector:
+        if not os.environ.get(_SHARED):
+            return self._own
+        collector: Collector = MultiProcessCollector(None)  # type: ignore[no-untyped-call]
+        return collector
+
+    def close(self) -> None:
+        """What this process has under way is over with it."""
+        if os.environ.get(_SHARED):
+            mark_process_dead(os.getpid())  # type: ignore[no-untyped-call]
+
+
+def metrics_for(door: Door, metrics: Metrics) -> Callable[[Request], Awaitable[Response]]:
+    """`GET /metrics`, for those who may come in. It is answered also where no other request is."""
+
+    async def endpoint(request: Request) -> Response:
+        headers = request.headers
+        authorization, host = headers.get("authorization", ""), headers.get("host", "")
+        try:
+            await asyncio.to_thread(door.enter, authorization, host)
+        except Fault as fault:
+            return fault.response
+        return Response(await asyncio.to_thread(metrics.text), media_type=CONTENT_TYPE_LATEST)
+
+    return endpoint
+
+
+class _Told(Collector):
+    """What was counted, and what follows from it under the published names. (A counter of that name
+    would be told with `_total` behind it.)"""
+
+    def __init__(self, source: Collector) -> None:
+        self._source = source
+
+    def describe(self) -> Iterable[Metric]:
+        return []
+
+    def collect(self) -> Iterator[Metric]:
+        counted = list(self._source.collect())
+        yield from counted
+        by_level = _sums(counted, "suffice_gate_decisions_total", "level")
+        decisions = sum(by_level.values())
+        score = sum(_sums(counted, "suffice_gate_scores_total").values())
+        seconds = _sums(counted, "suffice_stage_seconds_sum", "stage").get("gate", 0.0)
+        times = _sums(counted, "suffice_stage_seconds_count", "stage").get("gate", 0.0)
+        for name, about, value in (
+            ("score_avg", "Mean score of the gate.", score / decisions if decisions else 0.0),
+            (
+                "insufficient_count",
+                "Questions with insufficient context.",
+                by_level.get(Level.INSUFFICIENT.value, 0.0),
+            ),
+            (
+                "partial_count",
+                "Questions with partial context.",
+                by_level.get(Level.PARTIAL.value, 0.0),
+            ),
+            ("latency_ms", "Mean time of the gate.", 1e3 * seconds / times if times else 0.0),
+        ):
+            yield GaugeMetricFamily(f"sufficient_context_{name}", about, value)
+
+
+def _sums(counted: Iterable[Metric], name: str, label: str = "") -> dict[str, float]:
+    """The values of a sample, added up by one of its labels."""
+    found: dict[str, float] = {}
+    for sample in (sample for metric in counted for sample in metric.samples):
+        if sample.name == name:
+            key = sample.labels.get(label, "")
+            found[key] = found.get(key, 0.0) + sample.value
+    return found
+
+
+def endpoint_of(path: str) -> str:
+    """The path without the name of its route, which callers may invent."""
+    _, version, rest = path.partition("/v1/")
+    return f"/v1/{'models' if rest.startswith('models/') else rest}" if version else path
+
+
+def gates_of(seen: Seen) -> list[GateDecision]:
+    """Decisions of the gate that a request brought about: choices of one answer share theirs, and
+    an answer that came with its own passages has none."""
+    told = seen.gates or [verdict.gate for verdict in seen.verdicts[:1]]
+    return [gate for gate in told if gate.policy != "none"]

@@ -1,0 +1,367 @@
+"""The MCP server with the SDK's own client: in this process, over stdio, over HTTP."""
+
+from __future__ import annotations
+
+import os
+import re
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx2
+import pytest
+import uvicorn
+from mcp import Client, MCPError, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+
+from suffice.evidence.library import Library
+from suffice.models.catalog import open_verifier
+from suffice.record.case import Rating
+from suffice.record.log import Log
+from suffice.record.principals import Principals
+from suffice.record.review import Review
+from suffice.server.desk import Asking, Desk
+from suffice.server.mcp import open_server
+from suffice.server.mcp_http import http_app
+from suffice.settings import ServerSettings, Settings
+
+ROOT = Path(__file__).parent.parent.parent
+TOOLS = {
+    "search_evidence",
+    "ask",
+    "validate_draft",
+    "show_passage",
+    "show_document",
+    "report_feedback",
+}
+REMOTE = "How many days per week may I work remotely?"
+OPEN = ("SUFFICIENT", "PARTIAL")
+PAY = "What is the salary band of level 3?"
+
+
+def with_client(server: Any, use: Callable[[Client], Awaitable[Any]]) -> Any:
+    async def run() -> Any:
+        async with Client(server) as client:
+            return await use(client)
+
+    return anyio.run(run)
+
+
+def call(server: Any, tool: str, **arguments: Any) -> dict[str, Any]:
+    async def use(client: Client) -> Any:
+        return await client.call_tool(tool, arguments)
+
+    result = with_client(server, use)
+    assert not result.is_error, result.content
+    return dict(result.structured_content)
+
+
+def refused(server: Any, tool: str, **arguments: Any) -> str:
+    async def use(client: Client) -> Any:
+        return await client.call_tool(tool, arguments)
+
+    result = with_client(server, use)
+    assert result.is_error
+    return str(result.content[0].text)
+
+
+@pytest.fixture(scope="module")
+def desk(library: Library) -> Iterator[Desk]:
+    log = Log(library.store.database)
+    yield Desk(library, library.embedder, open_verifier(library.settings.verifier), log=log)
+    log.close()
+
+
+@pytest.fixture(scope="module")
+def public(desk: Desk) -> Any:
+    return open_server(desk, Asking("mcp"))
+
+
+@pytest.fixture(scope="module")
+def hr(desk: Desk) -> Any:
+    return open_server(desk, Asking("mcp", frozenset({"hr"})))
+
+
+def command(library: Library, *more: str) -> list[str]:
+    return [
+        "-c",
+        "from suffice.cli import main; main()",
+        "mcp",
+        "--store",
+        library.store.where,
+        *more,
+    ]
+
+
+def environment() -> dict[str, str]:
+    return {"PYTHONPATH": str(ROOT / "src"), "HOME": os.environ.get("HOME", "/")}
+
+
+@pytest.fixture(scope="module")
+def stdio(library: Library) -> StdioServerParameters:
+    return StdioServerParameters(
+        command=sys.executable, args=command(library), env=environment(), cwd=str(ROOT)
+    )
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+@pytest.fixture(scope="module")
+def http(library: Library) -> Iterator[str]:
+    port = free_port()
+    args = command(library, "--transport", "http", "--port", str(port))
+    process = subprocess.Popen([sys.executable, *args], env={**os.environ, **environment()})
+    try:
+        for _ in range(200):
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", port)) == 0:
+                    break
+            assert process.poll() is None
+            time.sleep(0.05)
+        yield f"http://127.0.0.1:{port}/mcp"
+    finally:
+        process.terminate()
+        process.wait(10)
+
+
+@pytest.fixture(params=["stdio", "http"])
+def transport(request: pytest.FixtureRequest) -> Any:
+    return request.getfixturevalue(request.param)
+
+
+def test_a_whole_turn_over_both_transports(transport: Any) -> None:
+    """What a model does: it looks at its tools, searches, drafts, has it checked, reads on."""
+
+    async def use(client: Client) -> None:
+        tools = (await client.list_tools()).tools
+        assert {tool.name for tool in tools} >= TOOLS
+        assert "search_evidence" in (client.instructions or "")
+        found = await client.call_tool("search_evidence", {"question": REMOTE, "top": 3})
+        evidence = found.structured_content
+        assert evidence is not None
+        assert evidence["gate"]["level"] in OPEN
+        assert len(evidence["passages"]) <= 3
+        ids = [one["passage"] for one in evidence["passages"]]
+        wrong = await client.call_tool(
+            "validate_draft",
+            {"draft": "You may work remotely 5 days per week [1].", "passages": ids},
+        )
+        checked = wrong.structured_content
+        assert checked is not None
+        assert checked["verdict"] in ("WITHHOLD", "REVIEW")
+        assert checked["claims"][0]["support"] != "BACKED"
+        assert checked["record"]
+        listed = (await client.list_resources()).resources
+        assert "suffice://documents/remote-work.md" in {str(one.uri) for one in listed}
+        read = await client.read_resource("suffice://documents/remote-work.md")
+        assert "Remote work policy" in read.contents[0].text  # type: ignore[union-attr]
+
+    with_client(transport, use)
+
+
+def test_every_description_says_when_to_call() -> None:
+    """A model knows a tool by its description alone."""
+
+    async def use(client: Client) -> Any:
+        return (await client.list_tools()).tools
+
+    server = open_server(Desk(None, None, None), Asking())  # type: ignore[arg-type]
+    for tool in with_client(server, use):
+        assert "Call this" in (tool.description or ""), tool.name
+        described = tool.input_schema["properties"].values()
+        assert all("description" in one for one in described), tool.name
+        assert "context" not in tool.input_schema["properties"]
+
+
+def test_ask_answers_with_citations_and_a_record(public: Any, desk: Desk) -> None:
+    answer = call(public, "ask", question=REMOTE)
+    assert answer["verdict"] in ("SERVE", "CAVEAT")
+    assert answer["citations"][0]["document"] == "remote-work.md"
+    assert desk.log is not None
+    assert desk.log.entry(answer["record"]).caller == "mcp"
+
+
+def test_ask_refuses_with_reasons(public: Any) -> None:
+    answer = call(public, "ask", question="What is the capital of Mongolia?")
+    assert answer["answer"] is None
+    assert answer["verdict"] == "WITHHOLD"
+    assert answer["reason"]
+
+
+def test_the_gate_says_what_to_do(public: Any) -> None:
+    found = call(public, "search_evidence", question="What is the capital of Mongolia?")
+    assert found["gate"]["level"] == "INSUFFICIENT"
+    assert found["advice"].startswith("Do not answer")
+
+
+def test_a_draft_is_held_against_texts_passages_or_a_search(public: Any) -> None:
+    good = "Leave lasts 18 weeks [1]."
+    backed = call(public, "validate_draft", draft=good, texts=["Leave lasts 18 weeks."])
+    assert backed["verdict"] == "SERVE"
+    assert backed["gate"] is None
+    found = call(public, "validate_draft", draft="You may work 5 days remotely.", question=REMOTE)
+    assert found["gate"]["level"] in OPEN
+    assert found["verdict"] != "SERVE"
+    assert "nothing to hold" in refused(public, "validate_draft", draft=good)
+
+
+def test_a_passage_is_shown_with_its_version(public: Any) -> None:
+    found = call(public, "search_evidence", question=REMOTE)["passages"][0]
+    shown = call(public, "show_passage", passage=found["passage"])
+    assert shown["text"] == found["text"]
+    assert shown["of"]["status"] == "current"
+    assert shown["of"]["version"] == "2.0"
+
+
+def test_a_document_is_shown_in_any_version(public: Any) -> None:
+    shown = call(public, "show_document", document="remote-work.md")
+    assert (shown["version"], shown["status"]) == ("2.0", "current")
+    labels = {one["version"] for one in shown["versions"]}
+    assert len(labels) > 1
+    old = call(public, "show_document", document="remote-work.md", version=min(labels))
+    assert old["text"] != shown["text"]
+    assert old["status"] == "superseded"
+    rest = call(public, "show_document", document="remote-work.md", start=100)
+    assert shown["text"][100:] == rest["text"]
+    assert "no document" in refused(public, "show_document", document="x.md")
+
+
+def test_what_may_not_be_read_is_not_there(public: Any, hr: Any, desk: Desk) -> None:
+    """Neither found, nor shown, nor listed, nor told from what does not exist."""
+    asked = call(hr, "search_evidence", question=PAY)
+    secret = next(one for one in asked["passages"] if one["document"] == "salary-bands.md")
+    assert "salary-bands.md" not in str(call(public, "search_evidence", question=PAY))
+    told = {
+        refused(public, "show_passage", passage=secret["passage"]),
+        refused(public, "show_passage", passage="salary-bands.md@none#0-1"),
+    }
+    assert len({re.sub("'.*'", "''", one) for one in told}) == 1
+    assert refused(public, "show_document", document="salary-bands.md").replace(
+        "salary-bands.md", "x"
+    ) == refused(public, "show_document", document="x")
+    refused(public, "validate_draft", draft="A claim.", passages=[secret["passage"]])
+    assert call(hr, "show_document", document="salary-bands.md")["text"]
+    names = {one.document for one in desk.documents(Asking())}
+    assert "salary-bands.md" not in names
+    assert "salary-bands.md" in {
+        one.document for one in desk.documents(Asking("", frozenset({"hr"})))
+    }
+
+    async def read(client: Client) -> Any:
+        return await client.read_resource("suffice://documents/salary-bands.md")
+
+    async def fail(client: Client) -> None:
+        with pytest.raises(MCPError, match="no document"):
+            await read(client)
+
+    assert with_client(hr, read).contents[0].text
+    with_client(public, fail)
+
+
+def test_feedback_is_kept_beside_the_record(public: Any, desk: Desk) -> None:
+    record = call(public, "ask", question=REMOTE)["record"]
+    call(public, "report_feedback", record=record, rating="down", comment="It is 3 days.")
+    assert desk.log is not None
+    (kept,) = Review(desk.log).case(record).feedback
+    assert (kept.rating, kept.comment, kept.by) == (Rating.DOWN, "It is 3 days.", "mcp")
+    unknown = refused(public, "report_feedback", record="nothing", rating="up")
+    assert "There is no record 'nothing'" in unknown
+    refused(public, "report_feedback", record=record, rating="perhaps")
+    stranger = open_server(desk, Asking("other", by_key=True))
+    said = refused(stranger, "report_feedback", record=record, rating="up")
+    assert said.replace(record, "nothing") == unknown
+    unrecorded = open_server(replace(desk, log=None), Asking())
+    assert "No record" in refused(unrecorded, "report_feedback", record=record, rating="up")
+
+
+@pytest.fixture(scope="module")
+def keyed(desk: Desk) -> Iterator[tuple[str, Principals]]:
+    """As it is reached from other machines: every request needs a key."""
+    server = open_server(desk, Asking("mcp", frozenset({"hr"})))
+    app = http_app(server, desk, ServerSettings(), "0.0.0.0")
+    listening = socket.socket()
+    listening.bind(("127.0.0.1", 0))
+    running = uvicorn.Server(uvicorn.Config(app, log_level="warning"))
+    thread = threading.Thread(target=running.run, args=([listening],), daemon=True)
+    thread.start()
+    while not running.started:
+        time.sleep(0.01)
+    url = f"http://127.0.0.1:{listening.getsockname()[1]}/mcp"
+    yield url, Principals(desk.library.store.database)
+    running.should_exit = True
+    thread.join(10)
+
+
+def with_key(url: str, secret: str) -> Any:
+    client = httpx2.AsyncClient(headers={"Authorization": f"Bearer {secret}"}, timeout=30)
+    return streamable_http_client(url, http_client=client)
+
+
+def test_from_elsewhere_a_key_is_needed_and_its_labels_count(
+    keyed: tuple[str, Principals], desk: Desk
+) -> None:
+    url, principals = keyed
+    for headers in ({}, {"Authorization": "Bearer sk-suffice-wrong"}):
+        assert httpx2.post(url, json={}, headers=headers).status_code == 401
+    plain, hr = principals.create("site"), principals.create("hr desk", labels=["hr"])
+    other = principals.create("elsewhere", collections=["other"])
+    denied = httpx2.post(url, json={}, headers={"Authorization": f"Bearer {other.secret}"})
+    assert denied.status_code == 403
+    assert (
+        "salary"
+        in call(with_key(url, hr.secret), "show_document", document="salary-bands.md")[
+            "text"
+        ].lower()
+    )
+    refused(with_key(url, plain.secret), "show_document", document="salary-bands.md")
+    asked = call(with_key(url, plain.secret), "search_evidence", question=REMOTE)
+    assert desk.log is not None
+    assert desk.log.entry(asked["record"]).caller == "site"
+
+    async def listed(client: Client) -> set[str]:
+        return {one.name for one in (await client.list_resources()).resources}
+
+    seen = [with_client(with_key(url, one.secret), listed) for one in (plain, hr)]
+    assert seen[1] - seen[0] == {"salary-bands.md"}
+    principals.revoke("site")
+    again = httpx2.post(url, json={}, headers={"Authorization": f"Bearer {plain.secret}"})
+    assert again.status_code == 401
+
+
+def test_resources_are_listed_page_by_page(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("suffice.server.mcp._PAGE", 5)
+    server = open_server(desk, Asking())
+
+    async def use(client: Client) -> list[str]:
+        names: list[str] = []
+        cursor = None
+        while True:
+            page = await client.list_resources(cursor=cursor)
+            assert len(page.resources) <= 5
+            names += [one.name for one in page.resources]
+            cursor = page.next_cursor
+            if not cursor:
+                return names
+
+    names = with_client(server, use)
+    assert sorted(names) == sorted(one.document for one in desk.documents(Asking()))
+
+
+def test_what_goes_wrong_in_the_store_is_not_shown(desk: Desk, tmp_path: Path) -> None:
+    gone = Library.open(tmp_path / "gone.db", Settings(), create=True)
+    gone.store.close()
+    (tmp_path / "gone.db").unlink()
+    server = open_server(Desk(gone, desk.embedder, desk.verifier), Asking())
+    said = refused(server, "show_document", document="a.md")
+    assert str(tmp_path) not in said
