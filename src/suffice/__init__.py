@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from suffice.gate.checker import SufficientContextChecker
     from suffice.gate.gate import Gate
     from suffice.pipeline import Pipeline
+    from suffice.record.log import Log
     from suffice.settings import Settings, read_settings
 
 __version__ = "0.1.0"
@@ -36,6 +37,7 @@ __all__ = [
     "Kind",
     "Level",
     "Library",
+    "Log",
     "Passage",
     "Pipeline",
     "Retrieved",
@@ -55,6 +57,7 @@ _LAZY = {
     "Filter": "suffice.evidence.index",
     "Gate": "suffice.gate.gate",
     "Library": "suffice.evidence.library",
+    "Log": "suffice.record.log",
     "Pipeline": "suffice.pipeline",
     "Settings": "suffice.settings",
     "SufficientContextChecker": "suffice.gate.checker",
