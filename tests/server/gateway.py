@@ -5,16 +5,27 @@ from __future__ import annotations
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
+import httpx2
 import uvicorn
+from openai import AsyncOpenAI, OpenAI
 
+from suffice.draft.scripted import Reply, ScriptedUpstream
 from suffice.evidence.library import Library
 from suffice.server.app import create_app
 from suffice.server.house import House
 from suffice.settings import RouteSettings, ServerSettings, Settings
+
+QUESTION = "How many days per week may I work remotely?"
+RIGHT = "Eligible employees may work remotely up to 3 days per week. [1]"
+WRONG = "Eligible employees may work remotely up to 4 days per week. [1]"
+OFF_TOPIC = "Who won the world cup in 1998?"
+PASSAGE = "You may work remotely 3 days per week."
+SERVED = "You may work remotely 3 days per week. [1]"
 
 
 @dataclass(frozen=True)
@@ -27,14 +38,25 @@ class Gateway:
         """What an OpenAI client takes."""
         return f"{self.url}/v1"
 
+    def client(self, key: str = "any", **options: Any) -> OpenAI:
+        return OpenAI(base_url=self.base, api_key=key, max_retries=0, timeout=30, **options)
 
-def serving(server: ServerSettings | None = None, **route: object) -> Settings:
-    """Settings with one route that has these settings."""
-    base = server or ServerSettings()
-    routes = {"default": RouteSettings(**route)}  # type: ignore[arg-type]
-    from dataclasses import replace
+    def async_client(self, key: str = "any") -> AsyncOpenAI:
+        return AsyncOpenAI(base_url=self.base, api_key=key, max_retries=0, timeout=30)
 
-    return Settings(server=replace(base, routes=routes))
+    def post(self, path: str, body: Any, **options: Any) -> httpx2.Response:
+        return httpx2.post(f"{self.base}{path}", json=body, timeout=30, **options)
+
+    def chat(self, question: str = QUESTION, **more: Any) -> Any:
+        return self.client().chat.completions.create(
+            model="any", messages=[{"role": "user", "content": question}], **more
+        )
+
+
+def routes(route: RouteSettings | Mapping[str, RouteSettings], **server: Any) -> Settings:
+    """Settings with one route, or several."""
+    named = {"default": route} if isinstance(route, RouteSettings) else dict(route)
+    return Settings(server=replace(ServerSettings(), routes=named, **server))
 
 
 @contextmanager
@@ -43,7 +65,7 @@ def running(library: Library, settings: Settings, host: str = "127.0.0.1") -> It
     app = create_app(settings, library, host=host)
     listening = socket.socket()
     listening.bind(("127.0.0.1", 0))
-    config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=5)
+    config = uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=5)
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
     thread.start()
@@ -55,3 +77,11 @@ def running(library: Library, settings: Settings, host: str = "127.0.0.1") -> It
     finally:
         server.should_exit = True
         thread.join(20)
+
+
+def plays(upstream: ScriptedUpstream, *replies: Reply) -> None:
+    """A new script for an upstream that runs already."""
+    upstream.requests.clear()
+    upstream.keys.clear()
+    upstream.left.clear()
+    upstream.script = replies

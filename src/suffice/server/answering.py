@@ -16,7 +16,7 @@ from typing import Any
 
 from suffice.draft.brief import PLAIN, Brief
 from suffice.draft.revision import Round, Stopped, another
-from suffice.errors import ModelError, ModelUnreachable
+from suffice.errors import ModelError
 from suffice.pipeline import Pipeline, Trip
 from suffice.record.principals import Principal
 from suffice.server.asked import Asked
@@ -25,15 +25,11 @@ from suffice.server.drafts import Written, added, content_of, draft_of, written
 from suffice.server.reply import LEFT_OUT, Choice, decided, passed_on
 from suffice.server.route import Route, Way
 from suffice.server.told import forwarded, told
-from suffice.server.upstream import UpstreamFault
+from suffice.server.upstream import EMPTY, UpstreamFault
 from suffice.server.work import Work
 from suffice.types import Draft, Verdict
 
 Raw = Mapping[str, Any]
-_EMPTY = ModelUnreachable(
-    "The upstream gave no answer: its reply holds no text.",
-    remedy="Check that the model writes text, and raise its limit of tokens if it thinks first.",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +121,7 @@ class Answering:
         self._spent.append(raw)
         drafts = written(raw, trip.read.passages, structured=self.asked.structured)
         if not drafts or any(one.draft is not None and not one.draft.text for one in drafts):
-            raise UpstreamFault(_EMPTY)
+            raise UpstreamFault(EMPTY)
         return raw, drafts
 
     async def _settled(

@@ -18,7 +18,7 @@ from suffice.server.drafts import usage_of
 from suffice.server.fault import Fault, fault_of
 from suffice.server.reply import Choice, sufficiency_of
 from suffice.server.telling import Telling
-from suffice.server.upstream import Upstream, UpstreamFault
+from suffice.server.upstream import EMPTY, Upstream, UpstreamFault
 from suffice.server.wire import DONE, event
 
 Raw = Mapping[str, Any]
@@ -106,6 +106,8 @@ class Flow:
             # What broke off after its first word is judged as far as it came.
             if not any(one.text.strip() for one in self.tellings.values()):
                 raise
+        if not self.tellings:
+            raise UpstreamFault(EMPTY)
 
     async def _heard(self, raw: Raw) -> None:
         if not self.base:

@@ -13,6 +13,8 @@ from suffice.errors import ReviewError, StoreError
 from suffice.gate.conflict import Conflicts
 from suffice.pipeline import Pipeline
 from suffice.record.case import Rating
+from suffice.record.log import Log
+from suffice.record.principals import Principal, Role
 from suffice.record.review import Review
 from suffice.server import as_json
 from suffice.server.asked import read_given
@@ -96,9 +98,7 @@ async def feedback(visit: Visit) -> Response:
     log = visit.house.log
     if log is None:
         raise Fault(404, "No records are kept here.", "record_not_found", "record")
-    call = visit.house.work.run(
-        Review(log).feedback, record, Rating(rating), comment, visit.caller.name
-    )
+    call = visit.house.work.run(_rated, log, visit.caller, record, Rating(rating), comment)
     try:
         made = await call
     except ReviewError as problem:
@@ -108,6 +108,13 @@ async def feedback(visit: Visit) -> Response:
             raise
         raise Fault(404, str(problem), "record_not_found", "record") from None
     return as_response({"id": made, "object": "feedback", "record": record})
+
+
+def _rated(log: Log, caller: Principal, record: str, rating: Rating, comment: str) -> str:
+    """Of others' answers a caller is not even told that there are any."""
+    if log.entry(record).caller != caller.name and not caller.has(Role.REVIEWER):
+        raise StoreError(f"There is no record '{record}' of yours in the log.")
+    return Review(log).feedback(record, rating, comment, caller.name)
 
 
 def _route(visit: Visit, body: Mapping[str, Any]) -> Route:

@@ -11,7 +11,7 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import Any
 
-from suffice.errors import ModelUnreachable, SufficeError
+from suffice.errors import SufficeError
 from suffice.pipeline import Pipeline, Trip
 from suffice.server import as_json
 from suffice.server.answering import Answering
@@ -19,7 +19,7 @@ from suffice.server.chunks import chunk
 from suffice.server.flow import Flow
 from suffice.server.reply import Choice, decided, passed_on
 from suffice.server.telling import Telling
-from suffice.server.upstream import UpstreamFault
+from suffice.server.upstream import EMPTY, UpstreamFault
 from suffice.types import Action, Draft, Finding, Support, Verdict
 from suffice.verdict.assess import stands
 
@@ -98,7 +98,7 @@ class Signal:
         if written.draft is None:
             return "", passed_on(written.choice, None)
         if not written.draft.text:
-            raise UpstreamFault(ModelUnreachable("The upstream gave no answer: it holds no text."))
+            raise UpstreamFault(EMPTY)
         verdict, _ = await self.answering.judged(self.pipeline, self.trip, written)
         self.verdicts.append(verdict)
         choice = decided(verdict, written.choice, structured=structured)

@@ -14,20 +14,21 @@ from suffice.types import Draft, Passage
 _OVER = re.compile(
     r"[.!?][\"”’)*_]*(?P<marks>(?:\s*\[\d[\d, –-]*\])+)?(?(marks)\s+|\s+(?=[^\s\[]))|\n"
 )
+_MORE = 12
 _UNCHECKED = frozenset({"reasoning", "reasoning_content", "reasoning_details", "thinking", "audio"})
 
 
 @dataclass(slots=True)
 class Telling:
-    """`text` is what the upstream has said so far, `checked` how far its claims were, and `looked`
-    how far they were looked for."""
+    """`text` is what the upstream has said so far, `checked` how far its claims were looked at, and
+    `again` from which length on new ones are looked for."""
 
     index: int
     text: str = ""
     finish: str = ""
     calls: bool = False
     checked: int = 0
-    looked: int = 0
+    again: int = 0
 
     def hear(self, choice: Mapping[str, Any]) -> dict[str, Any]:
         """What of an upstream's piece goes on: its end waits for the verdict, and what nobody
@@ -49,21 +50,24 @@ class Telling:
     def finished(self, passages: Sequence[Passage]) -> tuple[Draft, int] | None:
         """The text up to the last sentence that is over, with those of its claims that were not
         looked at yet, and where in the text it begins; `None` where no new one is."""
-        ends = [over.end() for over in _OVER.finditer(self.text, self.checked)]
-        if not ends or ends[-1] <= self.looked:
+        overs = list(_OVER.finditer(self.text, self.checked))
+        if not overs or len(self.text) < self.again:
             return None
-        self.looked = ends[-1]
-        draft = draft_of(self.text, passages)  # the sentence that follows tells where one ends
-        begin = len(self.text.rstrip()) - len(draft.text)
+        over = overs[-1]
+        # Marks end a sentence; where there are none, what follows tells whether it ended.
+        told = self.text[: over.end()] if over["marks"] else self.text
+        draft = draft_of(told, passages)
+        begin = len(told.rstrip()) - len(draft.text)
         new = tuple(
             claim
             for claim in draft.claims
-            if begin + claim.start >= self.checked and begin + claim.end <= ends[-1]
+            if begin + claim.start >= self.checked and begin + claim.end <= over.end()
         )
+        self.again = len(self.text) + _MORE
         if not new:
             return None
-        self.checked = begin + new[-1].end
-        return replace(draft, text=draft.text[: ends[-1] - begin].rstrip(), claims=new), begin
+        self.checked, self.again = begin + new[-1].end, 0
+        return replace(draft, text=draft.text[: over.end() - begin].rstrip(), claims=new), begin
 
     def written(
         self, passages: Sequence[Passage], model: str, *, structured: bool, tokens: int = 0

@@ -25,6 +25,11 @@ _MOST_BYTES = 64_000_000
 _PASSED = frozenset({400, 404, 413, 415, 422})
 """Refusals that are about the request itself: the caller has to know."""
 
+EMPTY = ModelUnreachable(
+    "The upstream gave no answer: its reply holds no text.",
+    remedy="Check that the model writes text, and raise its limit of tokens if it thinks first.",
+)
+
 
 class UpstreamFault(ModelUnreachable):
     """An upstream that did not do what was asked, with the status our caller is given."""

@@ -110,8 +110,9 @@ async def _answered(
     except Fault as fault:
         response = fault.response
     except SufficeError as problem:
-        log.warning("%s %s: %s", seen.id, seen.path, problem)
-        response = fault_of(problem).response
+        fault = fault_of(problem)
+        log.log(_level(fault.status), "%s %s: %s", seen.id, seen.path, problem)
+        response = fault.response
     except Gone:
         response = Response(status_code=_HUNG_UP)
     except Exception as problem:  # a fault of ours: told as one, with its place in the log
@@ -119,6 +120,11 @@ async def _answered(
         response = fault_of(SufficeError("")).response
     seen.status = response.status_code
     return response
+
+
+def _level(status: int) -> int:
+    """What a caller did wrong is no news to whoever keeps the gateway."""
+    return logging.WARNING if status >= 500 else logging.DEBUG
 
 
 async def _enter(request: Request, house: House, stack: ExitStack, seen: Seen) -> Visit:

@@ -1,0 +1,37 @@
+"""The handbook in a store of its own: a gateway writes records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from suffice.draft.scripted import ScriptedUpstream, says
+from suffice.evidence.library import Library
+from suffice.settings import RouteSettings, Settings
+from tests.conftest import HANDBOOK
+from tests.server.gateway import RIGHT, Gateway, routes, running
+
+
+@pytest.fixture(scope="session")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
+    opened = Library.open(
+        tmp_path_factory.mktemp("served") / "handbook.db", Settings(), create=True
+    )
+    opened.add(HANDBOOK)
+    yield opened
+    opened.store.close()
+
+
+@pytest.fixture(scope="package")
+def upstream() -> Iterator[ScriptedUpstream]:
+    """One for all tests; each gives it a script of its own."""
+    with ScriptedUpstream([says(RIGHT)]) as running_:
+        yield running_
+
+
+@pytest.fixture(scope="package")
+def gateway(library: Library, upstream: ScriptedUpstream) -> Iterator[Gateway]:
+    """The default route, in front of the scripted upstream."""
+    with running(library, routes(RouteSettings(upstream=upstream.url))) as running_:
+        yield running_

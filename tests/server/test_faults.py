@@ -1,0 +1,150 @@
+"""Upstreams fail in many ways; none of them lets anything unchecked through, and each is told."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import openai
+import pytest
+
+from suffice.draft.scripted import (
+    Reply,
+    Scripted,
+    ScriptedUpstream,
+    broken,
+    cut,
+    dribbles,
+    empty,
+    fails,
+    hangs_up,
+    noisy,
+    page,
+    says,
+    slow,
+)
+from suffice.evidence.library import Library
+from suffice.settings import CollectionSettings, DraftSettings, RouteSettings, VerdictSettings
+from tests.server.gateway import QUESTION, RIGHT, Gateway, plays, routes, running
+
+FAULTS = {
+    "429": (fails(429, retry_after=7), 429),
+    "500": (fails(500), 502),
+    "401": (fails(401, message="bad key sk-secret"), 502),
+    "page": (page(), 502),
+    "page 503": (page(503), 502),
+    "broken": (broken(), 502),
+    "empty choice": (empty(), 502),
+    "no text": (says(""), 502),
+    "hangs up": (hangs_up(), 502),
+    "slow first byte": (slow(RIGHT, wait=3), 504),
+    "not an object": (Scripted(body=b"[1]"), 502),
+    "error in a 200": (Scripted(body=b'{"error": {"message": "no"}}'), 502),
+}
+MODES = ("plain", "buffer", "signal")
+
+
+@pytest.fixture(scope="module")
+def strict(library: Library, upstream: ScriptedUpstream) -> Iterator[Gateway]:
+    """Nothing stands in for an upstream that fails."""
+    own = CollectionSettings(
+        draft=DraftSettings(retries=0, rounds=0), verdict=VerdictSettings(rescue=False)
+    )
+    named = {
+        name: RouteSettings(upstream=upstream.url, own=own, timeout=1.0, mode=mode)
+        for name, mode in (("default", "buffer"), ("signal", "signal"))
+    }
+    with running(library, routes(named)) as gateway:
+        yield gateway
+
+
+def ask(gateway: Gateway, mode: str) -> str:
+    """What a reader is shown."""
+    base = f"{gateway.url}/signal/v1" if mode == "signal" else gateway.base
+    client = gateway.client().with_options(base_url=base)
+    messages: Any = [{"role": "user", "content": QUESTION}]
+    if mode == "plain":
+        answer = client.chat.completions.create(model="any", messages=messages)
+        return answer.choices[0].message.content or ""
+    parts = client.chat.completions.create(model="any", messages=messages, stream=True)
+    return "".join(part.choices[0].delta.content or "" for part in parts if part.choices)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_is_told_in_the_words_of_the_api(
+    strict: Gateway, upstream: ScriptedUpstream, fault: str, mode: str
+) -> None:
+    reply, status = FAULTS[fault]
+    plays(upstream, reply)
+    with pytest.raises(openai.APIStatusError) as told:
+        ask(strict, mode)
+    assert told.value.status_code == status
+    error: Any = told.value.body
+    assert set(error) == {"message", "type", "param", "code"}
+    if status == 429:
+        assert told.value.response.headers["retry-after"] == "7"
+
+
+@pytest.mark.parametrize("reply", [fails(429, retry_after=0), broken()])
+def test_quotations_stand_in_where_they_may(
+    gateway: Gateway, upstream: ScriptedUpstream, reply: Reply
+) -> None:
+    plays(upstream, reply)
+    answer = gateway.chat()
+    assert "3 days per week" in answer.choices[0].message.content
+    assert answer.suffice["verdict"] == "CAVEAT"
+    assert answer.suffice["rescue"] == "extractive"
+
+
+@pytest.mark.parametrize("status", [400, 404, 422])
+def test_a_bad_request_is_the_callers_affair(
+    gateway: Gateway, upstream: ScriptedUpstream, status: int
+) -> None:
+    plays(upstream, fails(status, message="'temperature' is too high"))
+    with pytest.raises(openai.APIStatusError) as told:
+        gateway.chat(temperature=9)
+    assert told.value.status_code == status
+    assert "'temperature' is too high" in str(told.value)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("reply", [dribbles(RIGHT), noisy(RIGHT), slow(RIGHT, pause=0.005)])
+def test_odd_streams_say_the_same(
+    strict: Gateway, upstream: ScriptedUpstream, reply: Reply, mode: str
+) -> None:
+    plays(upstream, reply)
+    assert RIGHT in ask(strict, mode)
+
+
+def test_a_stream_that_breaks_off_is_judged_as_cut(
+    strict: Gateway, upstream: ScriptedUpstream
+) -> None:
+    plays(upstream, cut(f"{RIGHT} You may also work from the moon", after=14))
+    said = ask(strict, "signal")
+    assert "could not be verified" in said
+    for mode, after in (("signal", 0), ("plain", 40)):
+        plays(upstream, cut(RIGHT, after=after))
+        with pytest.raises(openai.APIStatusError):
+            ask(strict, mode)
+
+
+def test_what_fails_late_is_told_inside_the_stream(
+    library: Library, upstream: ScriptedUpstream
+) -> None:
+    own = CollectionSettings(draft=DraftSettings(retries=0), verdict=VerdictSettings(rescue=False))
+    route = RouteSettings(upstream=upstream.url, own=own)
+    plays(upstream, Scripted(status=500, wait=0.6, body=b"{}"))
+    with running(library, routes(route, keep_alive=0.1)) as gateway:
+        parts = gateway.chat(stream=True)  # begins with 200: comments keep it open
+        with pytest.raises(openai.APIError, match="answered 500"):
+            list(parts)
+
+
+def test_it_is_tried_again_within_the_time(gateway: Gateway, upstream: ScriptedUpstream) -> None:
+    plays(upstream, fails(503, retry_after=0), hangs_up(), says(RIGHT))
+    began = time.monotonic()
+    assert RIGHT in gateway.chat().choices[0].message.content
+    assert len(upstream.requests) == 3
+    assert time.monotonic() - began < 20
