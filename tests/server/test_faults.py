@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import openai
@@ -51,10 +52,8 @@ def strict(library: Library, upstream: ScriptedUpstream) -> Iterator[Gateway]:
     own = CollectionSettings(
         draft=DraftSettings(retries=0, rounds=0), verdict=VerdictSettings(rescue=False)
     )
-    named = {
-        name: RouteSettings(upstream=upstream.url, own=own, timeout=1.0, mode=mode)
-        for name, mode in (("default", "buffer"), ("signal", "signal"))
-    }
+    buffer = RouteSettings(upstream=upstream.url, own=own, timeout=1.0)
+    named = {"default": buffer, "signal": replace(buffer, mode="signal")}
     with running(library, routes(named)) as gateway:
         yield gateway
 

@@ -45,10 +45,11 @@ def serve(
         return _settings(config, llm, host, port)
 
     settings = read()
-    library = open_library(settings, store, docs, create=docs is not None)
+    listening = Listening(_bound(settings), quiet=quiet)
+    indexed = any(r.grounding and r.evidence != "request" for r in settings.server.routes.values())
+    library = open_library(settings, store, docs, create=not indexed)
     if docs is not None:
         _bring_in(library, docs, quiet=quiet)
-    listening = Listening(_bound(settings), quiet=quiet)
     run(settings, library, read, listening)
     return 0
 

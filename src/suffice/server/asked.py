@@ -15,7 +15,7 @@ from suffice.text.asked import checked_question
 from suffice.types import Retrieved
 
 _FROM = ("index", "request", "both")
-_ROLES = frozenset({"system", "developer", "user", "assistant", "tool", "function"})
+_ROLES = ("system", "developer", "user", "assistant", "tool", "function")
 
 
 @dataclass(frozen=True, slots=True)

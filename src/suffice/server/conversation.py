@@ -29,7 +29,7 @@ _STANDS_FOR = re.compile(
 )
 _CONTEXT = re.compile(r"<(context|documents?|sources)\b[^>]*>(.*)</\1>", re.DOTALL | re.IGNORECASE)
 _SOURCE = re.compile(
-    r"<(source|document|doc|passage)\b(?P<known>[^>]*)>(?P<text>.*?)</\1>",
+    r"<(source|document|doc|passage)\b(?P<known>[^>]*)>(?P<text>(?:(?!<\1\b).)*?)</\1>",
     re.DOTALL | re.IGNORECASE,
 )
 _NAME = re.compile(r"\b(?:name|title|source)\s*=\s*[\"']([^\"']+)[\"']", re.IGNORECASE)
@@ -101,14 +101,14 @@ def _asked(message: Message) -> str:
 
 def _marked(text: str) -> Iterator[Given]:
     """Passages that a text marks as such: in tags, or numbered from 1 without a gap."""
-    sources = list(_SOURCE.finditer(text))
+    context = _CONTEXT.search(text)
+    body = context[2] if context else text  # a prompt may speak of tags before it uses them
+    sources = list(_SOURCE.finditer(body))
     if sources:
         for source in sources:
             name = _NAME.search(source["known"])
             yield {"text": source["text"].strip(), "title": name[1] if name else ""}
         return
-    context = _CONTEXT.search(text)
-    body = context[2] if context else text
     marks = list(_NUMBERED.finditer(body))
     if marks and [int(mark[1]) for mark in marks] == list(range(1, len(marks) + 1)):
         ends = [*(mark.start() for mark in marks[1:]), len(body)]

@@ -230,7 +230,7 @@ def document() -> Schema:
 def _operation(path: str, given: str, said: str) -> Schema:
     content = _content(given)
     if given in _STREAMED:
-        content["text/event-stream"] = {"schema": _TEXT}
+        content["text/event-stream"] = {"schema": _object("data", data=_TEXT, event=_TEXT)}
     return {
         "operationId": path.removeprefix("/v1").strip("/").replace("/", "_"),
         "summary": said,

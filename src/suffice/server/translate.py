@@ -18,7 +18,7 @@ _TRANSLATED = frozenset(
     "input instructions tools tool_choice text max_output_tokens reasoning store include "
     "previous_response_id conversation background truncation stream stream_options n".split()
 )
-_PARTS = {"input_text": "text", "output_text": "text", "text": "text"}
+_PARTS = ("input_text", "output_text", "text")
 
 
 def as_chat(body: Mapping[str, Any]) -> dict[str, Any]:

@@ -110,9 +110,8 @@ async def _answered(
     except Fault as fault:
         response = fault.response
     except SufficeError as problem:
-        fault = fault_of(problem)
-        log.log(_level(fault.status), "%s %s: %s", seen.id, seen.path, problem)
-        response = fault.response
+        response = fault_of(problem).response
+        log.log(_level(response.status_code), "%s %s: %s", seen.id, seen.path, problem)
     except Gone:
         response = Response(status_code=_HUNG_UP)
     except Exception as problem:  # a fault of ours: told as one, with its place in the log

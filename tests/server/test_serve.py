@@ -1,0 +1,150 @@
+"""`suffice serve` and `suffice config`, as processes."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx2
+import pytest
+
+from suffice.errors import SettingsError
+from suffice.settings import read_settings
+from tests.conftest import ROOT
+from tests.server.gateway import QUESTION
+
+RUN = [sys.executable, "-c", "from suffice.cli import main; main()"]
+ENVIRON = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+PUBLISHED = """
+sufficient_context:
+  enabled: true
+  min_contexts: 2
+  thresholds:
+    sufficient: 0.7
+    partial: 0.4
+  require_embeddings: true
+  decline_insufficient: false
+"""
+
+
+def run(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*RUN, *words], capture_output=True, text=True, env=ENVIRON, timeout=60)
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    file = tmp_path / "suffice.yaml"
+    file.write_text("server:\n  port: 0\n  routes:\n    first: {}\n")
+    return file
+
+
+@pytest.fixture
+def served(tmp_path: Path, config: Path) -> Iterator[tuple[Any, str]]:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "remote.md").write_text("# Remote\n\nYou may work remotely 3 days per week.\n")
+    words = ["serve", "--docs", str(docs), "--store", str(tmp_path / "s.db"), "--config"]
+    process = subprocess.Popen(
+        [*RUN, *words, str(config)], stderr=subprocess.PIPE, text=True, env=ENVIRON
+    )
+    assert process.stderr is not None
+    try:
+        for line in process.stderr:
+            if line.startswith("Suffice serves"):
+                yield process, line.split()[2].removesuffix("/v1")
+                break
+    finally:
+        process.terminate()
+        process.communicate(timeout=30)
+
+
+def ready(url: str) -> list[str]:
+    for _ in range(200):
+        try:
+            names: list[str] = httpx2.get(f"{url}/readyz").json()["routes"]
+            return names
+        except httpx2.ConnectError:
+            time.sleep(0.05)
+    raise AssertionError("it does not come up")
+
+
+def test_serves_reloads_and_ends(served: tuple[Any, str], config: Path) -> None:
+    process, url = served
+    assert ready(url) == ["default", "first"]
+    body = {"messages": [{"role": "user", "content": QUESTION}]}
+    reply = httpx2.post(f"{url}/v1/chat/completions", json=body, timeout=60)
+    assert "3 days per week" in reply.json()["choices"][0]["message"]["content"]
+    said = process.stderr
+
+    config.write_text("server:\n  routes:\n    second: {}\n")
+    process.send_signal(signal.SIGHUP)
+    assert "reloaded: 2 routes" in next(line for line in said if "settings" in line)
+    assert ready(url) == ["default", "second"]
+
+    for bad, why in (("server: {prot: 1}", "prot"), ("store: other.db", "'store' cannot change")):
+        config.write_text(bad)
+        process.send_signal(signal.SIGHUP)
+        line = next(line for line in said if "settings" in line)
+        assert "the old ones hold" in line
+        assert why in line
+        assert ready(url) == ["default", "second"]
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(30) in (0, -signal.SIGTERM)
+
+
+def test_a_port_that_is_taken_is_told(served: tuple[Any, str]) -> None:
+    _, url = served
+    told = run("serve", "--port", url.rsplit(":", 1)[1], "--llm", "extractive")
+    assert told.returncode == 1
+    assert "cannot be listened on" in told.stderr
+
+
+def test_config_check_and_show(tmp_path: Path) -> None:
+    file = tmp_path / "suffice.yaml"
+    file.write_text(
+        "server:\n  routes:\n    default: {upstream: 'http://ada:pw@host/v1?key=abc'}\n"
+        "verdict: {webhook: 'https://hooks.example/T0/secret'}\n"
+    )
+    assert run("config", "check", "--config", str(file)).returncode == 0
+    shown = run("config", "show", "--config", str(file)).stdout
+    assert "host/v1" in shown
+    for secret in ("pw", "abc", "T0/secret"):
+        assert secret not in shown
+    file.write_text("server:\n  routes:\n    default: {mode: magic}\n")
+    wrong = run("config", "check", "--config", str(file))
+    assert wrong.returncode == 1
+    assert "server.routes.default.mode" in wrong.stderr
+
+
+def test_the_published_block_is_accepted_as_written(tmp_path: Path) -> None:
+    file = tmp_path / "suffice.yaml"
+    file.write_text(PUBLISHED)
+    gate = read_settings(file, {}).gate
+    assert gate.policy == "coverage"
+    coverage = gate.coverage
+    assert (coverage.min_contexts, coverage.sufficient, coverage.partial) == (2, 0.7, 0.4)
+    assert coverage.require_embeddings
+    assert not coverage.decline_insufficient
+    file.write_text("sufficient_context: {enabled: false, min_contexts: 9}\n")
+    assert read_settings(file, {}).gate.policy == "learned"
+    file.write_text("sufficient_context: {min_context: 9}\n")
+    with pytest.raises(SettingsError, match=r"sufficient_context\.min_context"):
+        read_settings(file, {})
+
+
+def test_a_route_changes_only_what_it_names(tmp_path: Path) -> None:
+    file = tmp_path / "suffice.yaml"
+    file.write_text(
+        "gate: {policy: tiers}\ncollections:\n  hr: {search: {top_k: 9}}\n"
+        "server:\n  routes:\n    hr: {collection: hr, gate: {tiers: {one: 0.9}}}\n"
+    )
+    route = read_settings(file, {}).server.routes["hr"]
+    assert route.own is not None
+    assert (route.own.gate.policy, route.own.gate.tiers.one) == ("tiers", 0.9)
+    assert route.own.search.top_k == 9
