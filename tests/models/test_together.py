@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from suffice.models.catalog import open_verifier
@@ -110,6 +110,7 @@ def test_who_waits_for_another_lane_runs_nothing() -> None:
     assert 0 not in sizes
 
 
+@settings(deadline=None, max_examples=50)
 @given(st.lists(st.lists(st.text(max_size=8), max_size=4), max_size=8))
 def test_vectors_are_those_of_each_text_alone(calls: list[list[str]]) -> None:
     plain, shared = HashEmbedder(), SharedEmbedder(HashEmbedder())

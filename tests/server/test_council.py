@@ -217,7 +217,13 @@ def test_evidence_of_the_request_counts_alone(own: Gateway) -> None:
 
 @pytest.mark.parametrize(
     "body",
-    [{}, {"question": 1}, {"question": "Why?", "answer": 2}, {"question": "Why?", "evidence": "x"}],
+    [
+        {},
+        {"question": 1},
+        {"question": "Why?", "answer": 2},
+        {"question": "Why?", "evidence": "x"},
+        {"question": "Why?", "route": 3},
+    ],
 )
 def test_what_is_asked_wrongly_is_told(own: Gateway, body: dict[str, Any]) -> None:
     found = httpx2.post(f"{own.base}/council/vote", json=body)

@@ -26,9 +26,9 @@ from suffice.server.logs import access_log, start_logs, told
 from suffice.server.metrics import Metrics, endpoint_of
 from suffice.server.seen import Seen
 from suffice.server.work import Work
-from suffice.settings import Settings, WorkSettings
+from suffice.settings import RouteSettings, Settings, WorkSettings
 from suffice.types import Action, Evidence, GateDecision, Level, Verdict
-from tests.server.gateway import running, serving
+from tests.server.gateway import routes, running
 
 ROOT = Path(__file__).parent.parent.parent
 REMOTE = "How many days per week may I work remotely?"
@@ -136,7 +136,7 @@ def scraped(library: Library) -> dict[str, float]:
     """What a gateway tells after a few requests, one of which fails upstream."""
     script = [says("You may work remotely 3 days per week. [1]"), fails(400)]
     with ScriptedUpstream(script) as upstream:
-        settings = serving(upstream=upstream.url)
+        settings = routes(RouteSettings(upstream=upstream.url))
         with running(library, settings) as gateway:
             body = {"model": "m", "messages": [{"role": "user", "content": REMOTE}]}
             for _ in range(2):

@@ -49,6 +49,8 @@ class Plan:
     overload: float = 600.0
     clients: int = 16
     litellm: str = ""
+    bare: int = 12
+    """Cases on which the bare models are timed, before and after."""
     parts: tuple[str, ...] = ("plain", "checked", "overload")
 
 
@@ -77,11 +79,11 @@ def _plain(plan: Plan, folder: Path, upstream: Running) -> dict[str, Any]:
         with _litellm(plan.litellm, folder, upstream) as proxy:
             found["litellm"] = _driven(plan, proxy)
     for way in ("whole", "stream"):
-        found[f"{way}_compared"] = _compared(found, way)
+        found[f"{way}_compared"] = compared(found, way)
     return found
 
 
-def _compared(found: dict[str, Any], way: str) -> dict[str, Any]:
+def compared(found: dict[str, Any], way: str) -> dict[str, Any]:
     direct, ours = found["direct"][way], found["suffice"][way]
     added = ours["one"]["p50_ms"] - direct["one"]["p50_ms"]
     compared = {"added_ms": round(added, 3), "per_s": ours["many"]["per_s"]}
@@ -114,12 +116,12 @@ def _checked(plan: Plan, folder: Path, upstream: Running) -> dict[str, Any]:
     bodies = [json.dumps(case.body) for case in asked]
     settings = {"server": {"routes": {"default": {"upstream": upstream.url}}}}
     found: dict[str, Any] = {}
-    bare = bare_models(asked[:: len(asked) // 12], Settings())
+    bare = bare_models(asked[: plan.bare], Settings())
     with _gateway(folder, "checked", settings) as gateway:
         ran = _load(gateway, bodies, plan.seconds, clients=plan.clients, checked=True)
         if "overload" in plan.parts:
             found["overload"] = _overloaded(plan, gateway, bodies, ran["per_s"])
-    again = bare_models(asked[1 :: len(asked) // 12], Settings())
+    again = bare_models(asked[-plan.bare :], Settings())
     best = max(bare["per_s"], again["per_s"])
     fair = 1e3 * plan.clients / ran["per_s"] if ran["per_s"] else 0.0
     found["checked"] = {
@@ -163,8 +165,14 @@ def _ratio(ours: float, theirs: float) -> float | None:
 
 
 def _load(
-    server: Running, bodies: Sequence[str], seconds: float, *, warm: float = 1.0, **more: Any
+    server: Running,
+    bodies: Sequence[str],
+    seconds: float,
+    *,
+    warm: float | None = None,
+    **more: Any,
 ) -> dict[str, Any]:
+    warm = min(1.0, seconds) if warm is None else warm
     job = Job(_HOST, server.port, _CHAT, list(bodies), seconds, warm=warm, **more)
     done = subprocess.run(
         [sys.executable, "-m", "suffice.bench.load"],

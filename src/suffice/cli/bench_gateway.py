@@ -38,7 +38,7 @@ def gateway(
     from suffice.bench.gateway import Plan, bench_gateway
 
     command = litellm or shutil.which("litellm") or ""
-    figures = bench_gateway(Plan(seconds, overload, clients, command, parts or _PARTS))
+    figures = bench_gateway(Plan(seconds, overload, clients, command, parts=parts or _PARTS))
     if as_json:
         to_json.show(figures)
     else:

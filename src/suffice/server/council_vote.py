@@ -73,8 +73,10 @@ class Council:
 
     async def vote(self, visit: Visit) -> Response:
         body = await visit.object()
-        house, named = visit.house, visit.request.path_params.get("route", "")
-        route = house.route(named, body.get("model"), visit.caller)
+        house, named = visit.house, visit.request.path_params.get("route") or body.get("route")
+        if not isinstance(named, str | None):
+            raise bad("'route' is no name.", "route")
+        route = house.route(named or "", None, visit.caller)
         visit.seen.route = route.name
         settings = house.state.settings.server
         put = read_put(body, route, settings.limits)

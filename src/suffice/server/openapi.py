@@ -161,6 +161,30 @@ _SCHEMAS: dict[str, Schema] = {
         "record rating", record=_WORDS, rating={"enum": ["up", "down"]}, comment=_TEXT
     ),
     "Feedback": _object("id object record", id=_TEXT, object=_TEXT, record=_TEXT),
+    "CouncilRequest": _object(
+        "question", question=_WORDS, answer=_TEXT, evidence=_array(_named("Passage")), route=_TEXT
+    ),
+    "CouncilAdvice": _object(
+        "question answer recommendation votes tally concerns context_sufficiency record",
+        question=_TEXT,
+        answer=_or_null(_TEXT),
+        recommendation=_TEXT,
+        votes=_array(
+            _object(
+                "judge vote reason",
+                judge=_TEXT,
+                vote={"enum": ["APPROVE", "REJECT", "ABSTAIN"]},
+                reason=_TEXT,
+                confidence=_or_null(_NUMBER),
+            )
+        ),
+        tally=_object("approve reject abstain"),
+        concerns=_array(_TEXT),
+        context_sufficiency=_object(
+            "score level missing", score=_NUMBER, level=_TEXT, missing=_array(_TEXT)
+        ),
+        record=_or_null(_TEXT),
+    ),
     "EmbeddingsRequest": _object("input", input={"anyOf": [_TEXT, _array(_TEXT)]}, model=_TEXT),
     "List": _object("object data", object={"const": "list"}, data=_LIST),
     "Status": _object("status", status=_TEXT),
@@ -172,6 +196,7 @@ _POSTS = {
     "/v1/embeddings": ("EmbeddingsRequest", "List", "Embeddings of the upstream."),
     "/v1/gate": ("GateRequest", "GateDecision", "Whether the evidence is enough."),
     "/v1/check": ("CheckRequest", "Checked", "Whether a draft stays inside its evidence."),
+    "/v1/council/vote": ("CouncilRequest", "CouncilAdvice", "What several judges vote."),
     "/v1/feedback": ("FeedbackRequest", "Feedback", "What somebody thinks of an answer."),
 }
 _GETS = {
