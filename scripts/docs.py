@@ -50,6 +50,7 @@ def pages() -> dict[str, str]:
         "answers": ("bench.md", "\n".join(answers())),
         "speed": ("bench.md", "\n".join(speed())),
         "record": ("bench.md", "\n".join(record())),
+        "gateway": ("bench.md", "\n".join(gateway())),
         "ablation": ("models.md", "\n".join(ablation())),
     }
     found: dict[str, str] = {}
@@ -309,6 +310,34 @@ def speed() -> Iterator[str]:
     if memory is not None:
         yield f"Peak memory of a fresh process: {memory} MB (under {wanted['memory_mb']} wanted)."
     yield f"{results['model']}, {_cores(results)}, from `results/speed.json`."
+
+
+def gateway() -> Iterator[str]:
+    results = _result("gateway")
+    for way, label in (("whole", "not streamed"), ("stream", "streamed")):
+        if "plain" not in results:
+            return
+        row = results["plain"][f"{way}_compared"]
+        beside = ""
+        if "litellm_per_s" in row:
+            beside = (
+                f"; LiteLLM {row['litellm_per_s']:,} and {row['litellm_added_ms']} ms: "
+                f"{row['throughput_times']} times the throughput, {row['added_share']} of the "
+                "latency"
+            )
+        yield f"- plain, {label}: {row['per_s']:,} a second, {row['added_ms']} ms added{beside}"
+    row = results["checked"]
+    yield (
+        f"- checked: {row['per_s']} a second, {row['share_of_bare']} of what the bare models allow;"
+        f" p95 {row['p95_ms']:,} ms, {row['p95_times_fair']} times clients/throughput; statuses "
+        f"{row['statuses']}"
+    )
+    row = results["overload"]
+    yield (
+        f"- overload: {row['rate']} a second for {row['seconds']:.0f} s, statuses "
+        f"{row['statuses']}, unchecked {row['unchecked']}, memory at most "
+        f"{row['memory_mb']['peak']} MB"
+    )
 
 
 def record() -> Iterator[str]:

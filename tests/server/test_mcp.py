@@ -123,7 +123,7 @@ def http(library: Library) -> Iterator[str]:
     args = command(library, "--transport", "http", "--port", str(port))
     process = subprocess.Popen([sys.executable, *args], env={**os.environ, **environment()})
     try:
-        for _ in range(200):
+        for _ in range(1200):
             with socket.socket() as probe:
                 if probe.connect_ex(("127.0.0.1", port)) == 0:
                     break
