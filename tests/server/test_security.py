@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -296,7 +297,7 @@ def test_a_shutdown_finishes_what_is_under_way(
         )
         asking.start()
         while not upstream.requests:
-            pass
+            time.sleep(0.02)
     asking.join(20)
     assert said[0].status_code == 200
     assert RIGHT in said[0].text
