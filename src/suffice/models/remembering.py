@@ -10,35 +10,21 @@ from collections.abc import Sequence
 import numpy as np
 
 from suffice.models.embedder import Embedder, Vectors
+from suffice.models.wrapped import Wrapped
 
 # A text longer than this is seldom asked for twice, and would take room.
 _LONGEST = 2_000
 
 
-class Remembering:
+class Remembering(Wrapped):
     """Any embedder, with the vectors of the last `most` texts kept. The vectors are the same as
     without: a text's vector depends on no other text. Safe to share between threads."""
 
     def __init__(self, embedder: Embedder, most: int = 4096) -> None:
-        self._embedder = embedder
+        super().__init__(embedder)
         self._most = most
         self._known: OrderedDict[str, Vectors] = OrderedDict()
         self._lock = threading.Lock()
-
-    @property
-    def id(self) -> str:
-        return self._embedder.id
-
-    @property
-    def dimension(self) -> int:
-        return self._embedder.dimension
-
-    @property
-    def window(self) -> int:
-        return self._embedder.window
-
-    def token_ends(self, text: str) -> Sequence[int]:
-        return self._embedder.token_ends(text)
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         if not texts:

@@ -23,6 +23,7 @@ from suffice.models.verifier import (
     Thresholds,
     Verifier,
 )
+from suffice.models.wrapped import Wrapped
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -150,27 +151,12 @@ class SharedVerifier:
         return self._support.runs + self._sufficiency.runs
 
 
-class SharedEmbedder:
+class SharedEmbedder(Wrapped):
     """Any embedder, for many threads at once."""
 
     def __init__(self, embedder: Embedder, lanes: Lanes | None = None) -> None:
-        self._embedder = embedder
+        super().__init__(embedder)
         self._embed = Together[str, Vectors](self._rows, lanes or Lanes())
-
-    @property
-    def id(self) -> str:
-        return self._embedder.id
-
-    @property
-    def dimension(self) -> int:
-        return self._embedder.dimension
-
-    @property
-    def window(self) -> int:
-        return self._embedder.window
-
-    def token_ends(self, text: str) -> Sequence[int]:
-        return self._embedder.token_ends(text)
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         if not texts:

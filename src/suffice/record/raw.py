@@ -129,6 +129,6 @@ def _told(coming: Future[list[Any]], connection: Connection) -> list[Any]:
     """What was fetched. What went wrong shows again at the next use, and is told in our words."""
     try:
         return coming.result()
-    except Exception:
+    except Exception:  # whatever the fetching thread met: a broken connection says so itself here
         connection.exec_driver_sql("SELECT 1")
         raise
