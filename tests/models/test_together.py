@@ -50,7 +50,7 @@ def queued(
 
 def test_calls_that_wait_go_as_one() -> None:
     slow = Slow()
-    together = Together[int, int](slow, Lanes())
+    together = Together[int, int](slow, Lanes(1))
     results = queued(slow, together, [[1], [2, 3], [4], [5, 6, 7]])
     assert [result() for result in results] == [[2], [4, 6], [8], [10, 12, 14]]
     assert slow.sizes == [1, 6]
@@ -58,7 +58,7 @@ def test_calls_that_wait_go_as_one() -> None:
 
 def test_a_run_takes_no_more_than_it_may_unless_one_call_brings_more() -> None:
     slow = Slow()
-    together = Together[int, int](slow, Lanes(), most=3)
+    together = Together[int, int](slow, Lanes(1), most=3)
     results = queued(slow, together, [[1], [2, 3], [4, 5], [6, 7, 8, 9, 10]])
     assert [list(result()) for result in results] == [[2], [4, 6], [8, 10], [12, 14, 16, 18, 20]]
     assert sorted(slow.sizes) == [1, 2, 2, 5]
@@ -66,7 +66,7 @@ def test_a_run_takes_no_more_than_it_may_unless_one_call_brings_more() -> None:
 
 def test_what_fails_for_one_fails_for_that_one_alone() -> None:
     slow = Slow()
-    together = Together[int, int](slow, Lanes())
+    together = Together[int, int](slow, Lanes(1))
     first, bad, good = queued(slow, together, [[1], [-1], [3]])
     assert (first(), good()) == ([2], [6])
     with pytest.raises(ValueError, match="no"):

@@ -16,6 +16,7 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from suffice.models.embedder import Embedder, Vectors
+from suffice.models.threads import bounded
 from suffice.models.verifier import (
     Pair,
     SufficiencyScore,
@@ -33,10 +34,11 @@ ALONE = 1
 
 
 class Lanes:
-    """How many runs go on at once, over all that share it."""
+    """How many runs go on at once, over all that share it; 0: as many as there are cores, at most
+    four. One run alone leaves a core idle whenever it waits for its own threads."""
 
-    def __init__(self, count: int = 1) -> None:
-        self.free = count
+    def __init__(self, count: int = 0) -> None:
+        self.free = bounded(count)
         self.changed = threading.Condition()
 
 

@@ -22,6 +22,7 @@ T = TypeVar("T")
 _FULL = "The gateway is busy: too many requests are waiting. Try again in a moment."
 _CLOSING = "The gateway is shutting down; ask another one, or try again in a moment."
 _AGAIN = 1.0
+_A_CORE = 4
 
 
 class Work:
@@ -29,7 +30,9 @@ class Work:
 
     def __init__(self, settings: WorkSettings) -> None:
         self._settings = settings
-        self._pool = ThreadPoolExecutor(bounded(settings.threads), thread_name_prefix="suffice")
+        # More than the models run on: while some wait for a model, others read and compare.
+        threads = settings.threads or _A_CORE * bounded(0)
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="suffice")
         self.under_way = 0
         """Requests that were let in and are not answered yet."""
         self.waiting = 0

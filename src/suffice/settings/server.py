@@ -31,7 +31,7 @@ class LimitSettings:
 
 @dataclass(frozen=True, slots=True)
 class WorkSettings:
-    """Inference in `threads` (0: one for each core, at most four); where more than `queue` wait for
+    """Inference in `threads` (0: four for each core, at most 16); where more than `queue` wait for
     one, or more than `requests` are under way, a new request is told to come again."""
 
     threads: Annotated[int, Range(0, 256)] = 0
