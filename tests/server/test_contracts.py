@@ -39,7 +39,8 @@ LIBRECHAT: dict[str, Any] = {
     ],
 }
 
-# Open WebUI: its RAG template stands in the user's turn, the sources in tags.
+# Open WebUI: its RAG template stands in the user's turn (or, with RAG_SYSTEM_CONTEXT, in the system
+# message), the sources in tags, numbered by document. The body is the one its docs show for `body`.
 RAG = f"""### Task:
 Respond to the user query using the provided context, incorporating inline citations in the format
 [id] **only when the <source> tag includes an explicit id attribute** (e.g., <source id="1">).
@@ -60,9 +61,18 @@ OPEN_WEBUI: dict[str, Any] = {
     "stream": True,
     "model": "llama3.1:8b",
     "messages": [{"role": "user", "content": RAG}],
+    "stream_options": {"include_usage": True},
     "metadata": {"chat_id": "c1", "message_id": "m1", "features": {"web_search": False}},
-    "features": {"image_generation": False},
+    "features": {"image_generation": False, "code_interpreter": False, "web_search": False},
     "variables": {"{{USER_NAME}}": "Ada"},
+    "files": [],
+}
+IN_SYSTEM: dict[str, Any] = {
+    **OPEN_WEBUI,
+    "messages": [
+        {"role": "system", "content": "You are kind.\n" + RAG.partition("<user_query>")[0]},
+        {"role": "user", "content": QUESTION},
+    ],
 }
 
 
@@ -88,12 +98,16 @@ def test_librechat(gateway: Gateway, upstream: ScriptedUpstream) -> None:
     assert sent["messages"][0]["content"].startswith("You are a helpful assistant.\n\nYou answer")
 
 
-def test_open_webui_with_its_own_documents(library: Library, upstream: ScriptedUpstream) -> None:
+@pytest.mark.parametrize("body", [OPEN_WEBUI, IN_SYSTEM], ids=["user", "system"])
+def test_open_webui_with_its_own_documents(
+    library: Library, upstream: ScriptedUpstream, body: dict[str, Any]
+) -> None:
     plays(upstream, says(SERVED))
     route = RouteSettings(upstream=upstream.url, evidence="request")
     with running(library, routes(route)) as gateway:
-        parts = events(gateway.post("/chat/completions", OPEN_WEBUI).text)
-    ours = parts[-1]["suffice"]
+        *_, last, usage = events(gateway.post("/chat/completions", body).text)
+    ours = last["suffice"]
+    assert usage["usage"]["total_tokens"] > 0
     assert ours["question"] == QUESTION
     assert ours["verdict"] in ("SERVE", "CAVEAT")
     assert ours["sources"][0]["title"] == "remote.md"

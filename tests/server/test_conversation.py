@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from time import process_time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -59,6 +61,73 @@ def test_what_counts_as_evidence() -> None:
     found = evidence_of([tagged], all_of_it=True)
     assert found == [{"text": "One.", "title": "a.md"}, {"text": "Two.", "title": ""}]
     assert question_of([tagged]) == "Hm?"
+
+
+def test_parts_of_one_document_that_share_an_id_are_one_passage() -> None:
+    """Open WebUI numbers documents, not chunks; marks in an answer mean its numbers."""
+    sources = (
+        '<source id="1" name="a.md">One.</source>\n<source id="1" name="a.md">Two.</source>\n'
+        '<source id="2" name="b.md">Three.</source>'
+    )
+    turn = user(f"### Task:\nUse <context></context>.\n<context>\n{sources}\n</context>\nHm?")
+    found = evidence_of([turn], all_of_it=True)
+    assert found == [{"text": "One.\n\nTwo.", "title": "a.md"}, {"text": "Three.", "title": "b.md"}]
+    assert question_of([turn]) == "Hm?"
+
+
+def test_files_as_librechat_carries_them() -> None:
+    """Names of attached files, then what a search found in each, item by item."""
+    named = "<files>\n<file>\n<filename>a.md</filename>\n<type>text</type>\n</file>\n</files>"
+    items = (
+        "<contextItem>\n<![CDATA[One < two.]]>\n</contextItem>"
+        "<contextItem>\n<![CDATA[Three.]]>\n</contextItem>"
+    )
+    first = f"<file><filename>a.md</filename><context>{items}</context></file>"
+    whole = "<file><filename>b.md</filename><context>\nAll of it.\n</context></file>"
+    prompt = f"The user has attached files:\n{named}\nIn <context></context> tags:\n"
+    system = {"role": "system", "content": f"{prompt}<context>{first}{whole}</context>\nUse it."}
+    assert evidence_of([system, user("Hm?")]) == [
+        {"text": "One < two.", "title": "a.md"},
+        {"text": "Three.", "title": "a.md"},
+        {"text": "All of it.", "title": "b.md"},
+    ]
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        "Query: How long is leave?",
+        "Given the context, answer the query.\nQuestion: How long is leave?\nHelpful Answer:",
+        "<user_query>\nHow long is leave?\n</user_query>",
+        "How long is leave?",
+    ],
+)
+def test_the_question_behind_a_context(end: str) -> None:
+    turn = user(f"Use this:\n<context>\nLeave: 18 weeks.\n</context>\n{end}\n")
+    assert question_of([turn]) == "How long is leave?"
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "<context>",
+        "<source",
+        "<source>",
+        "<contextItem>",
+        "<query>",
+        "<file><filename>a</filename>",
+    ],
+)
+def test_a_hostile_prompt_takes_no_longer_than_its_length_warrants(part: str) -> None:
+    def seconds(times: int) -> float:
+        message = user("<file><filename>a</filename><context>" + part * times)
+        start = process_time()
+        evidence_of([message], all_of_it=True)
+        question_of([message])
+        return process_time() - start
+
+    small = min(seconds(2_000) for _ in range(3))
+    assert min(seconds(16_000) for _ in range(3)) < 24 * small + 0.05
 
 
 roles = st.sampled_from(["system", "user", "assistant", "tool", "developer"])

@@ -7,10 +7,11 @@ staff?") is read together with them.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from suffice.evidence.given import Given
+from suffice.server.marked import context_in, marked
 from suffice.text.asked import LONGEST_QUESTION
 from suffice.text.words import content_words
 
@@ -27,15 +28,15 @@ _STANDS_FOR = re.compile(
     r"\b(?:it|its|they|them|their|this|that|these|those|he|she|him|her|his|there|one|ones)\b",
     re.IGNORECASE,
 )
-_CONTEXT = re.compile(r"<(context|documents?|sources)\b[^>]*>(.*)</\1>", re.DOTALL | re.IGNORECASE)
-_SOURCE = re.compile(
-    r"<(source|document|doc|passage)\b(?P<known>[^>]*)>(?P<text>(?:(?!<\1\b).)*?)</\1>",
-    re.DOTALL | re.IGNORECASE,
+_QUERY = re.compile(
+    r"<(user_query|query|question)>((?:(?!<\1>).)*?)</\1>", re.DOTALL | re.IGNORECASE
 )
-_NAME = re.compile(r"\b(?:name|title|source)\s*=\s*[\"']([^\"']+)[\"']", re.IGNORECASE)
-_QUERY = re.compile(r"<(user_query|query|question)>(.*?)</\1>", re.DOTALL | re.IGNORECASE)
-_NUMBERED = re.compile(r"^[ \t]*\[(\d{1,4})\][ \t:]*", re.MULTILINE)
-_TITLE = re.compile(r"^#{1,6}\s*(?:context|documents|sources|evidence)\s*:?\s*$", re.I | re.M)
+# As prompts of RAG frameworks end: "Question: …", with or without a word that asks for the answer.
+_LAST_ASKED = re.compile(
+    r"^[ \t]*(?:user )?(?:query|question)[ \t]*:[ \t]*(?P<asked>\S[^\n]*)"
+    r"(?:\n+(?:[\w ]+ )?answer[ \t]*:)?\s*\Z",
+    re.IGNORECASE | re.MULTILINE,
+)
 
 
 def question_of(messages: Sequence[Message]) -> str:
@@ -68,11 +69,11 @@ def evidence_of(messages: Sequence[Message], *, all_of_it: bool = False) -> list
         if not text.strip():
             continue
         if role in ("tool", "function"):
-            found += list(_marked(text)) or [{"text": text, "title": message.get("name") or ""}]
+            found += marked(text) or [{"text": text, "title": message.get("name") or ""}]
         elif role in ("system", "developer") or (all_of_it and role == "user"):
-            marked = list(_marked(text))
-            found += marked
-            if not marked and role != "user":
+            passages = marked(text)
+            found += passages
+            if not passages and role != "user":
                 whole.append(text)
     return found if found or not all_of_it else whole
 
@@ -93,27 +94,8 @@ def _asked(message: Message) -> str:
     text = text_of(message.get("content"))
     if query := _QUERY.search(text):
         return query[2].strip()
-    if context := _CONTEXT.search(text):
-        after, before = text[context.end() :].strip(), text[: context.start()].strip()
-        return after or before
+    if context := context_in(text):
+        after, before = text[context[1] :].strip(), text[: context[0]].strip()
+        last = _LAST_ASKED.search(after)
+        return last["asked"].strip() if last else after or before
     return text.strip()
-
-
-def _marked(text: str) -> Iterator[Given]:
-    """Passages that a text marks as such: in tags, or numbered from 1 without a gap."""
-    context = _CONTEXT.search(text)
-    body = context[2] if context else text  # a prompt may speak of tags before it uses them
-    sources = list(_SOURCE.finditer(body))
-    if sources:
-        for source in sources:
-            name = _NAME.search(source["known"])
-            yield {"text": source["text"].strip(), "title": name[1] if name else ""}
-        return
-    marks = list(_NUMBERED.finditer(body))
-    if marks and [int(mark[1]) for mark in marks] == list(range(1, len(marks) + 1)):
-        ends = [*(mark.start() for mark in marks[1:]), len(body)]
-        yield from (body[m.end() : end].strip() for m, end in zip(marks, ends, strict=True))
-    elif context and body.strip():
-        yield body.strip()
-    elif title := _TITLE.search(text):
-        yield text[title.end() :].strip()

@@ -24,8 +24,11 @@ KEY = "sufficient_context"
 
 @dataclass(frozen=True, slots=True)
 class _Thresholds:
+    """`insufficient` may be written for completeness: it is whatever lies below `partial`."""
+
     sufficient: Share = 0.8
     partial: Share = 0.5
+    insufficient: Share = 0.0
 
 
 @dataclass(frozen=True, slots=True)
