@@ -79,7 +79,7 @@ def _described(n: int, entry: Mapping[str, Any]) -> Passage:
     return replace(
         plain,
         id=front.id or plain.id,
-        document=_line(entry.get("document")) or front.title or plain.document,
+        document=_document(n, entry.get("document")) or front.title or plain.document,
         title=front.title or "",
         version=front.version or "",
         kind=front.kind or Kind.FACT,
@@ -98,6 +98,12 @@ def _plain(value: object) -> object:
     if isinstance(value, date):
         return value.isoformat()
     return str(value) if isinstance(value, int | float) else value
+
+
+def _document(n: int, value: object) -> str:
+    if not isinstance(value, str | int | float | None):
+        raise EvidenceError(f"The document of passage {n} is no name.", remedy=_REMEDY)
+    return _line(_plain(value))
 
 
 def _heading(value: object) -> tuple[str, ...]:

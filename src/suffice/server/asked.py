@@ -52,7 +52,8 @@ def read_asked(body: Any, route: RouteSettings, limits: LimitSettings) -> Asked:
     ours = {} if ours is None else ours
     if not isinstance(ours, dict):
         raise bad(f"'{OURS}' is no object.", OURS)
-    wanted = _wanted(ours.get("from", route.evidence), route)
+    named = ours.get("from")
+    wanted = _wanted(route.evidence if named is None else named, route)
     carried = _carried(ours, messages, wanted, limits) if route.grounding else ()
     question = question_of(messages)
     return Asked(
@@ -66,7 +67,7 @@ def read_asked(body: Any, route: RouteSettings, limits: LimitSettings) -> Asked:
         _structured(body.get("response_format")),
         bool(body.get("tools") or body.get("functions")) and body.get("tool_choice") != "none",
         _flag(ours, "events"),
-        str(ours.get("tag") or ""),
+        _tag(ours.get("tag")),
     )
 
 
@@ -97,12 +98,12 @@ def _carried(
     limits: LimitSettings,
 ) -> tuple[Retrieved, ...]:
     named = ours.get("evidence")
-    if named is not None and wanted == "index":
+    if named is not None and not isinstance(named, list):
+        raise bad(f"'{OURS}.evidence' is no list of passages.", f"{OURS}.evidence")
+    if named and wanted == "index":
         raise bad("This request takes its evidence from the index.", f"{OURS}.evidence")
     if wanted == "index":
         return ()
-    if named is not None and not isinstance(named, list):
-        raise bad(f"'{OURS}.evidence' is no list of passages.", f"{OURS}.evidence")
     found = named if named is not None else evidence_of(messages, all_of_it=wanted == "request")
     return read_given(found, limits)
 
@@ -121,9 +122,10 @@ def read_given(found: Sequence[Given], limits: LimitSettings) -> tuple[Retrieved
 def _n(n: Any, limits: LimitSettings) -> int:
     if n is None:
         return 1
-    if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= limits.choices:
+    whole = isinstance(n, int | float) and not isinstance(n, bool) and n == int(n)
+    if not whole or not 1 <= n <= limits.choices:
         raise bad(f"'n' is a whole number from 1 to {limits.choices}.", "n")
-    return n
+    return int(n)
 
 
 def _flag(tree: Mapping[str, Any], name: str) -> bool:
@@ -131,6 +133,12 @@ def _flag(tree: Mapping[str, Any], name: str) -> bool:
     if value is not None and not isinstance(value, bool):
         raise bad(f"'{name}' is true or false.", name)
     return bool(value)
+
+
+def _tag(tag: Any) -> str:
+    if not isinstance(tag, str | None):
+        raise bad(f"'{OURS}.tag' is no text.", f"{OURS}.tag")
+    return tag or ""
 
 
 def _usage(options: Any) -> bool:

@@ -22,7 +22,7 @@ from suffice.record.principals import Principal, Principals
 from suffice.record.recorder import Recorder
 from suffice.record.setup import Setup
 from suffice.server.callers import Door, Limits, is_local
-from suffice.server.fault import Fault
+from suffice.server.fault import Fault, bad
 from suffice.server.parts import Parts
 from suffice.server.route import Route, open_route
 from suffice.server.seen import Seen, Watch
@@ -98,13 +98,11 @@ class House:
         """The route of a request: the one its path names, the one that has its model, the default
         one. A route that a caller may not call is none."""
         routes = self.state.routes
+        if not isinstance(model, str | None):
+            raise bad("'model' is no name.", "model")
         if named and named not in routes:
             raise Fault(404, f"There is no route '{named}'.", "route_not_found")
-        by_model = (
-            name
-            for name, one in routes.items()
-            if isinstance(model, str) and model in one.settings.models
-        )
+        by_model = (name for name, one in routes.items() if model in one.settings.models)
         name = named or next((one for one in by_model if caller.may_call(one)), DEFAULT)
         route = routes[name]
         if not caller.may_call(name) or not caller.may_use(route.settings.collection):

@@ -23,6 +23,7 @@ from suffice.server.reply import claims_of, gate_of
 from suffice.server.route import Route, Way
 from suffice.server.sending import while_there
 from suffice.server.visit import Visit, as_response
+from suffice.text.asked import checked_question
 from suffice.types import Retrieved, Verdict
 from suffice.verdict.route import read_routes
 
@@ -31,7 +32,7 @@ async def gate(visit: Visit) -> Response:
     """Is the evidence enough? `{"question", "evidence"?, "from"?}`"""
     body = await visit.object()
     route = _route(visit, body)
-    question, given = _text(body, "question"), _given(visit, body)
+    question, given = checked_question(_text(body, "question")), _given(visit, body)
     indexed = _indexed(body, route, given is not None)
     pipeline_of = route.pipeline
 
@@ -59,12 +60,12 @@ async def check(visit: Visit) -> Response:
     route = _route(visit, body)
     answer, given = _text(body, "answer", empty=True), _given(visit, body)
     question = _text(body, "question") if body.get("question") is not None else None
-    uncited = body.get("uncited", False)
-    if not isinstance(uncited, bool):
+    uncited = body.get("uncited")
+    if not isinstance(uncited, bool | None):
         raise bad("'uncited' is true or false.", "uncited")
     if given is None:
         raise bad("'evidence' is missing: the passages that the answer rests on.", "evidence")
-    checker = checker_of(route, visit, uncited=uncited)
+    checker = checker_of(route, visit, uncited=bool(uncited))
     call = visit.house.work.run(checker.check, answer, list(given), question)
     verdict = await while_there(visit.request, call)
     visit.seen.verdicts.append(verdict)

@@ -9,11 +9,14 @@ from functools import lru_cache
 from typing import Any
 
 from suffice import __version__
+from suffice.text.asked import LONGEST_QUESTION
 
 Schema = dict[str, Any]
 
 _TEXT: Schema = {"type": "string"}
-_WORDS: Schema = {"type": "string", "minLength": 1}
+_WORDS: Schema = {"type": "string", "pattern": "\\S"}
+_QUESTION: Schema = {**_WORDS, "maxLength": LONGEST_QUESTION}
+_NAME: Schema = {"type": ["string", "number", "boolean", "null"]}
 _FLAG: Schema = {"type": "boolean"}
 _NUMBER: Schema = {"type": "number"}
 _LIST: Schema = {"type": "array", "items": {}}
@@ -22,6 +25,13 @@ _FROM: Schema = {"enum": ["index", "request", "both"]}
 
 def _object(required: str = "", /, **properties: Schema) -> Schema:
     return {"type": "object", "properties": properties, "required": required.split()}
+
+
+def _request(required: str, /, **properties: Schema) -> Schema:
+    """What a caller sends: a field that is not required may as well be null."""
+    must = required.split()
+    known = {name: one if name in must else _or_null(one) for name, one in properties.items()}
+    return _object(required, **known)
 
 
 def _array(items: Schema) -> Schema:
@@ -50,19 +60,39 @@ _SCHEMAS: dict[str, Schema] = {
     "Passage": {
         "anyOf": [
             _TEXT,
-            _object("text", text=_TEXT, title=_TEXT, version=_TEXT, document=_TEXT, id=_TEXT),
+            _object("text", text=_TEXT, title=_NAME, version=_NAME, document=_NAME, id=_NAME),
         ]
     },
-    "Ours": _object(evidence=_array(_named("Passage")), tag=_TEXT, events=_FLAG, **{"from": _FROM}),
-    "Message": _object(
-        "role content",
-        role={"enum": ["system", "developer", "user", "assistant", "tool"]},
-        content={"anyOf": [_TEXT, _array(_object("type", type=_TEXT, text=_TEXT))]},
+    "Ours": {
+        **_request(
+            "", evidence=_array(_named("Passage")), tag=_TEXT, events=_FLAG, **{"from": _FROM}
+        ),
+        # Passages cannot be sent along where they are to come from the index alone.
+        "anyOf": [
+            _object(evidence=_or_null({**_LIST, "maxItems": 0})),
+            _object(**{"from": {"enum": ["request", "both", None]}}),
+        ],
+    },
+    "Message": _request(
+        "role",
+        role={"enum": ["system", "developer", "user", "assistant", "tool", "function"]},
+        content={"anyOf": [_TEXT, _array({"anyOf": [_named("Part"), _named("Image")]})]},
     ),
-    "ChatRequest": _object(
+    "Part": _object("type text", type={"enum": ["text", "input_text"]}, text=_TEXT),
+    "Image": {
+        "anyOf": [
+            _object(
+                "type image_url", type={"const": "image_url"}, image_url=_object("url", url=_TEXT)
+            ),
+            _object("type image_url", type={"const": "input_image"}, image_url=_TEXT),
+        ]
+    },
+    "Asked": _object("role content", role={"const": "user"}, content=_QUESTION),
+    "Messages": {**_array(_named("Message")), "minItems": 1, "contains": _named("Asked")},
+    "ChatRequest": _request(
         "messages",
         model=_TEXT,
-        messages={**_array(_named("Message")), "minItems": 1},
+        messages=_named("Messages"),
         n={"type": "integer", "minimum": 1, "maximum": 8},
         stream=_FLAG,
         suffice=_named("Ours"),
@@ -108,10 +138,10 @@ _SCHEMAS: dict[str, Schema] = {
         suffice=_named("Suffice"),
         sufficiency=_or_null(_named("Sufficiency")),
     ),
-    "ResponseRequest": _object(
+    "ResponseRequest": _request(
         "input",
         model=_TEXT,
-        input={"anyOf": [_WORDS, {**_array(_named("Message")), "minItems": 1}]},
+        input={"anyOf": [_QUESTION, _named("Messages")]},
         instructions=_TEXT,
         stream=_FLAG,
         suffice=_named("Ours"),
@@ -125,8 +155,8 @@ _SCHEMAS: dict[str, Schema] = {
         suffice=_named("Suffice"),
         sufficiency=_or_null(_named("Sufficiency")),
     ),
-    "GateRequest": _object(
-        "question", question=_WORDS, evidence=_array(_named("Passage")), **{"from": _FROM}
+    "GateRequest": _request(
+        "question", question=_QUESTION, evidence=_array(_named("Passage")), **{"from": _FROM}
     ),
     "GateDecision": _object(
         "question level score policy reasons missing open passages record sufficiency",
@@ -141,11 +171,11 @@ _SCHEMAS: dict[str, Schema] = {
         record=_or_null(_TEXT),
         sufficiency=_named("Sufficiency"),
     ),
-    "CheckRequest": _object(
+    "CheckRequest": _request(
         "answer evidence",
         answer=_TEXT,
         evidence=_array(_named("Passage")),
-        question=_WORDS,
+        question=_QUESTION,
         uncited=_FLAG,
     ),
     "Checked": _object(
@@ -157,12 +187,16 @@ _SCHEMAS: dict[str, Schema] = {
         share_read=_NUMBER,
         record=_or_null(_TEXT),
     ),
-    "FeedbackRequest": _object(
+    "FeedbackRequest": _request(
         "record rating", record=_WORDS, rating={"enum": ["up", "down"]}, comment=_TEXT
     ),
     "Feedback": _object("id object record", id=_TEXT, object=_TEXT, record=_TEXT),
-    "CouncilRequest": _object(
-        "question", question=_WORDS, answer=_TEXT, evidence=_array(_named("Passage")), route=_TEXT
+    "CouncilRequest": _request(
+        "question",
+        question=_QUESTION,
+        answer=_TEXT,
+        evidence=_array(_named("Passage")),
+        route=_TEXT,
     ),
     "CouncilAdvice": _object(
         "question answer recommendation votes tally concerns context_sufficiency record",
@@ -185,7 +219,7 @@ _SCHEMAS: dict[str, Schema] = {
         ),
         record=_or_null(_TEXT),
     ),
-    "EmbeddingsRequest": _object("input", input={"anyOf": [_TEXT, _array(_TEXT)]}, model=_TEXT),
+    "EmbeddingsRequest": _request("input", input={"anyOf": [_TEXT, _array(_TEXT)]}, model=_TEXT),
     "List": _object("object data", object={"const": "list"}, data=_LIST),
     "Status": _object("status", status=_TEXT),
 }

@@ -25,9 +25,9 @@ _SHADOW = "A route in shadow serves chat completions only."
 
 async def responses(visit: Visit) -> Response:
     body = await visit.object()
-    stream = body.get("stream") or False
-    if not isinstance(stream, bool):
+    if not isinstance(body.get("stream"), bool | None):
         raise bad("'stream' is true or false.", "stream")
+    stream = bool(body.get("stream"))
     chat = as_chat(body)
     route = visit.house.route(
         visit.request.path_params.get("route", ""), body.get("model"), visit.caller

@@ -86,6 +86,8 @@ def _content(n: int, content: Any) -> Any:
         elif kind == "input_image":
             image = {"url": part.get("image_url"), "detail": part.get("detail") or "auto"}
             parts.append({"type": "image_url", "image_url": image})
+        elif kind == "image_url":  # as chat completions have it
+            parts.append(part)
         elif kind == "refusal":
             parts.append({"type": "text", "text": part.get("refusal")})
         else:
