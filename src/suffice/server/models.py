@@ -7,7 +7,7 @@ from typing import Any
 from starlette.responses import Response
 
 from suffice.server.drafts import usage_of
-from suffice.server.fault import Fault
+from suffice.server.fault import Fault, bad
 from suffice.server.sending import while_there
 from suffice.server.upstream import UpstreamFault
 from suffice.server.visit import Visit, as_response
@@ -61,6 +61,8 @@ async def embeddings(visit: Visit) -> Response:
     visit.seen.route = route.name
     if route.upstream is None:
         raise Fault(404, _NONE, "no_upstream")
+    if not isinstance(body.get("input"), str | list):
+        raise bad("'input' is a text, or a list of texts.", "input")
     sent = {**body, "model": route.model(body.get("model"))}
     try:
         made = await while_there(visit.request, route.upstream.ask(sent, "embeddings"))

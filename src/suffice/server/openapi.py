@@ -219,7 +219,7 @@ _SCHEMAS: dict[str, Schema] = {
         ),
         record=_or_null(_TEXT),
     ),
-    "EmbeddingsRequest": _request("input", input={"anyOf": [_TEXT, _array(_TEXT)]}, model=_TEXT),
+    "EmbeddingsRequest": _request("input", input={"anyOf": [_TEXT, _LIST]}, model=_TEXT),
     "List": _object("object data", object={"const": "list"}, data=_LIST),
     "Status": _object("status", status=_TEXT),
 }
