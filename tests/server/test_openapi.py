@@ -1,6 +1,6 @@
 """What the OpenAPI document says is what the gateway does, whatever it is sent: all checks that
-schemathesis has by default. `SUFFICE_TEST_CASES` says how many right and how many wrong requests for
-each operation: 150 make more than 2,000 in all, and take some minutes."""
+schemathesis has by default. `SUFFICE_TEST_CASES` says how many right and how many wrong requests
+for each operation: 150 make more than 2,000 in all, and take some minutes."""
 
 from __future__ import annotations
 
