@@ -14,7 +14,8 @@ from suffice.text.asked import LONGEST_QUESTION
 Schema = dict[str, Any]
 
 _TEXT: Schema = {"type": "string"}
-_WORDS: Schema = {"type": "string", "pattern": "\\S"}
+# Some engines count the control characters at the end as no space; we do.
+_WORDS: Schema = {"type": "string", "pattern": "[^\\s\\x85\\x1c-\\x1f]"}
 _QUESTION: Schema = {**_WORDS, "maxLength": LONGEST_QUESTION}
 _NAME: Schema = {"type": ["string", "number", "boolean", "null"]}
 _FLAG: Schema = {"type": "boolean"}
