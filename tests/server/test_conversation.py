@@ -35,9 +35,26 @@ def test_a_question_is_read_with_what_it_leans_on(turns: list[str], question: st
     assert question_of([user(turn) for turn in turns]) == (question or " ".join(turns))
 
 
-def test_a_question_that_stands_alone_does_not_lean() -> None:
-    assert not leans("How many days of annual leave do new employees have?")
-    assert leans("and for part-time staff?")
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How many days of annual leave do new employees have?",
+        "How old must a volunteer be?",
+        "When is pay day?",
+        "What is overtime?",
+        "Who approves travel?",
+    ],
+)
+def test_a_question_that_stands_alone_does_not_lean(question: str) -> None:
+    assert not leans(question)
+    assert question_of([user("Hello"), user(question)]) == question
+
+
+@pytest.mark.parametrize(
+    "question", ["and for part-time staff?", "How long?", "Part-time staff?", "Why?", "Is it paid?"]
+)
+def test_what_cannot_be_understood_alone_leans(question: str) -> None:
+    assert leans(question)
 
 
 def test_answers_and_instructions_are_no_question() -> None:

@@ -50,6 +50,23 @@ def test_a_quotation_is_served_with_the_source_as_retrieved() -> None:
     assert served.share_read == 1.0
 
 
+def test_a_source_is_quoted_in_its_own_words() -> None:
+    """A paraphrase, right or wrong, is never shown as what the document says."""
+    written = draft("Workers have 30 days off as leave. [1]")
+    (claim,) = written.claims
+    backed = Finding(claim, "entailment", Support.BACKED, passage_id=HERE.id, span=(0, 8))
+    for findings in ([backed], [replace(backed, passage_id=None, span=None)]):
+        (source,) = decide(EVIDENCE, OPEN, written, findings).citations
+        assert (source.n, source.quote) == (1, SAID)
+
+
+def test_an_answer_without_marks_has_the_sources_that_back_it() -> None:
+    claim = Claim("Workers have 30 days off.", 0, 25, ())
+    written = Draft(claim.text, (claim,))
+    backed = Finding(claim, "entailment", Support.BACKED, passage_id=HERE.id, span=(0, 8))
+    assert decide(EVIDENCE, OPEN, written, [backed]).citations == (Citation(1, HERE, SAID),)
+
+
 def test_partial_evidence_makes_a_caveat() -> None:
     written = draft(SAID)
     partial = GateDecision(Level.PARTIAL, 0.6, "coverage")

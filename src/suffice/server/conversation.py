@@ -18,8 +18,15 @@ from suffice.text.words import content_words
 Message = Mapping[str, Any]
 
 _TURNS = 3
-_ALONE = 3
-"""A question of fewer words that tell something hardly stands alone."""
+# A question in full stands alone, however short; "How long?" and "Part-time staff?" do not.
+_ASKS = re.compile(
+    r"(?:what|when|where|who|whom|whose|which|how|is|are|was|were|do|does|did|can|could|may|might|"
+    r"must|shall|should|will|would|has|have|had|tell|list|name|show|explain|describe)\b",
+    re.IGNORECASE,
+)
+_ALONE = 4
+"""Words that tell something, in a phrase that asks nothing in full, before it stands alone."""
+_MEASURES = frozenset("long many much often old far big high soon late early fast".split())
 _LEANS = re.compile(
     r"(?:and|but|or|so|also|then|what about|how about|why|same|ok(?:ay)?|in that case|otherwise)\b",
     re.IGNORECASE,
@@ -54,8 +61,10 @@ def question_of(messages: Sequence[Message]) -> str:
 
 def leans(question: str) -> bool:
     """Whether a question cannot be understood without what was asked before."""
-    short = len(content_words(question)) < _ALONE
-    return short or bool(_LEANS.match(question) or _STANDS_FOR.search(question))
+    if _LEANS.match(question) or _STANDS_FOR.search(question):
+        return True
+    told = [word for word in content_words(question) if word not in _MEASURES]
+    return len(told) < (1 if _ASKS.match(question) else _ALONE)
 
 
 def evidence_of(messages: Sequence[Message], *, all_of_it: bool = False) -> list[Given]:

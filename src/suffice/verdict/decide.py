@@ -26,6 +26,7 @@ from suffice.types import (
 from suffice.verdict import wording
 from suffice.verdict.assess import UNVERIFIED, Assessment, assess
 from suffice.verdict.route import Route, first, read_routes
+from suffice.verdict.sources import cited
 
 DEFAULT = read_routes(ROUTES)
 _NEVER = frozenset({Code.FABRICATED.value, "contradicted", "mismatch"})
@@ -133,7 +134,7 @@ def decide(
             draft=draft,
             released=draft.text,
             findings=tuple(findings),
-            citations=cited(draft, evidence),
+            citations=cited(draft, evidence, findings),
             missing=gate.missing,
             notes=(*evidence.notes, *draft.notes),
         )
@@ -179,17 +180,6 @@ def _all_claimed(draft: Draft) -> bool:
 def _all_quoted(findings: Sequence[Finding], found: Assessment) -> bool:
     quoted = {f.claim for f in findings if f.check == "verbatim" and f.support is Support.BACKED}
     return quoted.issuperset(found.claims)
-
-
-def cited(draft: Draft, evidence: Evidence) -> tuple[Citation, ...]:
-    """The sources as retrieved, with what the answer takes from each; the draft's word is not."""
-    retrieved = {passage.id: passage for passage in evidence.passages}
-    return tuple(
-        Citation(named.n, retrieved[named.passage.id], " … ".join(quotes))
-        for named in draft.citations
-        if (quotes := [claim.text for claim in draft.claims if named.n in claim.cites])
-        and named.passage.id in retrieved
-    )
 
 
 def nearest(evidence: Evidence, most: int = 3) -> tuple[Source, ...]:

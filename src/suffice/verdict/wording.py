@@ -13,7 +13,7 @@ DISAGREE = "The documents contradict each other; both are quoted, and neither wa
 QUOTED = "Every statement is quoted from the document it cites."
 LIMITED = "Based on available information; the evidence covers the question only in part."
 DOUBTED = "Based on available information; the evidence may not answer the question in full."
-THIN = "The evidence was judged too little to answer from; what it says is quoted all the same."
+THIN = "The evidence was judged too little to answer from; read this with caution."
 NOTHING_FOUND = "Nothing in the documents matches this question."
 ONLY_LEFT_OUT = "What matches this question does not count for the time it asks about"
 NOT_ENOUGH = "The documents do not hold enough to answer this question"
@@ -101,7 +101,10 @@ def shut(gate: GateDecision, found: int) -> str:
     """Why the gate stayed shut."""
     if not found and not gate.excluded:
         return NOTHING_FOUND
-    return f"{NOT_ENOUGH if found else ONLY_LEFT_OUT}: {'; '.join(gate.reasons)}."
+    # Sources that seem to speak of different things are no reason: there was too little before.
+    apart = {conflict.reason for conflict in gate.conflicts if conflict.ambiguous}
+    reasons = [one for one in gate.reasons if one not in apart]
+    return f"{NOT_ENOUGH if found else ONLY_LEFT_OUT}: {'; '.join(reasons)}."
 
 
 def unanswered(gate: GateDecision) -> str:
