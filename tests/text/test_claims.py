@@ -48,6 +48,8 @@ KINDS: list[tuple[str, StatementKind]] = [
     ("Unable to answer based on the provided passages.", Kind.REFUSAL),
     ("Based on the provided documents, I cannot say.", Kind.REFUSAL),
     ("Here is the answer:", Kind.META),
+    ("Here is what I found about leave.", Kind.META),
+    ("Here is what I found: leave is 16 weeks.", Kind.CLAIM),
     ("According to the documents provided:", Kind.META),
     ("Based on the given passages:", Kind.META),
     ("Let me know if you need more.", Kind.META),

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from suffice import check
 from suffice.checks.check import SwitchedOff, run_checks
 from suffice.checks.verbatim import Verbatim
 from suffice.types import (
@@ -22,6 +23,7 @@ from suffice.types import (
     Retrieved,
     Support,
 )
+from suffice.verdict import wording
 from suffice.verdict.decide import decide, withhold
 from suffice.verdict.route import read_routes
 
@@ -174,3 +176,17 @@ def test_a_refusal_helps_whatever_it_is_for() -> None:
     written = draft("You get 31 days of leave.")
     findings = run_checks([Verbatim()], written, EVIDENCE)
     assert decide(EVIDENCE, OPEN, written, findings).findings == findings
+
+
+@pytest.mark.parametrize(
+    ("said", "why"),
+    [
+        (SAID, wording.NO_SOURCE),
+        (f"{SAID} [7]", wording.NO_SUCH_SOURCE),
+        ("You get 31 days of leave. [1]", wording.SAYS_OTHERWISE),
+    ],
+)
+def test_a_refusal_says_what_is_wrong_with_the_draft(said: str, why: str) -> None:
+    held = check(said, [HERE.text])
+    assert held.action is Action.WITHHOLD
+    assert held.reason.startswith(why)

@@ -112,6 +112,8 @@ _META = re.compile(
     | here(?:'s|\sis|\sare)\s(?:the|a|an|my|your|some)\s(?:[a-z]+\s){{0,2}}
           (?:answer|summary|overview|response|information|list|explanation|details)
           (?:\sto\syour\squestion|\syou\s(?:requested|asked\sfor|need))?
+    | here(?:'s|\sis)\swhat\s(?:i|we)\s(?:found|know|could\sfind)
+          (?:\s(?:on|about|in)\s[^:;,—\d]{{0,60}})?
     | {_BASED}:?
     | (?:the\s)?(?:answer|summary|response|sources?|references?|citations?|notes?|overview|
           conclusion|explanation|details)(?:\sis)?(?:\sas\sfollows)?:

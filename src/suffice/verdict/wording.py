@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from suffice.gate.freshness import left_out
 from suffice.text.facts.marks import bare
-from suffice.types import Action, Claim, Conflict, GateDecision, Level, Support, Verdict
+from suffice.types import Action, Claim, Code, Conflict, GateDecision, Level, Support, Verdict
 from suffice.verdict.assess import UNVERIFIED, Assessment
 
 DISAGREE = "The documents contradict each other; both are quoted, and neither was chosen."
@@ -24,6 +24,8 @@ CHECKED = "Every statement was checked against the documents it rests on."
 NOT_BACKED = "The draft says something the documents were not found to say"
 NOT_ANSWERED = "This question could not be fully answered from available documents"
 SAYS_OTHERWISE = "The draft says something that the documents contradict"
+NO_SOURCE = "The draft names no source for what it says, so that it could not be verified"
+NO_SUCH_SOURCE = "The draft names a source that does not exist"
 WRONG_SOURCE = "The draft names sources that do not hold as named; a person has to look at it"
 NOT_VERIFIED = "Not all of this could be verified against the documents"
 CONDITION = "A condition of the source may be missing; see what is cited"
@@ -57,7 +59,7 @@ def told(action: Action, gate: GateDecision, found: Assessment, *, quoted: bool)
     if action is Action.WITHHOLD and against:
         return _naming(SAYS_OTHERWISE, against)
     if action is Action.WITHHOLD:
-        return _naming(NOT_ANSWERED if found.faithfulness >= 0.4 else NOT_BACKED, weak)
+        return _naming(_lack(found), weak)
     parts = [] if gate.level is Level.SUFFICIENT else [caveat(gate)]
     if weak:
         parts.append(_naming(NOT_VERIFIED, weak))
@@ -68,6 +70,15 @@ def told(action: Action, gate: GateDecision, found: Assessment, *, quoted: bool)
     if UNVERIFIED in found.flags:
         parts.append(MARKS)
     return " ".join(parts) or (QUOTED if quoted else CHECKED)
+
+
+def _lack(found: Assessment) -> str:
+    """What a draft lacks that is withheld and that nothing contradicts."""
+    if Code.FABRICATED.value in found.flags:
+        return NO_SUCH_SOURCE
+    if Code.UNCITED.value in found.flags and not found.faithfulness:
+        return NO_SOURCE
+    return NOT_ANSWERED if found.faithfulness >= 0.4 else NOT_BACKED
 
 
 def _naming(said: str, claims: Sequence[Claim]) -> str:
