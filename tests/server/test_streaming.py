@@ -211,13 +211,13 @@ def test_any_chunking_makes_the_same_draft(drafted: str, cuts: set[int]) -> None
     telling, looked = Telling(0), list[Claim]()
     for piece in cut_up(drafted, cuts):
         telling.hear({"index": 0, "delta": {"content": piece}})
-        if found := telling.finished(passages):
-            draft, begin = found
+        if draft := telling.finished(passages):
             for claim in draft.claims:
                 assert draft.text[claim.start : claim.end] == claim.text
-                assert telling.text[begin + claim.start : begin + claim.end] == claim.text
+                assert telling.text[claim.start : claim.end] == claim.text
             looked += draft.claims
     telling.hear({"index": 0, "delta": {}, "finish_reason": "stop"})
+    telling.flush()
     whole = {"model": "m", "choices": [{"message": {"content": drafted}, "finish_reason": "stop"}]}
     (held_back,) = written(whole, passages)
     told = telling.written(passages, "m", structured=False)

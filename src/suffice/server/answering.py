@@ -119,7 +119,8 @@ class Answering:
                 body.pop("n", None)
             raw = await self.route.upstream.ask(body)
         self._spent.append(raw)
-        drafts = written(raw, trip.read.passages, structured=self.asked.structured)
+        structured, n = self.asked.structured, self.asked.n
+        drafts = written(raw, trip.read.passages, structured=structured, n=n)
         if not drafts or any(one.draft is not None and not one.draft.text for one in drafts):
             raise UpstreamFault(EMPTY)
         return raw, drafts
