@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,11 +15,7 @@ DATA = st.sampled_from(['{"a": 1}', '{"b": "x\u2028y"}', "[DONE]", '{\n"c":\n[1]
 def read(sent: bytes, cuts: set[int]) -> list[Sent]:
     places = [0, *sorted(cut for cut in cuts if cut < len(sent)), len(sent)]
     reader = EventReader()
-    found = [
-        one
-        for begin, end in zip(places, places[1:], strict=False)
-        for one in reader.feed(sent[begin:end])
-    ]
+    found = [one for begin, end in pairwise(places) for one in reader.feed(sent[begin:end])]
     return [*found, *reader.close()]
 
 

@@ -78,8 +78,10 @@ def test_what_only_looks_like_thinking_is_told(modes: Gateway, upstream: Scripte
     [
         [piece({"refusal": one}) for one in ("You may ", "work ", "12 days ", "a week.")],
         [piece({"content": [{"type": "text", "text": "You may work 12 days a week."}]})],
-        [piece({"content": [{"type": "thinking", "thinking": [{"text": THOUGHT}]}]})]
-        + [piece({"content": [{"type": "text", "text": "You may work 12 days a week."}]})],
+        [
+            piece({"content": [{"type": "thinking", "thinking": [{"text": THOUGHT}]}]}),
+            piece({"content": [{"type": "text", "text": "You may work 12 days a week."}]}),
+        ],
     ],
 )
 def test_refusals_and_parts_are_text_like_any_other(
@@ -245,11 +247,8 @@ USED = {"prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3}
         b"\xef\xbb\xbf" + b"".join(b"data:%b\n\n" % one.encode() for one in LINES),
         b"".join(b"data: %b\n" % one.encode() for one in LINES) + b"data: [DONE]",
         b"".join(
-            b"id: 7\nretry: 1\nevent: message\n"
-            + b"".join(
-                b"data: %b\n" % line.encode() for line in json.dumps(one, indent=1).split("\n")
-            )
-            + b": said\n\n"
+            b"id: 7\nretry: 1\nevent: message\ndata: %b\n: said\n\n"
+            % json.dumps(one, indent=1).replace("\n", "\ndata: ").encode()
             for one in [*WORDS, END]
         )
         + b"data: [DONE]\n\n",

@@ -68,7 +68,7 @@ class Telling:
         if not (self.held or self.text):
             self.held = readable(self._refused)
         thought = None if self.text else thought_aloud(self.held)
-        text = "" if thought is None else self.held[thought:].strip()
+        text = "" if thought is None else self.held[thought:].lstrip()
         if not text:
             return {}
         self.held, self.text = self.held.removesuffix(text), text
