@@ -47,6 +47,8 @@ def test_thinking_is_held_back(modes: Gateway, upstream: ScriptedUpstream) -> No
             assert "think" not in json.dumps([part["choices"] for part in parts])
             assert text(parts).startswith(RIGHT)
             assert parts[0]["choices"][0]["delta"]["role"] == "assistant"
+            flown = [part for part in parts if part["choices"][0]["delta"].get("content")]
+            assert len(flown) >= min(len(pieces), len(RIGHT)) - 1  # and the rest is not
     plays(upstream, says(f"{thinks}{RIGHT}"))
     whole = heard(modes, "default")[-1]["suffice"]
     plays(upstream, sends(*said(*thinks, *RIGHT), END))

@@ -190,6 +190,8 @@ class Answering:
         """Quotations from the documents where the upstream failed and they may stand for it."""
         if problem.passed or self.asked.structured or self.asked.tools:
             raise problem.fault
+        # Nothing was shown yet, so that also a stream which shows drafts may begin with them.
+        pipeline = replace(pipeline, verdict=self.route.base.verdict)
         try:
             verdict = await self.work.run(pipeline.instead, trip, problem)
         except ModelError:
