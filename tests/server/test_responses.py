@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -204,11 +205,15 @@ def test_shadow_streams_what_comes(modes: Gateway, upstream: ScriptedUpstream) -
     modes.house.watches.append(seen.append)
     try:
         parts = events(modes, "shadow")
+        while not seen:  # told once the last of it was sent
+            time.sleep(0.01)
     finally:
         modes.house.watches.remove(seen.append)
     assert [one.type for one in parts] == [one["type"] for one in sent]
     assert parts[-1].response.output_text == WRONG
     assert "suffice" not in json.dumps(parts[-1].model_dump(warnings=False))
+    assert [one.action for one in seen[0].verdicts] == [Action.WITHHOLD]
+    assert seen[0].tokens == 7
 
 
 def test_shadow_lets_on_what_it_cannot_judge(modes: Gateway, upstream: ScriptedUpstream) -> None:

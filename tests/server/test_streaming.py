@@ -74,10 +74,13 @@ def test_nothing_is_sent_before_the_verdict(modes: Gateway, upstream: ScriptedUp
     assert upstream.requests[0]["stream"] is False
 
 
-def test_a_waiting_stream_is_kept_open(modes: Gateway, upstream: ScriptedUpstream) -> None:
+@pytest.mark.parametrize("route", ["default", "signal"])
+def test_a_waiting_stream_is_kept_open(
+    modes: Gateway, upstream: ScriptedUpstream, route: str
+) -> None:
     plays(upstream, slow(RIGHT, wait=1.0))
     body = {"model": "m", "stream": True, "messages": [{"role": "user", "content": QUESTION}]}
-    url = f"{modes.base}/chat/completions"
+    url = f"{modes.url}/{route}/v1/chat/completions"
     with httpx2.stream("POST", url, json=body, timeout=30) as reply:
         lines = list(reply.iter_lines())
     assert lines.count(": keep-alive") >= 2

@@ -146,7 +146,7 @@ FIELDS: dict[str, Any] = {
 def test_fields_that_speak_do_not_leave(
     modes: Gateway, upstream: ScriptedUpstream, route: str
 ) -> None:
-    forged = {"suffice": {"verdict": "FORGED"}, "sufficiency": {"level": "FORGED"}}
+    forged: Any = {"suffice": {"verdict": "FORGED"}, "sufficiency": {"level": "FORGED"}}
     spoken = {**FIELDS, "mood": "calm"}
     if route == "default":
         reply = replies({"content": RIGHT, **spoken}, text=THOUGHT, **forged)
