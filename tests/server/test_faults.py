@@ -11,7 +11,6 @@ import openai
 import pytest
 
 from suffice.draft.scripted import (
-    Reply,
     Scripted,
     ScriptedUpstream,
     broken,
@@ -43,7 +42,14 @@ FAULTS = {
     "not an object": (Scripted(body=b"[1]"), 502),
     "error in a 200": (Scripted(body=b'{"error": {"message": "no"}}'), 502),
 }
-MODES = ("plain", "buffer", "signal")
+CHAT = ("plain", "buffer", "signal")
+MODES = (*CHAT, "response", "response buffer", "response signal")
+ODD = {
+    "1-byte chunks": dribbles(RIGHT),
+    "comments and a chunk without choices": noisy(RIGHT),
+    "slow words": slow(RIGHT, pause=0.005),
+    "slow first byte": slow(RIGHT, wait=0.3),
+}
 
 
 @pytest.fixture(scope="module")
@@ -58,16 +64,40 @@ def strict(library: Library, upstream: ScriptedUpstream) -> Iterator[Gateway]:
         yield gateway
 
 
+@pytest.fixture(scope="module")
+def rescuing(library: Library, upstream: ScriptedUpstream) -> Iterator[Gateway]:
+    """Quotations stand in for an upstream that fails."""
+    own = CollectionSettings(draft=DraftSettings(retries=0, rounds=0))
+    buffer = RouteSettings(upstream=upstream.url, own=own, timeout=1.0)
+    named = {"default": buffer, "signal": replace(buffer, mode="signal")}
+    with running(library, routes(named)) as gateway:
+        yield gateway
+
+
 def ask(gateway: Gateway, mode: str) -> str:
-    """What a reader is shown."""
-    base = f"{gateway.url}/signal/v1" if mode == "signal" else gateway.base
-    client = gateway.client().with_options(base_url=base)
+    return asked(gateway, mode)[0]
+
+
+def asked(gateway: Gateway, mode: str) -> tuple[str, dict[str, Any]]:
+    """What a reader is shown, and what was decided."""
+    base = f"{gateway.url}/signal/v1" if mode.endswith("signal") else gateway.base
+    client: Any = gateway.client().with_options(base_url=base)
     messages: Any = [{"role": "user", "content": QUESTION}]
+    carried = {"evidence": [RIGHT.removesuffix(" [1]")], "from": "request"}
+    asked_for: Any = {"model": "any", "extra_body": {"suffice": carried}}
+    if mode == "response":
+        answer = client.responses.create(**asked_for, input=QUESTION)
+        return answer.output_text, answer.suffice
     if mode == "plain":
-        answer = client.chat.completions.create(model="any", messages=messages)
-        return answer.choices[0].message.content or ""
-    parts = client.chat.completions.create(model="any", messages=messages, stream=True)
-    return "".join(part.choices[0].delta.content or "" for part in parts if part.choices)
+        answer = client.chat.completions.create(**asked_for, messages=messages)
+        return answer.choices[0].message.content or "", answer.suffice
+    if mode.startswith("response"):
+        events = list(client.responses.create(**asked_for, input=QUESTION, stream=True))
+        deltas = [one.delta for one in events if one.type == "response.output_text.delta"]
+        return "".join(deltas), events[-1].response.suffice
+    parts = list(client.chat.completions.create(**asked_for, messages=messages, stream=True))
+    said = [part.choices[0].delta.content or "" for part in parts if part.choices]
+    return "".join(said), parts[-1].suffice
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -86,15 +116,32 @@ def test_a_fault_is_told_in_the_words_of_the_api(
         assert told.value.response.headers["retry-after"] == "7"
 
 
-@pytest.mark.parametrize("reply", [fails(429, retry_after=0), broken()])
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("fault", FAULTS)
 def test_quotations_stand_in_where_they_may(
-    gateway: Gateway, upstream: ScriptedUpstream, reply: Reply
+    rescuing: Gateway, upstream: ScriptedUpstream, fault: str, mode: str
 ) -> None:
-    plays(upstream, reply)
-    answer = gateway.chat()
-    assert "3 days per week" in answer.choices[0].message.content
-    assert answer.suffice["verdict"] == "CAVEAT"
-    assert answer.suffice["rescue"] == "extractive"
+    plays(upstream, FAULTS[fault][0])
+    said, ours = asked(rescuing, mode)
+    assert "3 days per week" in said
+    assert (ours["verdict"], ours["rescue"]) == ("CAVEAT", "extractive")
+    assert ours["record"]
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_a_disconnect_before_a_word_is_rescued_and_after_it_told(
+    rescuing: Gateway, upstream: ScriptedUpstream, mode: str
+) -> None:
+    plays(upstream, cut(RIGHT, after=0 if mode.endswith("signal") else 40))
+    said, ours = asked(rescuing, mode)
+    assert "3 days per week" in said
+    assert ours["rescue"] == "extractive"
+    if mode.endswith("signal"):  # what was shown cannot be replaced any more
+        plays(upstream, cut(f"{RIGHT} You may also work from the moon", after=14))
+        said, ours = asked(rescuing, mode)
+        assert said.startswith(RIGHT)
+        assert "Some claims could not be verified" in said
+        assert (ours["verdict"], ours["rescue"]) == ("WITHHOLD", None)
 
 
 @pytest.mark.parametrize("status", [400, 404, 422])
@@ -109,12 +156,14 @@ def test_a_bad_request_is_the_callers_affair(
 
 
 @pytest.mark.parametrize("mode", MODES)
-@pytest.mark.parametrize("reply", [dribbles(RIGHT), noisy(RIGHT), slow(RIGHT, pause=0.005)])
+@pytest.mark.parametrize("odd", ODD)
 def test_odd_streams_say_the_same(
-    strict: Gateway, upstream: ScriptedUpstream, reply: Reply, mode: str
+    rescuing: Gateway, upstream: ScriptedUpstream, odd: str, mode: str
 ) -> None:
-    plays(upstream, reply)
-    assert RIGHT in ask(strict, mode)
+    plays(upstream, ODD[odd])
+    said, ours = asked(rescuing, mode)
+    assert said.startswith(RIGHT)
+    assert (ours["verdict"], ours["rescue"]) == ("SERVE", None)
 
 
 def test_a_stream_that_breaks_off_is_judged_as_cut(
@@ -123,7 +172,7 @@ def test_a_stream_that_breaks_off_is_judged_as_cut(
     plays(upstream, cut(f"{RIGHT} You may also work from the moon", after=14))
     said = ask(strict, "signal")
     assert "could not be verified" in said
-    for mode, after in (("signal", 0), ("plain", 40)):
+    for mode, after in (("signal", 0), ("response signal", 0), ("plain", 40)):
         plays(upstream, cut(RIGHT, after=after))
         with pytest.raises(openai.APIStatusError):
             ask(strict, mode)

@@ -74,10 +74,13 @@ def test_nothing_is_sent_before_the_verdict(modes: Gateway, upstream: ScriptedUp
     assert upstream.requests[0]["stream"] is False
 
 
-def test_a_waiting_stream_is_kept_open(modes: Gateway, upstream: ScriptedUpstream) -> None:
+@pytest.mark.parametrize("route", ["default", "signal"])
+def test_a_waiting_stream_is_kept_open(
+    modes: Gateway, upstream: ScriptedUpstream, route: str
+) -> None:
     plays(upstream, slow(RIGHT, wait=1.0))
     body = {"model": "m", "stream": True, "messages": [{"role": "user", "content": QUESTION}]}
-    url = f"{modes.base}/chat/completions"
+    url = f"{modes.url}/{route}/v1/chat/completions"
     with httpx2.stream("POST", url, json=body, timeout=30) as reply:
         lines = list(reply.iter_lines())
     assert lines.count(": keep-alive") >= 2
@@ -211,13 +214,13 @@ def test_any_chunking_makes_the_same_draft(drafted: str, cuts: set[int]) -> None
     telling, looked = Telling(0), list[Claim]()
     for piece in cut_up(drafted, cuts):
         telling.hear({"index": 0, "delta": {"content": piece}})
-        if found := telling.finished(passages):
-            draft, begin = found
+        if draft := telling.finished(passages):
             for claim in draft.claims:
                 assert draft.text[claim.start : claim.end] == claim.text
-                assert telling.text[begin + claim.start : begin + claim.end] == claim.text
+                assert telling.text[claim.start : claim.end] == claim.text
             looked += draft.claims
     telling.hear({"index": 0, "delta": {}, "finish_reason": "stop"})
+    telling.flush()
     whole = {"model": "m", "choices": [{"message": {"content": drafted}, "finish_reason": "stop"}]}
     (held_back,) = written(whole, passages)
     told = telling.written(passages, "m", structured=False)

@@ -9,7 +9,9 @@ from suffice.text.claims import claims
 from suffice.types import Citation, Claim, Draft, Passage
 
 # What some models think aloud before they answer; a reader is not meant to see it.
-_THINKING = re.compile(r"\s*<think(?:ing)?>(?:.*?</think(?:ing)?>|.*)", re.DOTALL)
+_OPENED = re.compile(r"\s*<think(?:ing)?>")
+_CLOSED = re.compile(r"</think(?:ing)?>")
+_TAGS = ("<think>", "<thinking>")
 _NO_CHARACTER = re.compile(r"[\ud800-\udfff\0]")
 THOUGHT = "What the model thought aloud before its answer is left out."
 
@@ -28,8 +30,8 @@ def read_draft(
     A mark that names no passage stays with its claim and has no citation: a check tells it.
     """
     said = readable(text)
-    thought = _THINKING.match(said)
-    answer = said[thought.end() if thought else 0 :].strip()
+    thought = thought_aloud(said)
+    answer = "" if thought is None else said[thought:].strip()
     found = claims(answer)
     marks = {n for statement in found for n in statement.cites}
     return Draft(
@@ -38,9 +40,32 @@ def read_draft(
         citations=tuple(Citation(n, p, "") for n, p in enumerate(passages, 1) if n in marks),
         drafter=drafter,
         cut=cut,
-        notes=(*notes, THOUGHT) if thought else tuple(notes),
+        notes=tuple(notes) if thought == 0 else (*notes, THOUGHT),
         tokens=tokens,
     )
+
+
+def thought_aloud(text: str) -> int | None:
+    """Where the thinking at the beginning of a text ends: 0 where there is none, `None` where it
+    has no end."""
+    place = 0
+    while opened := _OPENED.match(text, place):
+        closed = _CLOSED.search(text, opened.end())
+        if closed is None:
+            return None
+        place = closed.end()
+    return place
+
+
+def answer_begins(text: str) -> int | None:
+    """Where the answer in a text that still grows begins; `None` while nobody can know."""
+    thought = thought_aloud(text)
+    if thought is None:
+        return None
+    answer = text[thought:].lstrip()
+    if any(tag.startswith(answer) for tag in _TAGS):
+        return None
+    return len(text) - len(answer)
 
 
 def readable(text: str) -> str:

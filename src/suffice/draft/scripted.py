@@ -146,7 +146,7 @@ class _Handler(BaseHTTPRequestHandler):
         data = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         if self.path.endswith("/embeddings"):
             return self._send(Scripted(), _embeddings(json.loads(data)))
-        if not self.path.endswith("/chat/completions"):
+        if not self.path.endswith(("/chat/completions", "/responses")):
             return self._send(fails(404, message=f"no such path: {self.path}"), b"")
         request = json.loads(data)
         key = self.headers.get("Authorization", "").removeprefix("Bearer ")
@@ -155,6 +155,8 @@ class _Handler(BaseHTTPRequestHandler):
         if reply.status == 0:
             self.close_connection = True
             return None
+        if self.path.endswith("/responses") and reply.body is None:
+            reply = fails(404, message="only a body of its own is sent there")
         if reply.body is None and request.get("stream") and reply.status == 200:
             return self._stream(reply, upstream)
         if reply.hold is not None:

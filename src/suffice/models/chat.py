@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -77,12 +77,19 @@ def _first(choices: Any) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def text_in(message: dict[str, Any]) -> str:
+def text_in(message: Mapping[str, Any]) -> str:
     """The text of a message: plain, in parts, or a refusal in a field of its own."""
+    return content_in(message) or refusal_in(message)
+
+
+def content_in(message: Mapping[str, Any]) -> str:
     content = message.get("content")
     if isinstance(content, list):
         texts = (part.get("text") for part in content if isinstance(part, dict))
         content = "".join(text for text in texts if isinstance(text, str))
-    if not content:
-        content = message.get("refusal")
     return content if isinstance(content, str) else ""
+
+
+def refusal_in(message: Mapping[str, Any]) -> str:
+    refusal = message.get("refusal")
+    return refusal if isinstance(refusal, str) else ""

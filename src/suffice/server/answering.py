@@ -119,7 +119,8 @@ class Answering:
                 body.pop("n", None)
             raw = await self.route.upstream.ask(body)
         self._spent.append(raw)
-        drafts = written(raw, trip.read.passages, structured=self.asked.structured)
+        structured, n = self.asked.structured, self.asked.n
+        drafts = written(raw, trip.read.passages, structured=structured, n=n)
         if not drafts or any(one.draft is not None and not one.draft.text for one in drafts):
             raise UpstreamFault(EMPTY)
         return raw, drafts
@@ -189,6 +190,8 @@ class Answering:
         """Quotations from the documents where the upstream failed and they may stand for it."""
         if problem.passed or self.asked.structured or self.asked.tools:
             raise problem.fault
+        # Nothing was shown yet, so that also a stream which shows drafts may begin with them.
+        pipeline = replace(pipeline, verdict=self.route.base.verdict)
         try:
             verdict = await self.work.run(pipeline.instead, trip, problem)
         except ModelError:

@@ -6,13 +6,15 @@ from starlette.responses import Response
 
 from suffice.server.answering import Answered, Answering
 from suffice.server.asked import Asked, read_asked
+from suffice.server.drafts import usage_of
 from suffice.server.reply import completion, headers_of
 from suffice.server.route import Route
 from suffice.server.sending import while_there
-from suffice.server.shadow import passed_through
+from suffice.server.shadow import passed_through, shadow_headers
 from suffice.server.streaming import streamed
 from suffice.server.ungrounded import ungrounded
 from suffice.server.visit import Visit, as_response
+from suffice.server.voice import ChatVoice
 
 
 async def chat(visit: Visit) -> Response:
@@ -27,7 +29,7 @@ async def chat(visit: Visit) -> Response:
     if route.settings.shadow and not asked.stream:
         return await _in_shadow(visit, route, asked)
     if asked.stream:
-        return await streamed(visit, route, asked, answer)
+        return await streamed(visit, route, asked, answer, ChatVoice(asked))
     answered = await while_there(visit.request, answer(visit, route, asked))
     whole = completion(answered.raw, asked.model, answered.choices, answered.usage)
     return as_response(whole, headers_of(answered.choices))
@@ -53,8 +55,5 @@ async def _in_shadow(visit: Visit, route: Route, asked: Asked) -> Response:
     )
     raw, verdicts = await while_there(visit.request, passed_through(answering))
     visit.seen.verdicts += verdicts
-    headers = {"x-suffice-shadow": "true"}
-    if verdicts:
-        headers["x-suffice-record"] = verdicts[0].record
-        headers["x-suffice-verdict"] = verdicts[0].action.value
-    return as_response(raw, headers)
+    visit.spent(usage_of(raw), route.settings.price_in, route.settings.price_out)
+    return as_response(raw, shadow_headers(verdicts))

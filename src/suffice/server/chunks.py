@@ -35,14 +35,16 @@ def chunks(
     base = frame(whole)
     for n, choice in enumerate(choices):
         yield chunk(base, n, {"role": "assistant", "content": ""})
-        others = {k: v for k, v in choice.message.items() if k not in ("role", "content")}
+        others = dict(choice.others)
         if choice.content:
             yield chunk(base, n, {"content": choice.content})
         if choice.refusal:
             yield chunk(base, n, {"refusal": choice.refusal})
-        if calls := others.pop("tool_calls", None):
-            others["tool_calls"] = [{**one, "index": i} for i, one in enumerate(calls)]
-        others.pop("refusal", None)
+        if isinstance(calls := choice.message.get("tool_calls"), list):
+            made = (one for one in calls if isinstance(one, dict))
+            others["tool_calls"] = [{**one, "index": i} for i, one in enumerate(made)]
+        if call := choice.message.get("function_call"):
+            others["function_call"] = call
         if others:
             yield chunk(base, n, others)
         said = {"suffice": choice.suffice, "sufficiency": sufficiency_of(choice)}

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from suffice.draft.reading import read_draft
+from suffice.draft.reading import THOUGHT, read_draft, thought_aloud
 from suffice.models.chat import STOPPED, text_in
 from suffice.text.flatten import flatten
 from suffice.types import Draft, Passage
@@ -31,15 +31,16 @@ def written(
     passages: Sequence[Passage],
     *,
     structured: bool = False,
+    n: int | None = None,
 ) -> list[Written]:
-    """The choices of a completion in their order. One without text is no answer: its draft is
-    empty."""
+    """The choices of a completion in their order, at most `n`. One without text is no answer: its
+    draft is empty."""
     choices = raw.get("choices")
     found = [one for one in choices if isinstance(one, dict)] if isinstance(choices, list) else []
     tokens = usage_of(raw)["total_tokens"]
     return [
         Written(one, None if calls_tools(one) else _draft(one, raw, passages, structured, tokens))
-        for one in found
+        for one in found[:n]
     ]
 
 
@@ -51,7 +52,14 @@ def calls_tools(choice: Mapping[str, Any]) -> bool:
 
 
 def content_of(choice: Mapping[str, Any]) -> str:
-    """The text of a choice, also where it refuses in a field of its own."""
+    """The text of a choice, also where it refuses in a field of its own. What it thought aloud is
+    no part of it."""
+    text = _said(choice)
+    thought = thought_aloud(text)
+    return text if thought == 0 else "" if thought is None else text[thought:].strip()
+
+
+def _said(choice: Mapping[str, Any]) -> str:
     message = choice.get("message")
     return text_in(message) if isinstance(message, dict) else ""
 
@@ -66,12 +74,15 @@ def draft_of(
     tokens: int = 0,
 ) -> Draft:
     """A text as a draft; one in a format is read as the lines that its names and values make."""
+    notes = tuple(filter(None, [_BROKE_OFF.get(finish, "")]))
+    if structured and (thought := thought_aloud(text)) != 0:
+        text, notes = "" if thought is None else text[thought:], (*notes, THOUGHT)
     return read_draft(
         flatten(text) if structured else text,
         passages,
         drafter=drafter,
         cut=finish in STOPPED,
-        notes=tuple(filter(None, [_BROKE_OFF.get(finish, "")])),
+        notes=notes,
         tokens=tokens,
     )
 
@@ -84,7 +95,7 @@ def _draft(
     tokens: int,
 ) -> Draft:
     return draft_of(
-        content_of(choice),
+        _said(choice),
         passages,
         drafter=str(raw.get("model") or ""),
         finish=str(choice.get("finish_reason") or ""),

@@ -7,18 +7,15 @@ added before it: a verdict, the word that nothing was verified, or nothing at al
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from suffice.errors import SufficeError
-from suffice.server.chunks import chunk, frame
-from suffice.server.drafts import usage_of
-from suffice.server.fault import Fault, fault_of
-from suffice.server.reply import Choice, sufficiency_of
+from suffice.server.reply import Choice
 from suffice.server.telling import Telling
 from suffice.server.upstream import EMPTY, Upstream, UpstreamFault
+from suffice.server.voice import Voice
 from suffice.server.wire import DONE, event
 
 Raw = Mapping[str, Any]
@@ -38,62 +35,46 @@ class Ending(Protocol):
 
 @dataclass
 class Flow:
-    """One stream. Iterate over `events`; who stops early cancels the upstream."""
+    """One stream of at most `n` choices. Iterate over `events`; who stops early cancels the
+    upstream. `untouched`: every piece goes on as it is, and nothing is added."""
 
     upstream: Upstream
     body: Raw
     ending: Ending
-    usage: bool = False
-    """Whether the caller wants to be told what it cost."""
+    voice: Voice
+    n: int = 1
     untouched: bool = False
-    """Every piece goes on as it is, and nothing is added."""
-    base: dict[str, Any] = field(default_factory=dict)
+    frame: dict[str, Any] = field(default_factory=dict)
+    """What the upstream says of all its pieces: their id, its model."""
     tellings: dict[int, Telling] = field(default_factory=dict)
     spent: dict[str, Any] = field(default_factory=dict)
     _out: asyncio.Queue[bytes | Exception | None] = field(default_factory=asyncio.Queue)
-    _task: asyncio.Task[None] | None = None
 
-    def send(self, value: Any, name: str = "") -> None:
-        self._out.put_nowait(event(value, name))
+    @property
+    def model(self) -> str:
+        return str(self.frame.get("model") or "")
 
-    async def first(self) -> bytes | None:
-        """Starts, and gives the first event; what fails before it is raised."""
-        self._task = asyncio.create_task(self._run())
-        return await self._next()
+    def say(self, told: Iterable[bytes]) -> None:
+        for one in told:
+            self._out.put_nowait(one)
 
-    async def _next(self) -> bytes | None:
-        entry = await self._out.get()
-        if isinstance(entry, Exception):
-            raise entry
-        return entry
-
-    async def events(self, first: bytes | None) -> AsyncIterator[bytes]:
-        entry = first
+    async def events(self) -> AsyncGenerator[bytes, None]:
+        """What leaves; what goes wrong is raised."""
+        running = asyncio.create_task(self._run())
         try:
-            while entry is not None:
+            while (entry := await self._out.get()) is not None:
+                if isinstance(entry, Exception):
+                    raise entry
                 yield entry
-                try:
-                    entry = await self._next()
-                except Fault as fault:
-                    yield event(fault.said)
-                    return
-                except SufficeError as problem:
-                    yield event(fault_of(problem).said)
-                    return
         finally:
-            await self.stop()
-
-    async def stop(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
+            running.cancel()
             with suppress(asyncio.CancelledError, Exception):
-                await self._task
+                await running
 
     async def _run(self) -> None:
         try:
             await self._pump()
             await self._end()
-            self._out.put_nowait(DONE)
             self._out.put_nowait(None)
         except Exception as problem:  # told in the stream, or before it, by whoever reads
             self._out.put_nowait(problem)
@@ -104,42 +85,44 @@ class Flow:
                 await self._heard(raw)
         except UpstreamFault:
             # What broke off after its first word is judged as far as it came.
-            if not any(one.text.strip() for one in self.tellings.values()):
+            if not any(one.text or one.finish for one in self.tellings.values()):
                 raise
         if not self.tellings:
             raise UpstreamFault(EMPTY)
 
     async def _heard(self, raw: Raw) -> None:
-        if not self.base:
-            self.base = frame({key: value for key, value in raw.items() if value is not None})
+        if not self.frame:
+            self.frame = {key: raw[key] for key in raw if key not in ("choices", "usage")}
         if isinstance(raw.get("usage"), dict):
             self.spent = dict(raw["usage"])
         choices = raw.get("choices")
         going = []
         for choice in choices if isinstance(choices, list) else ():
-            if not isinstance(choice, dict):
-                continue
-            index = choice.get("index") if isinstance(choice.get("index"), int) else 0
-            telling = self.tellings.setdefault(index or 0, Telling(index or 0))
-            if kept := telling.hear(choice):
+            telling = self._telling(choice)
+            if telling is not None and (kept := telling.hear(choice)):
                 going.append(kept)
         if self.untouched:
-            self.send(raw)
+            self.say([event(raw)])
         elif going:
-            shared = {**raw, "object": self.base["object"], "choices": going}
-            self.send({key: value for key, value in shared.items() if key != "usage"})
-        for telling in list(self.tellings.values()):
-            await self.ending.heard(telling, self)
+            self.say(self.voice.heard(raw, going))
+            for telling in list(self.tellings.values()):
+                await self.ending.heard(telling, self)
+
+    def _telling(self, choice: Any) -> Telling | None:
+        """The choice that a piece belongs to; `None`: one that nobody asked for."""
+        if not isinstance(choice, dict):
+            return None
+        index = choice.get("index")
+        index = index if isinstance(index, int) else 0
+        if not 0 <= index < self.n:
+            return None
+        return self.tellings.setdefault(index, Telling(index))
 
     async def _end(self) -> None:
         for telling in sorted(self.tellings.values(), key=lambda one: one.index):
+            if (kept := telling.flush()) and not self.untouched:
+                self.say(self.voice.heard(self.frame, [kept]))
             words, choice = await self.ending.ended(telling, self)
-            if self.untouched:
-                continue
-            if words:
-                self.send(chunk(self.base, telling.index, {"content": words}))
-            said = {"suffice": choice.suffice, "sufficiency": sufficiency_of(choice)}
-            self.send(chunk(self.base, telling.index, {}, choice.finish, **said))
-        if self.usage and not self.untouched:
-            used = {**self.spent, **usage_of({"usage": self.spent})}
-            self.send({**self.base, "choices": [], "usage": used})
+            if not self.untouched:
+                self.say(self.voice.ended(telling.index, words, choice))
+        self.say([DONE] if self.untouched else self.voice.closed(self.spent))

@@ -9,15 +9,18 @@ from typing import Any
 
 from suffice.record.record import new_id
 from suffice.server import as_json
+from suffice.server.beside import beside, logprobs_of
 from suffice.server.standing import standings
 from suffice.types import Action, GateDecision, Verdict
 from suffice.verdict import wording
 
 UNVERIFIED = "Unverified: no documents were consulted for this answer."
 NOT_AN_ANSWER = "A tool call is no answer: nothing of it was checked."
+BESIDE_CALL = "This was said beside a tool call, and told before that was known."
 LEFT_OUT = "What was said beside the tool call was left out: nobody checked it."
-# What a model says of its thinking is not checked by anybody, nor is what it speaks aloud.
-_UNCHECKED = ("reasoning", "reasoning_content", "reasoning_details", "thinking", "audio")
+_CALLS = ("tool_calls", "function_call")
+_SAID = ("role", "content", "refusal", *_CALLS)
+_CHOICE = ("index", "message", "delta", "finish_reason", "logprobs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +36,16 @@ class Choice:
     rest: Mapping[str, Any] = field(default_factory=dict)
     """What the upstream's choice has beside: logprobs and what we do not know of."""
     shaped: Mapping[str, Any] = field(default_factory=dict)
-    """Its `suffice` object, where it is no verdict's."""
+    """Its `suffice` object where there is no verdict, and what is added to a verdict's."""
 
     @property
     def suffice(self) -> dict[str, Any]:
-        return suffice_of(self.verdict) if self.verdict else dict(self.shaped)
+        return {**(suffice_of(self.verdict) if self.verdict else {}), **self.shaped}
+
+    @property
+    def others(self) -> dict[str, Any]:
+        """What the upstream said of it beside its text and its calls."""
+        return {key: value for key, value in self.message.items() if key not in _SAID}
 
 
 def spoken(verdict: Verdict) -> str:
@@ -66,9 +74,8 @@ def decided(
     kept = verdict.served and verdict.action is not Action.CONFLICT
     same = kept and isinstance(written, str) and verdict.released == written.strip()
     # What the upstream said beside the text belongs to that text, and leaves only with it.
-    others = _clean(message) if same else {}
-    rest = {k: v for k, v in choice.items() if k not in ("index", "message", "finish_reason")}
-    rest = rest if same else {}
+    others = beside(message, *_SAID) if same else {}
+    rest = _rest(choice, str(written)) if same else {}
     if structured and kept:
         return Choice(verdict.released, verdict, finish or "stop", None, others, rest)
     if structured:
@@ -80,6 +87,7 @@ def decided(
 def passed_on(choice: Mapping[str, Any], content: str | None, note: str = "") -> Choice:
     """A turn in which the model calls tools: it goes on, marked as no answer."""
     message = _object(choice.get("message"))
+    calls = {key: message[key] for key in _CALLS if message.get(key)}
     shaped: dict[str, Any] = {
         "record": None,
         "verdict": None,
@@ -88,7 +96,8 @@ def passed_on(choice: Mapping[str, Any], content: str | None, note: str = "") ->
     }
     shaped |= {"claims": [], "share_read": 0.0, "sources": [], "notes": [note] if note else []}
     finish = choice.get("finish_reason") or "tool_calls"
-    return Choice(content, None, finish, None, _clean(message), shaped=shaped)
+    others = beside(message, *_SAID)
+    return Choice(content, None, finish, None, {**others, **calls}, shaped=shaped)
 
 
 def completion(
@@ -97,7 +106,8 @@ def completion(
     choices: Sequence[Choice],
     usage: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """The whole reply. What the upstream said beside its choices goes through as it is."""
+    """The whole reply. What the upstream said beside its choices goes through, if it is no text."""
+    told = {key: value for key, value in (raw or {}).items() if value is not None}
     first = choices[0]
     base: dict[str, Any] = {
         "id": f"chatcmpl-{new_id()}",
@@ -107,7 +117,7 @@ def completion(
     }
     return {
         **base,
-        **{key: value for key, value in (raw or {}).items() if value is not None},
+        **beside(told, "choices", "usage"),
         "object": "chat.completion",
         "choices": [
             {
@@ -124,7 +134,7 @@ def completion(
             }
             for n, choice in enumerate(choices)
         ],
-        "usage": dict(usage),
+        "usage": beside(usage),
         "suffice": first.suffice,
         "sufficiency": sufficiency_of(first),
     }
@@ -205,8 +215,11 @@ def headers_of(choices: Sequence[Choice]) -> dict[str, str]:
     return {**found, **({"x-suffice-record": verdict.record} if verdict.record else {})}
 
 
-def _clean(message: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in message.items() if key not in _UNCHECKED}
+def _rest(choice: Mapping[str, Any], text: str) -> dict[str, Any]:
+    rest = beside(choice, *_CHOICE)
+    if (logprobs := logprobs_of(choice.get("logprobs"), text)) is not None:
+        rest["logprobs"] = logprobs
+    return rest
 
 
 def _object(value: Any) -> Mapping[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from suffice.errors import SufficeError
@@ -26,6 +26,15 @@ async def passed_through(answering: Answering) -> tuple[Mapping[str, Any], list[
     except UpstreamFault as problem:
         raise problem.fault from None
     return raw, await judged(answering, raw)
+
+
+def shadow_headers(verdicts: Sequence[Verdict]) -> dict[str, str]:
+    """What a reply in shadow says of its record."""
+    headers = {"x-suffice-shadow": "true"}
+    if verdicts:
+        headers["x-suffice-record"] = verdicts[0].record
+        headers["x-suffice-verdict"] = verdicts[0].action.value
+    return headers
 
 
 async def judged(answering: Answering, raw: Mapping[str, Any]) -> list[Verdict]:

@@ -8,16 +8,16 @@ by the same steps as where everything is held back.
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from suffice.errors import SufficeError
 from suffice.pipeline import Pipeline, Trip
 from suffice.server import as_json
 from suffice.server.answering import Answering
-from suffice.server.chunks import chunk
+from suffice.server.drafts import Written, usage_of
 from suffice.server.flow import Flow
-from suffice.server.reply import Choice, decided, passed_on
+from suffice.server.reply import BESIDE_CALL, Choice, decided, passed_on
 from suffice.server.telling import Telling
 from suffice.server.upstream import EMPTY, UpstreamFault
 from suffice.types import Action, Draft, Finding, Support, Verdict
@@ -37,72 +37,63 @@ class Signal:
     trip: Trip
     verdicts: list[Verdict] = field(default_factory=list)
     _looking: asyncio.Task[None] | None = None
-    _waiting: list[tuple[Telling, Draft, int]] = field(default_factory=list)
+    _waiting: list[tuple[Telling, Draft]] = field(default_factory=list)
 
     async def heard(self, telling: Telling, flow: Flow) -> None:
-        if self.answering.asked.structured or telling.calls:
+        if self.answering.asked.structured:
             return
-        found = telling.finished(self.trip.read.passages)
-        if found is None:
+        draft = telling.finished(self.trip.read.passages)
+        if draft is None:
             return
-        self._waiting.append((telling, *found))
+        self._waiting.append((telling, draft))
         if self._looking is None or self._looking.done():
             self._looking = asyncio.create_task(self._look(flow))
 
     async def _look(self, flow: Flow) -> None:
         """Looks at what is finished, one by one; what fails here is told by the verdict."""
         while self._waiting:
-            telling, draft, begin = self._waiting.pop(0)
+            telling, draft = self._waiting.pop(0)
             try:
                 found = await self.answering.work.run(self.pipeline.checked, self.trip, draft)
             except SufficeError:
                 return
-            self._tell(flow, telling, draft, begin, found)
+            self._tell(flow, telling, draft, found)
 
-    def _tell(
-        self,
-        flow: Flow,
-        telling: Telling,
-        draft: Draft,
-        begin: int,
-        found: tuple[Finding, ...],
-    ) -> None:
+    def _tell(self, flow: Flow, telling: Telling, draft: Draft, found: tuple[Finding, ...]) -> None:
         numbers = {p.id: n for n, p in enumerate(self.trip.read.passages, 1)}
         for claim in draft.claims:
             own = [finding for finding in found if finding.claim == claim]
             support = stands(own)
             said: dict[str, Any] = {
                 "text": claim.text,
-                "span": [begin + claim.start, begin + claim.end],
+                "span": [claim.start, claim.end],
                 "choice": telling.index,
                 "support": support.value,
                 "findings": [as_json.finding(finding, numbers) for finding in own],
             }
             kind = "retraction" if support in _AGAINST else "claim"
-            if self.answering.asked.events:
-                flow.send(said, f"suffice.{kind}")
-            else:
-                flow.send(chunk(flow.base, telling.index, {}, None, suffice={kind: said}))
+            flow.say(flow.voice.found(telling.index, kind, said))
 
     async def ended(self, telling: Telling, flow: Flow) -> tuple[str, Choice]:
         if self._looking is not None:
             await self._looking
         structured = self.answering.asked.structured
-        tokens = flow.spent.get("total_tokens") or 0
-        written = telling.written(
+        draft = telling.drafted(
             self.trip.read.passages,
-            str(flow.base.get("model") or ""),
+            flow.model,
             structured=structured,
-            tokens=tokens if isinstance(tokens, int) else 0,
+            tokens=usage_of({"usage": flow.spent})["total_tokens"],
         )
-        if written.draft is None:
-            return "", passed_on(written.choice, None)
-        if not written.draft.text:
+        # What was told beside a call is no answer, but it was told.
+        if telling.calls and not draft.claims:
+            return "", passed_on(telling.choice, None)
+        if not draft.text:
             raise UpstreamFault(EMPTY)
+        written = Written(telling.choice, draft)
         verdict, _ = await self.answering.judged(self.pipeline, self.trip, written)
         self.verdicts.append(verdict)
-        choice = decided(verdict, written.choice, structured=structured)
-        return "" if structured else f"\n\n{last_words(verdict)}", _ending(choice, telling)
+        words = "" if structured else f"\n\n{last_words(verdict)}"
+        return words, _ending(decided(verdict, written.choice, structured=structured), telling)
 
 
 def last_words(verdict: Verdict) -> str:
@@ -121,4 +112,5 @@ def last_words(verdict: Verdict) -> str:
 def _ending(choice: Choice, telling: Telling) -> Choice:
     """The choice with the upstream's own reason for its end: its text was told."""
     finish = telling.finish or "length"
-    return Choice(choice.content, choice.verdict, finish, shaped=choice.shaped)
+    turn = {"turn": "tool_calls", "notes": [BESIDE_CALL]} if telling.calls else {}
+    return replace(choice, finish=finish, shaped=turn)

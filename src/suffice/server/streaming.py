@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from starlette.responses import Response
@@ -13,11 +13,10 @@ from starlette.responses import Response
 from suffice.errors import SufficeError
 from suffice.server.answering import Answered, Answering
 from suffice.server.asked import Asked
-from suffice.server.chunks import chunks
 from suffice.server.drafts import usage_of
 from suffice.server.fault import Fault, fault_of
 from suffice.server.flow import Ending, Flow
-from suffice.server.reply import UNVERIFIED, Choice, completion, passed_on
+from suffice.server.reply import UNVERIFIED, Choice
 from suffice.server.route import Route
 from suffice.server.sending import Events, while_there
 from suffice.server.shadow import judged
@@ -25,126 +24,137 @@ from suffice.server.signal import Signal
 from suffice.server.telling import Telling
 from suffice.server.told import forwarded
 from suffice.server.ungrounded import marked
-from suffice.server.upstream import UpstreamFault
+from suffice.server.upstream import EMPTY, UpstreamFault
 from suffice.server.visit import Visit
-from suffice.server.wire import DONE, event
+from suffice.server.voice import Voice
 
 Answers = Callable[[Visit, Route, Asked], Coroutine[Any, Any, Answered]]
+Sent = AsyncGenerator[bytes, None]
 _USAGE = {"include_usage": True}
 
 
-async def streamed(visit: Visit, route: Route, asked: Asked, answer: Answers) -> Response:
+async def streamed(
+    visit: Visit, route: Route, asked: Asked, answer: Answers, voice: Voice
+) -> Response:
     """A stream; what fails before its first event is told by its status."""
     settings = route.settings
     if route.url and (settings.shadow or not settings.grounding):
         ending = Shadowed(visit, route, asked) if settings.shadow else Marked(visit, route, asked)
         body = forwarded(asked.body, route.model(asked.body.get("model")))
-        return await _flowing(visit, route, asked, ending, body)
-    if route.url and settings.mode == "signal":
-        return await _signalled(visit, route, asked, answer)
-    return await buffered(visit, answer(visit, route, asked), partial(_told, asked))
+        return await opened(visit, _flowing(visit, route, asked, ending, body, voice), voice)
+    # Whether a text is an answer, or stands beside a tool call, is known at its end only.
+    if route.url and settings.mode == "signal" and not asked.tools:
+        return await _signalled(visit, route, asked, voice)
+    return await opened(visit, _decided(answer(visit, route, asked), voice), voice)
 
 
-async def _signalled(visit: Visit, route: Route, asked: Asked, answer: Answers) -> Response:
+async def _signalled(visit: Visit, route: Route, asked: Asked, voice: Voice) -> Response:
     answering = Answering(route, visit.caller, asked, visit.house.work, as_drafted=True)
     pipeline, trip, closed = await while_there(visit.request, answering.begun())
     visit.seen.timings = answering.timings
     if closed is not None:
         visit.seen.verdicts.append(closed)
-        return _at_once(visit, asked, answering.refused(closed))
-    if pipeline.closed(trip) is not None:
-        # A model that may call tools: nothing of what it says instead may flow.
-        return await buffered(visit, answer(visit, route, asked), partial(_told, asked))
+        return await opened(visit, _decided(_known(answering.refused(closed)), voice), voice)
     body = await visit.house.work.run(answering.told, trip)
     signal = Signal(answering, pipeline, trip, visit.seen.verdicts)
-    try:
-        return await _flowing(visit, route, asked, signal, body)
-    except Fault:
-        raise
-    except UpstreamFault as problem:
-        return _at_once(visit, asked, await answering.instead(pipeline, trip, problem))
+    flowing = _flowing(visit, route, asked, signal, body, voice)
+
+    async def instead(problem: UpstreamFault) -> Answered:
+        answered = await answering.instead(pipeline, trip, problem)
+        visit.seen.verdicts += [one.verdict for one in answered.choices[:1] if one.verdict]
+        return answered
+
+    return await opened(visit, _or_instead(flowing, instead, voice), voice)
 
 
 async def _flowing(
-    visit: Visit, route: Route, asked: Asked, ending: Ending, body: dict[str, Any]
-) -> Response:
+    visit: Visit, route: Route, asked: Asked, ending: Ending, body: dict[str, Any], voice: Voice
+) -> Sent:
     assert route.upstream is not None
     options, shadow = asked.body.get("stream_options") or {}, isinstance(ending, Shadowed)
     body = {**body, "stream": True}
     if not shadow or options:
         body["stream_options"] = options if shadow else {**options, **_USAGE}
-    flow = Flow(route.upstream, body, ending, asked.usage, untouched=shadow)
+    flow = Flow(route.upstream, body, ending, voice, asked.n, untouched=shadow)
+    events = flow.events()
     try:
-        first = await while_there(visit.request, flow.first())
-    except UpstreamFault as problem:
-        await flow.stop()
-        if isinstance(ending, Signal):
-            raise
-        raise problem.fault from None
-    except BaseException:
-        await flow.stop()
-        raise
-    keep_alive = visit.house.state.settings.server.keep_alive
-
-    def count() -> None:
+        async for one in events:
+            yield one
+    finally:
+        await events.aclose()
         used = usage_of({"usage": flow.spent})
         visit.spent(used, route.settings.price_in, route.settings.price_out)
 
-    visit.stack.callback(count)
-    return Events(flow.events(first), keep_alive)
 
-
-def _at_once(visit: Visit, asked: Asked, answered: Answered) -> Response:
-    """A stream of what is decided already."""
-    keep_alive = visit.house.state.settings.server.keep_alive
-    return Events(_told(asked, answered), keep_alive)
-
-
-async def _told(asked: Asked, answered: Answered) -> AsyncIterator[bytes]:
-    whole = completion(answered.raw, asked.model, answered.choices, answered.usage)
-    for one in chunks(whole, answered.choices, usage=asked.usage):
-        yield event(one)
-    yield DONE
-
-
-async def buffered(
-    visit: Visit,
-    answer: Coroutine[Any, Any, Answered],
-    told: Callable[[Answered], AsyncIterator[bytes]],
-) -> Response:
-    """Nothing is sent before the verdict. What fails before the first comment is due is told by its
-    status; after that, inside the stream."""
-    keep_alive = visit.house.state.settings.server.keep_alive
-    task: asyncio.Future[Answered] = asyncio.ensure_future(answer)
+async def _or_instead(
+    flowing: Sent, instead: Callable[[UpstreamFault], Awaitable[Answered]], voice: Voice
+) -> Sent:
+    """A stream, or what stands for it where the upstream fails before its first word."""
+    begun = False
     try:
-        await while_there(visit.request, _wait(task, keep_alive))
+        async for one in flowing:
+            begun = True
+            yield one
+    except UpstreamFault as problem:
+        if begun:
+            raise
+        for one in voice.whole(await instead(problem)):
+            yield one
+    finally:
+        await flowing.aclose()
+
+
+async def _decided(answer: Coroutine[Any, Any, Answered], voice: Voice) -> Sent:
+    """Nothing is sent before the verdict."""
+    for one in voice.whole(await answer):
+        yield one
+
+
+async def _known(answered: Answered) -> Answered:
+    return answered
+
+
+async def opened(visit: Visit, events: Sent, voice: Voice) -> Response:
+    """A stream whose first event may be long in coming. What fails before a comment is due is told
+    by its status; after that, inside the stream."""
+    keep_alive = visit.house.state.settings.server.keep_alive
+    first: asyncio.Future[bytes] = asyncio.ensure_future(anext(events))
+    try:
+        await while_there(visit.request, _wait(first, keep_alive))
+        if first.done():
+            first.result()
+    except UpstreamFault as problem:
+        raise problem.fault from None
     except BaseException:
-        task.cancel()
+        await _stopped(first, events)
         raise
-    if task.done():
-        task.result()
-    return Events(_once_decided(task, told), keep_alive)
+    return Events(_told(first, events, voice), keep_alive)
 
 
-async def _wait(task: asyncio.Future[Answered], seconds: float) -> None:
+async def _wait(task: asyncio.Future[bytes], seconds: float) -> None:
     await asyncio.wait({task}, timeout=seconds)
 
 
-async def _once_decided(
-    task: asyncio.Future[Answered], told: Callable[[Answered], AsyncIterator[bytes]]
-) -> AsyncIterator[bytes]:
+async def _stopped(first: asyncio.Future[bytes], events: Sent) -> None:
+    first.cancel()
+    with suppress(asyncio.CancelledError, Exception):
+        await first
+    await events.aclose()
+
+
+async def _told(first: asyncio.Future[bytes], events: Sent, voice: Voice) -> Sent:
     try:
-        answered = await task
+        yield await first
+        async for one in events:
+            yield one
+    except UpstreamFault as problem:
+        yield voice.fault(problem.fault)
     except Fault as fault:
-        yield event(fault.said)
-        return
+        yield voice.fault(fault)
     except SufficeError as problem:
-        yield event(fault_of(problem).said)
-        return
+        yield voice.fault(fault_of(problem))
     finally:
-        task.cancel()
-    async for one in told(answered):
-        yield one
+        await _stopped(first, events)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,13 +169,14 @@ class Marked:
         """Nothing is checked."""
 
     async def ended(self, telling: Telling, flow: Flow) -> tuple[str, Choice]:
-        one = telling.written((), str(flow.base.get("model") or ""), structured=False)
-        if one.draft is None:
-            return "", passed_on(one.choice, None)
+        one = telling.written((), flow.model, structured=self.asked.structured)
+        if one.draft is not None and not one.draft.text:
+            raise UpstreamFault(EMPTY)
         visit = self.visit
         choice = await marked(self.route, visit.caller, self.asked, one, visit.house.work)
-        if choice.verdict:
-            visit.seen.verdicts.append(choice.verdict)
+        if choice.verdict is None:
+            return "", choice
+        visit.seen.verdicts.append(choice.verdict)
         return "" if self.asked.structured else f"\n\n{UNVERIFIED}", choice
 
 
@@ -185,6 +196,5 @@ class Shadowed:
         answering = Answering(
             self.route, visit.caller, self.asked, visit.house.work, as_drafted=True, marks=False
         )
-        choice = {"message": {"content": telling.text}, "finish_reason": telling.finish}
-        visit.seen.verdicts += await judged(answering, {"choices": [choice]})
+        visit.seen.verdicts += await judged(answering, {"choices": [telling.choice]})
         return "", Choice(None, None, telling.finish or "stop")

@@ -1,12 +1,15 @@
-"""One choice of a stream, as it grows: what was told, and which of its claims are finished."""
+"""One choice of a stream, as it grows: what of it goes on, and which of its claims are finished."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from suffice.draft.reading import answer_begins, readable, thought_aloud
+from suffice.models.chat import content_in, refusal_in
+from suffice.server.beside import logprobs_of, unheard
 from suffice.server.drafts import Written, draft_of
 from suffice.types import Draft, Passage
 
@@ -15,74 +18,136 @@ _OVER = re.compile(
     r"[.!?][\"”’)*_]*(?P<marks>(?:\s*\[\d[\d, –-]*\])+)?(?(marks)\s+|\s+(?=[^\s\[]))|\n"
 )
 _MORE = 12
-_UNCHECKED = frozenset({"reasoning", "reasoning_content", "reasoning_details", "thinking", "audio"})
+_CALLS = ("tool_calls", "function_call")
+_SAID = ("role", "content", "refusal", *_CALLS)
+_CHOICE = ("index", "message", "delta", "finish_reason", "logprobs")
 
 
 @dataclass(slots=True)
 class Telling:
-    """`text` is what the upstream has said so far, `checked` how far its claims were looked at, and
-    `again` from which length on new ones are looked for."""
+    """`text` is what was told so far. Before it the upstream may have thought aloud (`held`): that
+    goes on as little as a field that nobody checks. `checked` is how far claims were looked at, and
+    `again` from which length on new ones are looked for. `calls` has the last piece of a call."""
 
     index: int
     text: str = ""
     finish: str = ""
-    calls: bool = False
+    held: str = ""
     checked: int = 0
     again: int = 0
+    calls: dict[str, Any] = field(default_factory=dict)
+    others: dict[str, Any] = field(default_factory=dict)
+    rest: dict[str, Any] = field(default_factory=dict)
+    _refused: str = ""
+    _thinking: bool = False
+    _begun: bool = False
 
     def hear(self, choice: Mapping[str, Any]) -> dict[str, Any]:
-        """What of an upstream's piece goes on: its end waits for the verdict, and what nobody
-        checks does not go on at all."""
+        """What of an upstream's piece goes on. Its end waits for the verdict, and so does what is
+        said beside the text: it belongs to it."""
         delta = choice.get("delta") or choice.get("message")
         delta = delta if isinstance(delta, dict) else {}
         self.finish = str(choice.get("finish_reason") or self.finish)
-        if isinstance(said := delta.get("content"), str):
-            self.text += said
-        if delta.get("tool_calls") or delta.get("function_call"):
-            self.calls = True
-        kept = {key: value for key, value in delta.items() if key not in _UNCHECKED}
-        rest = {k: v for k, v in choice.items() if k not in ("message", "delta", "finish_reason")}
-        telling = any(value not in (None, "") for key, value in kept.items() if key != "role")
-        if not telling and not delta.get("role"):
-            return {}
-        return {**rest, "index": self.index, "delta": kept, "finish_reason": None}
+        self._refused += refusal_in(delta)
+        said = content_in(delta)
+        told: dict[str, Any] = {}
+        if said and (text := self._told(said)):
+            told["content"] = text
+        for name in _CALLS:
+            if made := delta.get(name):
+                self.calls[name] = told[name] = made
+        if len(delta) > len(told):
+            self._beside(delta)
+        if len(choice) > 1:
+            self.rest |= {k: v for k, v in choice.items() if k not in _CHOICE and v is not None}
+        return self._piece(told, choice.get("logprobs")) if told else {}
 
-    def finished(self, passages: Sequence[Passage]) -> tuple[Draft, int] | None:
+    def flush(self) -> dict[str, Any]:
+        """What waited for more and goes on now that there is none: the beginning of a tag that
+        never came, or a refusal where nothing else was said."""
+        if not (self.held or self.text):
+            self.held = readable(self._refused)
+        thought = None if self.text else thought_aloud(self.held)
+        text = "" if thought is None else self.held[thought:].lstrip()
+        if not text:
+            return {}
+        self.held, self.text = self.held.removesuffix(text), text
+        return self._piece({"content": text}, None)
+
+    def _told(self, said: str) -> str:
+        """What of more text goes on: nothing before it is known that the answer has begun."""
+        said = readable(said)
+        if self.text:
+            self.text += said
+            return said
+        self.held += said
+        if self._thinking and ">" not in said:  # no tag ends in it
+            return ""
+        begins = answer_begins(self.held)
+        if begins is None:
+            self._thinking = thought_aloud(self.held) is None
+            return ""
+        self.text, self.held = self.held[begins:], self.held[:begins]
+        return self.text
+
+    def _beside(self, delta: Mapping[str, Any]) -> None:
+        for name, value in unheard(delta, *_SAID).items():
+            before = self.others.get(name)
+            same = type(before) is type(value) and isinstance(value, str | list)
+            self.others[name] = before + value if same else value
+
+    def _piece(self, told: dict[str, Any], logprobs: Any) -> dict[str, Any]:
+        if not self._begun:
+            self._begun, told = True, {"role": "assistant", **told}
+        piece = {"index": self.index, "delta": told, "finish_reason": None}
+        if logprobs and (own := logprobs_of(logprobs, told.get("content", ""))):
+            piece["logprobs"] = own
+        return piece
+
+    def finished(self, passages: Sequence[Passage]) -> Draft | None:
         """The text up to the last sentence that is over, with those of its claims that were not
-        looked at yet, and where in the text it begins; `None` where no new one is."""
+        looked at yet; `None` where no new one is."""
         overs = list(_OVER.finditer(self.text, self.checked))
         if not overs or len(self.text) < self.again:
             return None
         over = overs[-1]
         # Marks end a sentence; where there are none, what follows tells whether it ended.
-        told = self.text[: over.end()] if over["marks"] else self.text
-        draft = draft_of(told, passages)
-        begin = len(told.rstrip()) - len(draft.text)
+        draft = draft_of(self.text[: over.end()] if over["marks"] else self.text, passages)
         new = tuple(
             claim
             for claim in draft.claims
-            if begin + claim.start >= self.checked and begin + claim.end <= over.end()
+            if claim.start >= self.checked and claim.end <= over.end()
         )
         self.again = len(self.text) + _MORE
         if not new:
             return None
-        self.checked, self.again = begin + new[-1].end, 0
-        return replace(draft, text=draft.text[: over.end() - begin].rstrip(), claims=new), begin
+        self.checked, self.again = new[-1].end, 0
+        return replace(draft, text=draft.text[: over.end()].rstrip(), claims=new)
 
     def written(
         self, passages: Sequence[Passage], model: str, *, structured: bool, tokens: int = 0
     ) -> Written:
         """All of it; a text without a reason for its end broke off."""
-        finish = self.finish or "length"
-        choice = {"message": {"content": self.text}, "finish_reason": finish}
         if self.calls:
-            return Written({"message": {"tool_calls": True}, "finish_reason": finish}, None)
-        draft = draft_of(
-            self.text,
+            return Written(self.choice, None)
+        draft = self.drafted(passages, model, structured=structured, tokens=tokens)
+        return Written(self.choice, draft)
+
+    def drafted(
+        self, passages: Sequence[Passage], model: str, *, structured: bool, tokens: int = 0
+    ) -> Draft:
+        """The text that was told, as a draft."""
+        return draft_of(
+            self.held + self.text,
             passages,
             drafter=model,
-            finish=finish,
+            finish=self.finish or "length",
             structured=structured,
             tokens=tokens,
         )
-        return Written(choice, draft)
+
+    @property
+    def choice(self) -> dict[str, Any]:
+        """As it would have come in one piece."""
+        message = {**self.others, **self.calls, "content": self.held + self.text}
+        return {**self.rest, "message": message, "finish_reason": self.finish or "length"}

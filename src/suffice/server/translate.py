@@ -1,17 +1,12 @@
-"""OpenAI's Responses API in the words of chat completions, and back.
-
-One way through the house for both: what protects the one protects the other.
-"""
+"""OpenAI's Responses API in the words of chat completions: one way through the house for both, so
+that what protects the one protects the other."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
-from suffice.record.record import new_id
 from suffice.server.fault import bad
-from suffice.server.reply import Choice, sufficiency_of
 
 # What has another name or shape there, or means something only on a server that keeps state.
 _TRANSLATED = frozenset(
@@ -113,106 +108,3 @@ def _format(text: Any) -> dict[str, Any] | None:
         return wanted
     schema = {key: value for key, value in wanted.items() if key != "type"}
     return {"type": "json_schema", "json_schema": schema}
-
-
-def as_response_object(
-    body: Mapping[str, Any], model: str, choice: Choice, usage: Mapping[str, Any]
-) -> dict[str, Any]:
-    """A decided choice as a response."""
-    cut = choice.finish == "length"
-    return {
-        "id": f"resp_{new_id()}",
-        "object": "response",
-        "created_at": int(time.time()),
-        "status": "incomplete" if cut else "completed",
-        "error": None,
-        "incomplete_details": {"reason": "max_output_tokens"} if cut else None,
-        "instructions": body.get("instructions"),
-        "max_output_tokens": body.get("max_output_tokens"),
-        "metadata": body.get("metadata") or {},
-        "model": model,
-        "output": _output(choice),
-        "parallel_tool_calls": body.get("parallel_tool_calls", True),
-        "previous_response_id": None,
-        "temperature": body.get("temperature"),
-        "text": body.get("text") or {"format": {"type": "text"}},
-        "tool_choice": body.get("tool_choice") or "auto",
-        "tools": body.get("tools") or [],
-        "top_p": body.get("top_p"),
-        "usage": {
-            "input_tokens": usage.get("prompt_tokens") or 0,
-            "input_tokens_details": {"cached_tokens": 0, "cache_write_tokens": 0},
-            "output_tokens": usage.get("completion_tokens") or 0,
-            "output_tokens_details": {"reasoning_tokens": 0},
-            "total_tokens": usage.get("total_tokens") or 0,
-        },
-        "suffice": choice.suffice,
-        "sufficiency": sufficiency_of(choice),
-    }
-
-
-def _output(choice: Choice) -> list[dict[str, Any]]:
-    items: list[dict[str, Any]] = []
-    content: list[dict[str, Any]] = []
-    if choice.content:
-        said = {"type": "output_text", "text": choice.content, "annotations": [], "logprobs": []}
-        content.append(said)
-    if choice.refusal:
-        content.append({"type": "refusal", "refusal": choice.refusal})
-    if content:
-        message = {"id": f"msg_{new_id()}", "type": "message", "role": "assistant"}
-        items.append({**message, "status": "completed", "content": content})
-    for call in _calls(choice.message.get("tool_calls")):
-        function = call.get("function") or {}
-        items.append(
-            {
-                "id": f"fc_{new_id()}",
-                "type": "function_call",
-                "call_id": call.get("id"),
-                "name": function.get("name"),
-                "arguments": function.get("arguments"),
-                "status": "completed",
-            }
-        )
-    return items
-
-
-def _calls(calls: Any) -> Sequence[Mapping[str, Any]]:
-    return [one for one in calls if isinstance(one, dict)] if isinstance(calls, list) else ()
-
-
-def response_events(whole: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """A decided response as the events of a stream, in the order that SDKs expect."""
-    begun = {**whole, "status": "in_progress", "output": [], "usage": None}
-    told: list[dict[str, Any]] = [
-        {"type": "response.created", "response": begun},
-        {"type": "response.in_progress", "response": begun},
-    ]
-    for n, item in enumerate(whole["output"]):
-        empty: dict[str, Any] = {"content": []} if "content" in item else {"arguments": ""}
-        started = {**item, "status": "in_progress", **empty}
-        told.append({"type": "response.output_item.added", "output_index": n, "item": started})
-        told += _parts(n, item)
-        told.append({"type": "response.output_item.done", "output_index": n, "item": item})
-    last = "incomplete" if whole["status"] == "incomplete" else "completed"
-    told.append({"type": f"response.{last}", "response": dict(whole)})
-    for number, one in enumerate(told):
-        yield {**one, "sequence_number": number}
-
-
-def _parts(n: int, item: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    at = {"item_id": item["id"], "output_index": n}
-    if "arguments" in item:
-        kind, said = "response.function_call_arguments", item["arguments"]
-        yield {"type": f"{kind}.delta", **at, "delta": said}
-        yield {"type": f"{kind}.done", **at, "arguments": said, "name": item["name"]}
-        return
-    for place, part in enumerate(item["content"]):
-        where = {**at, "content_index": place}
-        field = "text" if part["type"] == "output_text" else "refusal"
-        kind = "response.output_text" if field == "text" else "response.refusal"
-        more: dict[str, Any] = {"logprobs": []} if field == "text" else {}
-        yield {"type": "response.content_part.added", **where, "part": {**part, field: ""}}
-        yield {"type": f"{kind}.delta", **where, "delta": part[field], **more}
-        yield {"type": f"{kind}.done", **where, field: part[field], **more}
-        yield {"type": "response.content_part.done", **where, "part": part}

@@ -14,7 +14,7 @@ from suffice.server.drafts import Written, added, content_of, written
 from suffice.server.reply import UNVERIFIED, Choice, decided, passed_on
 from suffice.server.route import Route
 from suffice.server.told import forwarded
-from suffice.server.upstream import UpstreamFault
+from suffice.server.upstream import EMPTY, UpstreamFault
 from suffice.server.work import Work
 from suffice.types import Action, Draft, Evidence, Level, Verdict
 
@@ -34,17 +34,17 @@ async def ungrounded(route: Route, caller: Principal, asked: Asked, work: Work) 
         raw = await route.upstream.ask(body)
     except UpstreamFault as problem:
         raise problem.fault from None
-    choices = [
-        await marked(route, caller, asked, one, work)
-        for one in written(raw, (), structured=asked.structured)
-    ]
+    drafts = written(raw, (), structured=asked.structured, n=asked.n)
+    if not drafts or any(one.draft is not None and not one.draft.text for one in drafts):
+        raise UpstreamFault(EMPTY).fault
+    choices = [await marked(route, caller, asked, one, work) for one in drafts]
     return Answered(choices, raw, added(raw))
 
 
 async def marked(route: Route, caller: Principal, asked: Asked, one: Written, work: Work) -> Choice:
-    if one.draft is None:
-        return passed_on(one.choice, content_of(one.choice) or None)
     text = content_of(one.choice)
+    if one.draft is None:
+        return passed_on(one.choice, text or None, UNVERIFIED if text else "")
     verdict = unverified(asked.question, text, one.draft)
     if route.recorder:
         verdict = await work.run(recorded, route, caller, asked, verdict)

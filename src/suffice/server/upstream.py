@@ -7,7 +7,7 @@ of the upstream's key, and no address but the configured one, is ever told or ca
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from random import uniform
@@ -18,10 +18,12 @@ import httpx2
 from suffice.errors import ModelUnreachable
 from suffice.models.wire import AGAIN, Endpoint, endpoint_url, message_of, retry_after
 from suffice.server.fault import Fault
+from suffice.server.sse import DONE, EventReader, Sent
 from suffice.server.wire import decode, encode
 
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 8.0
 _MOST_BYTES = 64_000_000
+CHAT, RESPONSES = "chat/completions", "responses"
 _PASSED = frozenset({400, 404, 413, 415, 422})
 """Refusals that are about the request itself: the caller has to know."""
 
@@ -61,7 +63,7 @@ class Upstream:
     timeout: float = 120.0
     retries: int = 2
 
-    async def ask(self, body: Mapping[str, Any], path: str = "chat/completions") -> dict[str, Any]:
+    async def ask(self, body: Mapping[str, Any], path: str = CHAT) -> dict[str, Any]:
         """What it replies, whole."""
         endpoint = self._endpoint(path)
         async with self._opened(endpoint, body) as reply:
@@ -73,26 +75,32 @@ class Upstream:
         async with self._opened(endpoint, None) as reply:
             return self._object(endpoint, await self._whole(endpoint, reply))
 
-    async def events(self, body: Mapping[str, Any]) -> AsyncIterator[dict[str, Any]]:
+    async def events(
+        self, body: Mapping[str, Any], path: str = CHAT
+    ) -> AsyncGenerator[dict[str, Any], None]:
         """The pieces of a streamed reply; a server that does not stream gives one."""
-        endpoint = self._endpoint("chat/completions")
+        endpoint = self._endpoint(path)
         async with self._opened(endpoint, body) as reply:
             if "event-stream" not in reply.headers.get("content-type", ""):
                 yield self._object(endpoint, await self._whole(endpoint, reply))
                 return
-            rest = b""
-            async for part in reply.aiter_bytes():
-                *lines, rest = (rest + part).split(b"\n")
-                if len(rest) > _MOST_BYTES:
-                    raise UpstreamFault(endpoint.problem("its reply is too long", ""))
-                for line in lines:
-                    if not line.startswith(b"data:"):
-                        continue
-                    data = line.removeprefix(b"data:").strip()
-                    if data == b"[DONE]":
-                        return
-                    yield self._object(endpoint, data)
-        raise UpstreamFault(endpoint.problem("the stream ended in the middle", _UP))
+            async for name, data in self._sent(endpoint, reply):
+                if data == DONE:
+                    return
+                yield self._object(endpoint, data, error=name == "error")
+        if path == CHAT:  # the end of other streams is told by their last event
+            raise UpstreamFault(endpoint.problem("the stream ended in the middle", _UP))
+
+    async def _sent(self, endpoint: Endpoint, reply: httpx2.Response) -> AsyncIterator[Sent]:
+        reader, size = EventReader(), 0
+        async for part in reply.aiter_bytes():
+            size += len(part)
+            if size > _MOST_BYTES:
+                raise UpstreamFault(endpoint.problem("its reply is too long", ""))
+            for one in reader.feed(part):
+                yield one
+        for one in reader.close():
+            yield one
 
     def _endpoint(self, path: str) -> Endpoint:
         return Endpoint(endpoint_url(self.base.removesuffix("/chat/completions"), path), self.key)
@@ -173,7 +181,7 @@ class Upstream:
             parts.append(part)
         return b"".join(parts)
 
-    def _object(self, endpoint: Endpoint, data: bytes) -> dict[str, Any]:
+    def _object(self, endpoint: Endpoint, data: bytes, *, error: bool = False) -> dict[str, Any]:
         try:
             value = decode(data)
         except ValueError:
@@ -182,8 +190,9 @@ class Upstream:
             raise UpstreamFault(endpoint.problem(why, _UP)) from None
         if not isinstance(value, dict):
             raise UpstreamFault(endpoint.problem("its reply is no JSON object", _UP))
-        if value.get("error"):
-            raise UpstreamFault(endpoint.problem(message_of(value["error"]), _UP))
+        if error or value.get("error"):
+            said = message_of(value.get("error") or value)
+            raise UpstreamFault(endpoint.problem(said, _UP))
         return value
 
 

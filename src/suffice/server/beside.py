@@ -1,0 +1,94 @@
+"""What an upstream says beside its text: fields that go through, unless they speak.
+
+Nobody checks them. So what tells of a model's thinking does not leave, nor what it speaks aloud,
+nor any value that reads as text; names, numbers and addresses do. What we say ourselves nobody else
+says.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+OURS = ("suffice", "sufficiency")
+_KNOWN = frozenset({"id", "object", "created", "model", "system_fingerprint", "service_tier"})
+_UNCHECKED = re.compile(r"reasoning|think|thought|audio|transcript", re.IGNORECASE)
+_OPAQUE = re.compile(r"signature$|encrypted", re.IGNORECASE)
+"""What only its own server can read, and wants back."""
+_WORDS = 3
+_DEEPEST = 16
+_LETTER = re.compile(r"[^\W\d_]")
+# Scripts that put no spaces between words.
+_UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{4}")
+
+_SPEAKS = object()
+
+
+def beside(fields: Mapping[str, Any], *apart: str) -> dict[str, Any]:
+    """The fields that may leave, but those that are treated apart."""
+    known = {name: value for name, value in fields.items() if name in _KNOWN}
+    return {**known, **_within(unheard(fields, *apart, *_KNOWN), 0)}
+
+
+def unheard(fields: Mapping[str, Any], *apart: str) -> dict[str, Any]:
+    """The same while they still grow: whether they hold text is seen at their end."""
+    return {
+        name: value
+        for name, value in fields.items()
+        if name not in apart and name not in OURS and not _silent(name, value)
+    }
+
+
+def logprobs_of(logprobs: Any, text: str) -> Any:
+    """The probabilities of a text's tokens, and of no other text's; else `None`."""
+    if not isinstance(logprobs, dict):
+        return None
+    tokens = logprobs.get("content") or []
+    if logprobs.get("refusal") or not isinstance(tokens, list):
+        return None
+    return logprobs if not tokens or _joined(tokens) == text else None
+
+
+def _joined(tokens: list[Any]) -> str | None:
+    """What tokens spell; by their bytes, since a letter may be in pieces."""
+    if not all(isinstance(one, dict) for one in tokens):
+        return None
+    try:
+        spelled = [bytes(one["bytes"]) for one in tokens]
+        return b"".join(spelled).decode()
+    except (KeyError, TypeError, ValueError):
+        return "".join(str(one.get("token")) for one in tokens)
+
+
+def speaks(text: str) -> bool:
+    """Whether a value reads as text: more than a name, a number or an address."""
+    words = text.split()
+    if len(words) > _WORDS or _UNSPACED.search(text):
+        return True
+    return len(words) > 1 and bool(re.search(r"\d", text) and _LETTER.search(text))
+
+
+def _silent(name: str, value: Any) -> bool:
+    """Whether a field is never told. Counts of thinking are: they hold no text."""
+    if not _UNCHECKED.search(name) or _OPAQUE.search(name):
+        return False
+    return not isinstance(value, int | float | None)
+
+
+def _within(fields: Mapping[str, Any], depth: int) -> dict[str, Any]:
+    quiet = {name: _quiet(value, depth) for name, value in unheard(fields).items()}
+    return {name: value for name, value in quiet.items() if value is not _SPEAKS}
+
+
+def _quiet(value: Any, depth: int) -> Any:
+    """A value without what speaks in it."""
+    if isinstance(value, str):
+        return _SPEAKS if speaks(value) else value
+    if not isinstance(value, dict | list):
+        return value
+    if depth > _DEEPEST:
+        return _SPEAKS
+    if isinstance(value, dict):
+        return _within(value, depth + 1)
+    return [quiet for one in value if (quiet := _quiet(one, depth + 1)) is not _SPEAKS]

@@ -1,0 +1,63 @@
+"""Server-sent events, read as they come: in parts of any size, with any line ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+_BOM = b"\xef\xbb\xbf"
+DONE = b"[DONE]"
+Sent = tuple[str, bytes]
+"""The name of an event, where it has one, and its data."""
+
+
+@dataclass(slots=True)
+class EventReader:
+    """Feed it bytes; `close` gives what stands without its last empty line."""
+
+    _rest: bytes = b""
+    _name: str = ""
+    _data: list[bytes] = field(default_factory=list)
+    _begun: bool = False
+
+    def feed(self, part: bytes) -> Iterator[Sent]:
+        part = self._rest + part
+        if not self._begun and len(part) >= len(_BOM):
+            self._begun, part = True, part.removeprefix(_BOM)
+        # A part may end between the two bytes of a line end.
+        part, later = (part[:-1], b"\r") if part.endswith(b"\r") else (part, b"")
+        if b"\r" in part:
+            part = part.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
+        *lines, rest = part.split(b"\n")
+        self._rest = rest + later
+        for line in lines:
+            yield from self._line(line)
+
+    def close(self) -> Iterator[Sent]:
+        if self._rest:
+            yield from self._line(self._rest.removeprefix(_BOM).rstrip(b"\r"))
+            self._rest = b""
+        yield from self._event()
+
+    def _line(self, line: bytes) -> Iterator[Sent]:
+        if not line:
+            yield from self._event()
+        elif line.startswith(b"data:"):
+            data = line[5:].strip()
+            if self._data and _separate(self._data[-1], data):
+                yield from self._event()
+            self._data.append(data)
+        elif line.startswith(b"event:"):
+            self._name = line[6:].strip().decode("utf-8", "replace")
+
+    def _event(self) -> Iterator[Sent]:
+        name, data = self._name, self._data
+        self._name, self._data = "", []
+        if data:
+            yield name, b"\n".join(data)
+
+
+def _separate(one: bytes, other: bytes) -> bool:
+    """Whether two lines are two events, though no empty line stands between them: in one JSON value
+    no object follows another without a comma."""
+    return one.endswith(b"}") and (other.startswith(b"{") or other == DONE)

@@ -1,0 +1,60 @@
+"""What goes through beside a text, and what does not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from suffice.server.beside import beside, logprobs_of
+
+
+@pytest.mark.parametrize(
+    "value",
+    ["calm", "eu-west-1", "Google AI Studio", "https://a.b/c?d=e f", "2026-01-01 10:00", 7, None],
+)
+def test_names_numbers_and_addresses_go_through(value: Any) -> None:
+    assert beside({"x": value, "y": [value], "z": {"w": value}}) == {
+        "x": value,
+        "y": [value],
+        "z": {"w": value},
+    }
+
+
+@pytest.mark.parametrize(
+    "value", ["It is twelve days long.", "12 days", "假期为二十周", "up to\n12 days"]
+)
+def test_text_does_not(value: str) -> None:
+    assert beside({"x": value, "y": [value], "z": {"w": value}, "n": 1}) == {
+        "y": [],
+        "z": {},
+        "n": 1,
+    }
+
+
+def test_thinking_does_not_by_any_name_but_its_counts_do() -> None:
+    told = {
+        "reasoning_content": "yes",
+        "thinking_blocks": [],
+        "Thoughts": {},
+        "audio": {"transcript": "yes"},
+        "suffice": {"verdict": "SERVE"},
+        "details": {"reasoning_tokens": 3, "thought_signature": "Ab9=", "chain_of_thought": "no"},
+    }
+    assert beside(told) == {"details": {"reasoning_tokens": 3, "thought_signature": "Ab9="}}
+
+
+def test_what_is_nested_too_deep_is_left_out() -> None:
+    deep: Any = "x"
+    for _ in range(900):
+        deep = {"a": deep}
+    assert "x" not in str(beside({"b": deep}))
+
+
+def test_probabilities_of_letters_in_pieces() -> None:
+    tokens = [{"token": "\\xc3", "bytes": [195]}, {"token": "\\xa9", "bytes": [169]}]
+    assert logprobs_of({"content": tokens}, "é") is not None
+    assert logprobs_of({"content": tokens}, "e") is None
+    assert logprobs_of({"content": [], "refusal": tokens}, "") is None
+    assert logprobs_of({"content": [1]}, "1") is None
+    assert logprobs_of({"content": []}, "anything") is not None

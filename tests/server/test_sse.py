@@ -1,0 +1,42 @@
+"""Server-sent events in any parts."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from suffice.server.sse import EventReader, Sent
+
+DATA = st.sampled_from(['{"a": 1}', '{"b": "x\u2028y"}', "[DONE]", '{\n"c":\n[1]\n}'])
+
+
+def read(sent: bytes, cuts: set[int]) -> list[Sent]:
+    places = [0, *sorted(cut for cut in cuts if cut < len(sent)), len(sent)]
+    reader = EventReader()
+    found = [one for begin, end in pairwise(places) for one in reader.feed(sent[begin:end])]
+    return [*found, *reader.close()]
+
+
+@given(
+    events=st.lists(st.tuples(st.sampled_from(["", "error"]), DATA), max_size=5),
+    end=st.sampled_from(["\n", "\r\n", "\r"]),
+    cuts=st.sets(st.integers(0, 200)),
+    bom=st.booleans(),
+    whole=st.booleans(),
+)
+def test_any_parts_make_the_same_events(
+    events: list[tuple[str, str]], end: str, cuts: set[int], bom: bool, whole: bool
+) -> None:
+    lines = ["\ufeff: hello" if bom else ": hello"]
+    for name, data in events:
+        lines += [f"event: {name}"] if name else []
+        lines += [f"data: {line}" for line in data.split("\n")]
+        lines.append("")
+    sent = end.join([*lines, ""] if whole else lines).encode()
+    assert read(sent, cuts) == [(name, data.encode()) for name, data in events]
+
+
+def test_a_mark_of_order_before_the_first_event() -> None:
+    assert read(b'\xef\xbb\xbfdata: {"a": 1}\n\n', {1, 2, 4}) == [("", b'{"a": 1}')]
