@@ -6,6 +6,7 @@ keeps the route it came in by.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -21,6 +22,7 @@ from suffice.record.log import Log
 from suffice.record.principals import Principal, Principals
 from suffice.record.recorder import Recorder
 from suffice.record.setup import Setup
+from suffice.record.usage import Usage
 from suffice.server.callers import Door, Limits, is_local
 from suffice.server.fault import Fault
 from suffice.server.parts import Parts
@@ -48,7 +50,7 @@ class House:
     def __init__(self, library: Library, settings: Settings, host: str) -> None:
         self.library = library
         self.work = Work(settings.server.work)
-        self.limits = Limits()
+        self.limits = Limits(Usage(library.store.database))
         self.watches: list[Watch] = []
         self.log = None if settings.record.enabled == "never" else self._log(settings)
         self.client = httpx2.AsyncClient(
@@ -119,5 +121,6 @@ class House:
     async def close(self) -> None:
         await self.client.aclose()
         self.work.close()
+        await asyncio.to_thread(self.limits.close)
         if self.log is not None:
             self.log.close()

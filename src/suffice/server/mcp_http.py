@@ -13,6 +13,7 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from suffice.record.principals import Principals
+from suffice.record.usage import Usage
 from suffice.server.callers import ANYONE, Door, Limits, is_local
 from suffice.server.desk import Asking, Desk
 from suffice.server.fault import Fault
@@ -49,7 +50,8 @@ class Guarded:
         caller = await asyncio.to_thread(self.door.enter, authorization, host)
         if not caller.may_use(self.collection):
             raise Fault(403, "This key has no right to these documents.", "no_right")
-        stack.enter_context(self.limits.counted(caller, self.general))
+        stack.enter_context(self.limits.at_once(caller, self.general))
+        await self.limits.count(caller, self.general)
         return None if caller is ANYONE else Asking(caller.name, caller.labels, by_key=True)
 
 
@@ -59,8 +61,9 @@ def http_app(server: MCPServer[Any], desk: Desk, settings: ServerSettings, host:
         stateless_http=True, max_request_body_size=settings.limits.body_bytes, host=host
     )
     needed = settings.keys == "required" or not is_local(host)
-    door = Door(Principals(desk.library.store.database), open=not needed)
-    return Guarded(app, door, Limits(), settings.limits, desk.collection)
+    database = desk.library.store.database
+    door, limits = Door(Principals(database), open=not needed), Limits(Usage(database))
+    return Guarded(app, door, limits, settings.limits, desk.collection)
 
 
 def serve_http(

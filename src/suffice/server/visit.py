@@ -6,6 +6,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import Future
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,7 +16,6 @@ from starlette.responses import Response
 
 from suffice.errors import SufficeError
 from suffice.record.principals import Principal
-from suffice.record.record import new_id
 from suffice.server.fault import Fault, bad, fault_of
 from suffice.server.house import House
 from suffice.server.seen import Seen
@@ -35,7 +35,7 @@ class Visit:
     caller: Principal
     stack: ExitStack
     seen: Seen
-    id: str = field(default_factory=new_id)
+    unsettled: list[Future[None]] = field(default_factory=list)
 
     async def body(self) -> Any:
         """The JSON it brings."""
@@ -71,8 +71,15 @@ class Visit:
         """Counts what an answer used towards the caller's limits."""
         asked, said = (usage.get(name) or 0 for name in ("prompt_tokens", "completion_tokens"))
         cost = (asked * price_in + said * price_out) / 1e6
-        self.house.limits.spent(self.caller, usage.get("total_tokens") or asked + said, cost)
+        general = self.house.state.settings.server.limits
+        tokens = usage.get("total_tokens") or asked + said
+        if counted := self.house.limits.spent(self.caller, general, tokens, cost):
+            self.unsettled.append(counted)
         self.seen.tokens += asked + said
+
+    async def settled(self) -> None:
+        """All that was spent so far is in the store: the caller's next request will find it."""
+        await asyncio.gather(*map(asyncio.wrap_future, self.unsettled))
 
 
 Handler = Callable[[Visit], Awaitable[Response]]
@@ -107,6 +114,8 @@ async def _answered(
     try:
         visit = await _enter(request, house, stack, seen)
         response = await handle(visit)
+        if visit.unsettled:
+            await visit.settled()
     except Fault as fault:
         response = fault.response
     except SufficeError as problem:
@@ -134,8 +143,10 @@ async def _enter(request: Request, house: House, stack: ExitStack, seen: Seen) -
     else:
         caller = house.door.enter(authorization, host)
     seen.caller = caller.name
-    stack.enter_context(house.limits.counted(caller, house.state.settings.server.limits))
+    general = house.state.settings.server.limits
+    stack.enter_context(house.limits.at_once(caller, general))
     stack.enter_context(house.work.admitted())
+    await house.limits.count(caller, general)
     return Visit(request, house, caller, stack, seen)
 
 

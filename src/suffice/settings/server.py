@@ -15,7 +15,8 @@ Seconds = Annotated[float, Range(0.01, 86_400)]
 @dataclass(frozen=True, slots=True)
 class LimitSettings:
     """What a request may bring, and what a caller may ask for; 0: no limit. The `_per_` limits and
-    `concurrent` hold for each key that names none of its own, and are counted by each process."""
+    `concurrent` hold for each key that names none of its own. The `_per_` limits are counted in the
+    store, by all processes together; `concurrent` by each process for itself."""
 
     body_bytes: Annotated[int, Range(1_000, 1 << 32)] = 20_000_000
     header_bytes: Annotated[int, Range(1_024, 1 << 24)] = 65_536
