@@ -58,6 +58,14 @@ class Door:
         return ANYONE
 
 
+async def entered(door: Door, headers: Mapping[str, str]) -> Principal:
+    """Who sends these headers. Only where one of our keys is shown, the store is asked."""
+    authorization, host = headers.get("authorization", ""), headers.get("host", "")
+    if _OURS in authorization:
+        return await asyncio.to_thread(door.enter, authorization, host)
+    return door.enter(authorization, host)
+
+
 def _named(host: str) -> str:
     """The name in a Host header, without its port; empty where it is none."""
     found = _HOST.fullmatch(host.lower())

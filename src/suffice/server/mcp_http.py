@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +13,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from suffice.record.principals import Principals
 from suffice.record.usage import Usage
-from suffice.server.callers import ANYONE, Door, Limits, is_local
+from suffice.server.callers import ANYONE, Door, Limits, entered, is_local
+from suffice.server.connection import config_of
 from suffice.server.desk import Asking, Desk
 from suffice.server.fault import Fault
 from suffice.server.mcp import CALLER
@@ -46,8 +46,7 @@ class Guarded:
             await self.app({**scope, **named}, receive, send)
 
     async def _enter(self, headers: Headers, stack: ExitStack) -> Asking | None:
-        authorization, host = headers.get("authorization", ""), headers.get("host", "")
-        caller = await asyncio.to_thread(self.door.enter, authorization, host)
+        caller = await entered(self.door, headers)
         if not caller.may_use(self.collection):
             raise Fault(403, "This key has no right to these documents.", "no_right")
         stack.enter_context(self.limits.at_once(caller, self.general))
@@ -70,5 +69,7 @@ def serve_http(
     server: MCPServer[Any], desk: Desk, settings: ServerSettings, host: str, port: int
 ) -> None:
     """Serves until it is stopped."""
-    app = http_app(server, desk, settings, host)
-    uvicorn.run(app, host=host, port=port, log_level="warning", server_header=False)
+    config = config_of(http_app(server, desk, settings, host), settings)
+    config.host, config.port = host, port
+    with suppress(KeyboardInterrupt):
+        uvicorn.Server(config).run()
