@@ -45,6 +45,10 @@ def test_a_key_is_made_used_and_revoked(tmp_path: Path) -> None:
     with pytest.raises(PrincipalError, match="keys list"):
         run("revoke", "website", "--store", store)
     database.close()
+    audit = CliRunner().invoke(cli, ["audit", "show", "--store", store]).output
+    assert "created webs" in audit
+    assert "revoked webs" in audit
+    assert CliRunner().invoke(cli, ["audit", "verify", "--store", store]).exit_code == 0
 
 
 def test_json_holds_the_key_once(tmp_path: Path) -> None:

@@ -10,11 +10,13 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from sqlalchemy import inspect, select
+from sqlalchemy import delete, inspect, select
 
-from suffice.errors import PrincipalError
+from suffice.errors import PrincipalError, StoreError
+from suffice.record.log import Log
 from suffice.record.principals import ALL, LIMITS, Principal, Principals, Role
-from suffice.record.tables import PRINCIPALS
+from suffice.record.tables import HEAD, PRINCIPALS, RECORDS
+from suffice.settings import RecordSettings
 from suffice.sql.database import Database
 
 NAMES = st.sets(st.text(string.ascii_letters + "-_/ é", min_size=1, max_size=12), max_size=4)
@@ -181,3 +183,43 @@ def test_what_makes_no_sense_is_refused(
         Principals(database).create(**{"name": "website", **arguments})  # type: ignore[arg-type]
     assert Principals(database).all(revoked=True) == []
     database.close()
+
+
+def test_what_is_given_and_taken_is_in_the_log(database: Database) -> None:
+    principals = Principals(database)
+    made = principals.create("website", ["reviewer"], ["staff"], limits={"concurrent": 4}, by="Ada")
+    with pytest.raises(PrincipalError):
+        principals.create("website", by="Eve")
+    principals.revoke("website", by="Bob")
+    log = Log(database)
+    ended, created = log.page()
+    assert [(one.kind, one.caller, one.tag) for one in (created, ended)] == [
+        ("key", "Ada", "website"),
+        ("key", "Bob", "website"),
+    ]
+    assert created.fields() == {
+        "act": "created",
+        "principal": made.principal.id,
+        "name": "website",
+        "roles": ["reviewer"],
+        "labels": ["staff"],
+        "collections": [ALL],
+        "routes": [ALL],
+        "limits": {"concurrent": 4},
+    }
+    assert ended.fields() == {**created.fields(), "act": "revoked"}
+    assert made.secret.rpartition("-")[2] not in created.payload
+    assert log.verify().whole
+    with database.writing() as connection:
+        connection.execute(delete(RECORDS).where(RECORDS.c.sequence == 1))
+    assert not log.verify().whole
+
+
+def test_no_key_is_made_that_cannot_be_recorded(database: Database) -> None:
+    with database.writing() as connection:
+        connection.execute(delete(HEAD))
+    with pytest.raises(StoreError):
+        Principals(database).create("website")
+    assert Principals(database).all() == []
+    Principals(database, settings=RecordSettings(enabled="never")).create("website")
+    assert len(Principals(database).all()) == 1

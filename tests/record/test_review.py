@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sqlalchemy import not_, select
@@ -18,11 +19,12 @@ from suffice.record.entry import Choice
 from suffice.record.log import Log
 from suffice.record.queue import Wanted
 from suffice.record.review import Review
+from suffice.record.rights import Reader
 from suffice.record.sampling import Why
 from suffice.record.tables import RECORDS
 from suffice.record.trace import Trace
 from suffice.settings import RecordSettings
-from suffice.types import Action, Evidence, Level, Signal, Verdict
+from suffice.types import Action, Evidence, Level, Passage, Retrieved, Signal, Verdict
 from suffice.verdict.override import opened
 from tests.record import examples as some
 
@@ -192,6 +194,58 @@ def test_a_record_without_a_decision_is_told(review: Review) -> None:
     review.log.append(note)
     with pytest.raises(StoreError, match="kind 'note'"):
         review.feedback(note.id, Rating.UP)
+
+
+HR, SALES = (Reader(frozenset({"staff"}), frozenset({name})) for name in ("hr", "sales"))
+OTHER = Passage("deal@1#0-9", "A deal.", "deal.md", collection="sales")
+NO_LABEL = Reader(frozenset(), frozenset({"hr", "default"}))
+WHOLE = Reader(frozenset({"staff"}), frozenset({"hr", "default"}))
+
+
+def test_nobody_decides_on_what_it_may_not_read(review: Review) -> None:
+    id = review.log.write(some.VERDICT, some.TRACE)
+    said: Any = {"reason": "I say so.", "by": "Eve"}
+    # One of its passages is of another collection, or of a label that is not held.
+    for reader in (HR, NO_LABEL):
+        for act in (Act.CONFIRM, Act.DISMISS, Act.WITHDRAW):
+            with pytest.raises(ReviewError, match="may not read"):
+                review.decide(id, act, reader=reader, **said)
+        with pytest.raises(ReviewError, match="may not read"):
+            review.open(id, writes, reader=reader, **said)
+    # None of them is of its collection: there is no such record.
+    for call in (
+        lambda: review.case(id, SALES),
+        lambda: review.decide(id, Act.CONFIRM, reader=SALES, **said),
+        lambda: review.open(id, writes, reader=SALES, **said),
+        lambda: review.feedback(id, Rating.UP, reader=SALES),
+    ):
+        with pytest.raises(StoreError, match="There is no record"):
+            call()
+    assert review.case(id).decided == ()
+    assert review.decide(id, Act.CONFIRM, reader=WHOLE, **said)
+
+
+def test_the_queue_is_that_of_ones_collections(review: Review) -> None:
+    held = replace(some.VERDICT, action=Action.REVIEW, released="")
+    mine = [review.log.write(held, some.TRACE) for _ in range(3)]
+    other = replace(some.COUNTED, items=(Retrieved(OTHER, 0.5),))
+    bare = replace(some.GATE, excluded=(), conflicts=())
+    theirs = replace(held, evidence=other, gate=bare, draft=None, drafts=(), findings=())
+    theirs = replace(theirs, citations=())
+    review.log.write(theirs, Trace(other))
+    assert len(review.queue()) == 4
+    assert [case.entry.id for case in review.queue(reader=HR)] == mine[::-1]
+    assert [case.entry.id for case in review.queue(most=1, reader=HR)] == mine[-1:]
+    assert len(review.queue(reader=SALES)) == 1
+    assert review.queue(reader=Reader(frozenset({"staff"}), frozenset())) == []
+    review.log.eraser.before(datetime(2999, 1, 1, tzinfo=UTC), names=["passages"])
+    assert review.queue(reader=HR) == []  # whose they are can no longer be told
+
+
+def test_gaps_are_those_of_ones_collections(review: Review) -> None:
+    review.log.write(some.GAP, some.TRACE)
+    assert len(review.gaps()) == len(review.gaps(reader=HR)) == 1
+    assert review.gaps(reader=SALES) == []
 
 
 def test_errors_are_estimated_from_those_that_were_chosen(review: Review) -> None:

@@ -17,6 +17,7 @@ from openai import AsyncOpenAI, OpenAI
 from suffice.draft.scripted import Reply, ScriptedUpstream
 from suffice.evidence.library import Library
 from suffice.server.app import create_app
+from suffice.server.connection import config_of
 from suffice.server.house import House
 from suffice.settings import RouteSettings, ServerSettings, Settings
 
@@ -65,8 +66,7 @@ def running(library: Library, settings: Settings, host: str = "127.0.0.1") -> It
     app = create_app(settings, library, host=host)
     listening = socket.socket()
     listening.bind(("127.0.0.1", 0))
-    config = uvicorn.Config(app, log_level="error", timeout_graceful_shutdown=5)
-    server = uvicorn.Server(config)
+    server = uvicorn.Server(config_of(app, replace(settings.server, stop=4)))
     thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
     thread.start()
     deadline = time.monotonic() + 20

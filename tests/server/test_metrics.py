@@ -198,7 +198,7 @@ def test_text_is_logged_only_where_it_is_asked_for() -> None:
 
 
 def test_spans_carry_the_names_of_genai() -> None:
-    request = seen(status=200, tokens=12)
+    request = seen(status=200, tokens_in=10, tokens_out=2, model="m")
     assert spans.of_request(request)["gen_ai.operation.name"] == "chat"
     assert spans.of_stage("gate", request) == {
         "gen_ai.evaluation.name": "sufficiency",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
 from collections.abc import Iterator
@@ -13,10 +14,13 @@ from typing import Any
 import httpx2
 import openai
 import pytest
+from sqlalchemy import select
 
 from suffice.draft.scripted import ScriptedUpstream, fails, says, slow
 from suffice.evidence.library import Library
-from suffice.record.principals import Principals
+from suffice.record.principals import Principal, Principals
+from suffice.record.tables import USAGE
+from suffice.record.usage import Usage
 from suffice.server.callers import ANYONE, Limits
 from suffice.server.fault import Fault
 from suffice.settings import (
@@ -29,6 +33,7 @@ from suffice.settings import (
     VerdictSettings,
     WorkSettings,
 )
+from suffice.sql.database import Database
 from tests.server.gateway import (
     OFF_TOPIC,
     PASSAGE,
@@ -183,29 +188,68 @@ def test_what_cannot_be_read_is_told(gateway: Gateway, body: bytes) -> None:
     assert set(reply.json()["error"]) == {"message", "type", "param", "code"}
 
 
-def test_limits_of_a_key() -> None:
-    now = [0.0]
-    limits, general = Limits(lambda: now[0]), LimitSettings(requests_per_minute=2, concurrent=1)
-    caller = replace(ANYONE, limits={"tokens_per_day": 100, "cost_per_day": 1.0})
-    with limits.counted(caller, general), pytest.raises(Fault) as told:
-        limits.counted(caller, general).__enter__()
-    assert told.value.status == 429  # one at once
-    with limits.counted(caller, general):
-        pass
+def limited(place: Path, now: list[float]) -> Limits:
+    return Limits(Usage(Database.open(place, create=True), lambda: now[0]))
+
+
+async def refused(limits: Limits, caller: Principal, general: LimitSettings) -> Fault:
     with pytest.raises(Fault) as told:
-        limits.counted(caller, general).__enter__()
-    assert told.value.headers["Retry-After"] == "60"
-    now[0] = 61
-    with limits.counted(caller, general):
-        limits.spent(caller, 100, 0.5)
-    with pytest.raises(Fault, match="tokens a day"):
-        limits.counted(caller, general).__enter__()
-    now[0] += 86_401
-    limits.spent(caller, 1, 1.5)
-    with pytest.raises(Fault, match="cost"):
-        limits.counted(caller, general).__enter__()
-    with limits.counted(replace(caller, id="another"), general):
-        pass
+        await limits.count(caller, general)
+    assert told.value.status == 429
+    return told.value
+
+
+def test_limits_of_a_key(tmp_path: Path) -> None:
+    asyncio.run(_limits_of_a_key(tmp_path))
+
+
+async def _limits_of_a_key(tmp_path: Path) -> None:
+    now = [1_000_000.0]
+    limits, general = limited(tmp_path / "s.db", now), LimitSettings(requests_per_minute=2)
+    caller = replace(ANYONE, limits={"tokens_per_day": 100, "cost_per_day": 1.0, "concurrent": 1})
+    with limits.at_once(caller, general), pytest.raises(Fault, match="at once"):
+        limits.at_once(caller, general).__enter__()
+    with limits.at_once(caller, general):
+        await limits.count(caller, general)
+    await limits.count(caller, general)
+    told = await refused(limits, caller, general)
+    assert told.headers["Retry-After"] == "61"
+    now[0] += 61
+    await limits.count(caller, general)
+    limits.spent(caller, general, 100, 0.5)
+    assert "tokens a day" in (await refused(limits, caller, general)).message
+    now[0] += 86_400 + 600
+    limits.spent(caller, general, 1, 1.5)
+    assert "cost" in (await refused(limits, caller, general)).message
+    await limits.count(replace(caller, id="another"), general)
+    # Another process, or the same one after a new start, knows it too.
+    limits.close()
+    assert "cost" in (await refused(limited(tmp_path / "s.db", now), caller, general)).message
+
+
+def test_who_has_no_limit_leaves_nothing_in_the_store(
+    gateway: Gateway, upstream: ScriptedUpstream
+) -> None:
+    plays(upstream, says(RIGHT))
+    assert gateway.post("/chat/completions", BODY).status_code == 200
+    with gateway.house.library.store.database.reading() as connection:
+        assert connection.execute(select(USAGE).where(USAGE.c.principal == "")).all() == []
+
+
+def test_a_cost_limit_holds_over_a_new_start(library: Library, upstream: ScriptedUpstream) -> None:
+    plays(upstream, says(RIGHT))
+    settings = routes(RouteSettings(upstream=upstream.url, price_in=1e6, price_out=1e6))
+    with running(library, settings, host="0.0.0.0") as first:
+        secret = key(first, "spender", limits={"cost_per_day": 3})
+        headers = {"Authorization": f"Bearer {secret}"}
+        assert first.post("/chat/completions", BODY, headers=headers).status_code == 200
+        # The next is refused at once: what the last one cost is counted before it leaves.
+        assert first.post("/chat/completions", BODY, headers=headers).status_code == 429
+    with running(library, settings, host="0.0.0.0") as second:
+        reply = second.post("/chat/completions", BODY, headers=headers)
+    assert reply.status_code == 429
+    assert "a cost of 3 a day" in reply.json()["error"]["message"]
+    assert 86_400 - 5 <= int(reply.headers["retry-after"]) <= 86_400 + 600
 
 
 def test_a_full_queue_is_told_at_once_and_nothing_unchecked_leaves(

@@ -82,7 +82,7 @@ def test_serves_reloads_and_ends(served: tuple[Any, str], config: Path) -> None:
     assert "3 days per week" in reply.json()["choices"][0]["message"]["content"]
     said = process.stderr
 
-    config.write_text("server:\n  routes:\n    second: {}\n")
+    config.write_text("server:\n  port: 0\n  routes:\n    second: {}\n")
     process.send_signal(signal.SIGHUP)
     assert "reloaded: 2 routes" in next(line for line in said if "settings" in line)
     assert ready(url) == ["default", "second"]

@@ -11,9 +11,12 @@ from rich.text import Text
 
 from suffice.cli import as_json as to_json
 from suffice.cli.of_store import of_store, open_database
+from suffice.cli.recording import user
 from suffice.cli.show import plain
 from suffice.record.principals import ALL, LIMITS, Principal, Principals, Role
 from suffice.settings import read_settings
+
+_BY = click.option("--by", default=user, help="Who does it, for the log (default: your user name).")
 
 
 @click.group()
@@ -57,6 +60,7 @@ def _limit(context: click.Context, option: click.Parameter, values: Any) -> dict
     metavar="NAME=NUMBER",
     help=f"What it is held to: {', '.join(LIMITS)}.",
 )
+@_BY
 @of_store
 def create(
     name: str,
@@ -65,13 +69,16 @@ def create(
     collections: tuple[str, ...],
     routes: tuple[str, ...],
     limits: dict[str, float],
+    by: str,
     config: str | None,
     store: str | None,
     as_json: bool,
 ) -> int:
     """Make a key for NAME. It is shown now, and never again."""
-    principals = Principals(open_database(read_settings(config), store, create=True))
-    made = principals.create(name, roles, labels, collections, routes, limits)
+    settings = read_settings(config)
+    database = open_database(settings, store, create=True)
+    principals = Principals(database, settings=settings.record)
+    made = principals.create(name, roles, labels, collections, routes, limits, by)
     if as_json:
         to_json.show({**_json(made.principal), "key": made.secret})
         return 0
@@ -93,10 +100,13 @@ def list_(revoked: bool, config: str | None, store: str | None, as_json: bool) -
 
 @keys.command()
 @click.argument("name")
+@_BY
 @of_store
-def revoke(name: str, config: str | None, store: str | None, as_json: bool) -> int:
+def revoke(name: str, by: str, config: str | None, store: str | None, as_json: bool) -> int:
     """End the key of NAME (or of an id), from the next request on."""
-    ended = Principals(open_database(read_settings(config), store)).revoke(name)
+    settings = read_settings(config)
+    database = open_database(settings, store)
+    ended = Principals(database, settings=settings.record).revoke(name, by)
     to_json.show(_json(ended)) if as_json else click.echo(f"Revoked {ended.name} ({ended.id}).")
     return 0
 

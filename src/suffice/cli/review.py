@@ -45,7 +45,7 @@ def _as_reader(command: F) -> F:
         "reader",
         multiple=True,
         callback=_reader,
-        help="Show only what a holder of this label may read (default: all).",
+        help="As a holder of this label: only what that one may read (default: all).",
     )(command)
 
 
@@ -108,12 +108,14 @@ def show(
 @click.argument("act", type=click.Choice([act.value for act in Act]), metavar="ACT")
 @click.option("--reason", required=True, help="Why, for the record.")
 @click.option("--by", default=user, help="Who decides (default: your user name).")
+@_as_reader
 @of_store
 def decide(
     id: str,
     act: str,
     reason: str,
     by: str,
+    reader: Reader | None,
     config: str | None,
     store: str | None,
     as_json: bool,
@@ -127,9 +129,9 @@ def decide(
     settings = read_settings(config)
     log = open_log(settings, store)
     if Act(act) is Act.OPEN:
-        return _open(log, settings, id, reason, by, as_json)
-    done = Review(log).decide(id, Act(act), reason=reason, by=by)
-    case = Review(log).case(id)
+        return _open(log, settings, id, reason, by, reader, as_json)
+    done = Review(log).decide(id, Act(act), reason=reason, by=by, reader=reader)
+    case = Review(log).case(id, reader)
     if as_json:
         to_json.show({"decision": done, **shown.line(case)})
     else:
@@ -137,16 +139,24 @@ def decide(
     return 0
 
 
-def _open(log: Log, settings: Settings, id: str, reason: str, by: str, as_json: bool) -> int:
+def _open(
+    log: Log,
+    settings: Settings,
+    id: str,
+    reason: str,
+    by: str,
+    reader: Reader | None,
+    as_json: bool,
+) -> int:
     """What is written is shown as `ask` shows it, and kept with the setup it was written with."""
     desk = Review(log)
-    case = desk.case(id)
+    case = desk.case(id, reader)
     passages = case.entry.fields().get("passages", ())
     collection = next((p.get("collection", "default") for p in passages), "default")
     labels = frozenset(label for passage in passages for label in passage.get("access", ()))
     write, setup = _writer(log, settings, Filter(collection=collection, labels=labels))
     filing = Filing(case.entry.caller, case.entry.tag, setup.record())
-    verdict, record = desk.open(id, write, reason=reason, by=by, filing=filing)
+    verdict, record = desk.open(id, write, reason=reason, by=by, filing=filing, reader=reader)
     if as_json:
         to_json.show({**to_json.verdict(verdict), "record": record})
     else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from dataclasses import replace
+from functools import partial
 
 import click
 
@@ -21,6 +22,7 @@ from suffice.settings import RouteSettings, Settings, read_settings
 @click.option("--llm", help="Who writes on the default route: extractive, local or a base URL.")
 @click.option("--host", help="The address to listen on (default: server.host).")
 @click.option("--port", type=click.IntRange(0, 65_535), help="The port (default: server.port).")
+@click.option("--workers", type=click.IntRange(1, 256), help="Processes (default: server.workers).")
 @click.option("--config", type=click.Path(), help="Settings file (default: suffice.yaml).")
 @click.option("--quiet", is_flag=True, help="No progress bars, no word on what is served.")
 def serve(
@@ -29,36 +31,52 @@ def serve(
     llm: str | None,
     host: str | None,
     port: int | None,
+    workers: int | None,
     config: str | None,
     quiet: bool,
 ) -> int:
     """Serve OpenAI's API in front of an LLM, and let nothing unverified through.
 
-    SIGHUP reads the settings again. SIGTERM finishes what is under way.
+    SIGHUP reads the settings again. SIGTERM finishes what is under way. With several workers, one
+    that dies is replaced.
     """
     try:
         from suffice.server.run import Listening, run
+        from suffice.server.workers import Workers
     except ImportError as problem:
         raise ExtraMissing("Serving", "server") from problem
-
-    def read() -> Settings:
-        return _settings(config, llm, host, port)
-
+    read = partial(_settings, config, llm, host, port, workers)
     settings = read()
     listening = Listening(_bound(settings), quiet=quiet)
-    indexed = any(r.grounding and r.evidence != "request" for r in settings.server.routes.values())
-    library = open_library(settings, store, docs, create=not indexed)
+    library = _library(store, settings, docs)
     if docs is not None:
         _bring_in(library, docs, quiet=quiet)
-    run(settings, library, read, listening)
+    if settings.server.workers == 1:
+        run(settings, library, read, listening)
+        return 0
+    library.store.close()  # each worker has its own
+    Workers(settings, partial(_library, store, docs=docs), read, listening).run()
     return 0
 
 
-def _settings(config: str | None, llm: str | None, host: str | None, port: int | None) -> Settings:
+def _library(store: str | None, settings: Settings, docs: str | None = None) -> Library:
+    routes = settings.server.routes.values()
+    indexed = any(one.grounding and one.evidence != "request" for one in routes)
+    return open_library(settings, store, docs, create=not indexed)
+
+
+def _settings(
+    config: str | None, llm: str | None, host: str | None, port: int | None, workers: int | None
+) -> Settings:
     """The settings with what the command line names; a reload keeps that."""
     settings = read_settings(config)
     server = settings.server
-    server = replace(server, host=host or server.host, port=server.port if port is None else port)
+    server = replace(
+        server,
+        host=host or server.host,
+        port=server.port if port is None else port,
+        workers=workers or server.workers,
+    )
     if llm:
         route = replace(server.routes.get(DEFAULT, RouteSettings()), upstream=llm)
         server = replace(server, routes={**server.routes, DEFAULT: route})

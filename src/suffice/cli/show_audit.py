@@ -104,7 +104,8 @@ def show_page(entries: Sequence[Entry]) -> None:
     table.add_column("about", no_wrap=True, overflow="ellipsis", max_width=room)
     for one in entries:
         said = one.fields()
-        about = str(said.get("question") or said.get("why") or "")
+        named = f"{said.get('act', '')} {said.get('name', '')}".strip()  # of a key
+        about = str(said.get("question") or said.get("why") or named)
         who = [plain(one.caller)] if wide else []
         time = one.time[:19] if wide else one.time[5:16]
         table.add_row(str(one.sequence), one.id, time, one.kind, *who, plain(about))

@@ -47,13 +47,14 @@ def role_of(id: str) -> str:
     return f"{id}..".split(".")[1]
 
 
+def missing(name: str) -> StoreError:
+    return StoreError(f"There is no record '{name}' in the log.", remedy="Run: suffice audit show")
+
+
 def decided(connection: Connection, name: str) -> Entry:
     """The record of a decision, by its id, its number, or the id of a record about it."""
-    missing = StoreError(
-        f"There is no record '{name}' in the log.", remedy="Run: suffice audit show"
-    )
     if not is_storable(name):
-        raise missing
+        raise missing(name)
     found = find(connection, subject_of(name))
     if found.kind not in (VERDICT, GATE) and "." in found.id:
         found = find(connection, subject_of(found.id))

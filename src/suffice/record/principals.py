@@ -2,6 +2,7 @@
 
 A key is shown once, when it is made: `sk-suffice-ID-SECRET`. Kept are its id, by which it is found,
 and the hash of the whole. The secret is 256 random bits, so a plain hash cannot be guessed from.
+Who made or revoked a key, and for what, is sealed into the log in the same transaction.
 
 >>> made = Principals(database).create("website", labels=["staff"])
 >>> principals.authenticate(made.secret).name
@@ -21,12 +22,16 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import Row, or_, select, update
+from sqlalchemy import Connection, Row, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from suffice.errors import PrincipalError
 from suffice.record.moment import Clock, now, written
+from suffice.record.prepare import Prepare
+from suffice.record.record import Record
+from suffice.record.seal import seal
 from suffice.record.tables import PRINCIPALS
+from suffice.settings import RecordSettings
 from suffice.sql.database import Database
 from suffice.sql.storable import is_storable
 
@@ -40,6 +45,9 @@ LIMITS = (
     "cost_per_day",
 )
 """What a principal can be held to. A name that nobody applies would only seem to protect."""
+KIND = "key"
+"""The kind of the records of keys that were made or revoked."""
+_LISTS = ("roles", "labels", "collections", "routes")
 _KEY = re.compile(r"sk-suffice-([0-9a-f]{16})-[A-Za-z0-9_-]{43}\Z", re.ASCII)
 _NAME = re.compile(r"\S(?:.{0,98}\S)?\Z")
 _NOBODY = "sha256:" + "0" * 64
@@ -94,9 +102,13 @@ class Made:
 class Principals:
     """The principals of a store. Safe to share between threads."""
 
-    def __init__(self, database: Database, clock: Clock = now) -> None:
+    def __init__(
+        self, database: Database, clock: Clock = now, settings: RecordSettings | None = None
+    ) -> None:
+        settings = settings or RecordSettings()
         self._database = database
         self._clock = clock
+        self._prepare = None if settings.enabled == "never" else Prepare.of(settings)
 
     def create(
         self,
@@ -106,8 +118,10 @@ class Principals:
         collections: Iterable[str] = (ALL,),
         routes: Iterable[str] = (ALL,),
         limits: Mapping[str, float] | None = None,
+        by: str = "",
     ) -> Made:
-        """A new one, and its key. A name is that of one principal in use at a time."""
+        """A new one, and its key. A name is that of one principal in use at a time. `by` is who
+        makes it, for the log."""
         made = Principal(
             secrets.token_hex(8),
             _checked_name(name),
@@ -128,9 +142,10 @@ class Principals:
                     f"There is a principal '{name}' already.",
                     remedy=f"Choose another name, or first run: suffice keys revoke {name}",
                 )
+            self._record(connection, "created", made, by)
         return Made(made, secret)
 
-    def revoke(self, name: str) -> Principal:
+    def revoke(self, name: str, by: str = "") -> Principal:
         """Ends one, by its name or id, from the next request on. What it did stays on record."""
         named = or_(PRINCIPALS.c.id == name, PRINCIPALS.c.name == name)
         chosen = select(PRINCIPALS).where(named, PRINCIPALS.c.revoked.is_(None))
@@ -141,9 +156,19 @@ class Principals:
                     f"There is no principal '{name}' in use.", remedy="Run: suffice keys list"
                 )
             ended = update(PRINCIPALS).where(PRINCIPALS.c.id == row.id).returning(PRINCIPALS)
-            return _principal(
-                connection.execute(ended.values(revoked=written(self._clock()))).one()
-            )
+            values = {"revoked": written(self._clock())}
+            found = _principal(connection.execute(ended.values(values)).one())
+            self._record(connection, "revoked", found, by)
+        return found
+
+    def _record(self, connection: Connection, act: str, one: Principal, by: str) -> None:
+        """With the key or not at all: no right is given or taken that the log does not know of."""
+        if self._prepare is None:
+            return
+        lists = {name: sorted(getattr(one, name)) for name in _LISTS}
+        fields = {"act": act, "principal": one.id, "name": one.name, **lists}
+        record = Record(KIND, {**fields, "limits": dict(one.limits)}, caller=by, tag=one.name)
+        seal(connection, [self._prepare(record)], self._clock())
 
     def all(self, *, revoked: bool = False) -> list[Principal]:
         """Those in use, by name; with `revoked`, the others too."""
@@ -171,13 +196,12 @@ def hashed(secret: str) -> str:
 
 
 def _columns(value: Principal, hash: str) -> dict[str, Any]:
-    lists = ("roles", "labels", "collections", "routes")
     return {
         "id": value.id,
         "kind": "key",
         "name": value.name,
         "hash": hash,
-        **{name: json.dumps(sorted(getattr(value, name))) for name in lists},
+        **{name: json.dumps(sorted(getattr(value, name))) for name in _LISTS},
         "limits": json.dumps(dict(value.limits), sort_keys=True),
         "created": value.created,
         "revoked": None,

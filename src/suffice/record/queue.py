@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 
 from sqlalchemy import Connection, not_, select
 
@@ -31,17 +32,23 @@ class Wanted:
     before: int | None = None
 
 
-def waiting(connection: Connection, wanted: Wanted, most: int) -> list[Entry]:
-    """The records of the queue's places, newest first."""
+def waiting(
+    connection: Connection,
+    wanted: Wanted,
+    most: int,
+    known: Callable[[Entry], bool] = lambda place: True,
+) -> list[Entry]:
+    """The records of the queue's places, newest first; only those that may be `known` of."""
     found: list[Entry] = []
     before = wanted.before
     while len(found) < most:
         portion = _portion(connection, wanted, before)
-        found += [one for one in portion if wanted.why is None or wanted.why in _why(one)]
+        fitting = (one for one in portion if wanted.why is None or wanted.why in _why(one))
+        found += islice((one for one in fitting if known(one)), most - len(found))
         if len(portion) < _PORTION:
             break
         before = portion[-1].sequence
-    return found[:most]
+    return found
 
 
 def _portion(connection: Connection, wanted: Wanted, before: int | None) -> list[Entry]:

@@ -12,9 +12,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from sqlalchemy import Connection
+
 from suffice.errors import ReviewError
 from suffice.record import gaps
-from suffice.record.about import about, all_about, decided, subject_of
+from suffice.record.about import about, all_about, decided, missing, subject_of
 from suffice.record.case import FEEDBACK, Act, Case, Rating, case_of, note
 from suffice.record.decision import Decision, Filing, decision_of, of_verdict
 from suffice.record.entry import Choice, Entry, find
@@ -39,21 +41,28 @@ class Review:
     def queue(
         self, wanted: Wanted | None = None, most: int = PAGE, reader: Reader | None = None
     ) -> list[Case]:
-        """What waits for a person, newest first."""
+        """What waits for a person, newest first; for a reader, of its collections."""
         with self.log.database.reading() as connection:
-            places = waiting(connection, wanted or Wanted(), most)
+
+            def known(place: Entry) -> bool:
+                return reader is None or reader.may_know(find(connection, subject_of(place.id)))
+
+            places = waiting(connection, wanted or Wanted(), most, known)
             found = [find(connection, subject_of(place.id)) for place in places]
             return [case_of(one, all_about(connection, one.id), reader) for one in found]
 
     def case(self, name: str, reader: Reader | None = None) -> Case:
         """A decision with all about it, by its id or number; it need not be in the queue."""
         with self.log.database.reading() as connection:
-            entry = decided(connection, name)
+            entry = _known(connection, name, reader)
             return case_of(entry, all_about(connection, entry.id), reader)
 
-    def decide(self, name: str, act: Act, *, reason: str, by: str) -> str:
-        """Records what a person decides; the id of that record."""
-        case = self.case(name)
+    def decide(
+        self, name: str, act: Act, *, reason: str, by: str, reader: Reader | None = None
+    ) -> str:
+        """Records what a person decides; the id of that record. A reader decides on what it may
+        read as a whole, and on nothing else."""
+        case = self._whole(name, reader)
         _check(act, reason, by)
         if act is Act.OPEN:
             raise ReviewError("An answer has to be written for that.", remedy="Call Review.open.")
@@ -61,11 +70,18 @@ class Review:
         return self._append(case.entry, act, reason, by)
 
     def open(
-        self, name: str, write: Writes, *, reason: str, by: str, filing: Filing = NOWHERE
+        self,
+        name: str,
+        write: Writes,
+        *,
+        reason: str,
+        by: str,
+        filing: Filing = NOWHERE,
+        reader: Reader | None = None,
     ) -> tuple[Verdict, str]:
         """Has an answer written and checked although the gate stayed shut. What came of it is a
         record of its own, sealed together with that of the decision; the verdict, and its id."""
-        case = self.case(name)
+        case = self._whole(name, reader)
         _check(Act.OPEN, reason, by)
         _allowed(case, Act.OPEN)
         said = f"{note(Act.OPEN, by, reason)} (record {case.entry.id})"
@@ -75,11 +91,18 @@ class Review:
         decision = about(case.entry, Act.OPEN.kind, fields, by=by, role=Act.OPEN.value)
         return verdict, self.log.file([*records, decision], filing)
 
-    def feedback(self, name: str, rating: Rating, comment: str = "", by: str = "") -> str:
+    def feedback(
+        self,
+        name: str,
+        rating: Rating,
+        comment: str = "",
+        by: str = "",
+        reader: Reader | None = None,
+    ) -> str:
         """Records what somebody thinks of a decision; the id of that record."""
         _length("comment", comment)
         with self.log.database.reading() as connection:
-            entry = decided(connection, name)
+            entry = _known(connection, name, reader)
         record = about(entry, FEEDBACK, {"rating": rating.value, "comment": comment}, by=by)
         self.log.append(record)
         return record.id
@@ -96,10 +119,28 @@ class Review:
         with self.log.database.reading() as connection:
             return estimate(strata(connection, choice or Choice()), confidence)
 
+    def _whole(self, name: str, reader: Reader | None) -> Case:
+        """A case that its reader sees all of."""
+        case = self.case(name, reader)
+        if reader is not None and (case.seen is None or case.seen.hidden):
+            raise ReviewError(
+                f"Record {case.entry.id} rests on passages that you may not read.",
+                remedy="Leave it to somebody who may.",
+            )
+        return case
+
     def _append(self, entry: Entry, act: Act, reason: str, by: str) -> str:
         record = about(entry, act.kind, {"reason": reason}, by=by, role=act.value)
         self.log.append(record)
         return record.id
+
+
+def _known(connection: Connection, name: str, reader: Reader | None) -> Entry:
+    """The record of a decision. Of one that a reader may not know of, it is told as of none."""
+    entry = decided(connection, name)
+    if reader is not None and not reader.may_know(entry):
+        raise missing(name)
+    return entry
 
 
 def _check(act: Act, reason: str, by: str) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from suffice.evidence.index import PUBLIC
 from suffice.record.decision import Decision
+from suffice.record.entry import Entry
 from suffice.record.principals import ALL, Principal
 from suffice.types import Evidence, GateDecision, Passage, Source, Verdict
 
@@ -30,8 +31,18 @@ class Reader:
 
     def may_read(self, passage: Passage) -> bool:
         labels = passage.access or {PUBLIC}
-        known = self.collections & {ALL, passage.collection}
-        return bool(known and labels & (self.labels | {PUBLIC}))
+        return self._uses(passage.collection) and bool(labels & (self.labels | {PUBLIC}))
+
+    def may_know(self, entry: Entry) -> bool:
+        """Whether there is such a record, for this reader: something in it is of a collection that
+        it may use. Where that cannot be told any more, there is none."""
+        if ALL in self.collections:
+            return True
+        passages = entry.fields().get("passages", ())
+        return any(self._uses(one.get("collection", "default")) for one in passages)
+
+    def _uses(self, collection: str) -> bool:
+        return bool(self.collections & {ALL, collection})
 
 
 @dataclass(frozen=True, slots=True)

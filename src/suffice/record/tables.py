@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Column, MetaData, Table, Text
+from sqlalchemy import BigInteger, Column, Double, MetaData, Table, Text
 
 _METADATA = MetaData()
 
@@ -58,4 +58,15 @@ PRINCIPALS = Table(
     Column("limits", Text, nullable=False),
     Column("created", Text, nullable=False),
     Column("revoked", Text),
+)
+
+USAGE = Table(
+    "usage",
+    _METADATA,
+    Column("principal", Text, primary_key=True),
+    Column("width", BigInteger, primary_key=True, autoincrement=False),
+    Column("bucket", BigInteger, primary_key=True, autoincrement=False),
+    Column("requests", BigInteger, nullable=False),
+    Column("tokens", BigInteger, nullable=False),
+    Column("cost", Double, nullable=False),
 )

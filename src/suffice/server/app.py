@@ -8,13 +8,15 @@ from contextlib import asynccontextmanager
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
-from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount, Route
 
+from suffice.errors import StoreError
 from suffice.evidence.library import Library
+from suffice.server.callers import entered
 from suffice.server.chat import chat
+from suffice.server.cors import Cors
 from suffice.server.council_vote import Council
 from suffice.server.fault import Fault
 from suffice.server.house import House
@@ -68,12 +70,15 @@ def create_app(
             Route("/healthz", healthz),
             Route("/readyz", readyz),
             Route("/openapi.json", openapi),
-            Route("/metrics", metrics_for(house.door, metrics)),
+            Route("/metrics", metrics_for(lambda: house.door, metrics)),
             *more,
             Mount("/v1", routes=api),
             Mount("/{route}/v1", routes=api),
         ],
-        middleware=_middleware(settings),
+        middleware=[
+            Middleware(Traced),
+            Middleware(Cors, origins=lambda: house.state.settings.server.cors.origins),
+        ],
         exception_handlers={HTTPException: _no_such},
         lifespan=life,
     )
@@ -87,13 +92,19 @@ async def healthz(request: Request) -> Response:
 
 
 async def readyz(request: Request) -> Response:
-    """It can take requests: it is not shutting down, and there is room."""
+    """It can take requests: it is not shutting down, and there is room. Who may come in is told
+    the routes it may call."""
     house: House = request.app.state.house
     if house.work.closing:
         return Fault(503, "The gateway is shutting down.", "shutting_down").response
     if house.work.full:
         return Fault(503, "The gateway is busy.", "overloaded").response
-    return as_response({"status": "ready", "routes": sorted(house.state.routes)})
+    try:
+        caller = await entered(house.door, request.headers)
+    except (Fault, StoreError):
+        return as_response({"status": "ready"})
+    named = [name for name, one in house.state.routes.items() if house.may(caller, one)]
+    return as_response({"status": "ready", "routes": sorted(named)})
 
 
 async def openapi(request: Request) -> Response:
@@ -108,21 +119,3 @@ async def _no_such(request: Request, problem: Exception) -> Response:
     return Fault(
         status, said.get(status, "It cannot be done."), "not_found", headers=headers
     ).response
-
-
-def _middleware(settings: Settings) -> list[Middleware]:
-    """Browsers of other origins are let in only where the settings name them."""
-    traced = Middleware(Traced)
-    origins = list(settings.server.cors.origins)
-    if not origins:
-        return [traced]
-    return [
-        traced,
-        Middleware(
-            CORSMiddleware,
-            allow_origins=origins,
-            allow_methods=["GET", "POST"],
-            allow_headers=["authorization", "content-type"],
-            expose_headers=["x-suffice-verdict", "x-suffice-record", "x-request-id"],
-        ),
-    ]

@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
-import time
-from collections import deque
-from collections.abc import Callable, Iterator
+import asyncio
+import logging
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from suffice.record.principals import Principal, Principals
+from suffice.record.usage import COUNTED, Usage
 from suffice.server.fault import Fault, busy
 from suffice.settings import LimitSettings
 
+log = logging.getLogger("suffice.server")
 ANYONE = Principal("", "anyone")
 """Whoever calls a gateway that asks for no key: public documents, no limits but the settings'."""
 _LOCAL = frozenset({"127.0.0.1", "localhost", "::1"})
 _OURS = "sk-suffice-"
 _UNKNOWN = "The API key is not known, or was revoked."
 _NO_KEY = "No API key was sent. Send one as 'Authorization: Bearer sk-suffice-…'."
-_DAY, _MINUTE = 86_400.0, 60.0
+_HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^:\[\]]*)(?::\d{0,5})?", re.ASCII)
+_SAID = {
+    "requests_per_minute": "{:g} requests a minute",
+    "tokens_per_minute": "{:g} tokens a minute",
+    "tokens_per_day": "{:g} tokens a day",
+    "cost_per_day": "a cost of {:g} a day",
+}
 
 
 def is_local(host: str) -> bool:
@@ -42,69 +53,89 @@ class Door:
         if not self.open or secret.startswith(_OURS):
             raise Fault(401, _UNKNOWN if secret else _NO_KEY, "invalid_api_key")
         # A page in a browser can send a request to this machine under a name of its own.
-        if not is_local(host.rpartition(":")[0] if host.count(":") == 1 else host.split("]")[0]):
+        if not is_local(_named(host)):
             raise Fault(403, f"This gateway answers on this machine only, not as '{host}'.")
         return ANYONE
 
 
-@dataclass(slots=True)
-class _Account:
-    """What one caller did lately."""
+async def entered(door: Door, headers: Mapping[str, str]) -> Principal:
+    """Who sends these headers. Only where one of our keys is shown, the store is asked."""
+    authorization, host = headers.get("authorization", ""), headers.get("host", "")
+    if _OURS in authorization:
+        return await asyncio.to_thread(door.enter, authorization, host)
+    return door.enter(authorization, host)
 
-    requests: deque[float] = field(default_factory=deque)
-    spent: deque[tuple[float, int, float]] = field(default_factory=deque)
-    under_way: int = 0
+
+def _named(host: str) -> str:
+    """The name in a Host header, without its port; empty where it is none."""
+    found = _HOST.fullmatch(host.lower())
+    return found[1].removesuffix(".") if found else ""
 
 
 class Limits:
-    """Requests, tokens and cost of each caller, over the last minute and the last day."""
+    """What each caller may ask for. Requests, tokens and cost are counted in the store, by all
+    processes together and only for callers that are held to them; requests at once by each
+    process for itself, so that one that crashes leaves none behind."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
-        self._accounts: dict[str, _Account] = {}
+    def __init__(self, usage: Usage) -> None:
+        self._usage = usage
+        self._under_way: Counter[str] = Counter()
+        # One thread, in order: who asks again finds all counted that was told here before.
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="usage")
 
     @contextmanager
-    def counted(self, caller: Principal, general: LimitSettings) -> Iterator[None]:
-        """One request of a caller; refused, with a time to come again, where it is one too many."""
-        account = self._accounts.setdefault(caller.id, _Account())
-        now = self._clock()
-        _forget(account, now)
-
-        def limit(name: str) -> float:
-            return caller.limits.get(name, 0) or getattr(general, name)
-
-        if limit("concurrent") and account.under_way >= limit("concurrent"):
-            raise busy(f"At most {limit('concurrent'):g} requests at once with this key.", 1)
-        if 0 < limit("requests_per_minute") <= len(account.requests):
-            wait = account.requests[0] + _MINUTE - now
-            allowed = limit("requests_per_minute")
-            raise busy(f"At most {allowed:g} requests a minute with this key.", wait)
-        minute = [entry for entry in account.spent if entry[0] > now - _MINUTE]
-        if 0 < limit("tokens_per_minute") <= sum(tokens for _, tokens, _ in minute):
-            allowed = limit("tokens_per_minute")
-            raise busy(f"At most {allowed:g} tokens a minute with this key.", _MINUTE)
-        if 0 < limit("tokens_per_day") <= sum(tokens for _, tokens, _ in account.spent):
-            wait = account.spent[0][0] + _DAY - now
-            raise busy(f"At most {limit('tokens_per_day'):g} tokens a day with this key.", wait)
-        if 0 < limit("cost_per_day") <= sum(cost for *_, cost in account.spent):
-            wait = account.spent[0][0] + _DAY - now
-            raise busy(f"At most a cost of {limit('cost_per_day'):g} a day with this key.", wait)
-        account.requests.append(now)
-        account.under_way += 1
+    def at_once(self, caller: Principal, general: LimitSettings) -> Iterator[None]:
+        """One request of a caller among those under way; refused where it is one too many."""
+        most = limit_of("concurrent", caller, general)
+        if 0 < most <= self._under_way[caller.id]:
+            raise busy(f"At most {most:g} requests at once with this key.", 1)
+        self._under_way[caller.id] += 1
         try:
             yield
         finally:
-            account.under_way -= 1
+            self._under_way[caller.id] -= 1
+            if not self._under_way[caller.id]:
+                del self._under_way[caller.id]
 
-    def spent(self, caller: Principal, tokens: int, cost: float) -> None:
-        """Adds what a request of a caller used."""
-        if tokens or cost:
-            account = self._accounts.setdefault(caller.id, _Account())
-            account.spent.append((self._clock(), tokens, cost))
+    async def count(self, caller: Principal, general: LimitSettings) -> None:
+        """Counts a request; refused, with a time to come again, where a limit is reached."""
+        held = held_to(caller, general)
+        if not held:
+            return
+        taken = self._thread.submit(self._usage.take, caller.id, held)
+        if over := await asyncio.wrap_future(taken):
+            said = _SAID[over.name].format(held[over.name])
+            raise busy(f"At most {said} with this key.", over.wait)
+
+    def spent(
+        self, caller: Principal, general: LimitSettings, tokens: int, cost: float
+    ) -> Future[None] | None:
+        """Adds what a request of a caller used; done when the store has it."""
+        held = held_to(caller, general) if tokens or cost else {}
+        if not held:
+            return None
+        counted = self._thread.submit(self._usage.add, caller.id, held, tokens, cost)
+        counted.add_done_callback(_told)
+        return counted
+
+    def close(self) -> None:
+        """All that was spent is counted when this returns."""
+        self._thread.shutdown()
 
 
-def _forget(account: _Account, now: float) -> None:
-    while account.requests and account.requests[0] <= now - _MINUTE:
-        account.requests.popleft()
-    while account.spent and account.spent[0][0] <= now - _DAY:
-        account.spent.popleft()
+def _told(counted: Future[None]) -> None:
+    """A stream has left before what it cost is counted: then the log is all that can be told."""
+    if problem := counted.exception():
+        log.warning("What a request used could not be counted: %s", problem)
+
+
+def limit_of(name: str, caller: Principal, general: LimitSettings) -> float:
+    """A key's own limit, else the general one; 0: there is none."""
+    found: float = caller.limits.get(name, 0) or getattr(general, name)
+    return found
+
+
+def held_to(caller: Principal, general: LimitSettings) -> Mapping[str, float]:
+    """The limits of a caller that the store counts."""
+    found = {name: limit_of(name, caller, general) for name in COUNTED}
+    return {name: most for name, most in found.items() if most}

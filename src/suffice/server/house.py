@@ -6,8 +6,10 @@ keeps the route it came in by.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from operator import attrgetter
 
 import httpx2
 
@@ -18,9 +20,10 @@ from suffice.models.remembering import Remembering
 from suffice.models.together import Lanes, SharedEmbedder, SharedVerifier
 from suffice.record.decision import Filing
 from suffice.record.log import Log
-from suffice.record.principals import Principal, Principals
+from suffice.record.principals import ALL, Principal, Principals
 from suffice.record.recorder import Recorder
 from suffice.record.setup import Setup
+from suffice.record.usage import Usage
 from suffice.server.callers import Door, Limits, is_local
 from suffice.server.fault import Fault, bad
 from suffice.server.parts import Parts
@@ -30,7 +33,23 @@ from suffice.server.work import Work
 from suffice.settings import Settings
 from suffice.settings.routes import DEFAULT
 
-_NOT_BY_RELOAD = ("store", "index", "engine", "embedder", "verifier", "record")
+NOT_RELOADED = "The settings were not reloaded, the old ones hold"
+_NOT_BY_RELOAD = (
+    "store",
+    "index",
+    "engine",
+    "wait",
+    "embedder",
+    "verifier",
+    "record",
+    "server.host",
+    "server.port",
+    "server.workers",
+    "server.limits.header_bytes",
+    "server.limits.head_seconds",
+)
+"""What is opened with these is held by everything else. To ignore a change would be worse than to
+refuse it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +66,9 @@ class House:
 
     def __init__(self, library: Library, settings: Settings, host: str) -> None:
         self.library = library
+        self._local = is_local(host)
         self.work = Work(settings.server.work)
-        self.limits = Limits()
+        self.limits = Limits(Usage(library.store.database))
         self.watches: list[Watch] = []
         self.log = None if settings.record.enabled == "never" else self._log(settings)
         self.client = httpx2.AsyncClient(
@@ -58,9 +78,13 @@ class House:
         embedder = Remembering(SharedEmbedder(library.embedder, lanes))
         verifier = SharedVerifier(open_verifier(settings.verifier), lanes)
         self.parts = Parts(library, embedder, verifier)
-        needed = settings.server.keys == "required" or not is_local(host)
-        self.door = Door(Principals(library.store.database), open=not needed)
+        self.door = self._door(settings)
         self.state = self._opened(settings)
+
+    def _door(self, settings: Settings) -> Door:
+        """Open only on this machine alone, and where the settings do not ask for keys."""
+        needed = settings.server.keys == "required" or not self._local
+        return Door(Principals(self.library.store.database), open=not needed)
 
     def _log(self, settings: Settings) -> Log:
         return Log(self.library.store.database, settings.record)
@@ -87,11 +111,14 @@ class House:
         try:
             new = read()
             for group in _NOT_BY_RELOAD:
-                if getattr(new, group) != getattr(old, group):
+                value = attrgetter(group)
+                if value(new) != value(old):
                     raise SettingsError(f"'{group}' cannot change while the gateway runs.")
-            self.state = self._opened(new)
+            state = self._opened(new)
         except SufficeError as problem:
-            return f"The settings were not reloaded, the old ones hold: {problem}"
+            return f"{NOT_RELOADED}: {problem}"
+        self.state, self.door = state, self._door(new)
+        self.work.change(new.server.work)
         return f"The settings were reloaded: {len(self.state.routes)} routes."
 
     def route(self, named: str, model: object, caller: Principal) -> Route:
@@ -100,14 +127,18 @@ class House:
         routes = self.state.routes
         if not isinstance(model, str | None):
             raise bad("'model' is no name.", "model")
-        if named and named not in routes:
+        if named and named not in routes and ALL in caller.routes:
             raise Fault(404, f"There is no route '{named}'.", "route_not_found")
         by_model = (name for name, one in routes.items() if model in one.settings.models)
         name = named or next((one for one in by_model if caller.may_call(one)), DEFAULT)
-        route = routes[name]
-        if not caller.may_call(name) or not caller.may_use(route.settings.collection):
+        route = routes.get(name)
+        # Who may call some only is not told which others there are.
+        if route is None or not self.may(caller, route):
             raise Fault(403, f"This key has no right to the route '{name}'.", "no_right")
         return route
+
+    def may(self, caller: Principal, route: Route) -> bool:
+        return caller.may_call(route.name) and caller.may_use(route.settings.collection)
 
     def tell(self, seen: Seen) -> None:
         """A request came to its end: whoever watches is told."""
@@ -117,5 +148,6 @@ class House:
     async def close(self) -> None:
         await self.client.aclose()
         self.work.close()
+        await asyncio.to_thread(self.limits.close)
         if self.log is not None:
             self.log.close()

@@ -16,6 +16,7 @@ from suffice.record.case import Rating
 from suffice.record.log import Log
 from suffice.record.principals import Principal, Role
 from suffice.record.review import Review
+from suffice.record.rights import Reader
 from suffice.server import as_json
 from suffice.server.asked import read_given
 from suffice.server.fault import Fault, bad
@@ -113,9 +114,11 @@ async def feedback(visit: Visit) -> Response:
 
 def _rated(log: Log, caller: Principal, record: str, rating: Rating, comment: str) -> str:
     """Of others' answers a caller is not even told that there are any."""
-    if log.entry(record).caller != caller.name and not caller.has(Role.REVIEWER):
+    mine = log.entry(record).caller == caller.name
+    if not mine and not caller.has(Role.REVIEWER):
         raise StoreError(f"There is no record '{record}' of yours in the log.")
-    return Review(log).feedback(record, rating, comment, caller.name)
+    reader = None if mine else Reader.of(caller)
+    return Review(log).feedback(record, rating, comment, caller.name, reader)
 
 
 def _route(visit: Visit, body: Mapping[str, Any]) -> Route:

@@ -7,21 +7,32 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import sys
 import time
+import traceback
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, TextIO
 
+from suffice.errors import StoreError, SufficeError
 from suffice.server.metrics import gates_of
-from suffice.server.seen import Seen, Watch
+from suffice.server.seen import NOW, Seen, Watch
 
 _ACCESS = logging.getLogger("suffice.access")
 _FIELDS = "suffice"
+_SECRET = re.compile(r"(sk-suffice-[0-9a-f]{16}-)[A-Za-z0-9_-]+")
+_CHAIN = 5
+"""So many causes of an error are told."""
 
 
 class JsonLines(logging.Formatter):
-    """A record as one line of JSON."""
+    """A record as one line of JSON. `text`: whether the words of errors may stand in it, which may
+    be those of a document."""
+
+    def __init__(self, text: Callable[[], bool] = lambda: False) -> None:
+        super().__init__()
+        self._text = text
 
     def format(self, record: logging.LogRecord) -> str:
         moment = datetime.fromtimestamp(record.created, UTC)
@@ -31,18 +42,40 @@ class JsonLines(logging.Formatter):
             "logger": record.name,
             "message": record.getMessage(),
         }
+        if (seen := NOW.get()) is not None:
+            line["request_id"] = seen.id
         fields = getattr(record, _FIELDS, None)
         if isinstance(fields, Mapping):
             line |= fields
-        if record.exc_info:
-            line["trace"] = self.formatException(record.exc_info)
-        return json.dumps(line, ensure_ascii=False, default=str)
+        if record.exc_info and record.exc_info[1] is not None:
+            text = self._text()
+            whole = self.formatException(record.exc_info) if text else _places(record.exc_info[1])
+            line["trace"] = whole
+        return _SECRET.sub(r"\1…", json.dumps(line, ensure_ascii=False, default=str))
 
 
-def start_logs(stream: TextIO | None = None) -> None:
+def _places(problem: BaseException) -> str:
+    """Where an error came from: files, lines and names, without what it says."""
+    found: list[str] = []
+    left: BaseException | None = problem
+    while left is not None and len(found) < _CHAIN:
+        frames = "".join(traceback.format_tb(left.__traceback__))
+        found.append(f"{frames}{type(left).__name__}")
+        left = left.__cause__ or left.__context__
+    return "\nfrom:\n".join(found)
+
+
+def told_of(problem: SufficeError, *, with_text: bool = False) -> str:
+    """An error of ours for a log. A store speaks of itself; others may quote what they read."""
+    if with_text or isinstance(problem, StoreError):
+        return str(problem)
+    return " ".join(filter(None, (f"{type(problem).__name__}.", problem.remedy)))
+
+
+def start_logs(stream: TextIO | None = None, text: Callable[[], bool] = lambda: False) -> None:
     """Everything that is logged under `suffice` goes to the stream, as lines of JSON."""
     handler = logging.StreamHandler(stream or sys.stderr)
-    handler.setFormatter(JsonLines())
+    handler.setFormatter(JsonLines(text))
     logger = logging.getLogger("suffice")
     logger.handlers = [handler]
     logger.setLevel(logging.INFO)
@@ -72,6 +105,7 @@ def told(seen: Seen, *, with_text: bool = False) -> dict[str, Any]:
         "stream": seen.stream,
         "ms": round(1e3 * (time.perf_counter() - seen.began), 1),
         "tokens": seen.tokens,
+        "upstream": list(seen.upstream),
         "stages_ms": {stage: round(1e3 * one, 1) for stage, one in seen.timings.items()},
         "gate": [{"level": one.level.value, "score": round(one.score, 4)} for one in gates],
         "verdicts": [one.action.value for one in seen.verdicts],

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +12,9 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from suffice.record.principals import Principals
-from suffice.server.callers import ANYONE, Door, Limits, is_local
+from suffice.record.usage import Usage
+from suffice.server.callers import ANYONE, Door, Limits, entered, is_local
+from suffice.server.connection import config_of
 from suffice.server.desk import Asking, Desk
 from suffice.server.fault import Fault
 from suffice.server.mcp import CALLER
@@ -45,11 +46,11 @@ class Guarded:
             await self.app({**scope, **named}, receive, send)
 
     async def _enter(self, headers: Headers, stack: ExitStack) -> Asking | None:
-        authorization, host = headers.get("authorization", ""), headers.get("host", "")
-        caller = await asyncio.to_thread(self.door.enter, authorization, host)
+        caller = await entered(self.door, headers)
         if not caller.may_use(self.collection):
             raise Fault(403, "This key has no right to these documents.", "no_right")
-        stack.enter_context(self.limits.counted(caller, self.general))
+        stack.enter_context(self.limits.at_once(caller, self.general))
+        await self.limits.count(caller, self.general)
         return None if caller is ANYONE else Asking(caller.name, caller.labels, by_key=True)
 
 
@@ -59,13 +60,16 @@ def http_app(server: MCPServer[Any], desk: Desk, settings: ServerSettings, host:
         stateless_http=True, max_request_body_size=settings.limits.body_bytes, host=host
     )
     needed = settings.keys == "required" or not is_local(host)
-    door = Door(Principals(desk.library.store.database), open=not needed)
-    return Guarded(app, door, Limits(), settings.limits, desk.collection)
+    database = desk.library.store.database
+    door, limits = Door(Principals(database), open=not needed), Limits(Usage(database))
+    return Guarded(app, door, limits, settings.limits, desk.collection)
 
 
 def serve_http(
     server: MCPServer[Any], desk: Desk, settings: ServerSettings, host: str, port: int
 ) -> None:
     """Serves until it is stopped."""
-    app = http_app(server, desk, settings, host)
-    uvicorn.run(app, host=host, port=port, log_level="warning", server_header=False)
+    config = config_of(http_app(server, desk, settings, host), settings)
+    config.host, config.port = host, port
+    with suppress(KeyboardInterrupt):
+        uvicorn.Server(config).run()

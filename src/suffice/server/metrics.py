@@ -26,15 +26,16 @@ from prometheus_client.registry import Collector
 from starlette.requests import Request
 from starlette.responses import Response
 
-from suffice.server.callers import Door
-from suffice.server.fault import Fault
+from suffice.errors import StoreError
+from suffice.record.principals import ALL
+from suffice.server.callers import Door, entered
+from suffice.server.fault import Fault, fault_of
 from suffice.server.seen import Seen
 from suffice.server.work import Work
 from suffice.types import GateDecision, Level, Rescue
 
-_SHARED = "PROMETHEUS_MULTIPROC_DIR"
+SHARED = "PROMETHEUS_MULTIPROC_DIR"
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
-_UPSTREAM = {502: "failed", 504: "timeout"}
 
 
 class Metrics:
@@ -66,8 +67,14 @@ class Metrics:
         self._tokens = Counter("suffice_tokens", "Tokens used upstream.", ["route"], registry=own)
         self._failed = Counter(
             "suffice_upstream_errors",
-            "Calls upstream that failed.",
+            "Calls upstream that failed, each try.",
             ["route", "kind"],
+            registry=own,
+        )
+        self._replaced = Counter(
+            "suffice_upstream_replaced",
+            "Answers of an upstream that failed, replaced by quotations.",
+            ["route"],
             registry=own,
         )
         self._under_way = Gauge(
@@ -92,12 +99,12 @@ class Metrics:
         for verdict in seen.verdicts:
             self._verdicts.labels(route, verdict.action.value).inc()
             if verdict.rescue is Rescue.EXTRACTIVE and not verdict.drafts:
-                self._failed.labels(route, "replaced").inc()
+                self._replaced.labels(route).inc()
         for decision in gates_of(seen):
             self._gates.labels(route, decision.level.value).inc()
             self._scores.inc(max(decision.score, 0.0))
-        if seen.status in _UPSTREAM:
-            self._failed.labels(route, _UPSTREAM[seen.status]).inc()
+        for kind in seen.upstream:
+            self._failed.labels(route, kind).inc()
         if seen.tokens:
             self._tokens.labels(route).inc(seen.tokens)
         self._now()
@@ -114,27 +121,32 @@ class Metrics:
         return generate_latest(told)
 
     def _source(self) -> Collector:
-        if not os.environ.get(_SHARED):
+        if not os.environ.get(SHARED):
             return self._own
         collector: Collector = MultiProcessCollector(None)  # type: ignore[no-untyped-call]
         return collector
 
     def close(self) -> None:
         """What this process has under way is over with it."""
-        if os.environ.get(_SHARED):
+        if os.environ.get(SHARED):
             mark_process_dead(os.getpid())  # type: ignore[no-untyped-call]
 
 
-def metrics_for(door: Door, metrics: Metrics) -> Callable[[Request], Awaitable[Response]]:
-    """`GET /metrics`, for those who may come in. It is answered also where no other request is."""
+def metrics_for(
+    door: Callable[[], Door], metrics: Metrics
+) -> Callable[[Request], Awaitable[Response]]:
+    """`GET /metrics`, for those who may call every route, since it tells of all of them. It is
+    answered also where no other request is."""
 
     async def endpoint(request: Request) -> Response:
-        headers = request.headers
-        authorization, host = headers.get("authorization", ""), headers.get("host", "")
         try:
-            await asyncio.to_thread(door.enter, authorization, host)
+            caller = await entered(door(), request.headers)
+            if ALL not in caller.routes:
+                raise Fault(403, "This key has no right to all routes.", "no_right")
         except Fault as fault:
             return fault.response
+        except StoreError as problem:
+            return fault_of(problem).response
         return Response(await asyncio.to_thread(metrics.text), media_type=CONTENT_TYPE_LATEST)
 
     return endpoint

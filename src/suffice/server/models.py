@@ -23,7 +23,7 @@ async def models(visit: Visit) -> Response:
     routes = [house.route(named, None, caller)] if named else list(house.state.routes.values())
     found: dict[str, dict[str, Any]] = {}
     for route in routes:
-        if not caller.may_call(route.name) or not caller.may_use(route.settings.collection):
+        if not house.may(caller, route):
             continue
         names = list(route.settings.models) or [route.settings.model or ""]
         if names == [""] and route.upstream is not None:

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-import logging
 import signal
 import socket
 import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import uvicorn
 
 from suffice.evidence.library import Library
 from suffice.server.app import create_app
+from suffice.server.connection import config_of
 from suffice.server.house import House
 from suffice.server.logs import start_logs
 from suffice.server.spans import start_tracing
 from suffice.settings import Settings
-
-log = logging.getLogger("suffice.server")
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,28 +33,65 @@ class Listening:
         host, port = self.socket.getsockname()[:2]
         return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
+    def say(self, words: str) -> None:
+        if not self.quiet:
+            print(words, file=sys.stderr, flush=True)
+
 
 def run(
     settings: Settings, library: Library, read: Callable[[], Settings], listening: Listening
 ) -> None:
-    """Serves until SIGTERM or SIGINT; what is under way then is finished."""
+    """Serves in this process until SIGTERM or SIGINT; what is under way then is finished."""
+
+    def started(house: House) -> None:
+        _on_hangup(house, read)
+        listening.say(announced(house, listening.url))
+
+    serve(settings, library, listening.socket, started)
+
+
+def serve(
+    settings: Settings,
+    library: Library,
+    listening: socket.socket,
+    started: Callable[[House], None],
+) -> None:
+    """Serves on a socket; `started` is told once it does."""
     start_logs()
-    start_tracing()
-    server, limits = settings.server, settings.server.limits
-    app = create_app(settings, library, host=server.host)
+    _on_stop()
+    end_tracing = start_tracing()
+    app = create_app(settings, library, host=settings.server.host)
     house: House = app.state.house
-    config = uvicorn.Config(
-        app,
-        log_level="warning",
-        server_header=False,
-        h11_max_incomplete_event_size=limits.header_bytes,
-        timeout_graceful_shutdown=int(server.stop) + 1,
-        lifespan="on",
-    )
-    _on_hangup(house, read)
-    if not listening.quiet:
-        _announce(house, listening)
-    uvicorn.Server(config).run([listening.socket])
+    start_logs(text=lambda: house.state.settings.server.log_text)
+    server = _Server(config_of(app, settings.server), lambda: started(house))
+    try:
+        server.run([listening])
+    finally:
+        end_tracing()
+
+
+class _Server(uvicorn.Server):
+    """One that says when it serves."""
+
+    def __init__(self, config: uvicorn.Config, started: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._say = started
+
+    async def startup(self, sockets: Any = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self._say()
+
+
+def _on_stop() -> None:
+    """A signal to stop ends the process in the ordinary way, before it serves and after: uvicorn
+    sends it once more when it has finished, and what waits to be written is written then."""
+
+    def stop(*_: object) -> None:
+        raise SystemExit(0)
+
+    for one in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(one, stop)
 
 
 def _on_hangup(house: House, read: Callable[[], Settings]) -> None:
@@ -70,10 +106,10 @@ def _on_hangup(house: House, read: Callable[[], Settings]) -> None:
         )
 
 
-def _announce(house: House, listening: Listening) -> None:
-    lines = [f"Suffice serves {listening.url}/v1 (routes: {', '.join(house.state.routes)})."]
+def announced(house: House, url: str) -> str:
+    lines = [f"Suffice serves {url}/v1 (routes: {', '.join(house.state.routes)})."]
     if house.door.open:
         lines.append("No key is asked for: it is reached from this machine alone.")
     elif not house.door.principals.all():
         lines.append("Every request needs a key, and there is none yet: suffice keys create NAME")
-    print("\n".join(lines), file=sys.stderr, flush=True)
+    return "\n".join(lines)

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from suffice.server.wire import EVENTS_TYPE, KEEP_ALIVE
+from suffice.server.wire import EVENTS_TYPE, KEEP_ALIVE, event
 
 T = TypeVar("T")
 
@@ -34,7 +34,8 @@ async def _first(task: asyncio.Future[T], receive: Receive) -> T:
             return task.result()
         raise Gone
     finally:
-        for one in both:
+        # One that is done is not asked again: what it raised would lose the place it came from.
+        for one in (one for one in both if not one.done()):
             one.cancel()
             with suppress(asyncio.CancelledError, Exception):
                 await one
@@ -64,6 +65,9 @@ class Events(Response):
         self._keep_alive = keep_alive
         self.done: Callable[[], None] = lambda: None
         """Called when the last of it was sent, or nobody was there any more."""
+        self.until: float | None = None
+        """When it has to end, by the clock of the loop; `late` is said then."""
+        self.late: Any = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def body(part: bytes, more: bool = True) -> None:
@@ -73,9 +77,17 @@ class Events(Response):
         try:
             await send(start)
             with suppress(Gone, OSError):
-                await _first(asyncio.ensure_future(self._sent(body)), receive)
+                await self._in_time(body, receive)
         finally:
             self.done()
+
+    async def _in_time(self, body: Callable[..., Awaitable[None]], receive: Receive) -> None:
+        try:
+            async with asyncio.timeout_at(self.until):
+                await _first(asyncio.ensure_future(self._sent(body)), receive)
+        except TimeoutError:
+            await body(event(self.late))
+            await body(b"", more=False)
 
     async def _sent(self, body: Callable[..., Awaitable[None]]) -> None:
         pending: asyncio.Future[bytes] | None = None

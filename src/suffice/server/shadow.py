@@ -9,6 +9,7 @@ from typing import Any
 from suffice.errors import SufficeError
 from suffice.server.answering import Answering
 from suffice.server.drafts import Written, written
+from suffice.server.logs import told_of
 from suffice.server.told import forwarded
 from suffice.server.upstream import UpstreamFault
 from suffice.types import Verdict
@@ -51,5 +52,5 @@ async def judged(answering: Answering, raw: Mapping[str, Any]) -> list[Verdict]:
             if one.draft is not None
         ]
     except SufficeError as problem:
-        log.warning("A shadow decision failed: %s", problem)
+        log.warning("A shadow decision failed: %s", told_of(problem))
         return []

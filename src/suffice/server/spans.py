@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from starlette.datastructures import Headers
@@ -36,19 +36,25 @@ _OPERATIONS = {
 Attributes = dict[str, str | int | float | bool]
 
 
-def start_tracing(environ: Mapping[str, str] = os.environ) -> None:
-    """Sends spans to the collector that `OTEL_EXPORTER_OTLP_ENDPOINT` names, where it names one."""
+def start_tracing(environ: Mapping[str, str] = os.environ) -> Callable[[], None]:
+    """Sends spans to the collector that `OTEL_EXPORTER_OTLP_ENDPOINT` names, where it names one.
+    To be called at the end: what it returns sends those that still wait."""
     if not environ.get("OTEL_EXPORTER_OTLP_ENDPOINT"):
-        return
+        return lambda: None
     try:
         from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+        from opentelemetry.sdk.resources import Resource
         from opentelemetry.sdk.trace import TracerProvider
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
     except ImportError as problem:
         raise ExtraMissing("Sending spans to a collector", "otel") from problem
-    provider = TracerProvider()
+    name = environ.get("OTEL_SERVICE_NAME") or "suffice"
+    about = Resource.create({"service.name": name, "service.version": __version__})
+    provider = TracerProvider(resource=about)
     provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
     trace.set_tracer_provider(provider)
+    end: Callable[[], None] = provider.shutdown
+    return end
 
 
 class Traced:
@@ -97,10 +103,25 @@ def of_request(seen: Seen) -> Attributes:
         "suffice.request_id": seen.id,
         "suffice.route": seen.route,
     }
-    if seen.tokens:
-        found["gen_ai.usage.total_tokens"] = seen.tokens
     if seen.verdicts:
         found["suffice.verdict"] = seen.verdicts[0].action.value
+    if seen.status >= 500:
+        found["error.type"] = seen.upstream[-1] if seen.upstream else str(seen.status)
+    return found | _asked(seen)
+
+
+def _asked(seen: Seen) -> Attributes:
+    """What was asked of an upstream, and what it took; nothing where none was asked."""
+    found: Attributes = {}
+    if seen.model or seen.tokens or seen.upstream:
+        found["gen_ai.provider.name"] = "openai"  # by the API it speaks: more is not known of it
+    if seen.model:
+        found["gen_ai.request.model"] = seen.model
+    if seen.tokens:
+        found["gen_ai.usage.input_tokens"] = seen.tokens_in
+        found["gen_ai.usage.output_tokens"] = seen.tokens_out
+    if seen.upstream:
+        found["suffice.upstream_errors"] = ",".join(seen.upstream)
     return found
 
 
@@ -126,6 +147,8 @@ def of_stage(stage: str, seen: Seen) -> Attributes:
         return found
     if stage == "draft":
         model = verdict.draft.drafter if verdict and verdict.draft else ""
-        chat: Attributes = {"gen_ai.operation.name": "chat"}
+        chat: Attributes = {"gen_ai.operation.name": "chat", **_asked(seen)}
+        if seen.upstream and not model:
+            chat["error.type"] = seen.upstream[-1]
         return {**chat, "gen_ai.response.model": model} if model else chat
     return {}

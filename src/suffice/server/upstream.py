@@ -18,6 +18,7 @@ import httpx2
 from suffice.errors import ModelUnreachable
 from suffice.models.wire import AGAIN, Endpoint, endpoint_url, message_of, retry_after
 from suffice.server.fault import Fault
+from suffice.server.seen import NOW, upstream_failed
 from suffice.server.sse import DONE, EventReader, Sent
 from suffice.server.wire import decode, encode
 
@@ -27,6 +28,9 @@ CHAT, RESPONSES = "chat/completions", "responses"
 _PASSED = frozenset({400, 404, 413, 415, 422})
 """Refusals that are about the request itself: the caller has to know."""
 
+_KINDS = {429: "rate_limit", 504: "timeout", **dict.fromkeys(_PASSED, "refused")}
+_CONNECTION, _BROKEN, _DENIED = "connection", "broken", "denied"
+
 EMPTY = ModelUnreachable(
     "The upstream gave no answer: its reply holds no text.",
     remedy="Check that the model writes text, and raise its limit of tokens if it thinks first.",
@@ -34,12 +38,16 @@ EMPTY = ModelUnreachable(
 
 
 class UpstreamFault(ModelUnreachable):
-    """An upstream that did not do what was asked, with the status our caller is given."""
+    """An upstream that did not do what was asked, with the status our caller is given. Each is
+    noted on the request it befell, by its kind, whatever becomes of it then."""
 
-    def __init__(self, problem: ModelUnreachable, status: int = 502, wait: float = 0) -> None:
+    def __init__(
+        self, problem: ModelUnreachable, status: int = 502, wait: float = 0, kind: str = ""
+    ) -> None:
         super().__init__(problem.message, remedy=problem.remedy)
         self.status = status
         self.wait = wait
+        upstream_failed("empty" if problem is EMPTY else kind or _KINDS.get(status, "failed"))
 
     @property
     def passed(self) -> bool:
@@ -89,14 +97,14 @@ class Upstream:
                     return
                 yield self._object(endpoint, data, error=name == "error")
         if path == CHAT:  # the end of other streams is told by their last event
-            raise UpstreamFault(endpoint.problem("the stream ended in the middle", _UP))
+            raise _broken(endpoint, "the stream ended in the middle")
 
     async def _sent(self, endpoint: Endpoint, reply: httpx2.Response) -> AsyncIterator[Sent]:
         reader, size = EventReader(), 0
         async for part in reply.aiter_bytes():
             size += len(part)
             if size > _MOST_BYTES:
-                raise UpstreamFault(endpoint.problem("its reply is too long", ""))
+                raise _broken(endpoint, "its reply is too long", "")
             for one in reader.feed(part):
                 yield one
         for one in reader.close():
@@ -121,7 +129,7 @@ class Upstream:
             raise UpstreamFault(endpoint.problem("it took too long", _SLOW), 504) from None
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as problem:
             said = str(problem) or type(problem).__name__
-            raise UpstreamFault(endpoint.problem(said, _UP)) from problem
+            raise UpstreamFault(endpoint.problem(said, _UP), kind=_CONNECTION) from problem
 
     async def _tried(self, endpoint: Endpoint, body: Mapping[str, Any] | None) -> httpx2.Response:
         tries = 0
@@ -132,6 +140,7 @@ class Upstream:
             except (httpx2.ConnectError, httpx2.RemoteProtocolError, httpx2.ReadError):
                 if tries >= self.retries:
                     raise
+                upstream_failed(_CONNECTION)
             else:
                 if reply.is_success:
                     return reply
@@ -142,6 +151,8 @@ class Upstream:
             await asyncio.sleep(wait)
 
     async def _send(self, endpoint: Endpoint, body: Mapping[str, Any] | None) -> httpx2.Response:
+        if (seen := NOW.get()) is not None and body is not None:
+            seen.model = str(body.get("model") or "")
         headers = {"Accept-Encoding": "identity"}
         if self.key:
             headers["Authorization"] = f"Bearer {self.key}"
@@ -169,7 +180,8 @@ class Upstream:
         why = f"it answered {reply.status_code}" + (f": {said}" if said else "")
         known = reply.status_code in _PASSED | {429}
         status = reply.status_code if known else 502
-        fault = UpstreamFault(endpoint.problem(why, ""), status, asked or wait)
+        kind = _DENIED if reply.status_code in (401, 403) else ""
+        fault = UpstreamFault(endpoint.problem(why, ""), status, asked or wait, kind)
         return fault, wait if asked is None else asked
 
     async def _whole(self, endpoint: Endpoint, reply: httpx2.Response) -> bytes:
@@ -177,7 +189,7 @@ class Upstream:
         async for part in reply.aiter_bytes():
             size += len(part)
             if size > _MOST_BYTES:
-                raise UpstreamFault(endpoint.problem("its reply is too long", ""))
+                raise _broken(endpoint, "its reply is too long", "")
             parts.append(part)
         return b"".join(parts)
 
@@ -187,13 +199,18 @@ class Upstream:
         except ValueError:
             page = data.lstrip().startswith(b"<")
             why = "it replied with a web page, not with JSON" if page else "its reply is not JSON"
-            raise UpstreamFault(endpoint.problem(why, _UP)) from None
+            raise _broken(endpoint, why) from None
         if not isinstance(value, dict):
-            raise UpstreamFault(endpoint.problem("its reply is no JSON object", _UP))
+            raise _broken(endpoint, "its reply is no JSON object")
         if error or value.get("error"):
             said = message_of(value.get("error") or value)
             raise UpstreamFault(endpoint.problem(said, _UP))
         return value
+
+
+def _broken(endpoint: Endpoint, why: str, remedy: str | None = None) -> UpstreamFault:
+    """A reply that cannot be read."""
+    return UpstreamFault(endpoint.problem(why, _UP if remedy is None else remedy), kind=_BROKEN)
 
 
 _UP = "Check that the server is up and the URL is right."

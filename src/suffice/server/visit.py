@@ -6,6 +6,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import Future
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,15 +16,18 @@ from starlette.responses import Response
 
 from suffice.errors import SufficeError
 from suffice.record.principals import Principal
-from suffice.record.record import new_id
+from suffice.server.callers import entered
 from suffice.server.fault import Fault, bad, fault_of
 from suffice.server.house import House
-from suffice.server.seen import Seen
+from suffice.server.logs import told_of
+from suffice.server.seen import NOW, Seen
 from suffice.server.sending import Events, Gone
 from suffice.server.wire import JSON_TYPE, decode, encode
 
 log = logging.getLogger("suffice.server")
 _HUNG_UP = 499
+_DIGITS = 20
+LATE = Fault(504, "The request took too long; nothing more is done for it.", "request_timeout")
 
 
 @dataclass(slots=True)
@@ -35,7 +39,7 @@ class Visit:
     caller: Principal
     stack: ExitStack
     seen: Seen
-    id: str = field(default_factory=new_id)
+    unsettled: list[Future[None]] = field(default_factory=list)
 
     async def body(self) -> Any:
         """The JSON it brings."""
@@ -43,8 +47,14 @@ class Visit:
         # A page in a browser can send any other type here without asking whether it may.
         if kind != JSON_TYPE:
             raise Fault(415, f"The body is to be {JSON_TYPE}, not '{kind}'.", "unsupported_type")
+        limits = self.house.state.settings.server.limits
         try:
-            return decode(await self._bytes())
+            async with asyncio.timeout(limits.body_seconds):
+                sent = await self._bytes(limits.body_bytes)
+        except TimeoutError:
+            raise Fault(408, "The body did not come in time.", "request_timeout") from None
+        try:
+            return decode(sent)
         except ValueError as problem:
             raise bad(f"The body is not valid JSON: {problem}", code="invalid_json") from None
 
@@ -54,11 +64,10 @@ class Visit:
             raise bad("The body is no JSON object.")
         return value
 
-    async def _bytes(self) -> bytes:
-        most = self.house.state.settings.server.limits.body_bytes
+    async def _bytes(self, most: int) -> bytes:
         told = self.request.headers.get("content-length", "0")
         parts, size = [], 0
-        if not told.isdecimal() or int(told) > most:
+        if not told.isdecimal() or len(told) > _DIGITS or int(told) > most:
             raise Fault(413, f"The body is over the limit of {most:,} bytes.", "too_large")
         async for part in self.request.stream():
             size += len(part)
@@ -71,8 +80,16 @@ class Visit:
         """Counts what an answer used towards the caller's limits."""
         asked, said = (usage.get(name) or 0 for name in ("prompt_tokens", "completion_tokens"))
         cost = (asked * price_in + said * price_out) / 1e6
-        self.house.limits.spent(self.caller, usage.get("total_tokens") or asked + said, cost)
-        self.seen.tokens += asked + said
+        general = self.house.state.settings.server.limits
+        tokens = usage.get("total_tokens") or asked + said
+        if counted := self.house.limits.spent(self.caller, general, tokens, cost):
+            self.unsettled.append(counted)
+        self.seen.tokens_in += asked
+        self.seen.tokens_out += said
+
+    async def settled(self) -> None:
+        """All that was spent so far is in the store: the caller's next request will find it."""
+        await asyncio.gather(*map(asyncio.wrap_future, self.unsettled))
 
 
 Handler = Callable[[Visit], Awaitable[Response]]
@@ -84,14 +101,20 @@ def served(handle: Handler) -> Callable[[Request], Awaitable[Response]]:
     async def endpoint(request: Request) -> Response:
         house: House = request.app.state.house
         seen = Seen(request.url.path, time.perf_counter())
+        NOW.set(seen)  # for as long as the task of this request lives
+        until = asyncio.get_running_loop().time() + house.state.settings.server.timeout
         stack = ExitStack()
         stack.callback(house.tell, seen)
         streams = False
         try:
-            response = await _answered(handle, request, house, stack, seen)
+            try:
+                async with asyncio.timeout_at(until):
+                    response = await _answered(handle, request, house, stack, seen)
+            except TimeoutError:
+                response, seen.status = LATE.response, LATE.status
             streams = isinstance(response, Events)
             if isinstance(response, Events):
-                response.done = stack.close
+                response.done, response.until, response.late = stack.close, until, LATE.said
         finally:
             if not streams:
                 stack.close()
@@ -107,15 +130,19 @@ async def _answered(
     try:
         visit = await _enter(request, house, stack, seen)
         response = await handle(visit)
+        if visit.unsettled:
+            await visit.settled()
     except Fault as fault:
         response = fault.response
     except SufficeError as problem:
         response = fault_of(problem).response
-        log.log(_level(response.status_code), "%s %s: %s", seen.id, seen.path, problem)
+        text = house.state.settings.server.log_text
+        said = told_of(problem, with_text=text)
+        log.log(_level(response.status_code), "%s: %s", seen.path, said)
     except Gone:
         response = Response(status_code=_HUNG_UP)
     except Exception as problem:  # a fault of ours: told as one, with its place in the log
-        log.exception("%s %s: %s", seen.id, seen.path, type(problem).__name__)
+        log.exception("%s: %s", seen.path, type(problem).__name__)
         response = fault_of(SufficeError("")).response
     seen.status = response.status_code
     return response
@@ -127,15 +154,12 @@ def _level(status: int) -> int:
 
 
 async def _enter(request: Request, house: House, stack: ExitStack, seen: Seen) -> Visit:
-    headers = request.headers
-    authorization, host = headers.get("authorization", ""), headers.get("host", "")
-    if "sk-suffice-" in authorization:  # only then the store is asked
-        caller = await asyncio.to_thread(house.door.enter, authorization, host)
-    else:
-        caller = house.door.enter(authorization, host)
+    caller = await entered(house.door, request.headers)
     seen.caller = caller.name
-    stack.enter_context(house.limits.counted(caller, house.state.settings.server.limits))
+    general = house.state.settings.server.limits
+    stack.enter_context(house.limits.at_once(caller, general))
     stack.enter_context(house.work.admitted())
+    await house.limits.count(caller, general)
     return Visit(request, house, caller, stack, seen)
 
 

@@ -30,14 +30,19 @@ class Work:
 
     def __init__(self, settings: WorkSettings) -> None:
         self._settings = settings
-        # More than the models run on: while some wait for a model, others read and compare.
-        threads = settings.threads or _A_CORE * bounded(0)
-        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="suffice")
+        self._pool = _pool(settings)
         self.under_way = 0
         """Requests that were let in and are not answered yet."""
         self.waiting = 0
         """Pieces of work that wait for a thread, or have one."""
         self.closing = False
+
+    def change(self, settings: WorkSettings) -> None:
+        """Other numbers from now on. What the old threads have is theirs to finish; they end with
+        their pool, once nobody holds it any more."""
+        if settings.threads != self._settings.threads:
+            self._pool = _pool(settings)
+        self._settings = settings
 
     @contextmanager
     def admitted(self) -> Iterator[None]:
@@ -82,3 +87,9 @@ class Work:
 
     def close(self) -> None:
         self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _pool(settings: WorkSettings) -> ThreadPoolExecutor:
+    # More than the models run on: while some wait for a model, others read and compare.
+    threads = settings.threads or _A_CORE * bounded(0)
+    return ThreadPoolExecutor(threads, thread_name_prefix="suffice")

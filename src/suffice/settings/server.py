@@ -15,8 +15,12 @@ Seconds = Annotated[float, Range(0.01, 86_400)]
 @dataclass(frozen=True, slots=True)
 class LimitSettings:
     """What a request may bring, and what a caller may ask for; 0: no limit. The `_per_` limits and
-    `concurrent` hold for each key that names none of its own, and are counted by each process."""
+    `concurrent` hold for each key that names none of its own. The `_per_` limits are counted in the
+    store, by all processes together; `concurrent` by each process for itself. `head_seconds` and
+    `body_seconds` are how long a caller may take to send either."""
 
+    head_seconds: Seconds = 20.0
+    body_seconds: Seconds = 60.0
     body_bytes: Annotated[int, Range(1_000, 1 << 32)] = 20_000_000
     header_bytes: Annotated[int, Range(1_024, 1 << 24)] = 65_536
     evidence_characters: Annotated[int, Range(1, 1 << 32)] = 1_000_000
@@ -92,12 +96,16 @@ class RouteSettings:
 @dataclass(frozen=True, slots=True)
 class ServerSettings:
     """`keys`: `auto` asks for a key unless the server is bound to this machine alone; `required`
-    asks always. `keep_alive`: seconds between the comments that keep a waiting stream open, and
-    `stop` how long a shutdown waits for requests under way. `log_text`: texts may stand in logs."""
+    asks always. `workers`: processes that serve. `timeout`: seconds that a request may take in all,
+    whatever it waits for. `keep_alive`: seconds between the comments that keep a waiting stream
+    open, and `stop` how long a shutdown waits for requests under way. `log_text`: texts may stand
+    in logs."""
 
     host: str = "127.0.0.1"
     port: Annotated[int, Range(0, 65_535)] = 8080
     keys: Literal["auto", "required"] = "auto"
+    workers: Annotated[int, Range(1, 256)] = 1
+    timeout: Seconds = 600.0
     keep_alive: Seconds = 10.0
     stop: Seconds = 30.0
     log_text: bool = False

@@ -1,0 +1,35 @@
+"""CORS: browsers of other origins are let in only where the settings, as they are now, say so."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from starlette.middleware.cors import CORSMiddleware
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+_EXPOSED = ("x-suffice-verdict", "x-suffice-record", "x-request-id")
+
+
+class Cors:
+    """The app, behind what tells browsers whether they may call it. Without origins, nothing does:
+    then they may not."""
+
+    def __init__(self, app: ASGIApp, origins: Callable[[], Sequence[str]]) -> None:
+        self._app = app
+        self._origins = origins
+        self._made: tuple[Sequence[str], ASGIApp] = ((), app)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        origins = self._origins()
+        if origins != self._made[0]:
+            self._made = (origins, self._telling(origins) if origins else self._app)
+        await self._made[1](scope, receive, send)
+
+    def _telling(self, origins: Sequence[str]) -> ASGIApp:
+        return CORSMiddleware(
+            self._app,
+            allow_origins=list(origins),
+            allow_methods=["GET", "POST"],
+            allow_headers=["authorization", "content-type"],
+            expose_headers=list(_EXPOSED),
+        )
