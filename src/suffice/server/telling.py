@@ -19,8 +19,8 @@ _OVER = re.compile(
 )
 _MORE = 12
 _CALLS = ("tool_calls", "function_call")
-_SAID = ("role", "content", "refusal", *_CALLS)
-_CHOICE = ("index", "message", "delta", "finish_reason", "logprobs")
+_SAID = frozenset({"role", "content", "refusal", *_CALLS})
+_CHOICE = frozenset({"index", "message", "delta", "finish_reason", "logprobs"})
 
 
 @dataclass(slots=True)
@@ -56,9 +56,9 @@ class Telling:
         for name in _CALLS:
             if made := delta.get(name):
                 self.calls[name] = told[name] = made
-        if len(delta) > len(told):
+        if not delta.keys() <= _SAID:
             self._beside(delta)
-        if len(choice) > 1:
+        if not choice.keys() <= _CHOICE:
             self.rest |= {k: v for k, v in choice.items() if k not in _CHOICE and v is not None}
         return self._piece(told, choice.get("logprobs")) if told else {}
 

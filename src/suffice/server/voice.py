@@ -52,12 +52,17 @@ class ChatVoice:
 
     asked: Asked
     _base: dict[str, Any] = field(default_factory=dict)
+    _said: dict[str, Any] | None = None
+    _told: dict[str, Any] = field(default_factory=dict)
 
     def heard(self, raw: Raw, going: Sequence[Raw]) -> Iterator[bytes]:
-        told = beside({key: value for key, value in raw.items() if value is not None}, *_APART)
+        said = {key: raw[key] for key in raw if key not in _APART}
+        if said != self._said:  # most chunks have all but their choices in common
+            self._said, known = said, {key: said[key] for key in said if said[key] is not None}
+            self._told = {**beside(known), "object": CHUNK}
         if not self._base:
-            self._base = frame({"id": "", "created": 0, "model": self.asked.model, **told})
-        yield event({**told, "object": CHUNK, "choices": going})
+            self._base = frame({"id": "", "created": 0, "model": self.asked.model, **self._told})
+        yield event({**self._told, "choices": going})
 
     def found(self, index: int, kind: str, said: Raw) -> Iterator[bytes]:
         if self.asked.events:
