@@ -119,6 +119,18 @@ def test_a_retraction_leaves_before_the_upstream_has_finished(
     assert "Some claims could not be verified" in seen
 
 
+def test_the_last_sentence_is_retracted_too(modes: Gateway, upstream: ScriptedUpstream) -> None:
+    """Nothing follows it that would tell that it is over: what the verdict found is said."""
+    for said in (WRONG, f"{RIGHT} {WRONG}", WRONG.replace(". [1]", " [1]")):
+        plays(upstream, streams(*(said[at : at + 7] for at in range(0, len(said), 7))))
+        parts = list(stream(modes))
+        told = [one for part in parts if (one := getattr(part, "suffice", None) or {})]
+        retracted = [one["retraction"] for one in told if "retraction" in one]
+        spans = [said[slice(*one["span"])] for one in retracted]
+        assert spans == [one["text"] for one in retracted]
+        assert ["4 days" in one for one in spans] == [True]
+
+
 def test_named_events_only_on_request(modes: Gateway, upstream: ScriptedUpstream) -> None:
     body = {"stream": True, "messages": [{"role": "user", "content": QUESTION}]}
     for wanted in (False, True):

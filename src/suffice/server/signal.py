@@ -38,6 +38,8 @@ class Signal:
     verdicts: list[Verdict] = field(default_factory=list)
     _looking: asyncio.Task[None] | None = None
     _waiting: list[tuple[Telling, Draft]] = field(default_factory=list)
+    _told: dict[tuple[int, int, int], Support] = field(default_factory=dict)
+    """What was said of each claim, by choice and span."""
 
     async def heard(self, telling: Telling, flow: Flow) -> None:
         if self.answering.asked.structured:
@@ -60,10 +62,14 @@ class Signal:
             self._tell(flow, telling, draft, found)
 
     def _tell(self, flow: Flow, telling: Telling, draft: Draft, found: tuple[Finding, ...]) -> None:
+        """What stands and what is retracted, where that was not said yet."""
         numbers = {p.id: n for n, p in enumerate(self.trip.read.passages, 1)}
         for claim in draft.claims:
             own = [finding for finding in found if finding.claim == claim]
-            support = stands(own)
+            support, place = stands(own), (telling.index, claim.start, claim.end)
+            if self._told.get(place) is support:
+                continue
+            self._told[place] = support
             said: dict[str, Any] = {
                 "text": claim.text,
                 "span": [claim.start, claim.end],
@@ -92,8 +98,11 @@ class Signal:
         written = Written(telling.choice, draft)
         verdict, _ = await self.answering.judged(self.pipeline, self.trip, written)
         self.verdicts.append(verdict)
-        words = "" if structured else f"\n\n{last_words(verdict)}"
-        return words, _ending(decided(verdict, written.choice, structured=structured), telling)
+        if structured:
+            return "", _ending(decided(verdict, written.choice, structured=True), telling)
+        self._tell(flow, telling, draft, verdict.findings)
+        words = f"\n\n{last_words(verdict)}"
+        return words, _ending(decided(verdict, written.choice), telling)
 
 
 def last_words(verdict: Verdict) -> str:
