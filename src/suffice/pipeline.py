@@ -240,6 +240,13 @@ class Pipeline:
         """The evidence of the time asked about, and what the gate says of it."""
         laps = Laps()
         weighed, trace = self._found(question, laps)
+        return self._noted(weighed, trace, laps)
+
+    def noted(self, trip: Trip) -> GateDecision:
+        """The gate's decision with its record, where no verdict follows: a model calls tools."""
+        return self._noted(trip.weighed, trip.trace, trip.laps).decision
+
+    def _noted(self, weighed: Weighed, trace: Trace, laps: Laps) -> Weighed:
         if self.record is None:
             return weighed
         kept = self.record.gate(*weighed, replace(trace, timings=laps.timings))

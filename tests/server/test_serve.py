@@ -138,6 +138,21 @@ def test_the_published_block_is_accepted_as_written(tmp_path: Path) -> None:
         read_settings(file, {})
 
 
+@pytest.mark.parametrize(
+    ("said", "where"),
+    [
+        ("sufficient_context: {thresholds: {sufficient: 0.4, partial: 0.5}}", "partial"),
+        ("server: {routes: {a: {upstream: 'ftp://x'}}}", r"routes\.a\.upstream"),
+        ("server: {council: {judges: [nobody]}}", r"council\.judges"),
+    ],
+)
+def test_what_cannot_hold_is_found_when_it_is_read(tmp_path: Path, said: str, where: str) -> None:
+    file = tmp_path / "suffice.yaml"
+    file.write_text(said)
+    with pytest.raises(SettingsError, match=where):
+        read_settings(file, {})
+
+
 def test_a_route_changes_only_what_it_names(tmp_path: Path) -> None:
     file = tmp_path / "suffice.yaml"
     file.write_text(

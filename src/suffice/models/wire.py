@@ -45,7 +45,8 @@ _NAMED = "Correct what it names."
 class Endpoint:
     """One URL that takes JSON by POST. `wanted` is what it is asked for, in the errors' words;
     `timeout` holds for all of a call, retries and their waits included. `spare`: parameters that
-    some servers refuse, each with the name to send it by instead ("" to leave it out)."""
+    some servers refuse, each with the name to send it by instead ("" to leave it out). `called` is
+    its name in errors, where they are told to whoever need not know its URL."""
 
     url: str
     key: str = field(default="", repr=False)
@@ -53,10 +54,13 @@ class Endpoint:
     timeout: float = 60.0
     retries: int = 0
     spare: Mapping[str, str] = field(default_factory=dict)
+    called: str = ""
 
     @property
     def name(self) -> str:
         """The URL as it may be shown: no user, no password, no query."""
+        if self.called:
+            return self.called
         try:
             parts = urlsplit(self.url)
         except ValueError:

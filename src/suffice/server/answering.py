@@ -113,6 +113,7 @@ class Answering:
         with trip.laps.lap("draft"):
             if self.route.upstream is None:
                 draft = await self.work.run(pipeline.drafter.write, trip.read, brief)
+                self._spent.append(_used(draft))
                 return None, [Written({}, draft)] * self.asked.n
             body = await self.work.run(self.body, trip, brief, bare=bare)
             if brief.earlier is not None:
@@ -133,7 +134,8 @@ class Answering:
             said = content_of(one.choice)
             beside = draft_of(said, ()) if said else None
             kept = said if beside is None or not beside.claims else None
-            return passed_on(one.choice, kept, "" if kept or not said else LEFT_OUT)
+            gate = await self.work.run(pipeline.noted, trip)
+            return passed_on(one.choice, kept, "" if kept or not said else LEFT_OUT, gate)
         if shut is not None:
             return decided(
                 await self.work.run(pipeline.keep, trip, shut), structured=self.asked.structured
@@ -203,3 +205,8 @@ class Answering:
     def refused(self, verdict: Verdict) -> Answered:
         choice = decided(verdict, structured=self.asked.structured)
         return Answered([choice] * self.asked.n)
+
+
+def _used(draft: Draft) -> Raw:
+    """What a drafter of ours used, which tells one number only, as an upstream would say it."""
+    return {"usage": {"completion_tokens": draft.tokens, "total_tokens": draft.tokens}}

@@ -7,6 +7,7 @@ from starlette.responses import Response
 from suffice.server.answering import Answered, Answering
 from suffice.server.asked import Asked, read_asked
 from suffice.server.drafts import usage_of
+from suffice.server.fault import bad
 from suffice.server.reply import completion, headers_of
 from suffice.server.route import Route
 from suffice.server.sending import while_there
@@ -15,6 +16,8 @@ from suffice.server.streaming import streamed
 from suffice.server.ungrounded import ungrounded
 from suffice.server.visit import Visit, as_response
 from suffice.server.voice import ChatVoice
+
+_PLAIN = "What writes on this route writes plain text; use a route whose upstream is an endpoint."
 
 
 async def chat(visit: Visit) -> Response:
@@ -37,6 +40,8 @@ async def chat(visit: Visit) -> Response:
 
 async def answer(visit: Visit, route: Route, asked: Asked) -> Answered:
     """The answer of a route, decided."""
+    if asked.structured and not route.url:
+        raise bad(_PLAIN, "response_format")
     work, caller = visit.house.work, visit.caller
     if not route.settings.grounding:
         answered = await ungrounded(route, caller, asked, work)
@@ -45,6 +50,7 @@ async def answer(visit: Visit, route: Route, asked: Asked) -> Answered:
         answered = await answering.whole()
         visit.seen.timings = answering.timings
     visit.seen.verdicts += [one.verdict for one in answered.choices if one.verdict]
+    visit.seen.gates += [one.gate for one in answered.choices if one.gate]
     visit.spent(answered.usage, route.settings.price_in, route.settings.price_out)
     return answered
 

@@ -138,7 +138,8 @@ def _judges(house: House, settings: CouncilSettings) -> list[ModelJudge]:
     for name in settings.judges:
         route = house.state.routes.get(name)
         if route is not None and route.upstream is not None:
-            found.append(ModelJudge(name, route.upstream, route.settings.model))
+            mapped = next(iter(route.settings.models.values()), "")
+            found.append(ModelJudge(name, route.upstream, route.settings.model or mapped))
     return found
 
 

@@ -35,6 +35,8 @@ class Choice:
     message: Mapping[str, Any] = field(default_factory=dict)
     rest: Mapping[str, Any] = field(default_factory=dict)
     """What the upstream's choice has beside: logprobs and what we do not know of."""
+    gate: GateDecision | None = None
+    """What the gate decided, where there is no verdict."""
     shaped: Mapping[str, Any] = field(default_factory=dict)
     """Its `suffice` object where there is no verdict, and what is added to a verdict's."""
 
@@ -84,12 +86,18 @@ def decided(
     return Choice(spoken(verdict), verdict, reason, None, others, rest)
 
 
-def passed_on(choice: Mapping[str, Any], content: str | None, note: str = "") -> Choice:
+def passed_on(
+    choice: Mapping[str, Any],
+    content: str | None,
+    note: str = "",
+    gate: GateDecision | None = None,
+) -> Choice:
     """A turn in which the model calls tools: it goes on, marked as no answer."""
     message = _object(choice.get("message"))
     calls = {key: message[key] for key in _CALLS if message.get(key)}
     shaped: dict[str, Any] = {
-        "record": None,
+        "record": (gate.record or None) if gate else None,
+        **({"gate": gate_of(gate)} if gate else {}),
         "verdict": None,
         "turn": "tool_calls",
         "reason": NOT_AN_ANSWER,
@@ -97,7 +105,7 @@ def passed_on(choice: Mapping[str, Any], content: str | None, note: str = "") ->
     shaped |= {"claims": [], "share_read": 0.0, "sources": [], "notes": [note] if note else []}
     finish = choice.get("finish_reason") or "tool_calls"
     others = beside(message, *_SAID)
-    return Choice(content, None, finish, None, {**others, **calls}, shaped=shaped)
+    return Choice(content, None, finish, None, {**others, **calls}, gate=gate, shaped=shaped)
 
 
 def completion(
@@ -190,9 +198,9 @@ def _evidence(passage: Any, span: tuple[int, int] | None) -> dict[str, Any] | No
 
 def sufficiency_of(choice: Choice) -> dict[str, Any] | None:
     """The published shape."""
-    if choice.verdict is None:
+    gate = choice.verdict.gate if choice.verdict else choice.gate
+    if gate is None:
         return None
-    gate = choice.verdict.gate
     return {
         "score": round(gate.score, 4),
         "level": gate.level.value,

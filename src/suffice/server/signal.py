@@ -92,7 +92,8 @@ class Signal:
         )
         # What was told beside a call is no answer, but it was told.
         if telling.calls and not draft.claims:
-            return "", passed_on(telling.choice, None)
+            gate = await self.answering.work.run(self.pipeline.noted, self.trip)
+            return "", passed_on(telling.choice, None, gate=gate)
         if not draft.text:
             raise UpstreamFault(EMPTY)
         written = Written(telling.choice, draft)

@@ -7,9 +7,11 @@ of the upstream's key, and no address but the configured one, is ever told or ca
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from logging import DEBUG, WARNING
 from random import uniform
 from typing import Any
 
@@ -22,6 +24,7 @@ from suffice.server.seen import NOW, upstream_failed
 from suffice.server.sse import DONE, EventReader, Sent
 from suffice.server.wire import decode, encode
 
+log = logging.getLogger("suffice.server")
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 8.0
 _MOST_BYTES = 64_000_000
 CHAT, RESPONSES = "chat/completions", "responses"
@@ -42,12 +45,20 @@ class UpstreamFault(ModelUnreachable):
     noted on the request it befell, by its kind, whatever becomes of it then."""
 
     def __init__(
-        self, problem: ModelUnreachable, status: int = 502, wait: float = 0, kind: str = ""
+        self,
+        problem: ModelUnreachable,
+        status: int = 502,
+        wait: float = 0,
+        kind: str = "",
+        error: Any = None,
     ) -> None:
         super().__init__(problem.message, remedy=problem.remedy)
         self.status = status
         self.wait = wait
-        upstream_failed("empty" if problem is EMPTY else kind or _KINDS.get(status, "failed"))
+        self._error: Mapping[str, Any] = error if isinstance(error, dict) else {}
+        kind = "empty" if problem is EMPTY else kind or _KINDS.get(status, "failed")
+        upstream_failed(kind)
+        log.log(DEBUG if self.passed else WARNING, "An upstream failed (%s): %s", kind, problem)
 
     @property
     def passed(self) -> bool:
@@ -58,7 +69,13 @@ class UpstreamFault(ModelUnreachable):
     def fault(self) -> Fault:
         headers = {"Retry-After": f"{max(self.wait, 1):.0f}"} if self.status == 429 else {}
         code = {429: "upstream_rate_limit", 504: "upstream_timeout"}.get(self.status)
-        return Fault(self.status, str(self), code or "upstream_failed", headers=headers)
+        code = code or self._named("code") or "upstream_failed"
+        return Fault(self.status, str(self), code, self._named("param"), headers)
+
+    def _named(self, name: str) -> str | None:
+        """What the upstream says is wrong with the request, where the request is."""
+        value = self._error.get(name) if self.passed else None
+        return value if isinstance(value, str) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +128,8 @@ class Upstream:
             yield one
 
     def _endpoint(self, path: str) -> Endpoint:
-        return Endpoint(endpoint_url(self.base.removesuffix("/chat/completions"), path), self.key)
+        url = endpoint_url(self.base.removesuffix("/chat/completions"), path)
+        return Endpoint(url, self.key, called="The upstream")
 
     @asynccontextmanager
     async def _opened(
@@ -175,13 +193,14 @@ class Upstream:
             value = decode(data)
         except ValueError:
             value = None
-        said = message_of(value["error"]) if isinstance(value, dict) and "error" in value else ""
+        error = value.get("error") if isinstance(value, dict) else None
+        said = message_of(error) if error else ""
         asked = retry_after(reply.headers)
         why = f"it answered {reply.status_code}" + (f": {said}" if said else "")
         known = reply.status_code in _PASSED | {429}
         status = reply.status_code if known else 502
         kind = _DENIED if reply.status_code in (401, 403) else ""
-        fault = UpstreamFault(endpoint.problem(why, ""), status, asked or wait, kind)
+        fault = UpstreamFault(endpoint.problem(why, ""), status, asked or wait, kind, error)
         return fault, wait if asked is None else asked
 
     async def _whole(self, endpoint: Endpoint, reply: httpx2.Response) -> bytes:

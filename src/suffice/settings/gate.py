@@ -43,7 +43,7 @@ class CoverageSettings:
 
     min_contexts: Count = 1
     sufficient: Share = 0.8
-    partial: Share = 0.5
+    partial: Annotated[Share, AtMost("sufficient")] = 0.5
     recency_days: Annotated[int, Range(0, 1_000_000)] = 365
     require_embeddings: bool = False
     decline_insufficient: bool = True

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Annotated, Any
 
-from suffice.settings.limits import Count, Share
+from suffice.settings.limits import AtMost, Count, Share
 from suffice.settings.reader import build, wrong
 
 KEY = "sufficient_context"
@@ -27,8 +27,8 @@ class _Thresholds:
     """`insufficient` may be written for completeness: it is whatever lies below `partial`."""
 
     sufficient: Share = 0.8
-    partial: Share = 0.5
-    insufficient: Share = 0.0
+    partial: Annotated[Share, AtMost("sufficient")] = 0.5
+    insufficient: Annotated[Share, AtMost("partial")] = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,7 @@ from suffice.settings.reader import build, wrong
 from suffice.settings.server import RouteSettings, ServerSettings
 
 DEFAULT = "default"
+_OURS, _URL = ("", "extractive", "local"), ("http://", "https://")
 _GROUPS = frozenset(one.name for one in fields(CollectionSettings))
 
 
@@ -31,12 +32,15 @@ def read_routes(
 ) -> ServerSettings:
     """The routes that a file names; the default one is there in any case. A route may have any
     group that a collection has (`gate`, `checks`, …), and changes only what it names in it."""
-    if raw is None:
-        return server
-    if not isinstance(raw, dict):
+    if not isinstance(raw, dict | None):
         raise wrong(origin, "server.routes", raw, "a mapping of names to settings")
-    found = {str(name): _route(collection, tree, origin, str(name)) for name, tree in raw.items()}
-    return replace(server, routes={DEFAULT: RouteSettings(), **found})
+    named = {str(name): tree for name, tree in (raw or {}).items()}
+    found = {name: _route(collection, tree, origin, name) for name, tree in named.items()}
+    routes = {DEFAULT: RouteSettings(), **found} if found else server.routes
+    for judge in server.council.judges:
+        if judge not in routes:
+            raise wrong(origin, "server.council.judges", judge, f"routes: {', '.join(routes)}")
+    return replace(server, routes=routes)
 
 
 def _route(
@@ -49,6 +53,8 @@ def _route(
         raise wrong(origin, "server.routes", name, "names of letters, digits, - and _, but not v1")
     named = {key: value for key, value in tree.items() if key not in _GROUPS and key != "own"}
     route = build(RouteSettings, named, origin, where)
+    if route.upstream not in _OURS and not route.upstream.startswith(_URL):
+        raise wrong(origin, f"{where}.upstream", route.upstream, "extractive, local or a base URL")
     groups = {key: value for key, value in tree.items() if key in _GROUPS}
     if not groups:
         return route
