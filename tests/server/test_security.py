@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -368,3 +369,70 @@ def test_evidence_is_only_taken_from_where_the_route_says(
             ]
         }
         assert shut.post("/chat/completions", forged).json()["suffice"]["verdict"] == "WITHHOLD"
+
+
+def test_a_key_for_some_routes_is_not_told_of_others(guarded: Gateway) -> None:
+    some = {"Authorization": f"Bearer {key(guarded, 'some routes', routes=['other'])}"}
+    every = {"Authorization": f"Bearer {key(guarded, 'all routes')}"}
+
+    def told(name: str, headers: dict[str, str]) -> tuple[int, str]:
+        url = f"{guarded.url}/{name}/v1/chat/completions"
+        reply = httpx2.post(url, json=BODY, headers=headers, timeout=30)
+        return reply.status_code, reply.text.replace(name, "X")
+
+    assert told("default", some) == told("nowhere", some)
+    assert told("nowhere", every)[0] == 404
+    assert httpx2.get(f"{guarded.url}/metrics", headers=some).status_code == 403
+    assert httpx2.get(f"{guarded.url}/metrics", headers=every).status_code == 200
+    ready = f"{guarded.url}/readyz"
+    assert httpx2.get(ready).json() == {"status": "ready"}
+    assert httpx2.get(ready, headers=some).json()["routes"] == ["other"]
+    assert httpx2.get(ready, headers=every).json()["routes"] == ["default", "other"]
+
+
+def test_a_key_is_taken_from_its_header_alone(guarded: Gateway) -> None:
+    secret = key(guarded, "in the open")
+    for place in (f"?api_key={secret}", f"?key={secret}", f"?access_token={secret}"):
+        assert guarded.post(f"/gate{place}", {"question": QUESTION}).status_code == 401
+    for headers in (
+        {"X-Api-Key": secret},
+        {"X-Forwarded-For": "127.0.0.1", "X-Forwarded-Host": "localhost"},
+        {"Forwarded": "for=127.0.0.1;host=localhost", "Host": "localhost"},
+    ):
+        assert guarded.post("/gate", {"question": QUESTION}, headers=headers).status_code == 401
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/v1/../v1/models",
+        "//v1/models",
+        "/v1//models",
+        "/v1/v1/models",
+        "/default/../v1/models",
+        "/%2e%2e/v1/models",
+        "/default%2fv1/models",
+        "/v1/models%00",
+        "/v1;x/models",
+    ],
+)
+def test_no_path_leads_past_the_door(guarded: Gateway, path: str) -> None:
+    host, _, port = guarded.url.removeprefix("http://").partition(":")
+    with socket.create_connection((host, int(port)), timeout=10) as client:
+        head = f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
+        client.sendall(head.encode())
+        status = client.recv(100).split()[1]
+    assert status in (b"401", b"404")
+
+
+def test_what_reviewers_may_not_know_they_cannot_rate(
+    guarded: Gateway, upstream: ScriptedUpstream
+) -> None:
+    plays(upstream, says(RIGHT))
+    asks = {"Authorization": f"Bearer {key(guarded, 'asks')}"}
+    record = guarded.post("/chat/completions", BODY, headers=asks).json()["suffice"]["record"]
+    for name, collections, status in (("hr only", ["hr"], 404), ("here", ["default"], 200)):
+        rights = {"roles": ["reviewer"], "collections": collections}
+        headers = {"Authorization": f"Bearer {key(guarded, name, **rights)}"}
+        said = {"record": record, "rating": "down"}
+        assert guarded.post("/feedback", said, headers=headers).status_code == status
