@@ -34,6 +34,7 @@ from tests.server.gateway import (
 )
 
 TOOLS: Any = [{"type": "function", "function": {"name": "find", "parameters": {}}}]
+BODY: Any = {"messages": [{"role": "user", "content": QUESTION}]}
 CARRIED = {"suffice": {"evidence": [PASSAGE], "from": "request"}}
 
 
@@ -188,6 +189,8 @@ def test_a_tool_call_goes_on_and_is_marked(gateway: Gateway, upstream: ScriptedU
     assert choice.message.tool_calls[0].function.arguments == '{"q": 1}'
     assert choice.message.content is None
     assert (answer.suffice["verdict"], answer.suffice["turn"]) == (None, "tool_calls")
+    assert gateway.house.log.entry(answer.suffice["record"]).kind == "gate"
+    assert answer.suffice["gate"]["level"] == answer.sufficiency["level"]
 
 
 def test_tools_may_bring_what_the_gate_misses(gateway: Gateway, upstream: ScriptedUpstream) -> None:
@@ -342,3 +345,29 @@ def test_models_are_mapped_and_others_refused(library: Library, upstream: Script
     assert [sent["model"] for sent in upstream.requests] == ["llama-1b", "llama-70b"]
     assert models == ["small", "large", "suffice-extractive"]
     assert "3 days per week" in (quoted.choices[0].message.content or "")
+
+
+def test_what_an_upstream_says_of_a_request_is_told_without_its_address(
+    gateway: Gateway, upstream: ScriptedUpstream
+) -> None:
+    error = {"error": {"message": "too many", "param": "max_tokens", "code": "too_big"}}
+    plays(upstream, Scripted(status=400, body=json.dumps(error).encode()))
+    reply = gateway.post("/chat/completions", BODY)
+    assert reply.status_code == 400
+    told = reply.json()["error"]
+    assert (told["param"], told["code"]) == ("max_tokens", "too_big")
+    assert "too many" in told["message"]
+    assert upstream.url not in reply.text
+
+
+def test_a_writer_of_plain_text_is_asked_for_no_format(library: Library) -> None:
+    with running(library, routes(RouteSettings(upstream="extractive"))) as gateway:
+        for stream in (False, True):
+            body = {**BODY, "response_format": {"type": "json_object"}, "stream": stream}
+            reply = gateway.post("/chat/completions", body)
+            assert (reply.status_code, reply.json()["error"]["param"]) == (400, "response_format")
+
+
+def test_a_field_of_ours_that_is_misspelt_is_refused(gateway: Gateway) -> None:
+    reply = gateway.post("/chat/completions", {**BODY, "suffice": {"evidense": ["a"]}})
+    assert (reply.status_code, reply.json()["error"]["param"]) == (400, "suffice.evidense")

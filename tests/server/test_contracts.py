@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from openai import NotFoundError
 
 from suffice.draft.scripted import ScriptedUpstream, calls, says
 from suffice.evidence.library import Library
@@ -204,6 +205,9 @@ def test_embeddings_and_models_go_through(gateway: Gateway) -> None:
     made = client.embeddings.create(model="m", input=["a", "b"], encoding_format="float")
     assert [one.embedding for one in made.data] == [[1.0, 0.0]] * 2
     assert [one.id for one in client.models.list()] == ["scripted"]
+    assert client.models.retrieve("scripted").id == "scripted"
+    with pytest.raises(NotFoundError):
+        client.models.retrieve("a/b")
 
 
 @pytest.mark.parametrize("llm", ["extractive", "local"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import socket
 from dataclasses import replace
 from functools import partial
 
@@ -11,7 +10,7 @@ import click
 from suffice.cli.options import DEFAULT, open_library
 from suffice.cli.progress import bars
 from suffice.cli.show import show_failures
-from suffice.errors import ExtraMissing, SettingsError, SourceMissing
+from suffice.errors import ExtraMissing, SourceMissing
 from suffice.evidence.library import Library
 from suffice.settings import RouteSettings, Settings, read_settings
 
@@ -41,13 +40,14 @@ def serve(
     that dies is replaced.
     """
     try:
+        from suffice.server.connection import bound
         from suffice.server.run import Listening, run
         from suffice.server.workers import Workers
     except ImportError as problem:
         raise ExtraMissing("Serving", "server") from problem
     read = partial(_settings, config, llm, host, port, workers)
     settings = read()
-    listening = Listening(_bound(settings), quiet=quiet)
+    listening = Listening(bound(settings.server.host, settings.server.port), quiet=quiet)
     library = _library(store, settings, docs)
     if docs is not None:
         _bring_in(library, docs, quiet=quiet)
@@ -89,20 +89,3 @@ def _bring_in(library: Library, docs: str, *, quiet: bool) -> None:
     if report.failures and not report.added + report.changed + report.unchanged:
         raise SourceMissing(f"Nothing in {docs} could be read.", remedy=report.failures[0].reason)
     show_failures(report)
-
-
-def _bound(settings: Settings) -> socket.socket:
-    """The socket, so that a port that is taken is told before anything is loaded."""
-    server = settings.server
-    family = socket.AF_INET6 if ":" in server.host else socket.AF_INET
-    # With the protocol named, asyncio sends small writes at once: no reply waits 40 ms for an ACK.
-    listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listening.bind((server.host, server.port))
-    except OSError as problem:
-        raise SettingsError(
-            f"{server.host} port {server.port} cannot be listened on: {problem.strerror}.",
-            remedy="Name another --port or --host.",
-        ) from problem
-    return listening

@@ -138,8 +138,12 @@ class _Handler(BaseHTTPRequestHandler):
     disable_nagle_algorithm = True
 
     def do_GET(self) -> None:
-        models = [{"id": "scripted", "object": "model", "created": 0, "owned_by": "script"}]
-        self._send(Scripted(), json.dumps({"object": "list", "data": models}).encode())
+        model = {"id": "scripted", "object": "model", "created": 0, "owned_by": "script"}
+        asked = self.path.rpartition("/models")[2].strip("/")
+        if asked not in ("", "scripted"):
+            return self._send(fails(404, message=f"no such model: {asked}"), b"")
+        said = model if asked else {"object": "list", "data": [model]}
+        return self._send(Scripted(), json.dumps(said).encode())
 
     def do_POST(self) -> None:
         upstream = cast(_Server, self.server).upstream

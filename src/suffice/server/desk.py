@@ -143,6 +143,8 @@ class Desk:
             versions = [one for one in versions if version in (one.version, one.key)]
         if not versions:
             raise _missing(f"{name}' in the version '{version}" if version else name)
+        # A file by its name is that file, though a newer one took its place.
+        versions = [one for one in versions if one.document == name] or versions
         current = [one for one in versions if one.status(today()) == "current"]
         chosen = (current or versions)[-1]
         return chosen, self.library.store.text(chosen.collection, chosen.document, chosen.key)

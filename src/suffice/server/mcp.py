@@ -12,6 +12,8 @@ from urllib.parse import quote
 
 from suffice import __version__
 from suffice.errors import ExtraMissing, SufficeError
+from suffice.evidence.index import today
+from suffice.evidence.rows import VersionInfo
 from suffice.server.desk import Asking, Desk
 from suffice.server.fault import fault_of
 
@@ -173,9 +175,11 @@ def _add_showing(server: MCPServer[Any], desk: Desk, who: WhoAsks) -> None:
     )
     def document_text(context: Context[Any, Any], name: str, version: str = "") -> str:
         try:
-            return desk.text(who(context), name, version)[1]
+            chosen, text = desk.text(who(context), name, version)
         except SufficeError as problem:
             raise ResourceNotFoundError(fault_of(problem).message) from problem
+        status = chosen.status(today())
+        return text if status == "current" else f"[Not in force: {status}.]\n\n{text}"
 
 
 def _caller(request: Any, otherwise: Asking) -> Asking:
@@ -190,7 +194,7 @@ def _listed(desk: Desk, who: Asking, start: int) -> ListResourcesResult:
             uri=f"suffice://documents/{quote(one.document)}",
             name=one.document,
             title=one.title or None,
-            description=f"Version {one.version}" if one.version else None,
+            description=_described(one),
             mime_type="text/plain",
         )
         for one in documents[start : start + _PAGE]
@@ -199,6 +203,12 @@ def _listed(desk: Desk, who: Asking, start: int) -> ListResourcesResult:
     return ListResourcesResult(
         resources=page, next_cursor=str(more) if more < len(documents) else None
     )
+
+
+def _described(one: VersionInfo) -> str | None:
+    status = one.status(today())
+    parts = (f"Version {one.version}" if one.version else "", "" if status == "current" else status)
+    return ", ".join(filter(None, parts)) or None
 
 
 @contextmanager

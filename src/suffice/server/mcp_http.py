@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from typing import Any
@@ -14,10 +15,11 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from suffice.record.principals import Principals
 from suffice.record.usage import Usage
 from suffice.server.callers import ANYONE, Door, Limits, entered, is_local
-from suffice.server.connection import config_of
+from suffice.server.connection import bound, config_of
 from suffice.server.desk import Asking, Desk
 from suffice.server.fault import Fault
 from suffice.server.mcp import CALLER
+from suffice.server.run import Listening
 from suffice.settings import LimitSettings, ServerSettings
 
 
@@ -54,7 +56,7 @@ class Guarded:
         return None if caller is ANYONE else Asking(caller.name, caller.labels, by_key=True)
 
 
-def http_app(server: MCPServer[Any], desk: Desk, settings: ServerSettings, host: str) -> ASGIApp:
+def http_app(server: MCPServer[Any], desk: Desk, settings: ServerSettings, host: str) -> Guarded:
     """Each request stands for itself: no session is kept, so any process can answer it."""
     app = server.streamable_http_app(
         stateless_http=True, max_request_body_size=settings.limits.body_bytes, host=host
@@ -69,7 +71,15 @@ def serve_http(
     server: MCPServer[Any], desk: Desk, settings: ServerSettings, host: str, port: int
 ) -> None:
     """Serves until it is stopped."""
-    config = config_of(http_app(server, desk, settings, host), settings)
-    config.host, config.port = host, port
+    listening = Listening(bound(host, port))
+    app = http_app(server, desk, settings, host)
+    print(f"Suffice serves {listening.url}/mcp{_needed(app)}", file=sys.stderr, flush=True)
     with suppress(KeyboardInterrupt):
-        uvicorn.Server(config).run()
+        uvicorn.Server(config_of(app, settings)).run([listening.socket])
+
+
+def _needed(app: Guarded) -> str:
+    if app.door.open:
+        return "; no key is asked for, since it is reached from this machine alone."
+    none = "" if app.door.principals.all() else ", and there is none yet: suffice keys create NAME"
+    return f"; every request needs a key{none}."

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import quote
 
 from starlette.responses import Response
 
 from suffice.server.drafts import usage_of
 from suffice.server.fault import Fault, bad
+from suffice.server.route import Route
 from suffice.server.sending import while_there
 from suffice.server.upstream import UpstreamFault
 from suffice.server.visit import Visit, as_response
@@ -36,7 +38,7 @@ async def models(visit: Visit) -> Response:
                     found.setdefault(one["id"], one)
             continue
         for name in names:
-            entry = _model(name or f"suffice-{route.own.draft.llm}", route.name)
+            entry = _model(name or _own(route), route.name)
             found.setdefault(entry["id"], entry)
     return as_response({"object": "list", "data": list(found.values())})
 
@@ -49,8 +51,20 @@ async def model(visit: Visit) -> Response:
     """One of them, by its name."""
     name = visit.request.path_params["model"]
     route = visit.house.route(visit.request.path_params.get("route", ""), name, visit.caller)
-    route.model(name)
+    known = route.model(name)
+    if route.upstream is not None and not route.settings.models:
+        try:
+            return as_response(await route.upstream.get(f"models/{quote(known, safe='')}"))
+        except UpstreamFault as problem:
+            raise problem.fault from None
+    if not route.settings.models and name != (route.settings.model or _own(route)):
+        raise Fault(404, f"The model '{name}' does not exist.", "model_not_found", "model")
     return as_response(_model(name, route.name))
+
+
+def _own(route: Route) -> str:
+    """What a drafter of ours is called."""
+    return f"suffice-{route.own.draft.llm}"
 
 
 async def embeddings(visit: Visit) -> Response:
