@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import httpx2
 import pytest
 
+from suffice.draft.scripted import ScriptedUpstream, slow
 from suffice.errors import SettingsError
 from suffice.settings import read_settings
 from tests.conftest import ROOT
@@ -96,6 +99,36 @@ def test_serves_reloads_and_ends(served: tuple[Any, str], config: Path) -> None:
         assert ready(url) == ["default", "second"]
     process.send_signal(signal.SIGTERM)
     assert process.wait(30) in (0, -signal.SIGTERM)
+
+
+@pytest.fixture
+def slow_one(config: Path) -> Iterator[ScriptedUpstream]:
+    with ScriptedUpstream([slow("It is late.", wait=60)]) as upstream:
+        route = f"{{upstream: '{upstream.url}', grounding: false}}"
+        head = "server:\n  port: 0\n  stop: 1\n  keep_alive: 0.2\n  routes:\n"
+        config.write_text(f"{head}    default: {route}\n")
+        yield upstream
+
+
+def test_what_a_shutdown_does_not_wait_for_is_told_so(
+    slow_one: ScriptedUpstream, served: tuple[Any, str]
+) -> None:
+    process, url = served
+    ready(url)
+
+    def ask(stream: bool) -> httpx2.Response:
+        body = {"messages": [{"role": "user", "content": QUESTION}], "stream": stream}
+        return httpx2.post(f"{url}/v1/chat/completions", json=body, timeout=60)
+
+    with ThreadPoolExecutor(2) as pool:
+        whole, streamed = pool.submit(ask, False), pool.submit(ask, True)
+        deadline = time.monotonic() + 30
+        while len(slow_one.requests) < 2 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        process.send_signal(signal.SIGTERM)
+        assert whole.result(30).status_code == 503
+        told = [whole.result().json(), json.loads(streamed.result(30).text.split("data: ")[-1])]
+    assert [one["error"]["code"] for one in told] == ["shutting_down"] * 2
 
 
 def test_a_port_that_is_taken_is_told(served: tuple[Any, str]) -> None:

@@ -46,6 +46,14 @@ async def _hung_up(receive: Receive) -> None:
         pass
 
 
+def stopped() -> None:
+    """A shutdown that waited long enough cancels what is under way, and nothing else does: it goes
+    on just to say so."""
+    task = asyncio.current_task()
+    if task is not None:
+        task.uncancel()
+
+
 class Events(Response):
     """A stream of server-sent events. Between events that are long in coming a comment keeps the
     connection open."""
@@ -68,6 +76,8 @@ class Events(Response):
         self.until: float | None = None
         """When it has to end, by the clock of the loop; `late` is said then."""
         self.late: Any = None
+        self.closing: Any = None
+        """Said where the server stops before the end."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def body(part: bytes, more: bool = True) -> None:
@@ -87,6 +97,10 @@ class Events(Response):
                 await _first(asyncio.ensure_future(self._sent(body)), receive)
         except TimeoutError:
             await body(event(self.late))
+            await body(b"", more=False)
+        except asyncio.CancelledError:
+            stopped()
+            await body(event(self.closing))
             await body(b"", more=False)
 
     async def _sent(self, body: Callable[..., Awaitable[None]]) -> None:

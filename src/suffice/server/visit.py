@@ -21,8 +21,9 @@ from suffice.server.fault import Fault, bad, fault_of
 from suffice.server.house import House
 from suffice.server.logs import told_of
 from suffice.server.seen import NOW, Seen
-from suffice.server.sending import Events, Gone
+from suffice.server.sending import Events, Gone, stopped
 from suffice.server.wire import JSON_TYPE, decode, encode
+from suffice.server.work import CLOSING
 
 log = logging.getLogger("suffice.server")
 _HUNG_UP = 499
@@ -112,9 +113,13 @@ def served(handle: Handler) -> Callable[[Request], Awaitable[Response]]:
                     response = await _answered(handle, request, house, stack, seen)
             except TimeoutError:
                 response, seen.status = LATE.response, LATE.status
+            except asyncio.CancelledError:
+                stopped()
+                response, seen.status = CLOSING.response, CLOSING.status
             streams = isinstance(response, Events)
             if isinstance(response, Events):
-                response.done, response.until, response.late = stack.close, until, LATE.said
+                response.done, response.until = stack.close, until
+                response.late, response.closing = LATE.said, CLOSING.said
         finally:
             if not streams:
                 stack.close()

@@ -20,8 +20,13 @@ from suffice.settings import WorkSettings
 P = ParamSpec("P")
 T = TypeVar("T")
 _FULL = "The gateway is busy: too many requests are waiting. Try again in a moment."
-_CLOSING = "The gateway is shutting down; ask another one, or try again in a moment."
 _AGAIN = 1.0
+CLOSING = Fault(
+    503,
+    "The gateway is shutting down; ask another one, or try again in a moment.",
+    "shutting_down",
+    headers={"Retry-After": "1"},
+)
 _A_CORE = 4
 
 
@@ -48,7 +53,7 @@ class Work:
     def admitted(self) -> Iterator[None]:
         """One request; refused where there is no room for it."""
         if self.closing:
-            raise Fault(503, _CLOSING, "shutting_down", headers={"Retry-After": "1"})
+            raise CLOSING
         if self.full:
             raise busy(_FULL, _AGAIN, "overloaded")
         self.under_way += 1
