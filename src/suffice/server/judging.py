@@ -108,7 +108,8 @@ async def feedback(visit: Visit) -> Response:
     except StoreError as problem:
         if type(problem) is not StoreError:
             raise
-        raise Fault(404, str(problem), "record_not_found", "record") from None
+        said = f"There is no record '{record}' of yours."
+        raise Fault(404, said, "record_not_found", "record") from problem
     return as_response({"id": made, "object": "feedback", "record": record})
 
 
