@@ -15,7 +15,7 @@ from typing import Any
 import httpx2
 import pytest
 
-from suffice.draft.script import Reply
+from suffice.draft.script import Reply, Scripted, completion
 from suffice.draft.scripted import ScriptedUpstream, fails, says, slow
 from suffice.evidence.library import Library
 from suffice.server import answering
@@ -209,8 +209,10 @@ def test_no_key_is_told_though_the_upstream_says_it(
     for reply in replies:
         assert reply.status_code in (status, 502)
         assert "secret" not in reply.text + str(reply.headers)
-    until(lambda: len(lines.getvalue().splitlines()) == 2)
+    until(lambda: lines.getvalue().count("suffice.access") == 2)
     assert "secret" not in lines.getvalue()
+    # A refusal that is about the request is the caller's to know; any other is the keeper's.
+    assert lines.getvalue().count("An upstream failed") == (0 if status == 400 else 2)
 
 
 def test_our_own_keys_stand_in_no_log(several: Gateway, lines: io.StringIO) -> None:
@@ -220,3 +222,17 @@ def test_our_own_keys_stand_in_no_log(several: Gateway, lines: io.StringIO) -> N
     logging.getLogger("suffice.server").warning("what is %s?", secret)
     assert lines.getvalue().count("sk-suffice-") >= 2
     assert "aaaa" not in lines.getvalue()
+
+
+def test_what_nobody_counts_is_counted_by_its_length(
+    several: Gateway, upstream: ScriptedUpstream, found: list[Seen]
+) -> None:
+    """An upstream that tells no usage: limits of tokens and cost hold all the same."""
+    told = completion(Scripted(RIGHT))
+    plays(upstream, Scripted(body=json.dumps({**told, "usage": None}).encode()))
+    for stream in (False, True):
+        found.clear()
+        assert ask(several, stream=stream).status_code == 200
+        until(lambda: found)
+        assert found[0].tokens_in >= len(QUESTION) // 4
+        assert found[0].tokens_out == len(RIGHT) // 4

@@ -6,7 +6,7 @@ from starlette.responses import Response
 
 from suffice.server.answering import Answered, Answering
 from suffice.server.asked import Asked, read_asked
-from suffice.server.drafts import usage_of
+from suffice.server.drafts import content_of, estimated, usage_of
 from suffice.server.fault import bad
 from suffice.server.reply import completion, headers_of
 from suffice.server.route import Route
@@ -51,7 +51,11 @@ async def answer(visit: Visit, route: Route, asked: Asked) -> Answered:
         visit.seen.timings = answering.timings
     visit.seen.verdicts += [one.verdict for one in answered.choices if one.verdict]
     visit.seen.gates += [one.gate for one in answered.choices if one.gate]
-    visit.spent(answered.usage, route.settings.price_in, route.settings.price_out)
+    used = answered.usage
+    if answered.raw is not None and not used.get("total_tokens"):
+        said = [one for one in answered.raw["choices"] if isinstance(one, dict)]
+        used = estimated(asked.body, sum(len(content_of(one)) for one in said))
+    visit.spent(used, route.settings.price_in, route.settings.price_out)
     return answered
 
 

@@ -8,9 +8,11 @@ from typing import Any
 
 from suffice.draft.reading import THOUGHT, read_draft, thought_aloud
 from suffice.models.chat import STOPPED, text_in
+from suffice.server.wire import encode
 from suffice.text.flatten import flatten
 from suffice.types import Draft, Passage
 
+_A_TOKEN = 4
 _COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
 _BROKE_OFF = {
     "length": "The draft broke off at its limit of tokens.",
@@ -109,6 +111,13 @@ def usage_of(raw: Mapping[str, Any]) -> dict[str, int]:
     usage = raw.get("usage")
     told = usage if isinstance(usage, dict) else {}
     return {name: n if isinstance(n := told.get(name), int) else 0 for name in _COUNTS}
+
+
+def estimated(body: Mapping[str, Any], said: int) -> dict[str, int]:
+    """What a call cost that nobody told: an upstream that counts nothing, a caller who hung up. By
+    characters, so that limits hold there too."""
+    asked, said = len(encode(body)) // _A_TOKEN, said // _A_TOKEN
+    return {"prompt_tokens": asked, "completion_tokens": said, "total_tokens": asked + said}
 
 
 def added(first: Mapping[str, Any], *others: Mapping[str, Any]) -> dict[str, Any]:

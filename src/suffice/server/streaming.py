@@ -13,7 +13,7 @@ from starlette.responses import Response
 from suffice.errors import SufficeError
 from suffice.server.answering import Answered, Answering
 from suffice.server.asked import Asked
-from suffice.server.drafts import usage_of
+from suffice.server.drafts import estimated, usage_of
 from suffice.server.fault import Fault, fault_of
 from suffice.server.flow import Ending, Flow
 from suffice.server.reply import UNVERIFIED, Choice
@@ -83,6 +83,9 @@ async def _flowing(
     finally:
         await events.aclose()
         used = usage_of({"usage": flow.spent})
+        if flow.tellings and not used["total_tokens"]:
+            told = sum(len(one.held) + len(one.text) for one in flow.tellings.values())
+            used = estimated(body, told)
         visit.spent(used, route.settings.price_in, route.settings.price_out)
 
 
