@@ -14,7 +14,6 @@ from suffice.settings import LimitSettings, RouteSettings
 from suffice.text.asked import checked_question
 from suffice.types import Retrieved
 
-_KNOWN = ("evidence", "from", "tag", "events")
 _FROM = ("index", "request", "both")
 _ROLES = ("system", "developer", "user", "assistant", "tool", "function")
 
@@ -54,10 +53,6 @@ def read_asked(body: Any, route: RouteSettings, limits: LimitSettings) -> Asked:
     if not isinstance(ours, dict):
         raise bad(f"'{OURS}' is no object.", OURS)
     named = ours.get("from")
-    for name in ours:
-        if name not in _KNOWN:
-            known = ", ".join(_KNOWN)
-            raise bad(f"'{OURS}.{name}' is not known here; there are {known}.", f"{OURS}.{name}")
     wanted = _wanted(route.evidence if named is None else named, route)
     carried = _carried(ours, messages, wanted, limits) if route.grounding else ()
     question = question_of(messages)

@@ -68,7 +68,6 @@ _SCHEMAS: dict[str, Schema] = {
         **_request(
             "", evidence=_array(_named("Passage")), tag=_TEXT, events=_FLAG, **{"from": _FROM}
         ),
-        "additionalProperties": False,
         # Passages cannot be sent along where they are to come from the index alone.
         "anyOf": [
             _object(evidence=_or_null({**_LIST, "maxItems": 0})),
