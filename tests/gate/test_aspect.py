@@ -97,3 +97,43 @@ def test_bounds_that_leave_room_for_each_other_hold_both() -> None:
     assert both_hold(most, least)
     assert not both_hold(most, not_least)
     assert not both_hold(most, stated(question, "Meals are paid up to 25 euros."))
+
+
+FIRM = "What is the cancellation fee at Orlando Lodge?"
+
+
+@pytest.mark.parametrize(
+    ("other", "one"),
+    [
+        ("Orlando Lodge charges a cancellation fee of 50 euros.", True),
+        ("Breakfast at Orlando Lodge costs 50 euros.", False),
+        ("Orlando Lodge pays its porters 50 euros.", False),
+    ],
+)
+def test_a_name_that_both_have_tells_nothing_of_the_side(other: str, one: bool) -> None:
+    side = Aspect(FIRM).side
+    both = stated(FIRM, "The cancellation fee at Orlando Lodge is 80 euros."), stated(FIRM, other)
+    assert side.of_one(both, side.most(both)) == one
+
+
+def test_a_question_that_has_but_a_name_keeps_it() -> None:
+    aspect = Aspect("Who was Ada Winter?")
+    said = stated(aspect.question, "Ada Winter was a friend of Tom Reed.")
+    assert aspect.side.covered(said) == aspect.covered(said) == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "silent"),
+    [
+        ("Porters at Orlando Lodge earn 50 euros.", True),
+        ("Come to Orlando Lodge. Porters earn 50 euros.", True),
+        ("Orlando Lodge takes a fee of 50 euros.", False),
+        ("A night costs 50 euros in town.", False),
+    ],
+)
+def test_silent_is_what_has_the_name_and_no_word_of_what_is_asked(text: str, silent: bool) -> None:
+    assert Aspect(FIRM).silent(stated(FIRM, text)) == silent
+
+
+def test_without_a_name_nothing_is_silent() -> None:
+    assert not Aspect(KEPT).silent(stated(KEPT, "Suppliers are paid after 45 days."))

@@ -145,6 +145,86 @@ def test_different_things_of_one_name_are_ambiguous(
     assert "different things" in conflict.reason
 
 
+@pytest.mark.parametrize(
+    ("question", "passages"),
+    [
+        (
+            "How long must passwords be at Quillmark?",
+            (
+                "Passwords at Quillmark must have 14 characters.",
+                "Purchases of Quillmark above 250 euros need approval.",
+            ),
+        ),
+        (
+            "How many employees does Kestrel Dairy have?",
+            (
+                "Kestrel Dairy has 412 employees.",
+                "Kestrel Dairy runs 37 trucks.",
+                "In its depot Kestrel Dairy keeps 1,800 crates.",
+            ),
+        ),
+        (
+            "How much does membership at Solvane Fitness cost?",
+            (
+                "Membership at Solvane Fitness costs 39 euros a month.",
+                "A lost locker key costs 15 euros at Solvane Fitness.",
+            ),
+        ),
+        (
+            "How many hours of training must drivers of Velmora complete?",
+            (
+                "Drivers of Velmora must complete 35 hours of training.",
+                "The hotline of Velmora is staffed 18 hours a day.",
+                "Velmora refuels its buses every 11 hours.",
+            ),
+        ),
+        (
+            "How long is the guarantee on roofs by Dachwerk Lenz?",
+            (
+                "Dachwerk Lenz guarantees its roofs for 15 years. The guarantee passes on.",
+                "Dachwerk Lenz rents its yard in Ulm for 20 years.",
+            ),
+        ),
+    ],
+)
+def test_different_things_said_of_one_firm_are_neither(
+    verifier: Verifier, question: str, passages: tuple[str, ...]
+) -> None:
+    assert found(verifier, question, *passages) == ()
+
+
+@pytest.mark.parametrize(
+    ("question", "one", "other"),
+    [
+        (
+            "How long must passwords be at Quillmark?",
+            "Passwords at Quillmark must have 14 characters.",
+            "At Quillmark a password needs 10 characters.",
+        ),
+        (
+            "How long is the warranty on pumps of Harlund?",
+            "Harlund gives a warranty of 24 months on its pumps.",
+            "The warranty on pumps of Harlund is 12 months.",
+        ),
+        (
+            "How many vacation days do staff of Tamberlane receive?",
+            "Staff of Tamberlane receive 27 vacation days a year.",
+            "Tamberlane grants its staff 30 vacation days a year.",
+        ),
+        (
+            "What is the deadline for complaints at Pellworth Shoes?",
+            "Complaints must reach Pellworth Shoes within 30 days.",
+            "The deadline for complaints at Pellworth Shoes is 14 days.",
+        ),
+    ],
+)
+def test_what_names_nothing_but_the_firm_speaks_of_one_firm(
+    verifier: Verifier, question: str, one: str, other: str
+) -> None:
+    (conflict,) = found(verifier, question, one, other)
+    assert not conflict.ambiguous
+
+
 def test_the_reason_names_answers_versions_and_dates(verifier: Verifier) -> None:
     old = Passage(
         "a", "Parental leave is 16 weeks.", "leave.md", "1", "Leave",

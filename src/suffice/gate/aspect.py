@@ -4,16 +4,18 @@
 value, and contradict each other in nothing. What tells are the words of the question: those that
 one statement has and the other lacks are of what only one of them speaks of. The sentence itself
 counts in full, what stands around it by half: "it lasts 6 months" under the heading "Probation".
+A name tells nothing of the side: much is said of one firm.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from suffice.evidence.keywords import stems
-from suffice.gate.answers import DENIALS, Answer, Span, worth
+from suffice.gate.answers import DENIALS, Answer, Reading, Span, words, worth
+from suffice.gate.views import View
 from suffice.text.literals.tables import Row, table_rows
 from suffice.text.question import LIGHT, parts
 from suffice.text.synonyms import Synonyms
@@ -21,10 +23,15 @@ from suffice.text.words import content_words
 from suffice.types import Passage
 
 _AROUND = 0.5
+_NEAREST = 3
+# Statements that share less of the question's words than this speak of different things; where it
+# names something fewer words are left to tell, and one said otherwise weighs more.
+_ALIKE = 0.7
+_ALIKE_OF_ONE_NAME = 0.6
 # They tell what sort of answer is asked for, and nothing of what it is asked of.
 _ONLY_ASK = frozenset(
     """amount number figure sum total value maximum minimum need needs needed high large big happen
-    apply applies time times date day days until long often soon far old""".split()
+    apply applies time times date day days deadline until long often soon far old""".split()
 )
 
 
@@ -57,12 +64,49 @@ class Stated:
         return _heading(above[-1], self.answer.start) if above else ""
 
 
+def stated(view: View, passages: Sequence[Passage]) -> tuple[Stated, Stated]:
+    """The two statements of a view."""
+    (mine, theirs), (here, there) = view.answers, view.statements
+    first, second = passages[view.first], passages[view.second]
+    return Stated(first, here, mine), Stated(second, there, theirs)
+
+
+def given(passages: Sequence[Passage], readings: Sequence[Reading]) -> list[Stated]:
+    """All that the passages might answer, nearest to the question first."""
+    return [
+        Stated(passage, reading.sentence(answer.start), answer)
+        for passage, reading in zip(passages, readings, strict=True)
+        for answer in reading.answers[:_NEAREST]
+    ]
+
+
 @dataclass(frozen=True)
 class Aspect:
     """What a question asks of what, as its words tell."""
 
     question: str
     synonyms: Synonyms = field(default_factory=Synonyms.read)
+    names: bool = True
+    """Whether the names in the question count as its words."""
+
+    @cached_property
+    def side(self) -> Aspect:
+        """What is asked of that which the question names; all of it, where that is all it has."""
+        return replace(self, names=False)
+
+    def of_one(self, both: tuple[Stated, Stated], most: float) -> bool:
+        """Whether two statements are of the same, and as near to what is asked as any other; the
+        nearest speaks of `most` of it."""
+        alike = _ALIKE if self.names or not self._names else _ALIKE_OF_ONE_NAME
+        covered = min(self.covered(one) for one in both)
+        return self.shared(*both) >= alike and covered >= alike * most and not both_hold(*both)
+
+    def silent(self, stated: Stated) -> bool:
+        """Whether a statement has the name that is asked about, in it or around it, and no word of
+        what is asked of it."""
+        held = self._held(stated)
+        there = [held[word] for word in self._names & held.keys()]
+        return bool(there) and min(there) > 0 and self.side.covered(stated) == 0
 
     def shared(self, first: Stated, second: Stated) -> float:
         """How much of what either speaks of, of all that is asked, both do."""
@@ -74,6 +118,10 @@ class Aspect:
         both = sum(value * min(mine[word], theirs[word]) for word, value in self._asked.items())
         either = sum(value * max(mine[word], theirs[word]) for word, value in self._asked.items())
         return both / either if either else 1.0
+
+    def most(self, given: Sequence[Stated]) -> float:
+        """How much of all that is asked the nearest of the statements speaks of."""
+        return max(map(self.covered, given), default=0.0)
 
     def covered(self, stated: Stated) -> float:
         """How much of all that is asked a statement speaks of."""
@@ -89,7 +137,14 @@ class Aspect:
     def _asked(self) -> dict[str, float]:
         """Its words, with what each tells."""
         found = worth(self.question)
-        return {word: value for word, value in found.items() if word not in _ONLY_ASK}
+        telling = {word: value for word, value in found.items() if word not in _ONLY_ASK}
+        beside = {word: value for word, value in telling.items() if word not in self._names}
+        return telling if self.names else beside or telling
+
+    @cached_property
+    def _names(self) -> frozenset[str]:
+        """The words that name something by their capital; the first has one in any case."""
+        return frozenset(word.folded for word in list(words(self.question))[1:] if word.telling)
 
     @cached_property
     def _things(self) -> list[list[str]]:

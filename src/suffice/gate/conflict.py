@@ -8,11 +8,11 @@ Literals and the verifier speak together. A pair is reported with what both say,
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from suffice.gate.answers import Reading, Span
-from suffice.gate.aspect import Aspect, Stated, both_hold
+from suffice.gate.aspect import Aspect, Stated, given, stated
 from suffice.gate.views import View, views
 from suffice.models.verifier import Pair, SufficiencyScore, SupportScore, Verifier
 from suffice.settings import ConflictSettings
@@ -23,14 +23,13 @@ _WORTH = 0.5
 _RIVALS = 5
 _SURE = 0.8
 _EVEN = 0.5
-# Statements that share less of the question's words than this speak of different things; from so
-# many of all its words on, both plainly speak of what is asked.
-_ALIKE = 0.7
+# From so many of the question's words on, a statement plainly speaks of what is asked.
 _COVERED = 0.75
+# What has no word of it and reaches less than this share of the verifier's threshold answers not.
+_HARDLY = 0.6
 # The verifier that ships is quick to see a contradiction: scaled so that at the published threshold
 # of .8 at most one in seven questions without planted documents is reported (RAMDocs dev).
 _SCALE = 0.95
-_NEAREST = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,32 +111,58 @@ class Conflicts:
         passages: Sequence[Passage],
         aspect: Aspect,
     ) -> list[Weighed]:
-        """Where a question names nothing, statements of all sorts look alike: those that would be
-        reported are halved where the two do not speak of the same, or where one of them does not
-        answer by itself. What speaks of nearly all that is asked needs nobody to say so."""
+        """Statements of all sorts look alike: those that would be reported are halved where the two
+        do not speak of the same, or where one of them does not answer by itself. What speaks of
+        nearly all that is asked needs nobody to say so."""
+        every, side = given(passages, readings), aspect.side
+        most, asked_of = aspect.most(every), side.most(every)
         doubtful = {
-            n: _stated(one.view, passages) for n, one in enumerate(found) if self._doubtful(one)
+            n: stated(one.view, passages) for n, one in enumerate(found) if self._doubtful(one)
         }
-        most = max((aspect.covered(one) for one in _given(passages, readings)), default=0.0)
-        apart = {n for n, both in doubtful.items() if not _of_one(aspect, both, most)}
+        apart = {n for n, both in doubtful.items() if not side.of_one(both, asked_of)}
         apart |= {n for n, one in enumerate(found) if self._unasked(one, passages, aspect, most)}
         asked = {
-            n: _statements(found[n].view, readings, aspect.question)
-            for n, (mine, theirs) in doubtful.items()
-            if n not in apart and min(aspect.covered(mine), aspect.covered(theirs)) < _COVERED
+            n: [(one, 1.0) for one in both]
+            for n, both in doubtful.items()
+            if n not in apart and min(map(side.covered, both)) < _COVERED
         }
-        every = list(dict.fromkeys(pair for both in asked.values() for pair in both))
-        scores = dict(zip(every, self.verifier.sufficiency(every) if every else (), strict=True))
+        if asked_of >= _COVERED:
+            asked |= {
+                n: [(one, _HARDLY) for one in stated(found[n].view, passages) if aspect.silent(one)]
+                for n in range(len(found))
+                if self._of_one_name(found[n])
+            }
+        return self._halved(found, apart, asked, aspect.question)
+
+    def _halved(
+        self,
+        found: Sequence[Weighed],
+        apart: Collection[int],
+        asked: Mapping[int, Sequence[tuple[Stated, float]]],
+        question: str,
+    ) -> list[Weighed]:
+        """All that was found, by half what is `apart` and what holds a statement that does not
+        answer: one that reaches less than its share of the verifier's threshold."""
+        texts = dict.fromkeys(one.text for some in asked.values() for one, _ in some)
+        pairs = [Pair(question, (text,)) for text in texts]
+        scores = dict(zip(texts, self.verifier.sufficiency(pairs) if pairs else (), strict=True))
         return [
             replace(one, score=one.score / 2)
-            if n in apart or any(self._answers_not(scores[pair]) for pair in asked.get(n, ()))
+            if n in apart
+            or any(self._answers_not(scores[told.text], least) for told, least in asked.get(n, ()))
             else one
             for n, one in enumerate(found)
         ]
 
-    def _answers_not(self, score: SufficiencyScore) -> bool:
-        """By the verifier's own threshold; where nobody could judge, it may well answer."""
-        return not score.unchecked and not self.verifier.thresholds.enough(score)
+    def _answers_not(self, score: SufficiencyScore, least: float) -> bool:
+        """By a share of the verifier's own threshold; where nobody could judge, it may well."""
+        threshold = self.verifier.thresholds.of(score.tier).sufficiency
+        return not score.unchecked and score.enough < least * threshold
+
+    def _of_one_name(self, one: Weighed) -> bool:
+        """Whether it would be reported as said of different things of one name."""
+        over = one.score >= self.settings.threshold
+        return over and one.ambiguous and not one.view.copied
 
     def _doubtful(self, one: Weighed) -> bool:
         """Whether it would be reported although nothing shows what its statements speak of."""
@@ -150,7 +175,7 @@ class Conflicts:
         while another sentence has nearly all of them."""
         if not one.view.copied or one.score < self.settings.threshold or most < _COVERED:
             return False
-        return not any(map(aspect.named, _stated(one.view, passages)))
+        return not any(map(aspect.named, stated(one.view, passages)))
 
     def _worth_asking(self, found: Sequence[View]) -> list[int]:
         """The views that may become conflicts: each passage beside a few of those that stand before
@@ -182,36 +207,6 @@ class Conflicts:
             score = (view.literal * view.near + judgement.apart) / 2
         scale = 1.0 if judgement.unchecked else _SCALE
         return Weighed(view, judgement, scale * score, self._ambiguous(view))
-
-
-def _stated(view: View, passages: Sequence[Passage]) -> tuple[Stated, Stated]:
-    (mine, theirs), (here, there) = view.answers, view.statements
-    first, second = passages[view.first], passages[view.second]
-    return Stated(first, here, mine), Stated(second, there, theirs)
-
-
-def _given(passages: Sequence[Passage], readings: Sequence[Reading]) -> list[Stated]:
-    """All that the passages might answer, nearest to the question first."""
-    return [
-        Stated(passage, reading.sentence(answer.start), answer)
-        for passage, reading in zip(passages, readings, strict=True)
-        for answer in reading.answers[:_NEAREST]
-    ]
-
-
-def _of_one(aspect: Aspect, both: tuple[Stated, Stated], most: float) -> bool:
-    """Whether two statements are of the same, and as near to what is asked as any other."""
-    covered = min(aspect.covered(one) for one in both)
-    return aspect.shared(*both) >= _ALIKE and covered >= _ALIKE * most and not both_hold(*both)
-
-
-def _statements(view: View, readings: Sequence[Reading], question: str) -> tuple[Pair, Pair]:
-    """Each statement as evidence for the question."""
-    here, there = view.statements
-    return (
-        Pair(question, (readings[view.first].text[slice(*here)],)),
-        Pair(question, (readings[view.second].text[slice(*there)],)),
-    )
 
 
 def _apart(passages: Sequence[Passage], view: View, then: bool) -> bool:

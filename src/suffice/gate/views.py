@@ -135,9 +135,17 @@ class Both:
         mine, theirs = _around(self.mine, here) - said, _around(self.theirs, there) - said
         shared = weight(mine & self.theirs.telling) + weight(theirs & self.mine.telling)
         told = weight(mine), weight(theirs)
-        if named:  # another thing may bear that name
+        if named and not self._nothing_else(said):  # another thing may bear that name
             return shared / (sum(told) + _TO_SHOW)
+        if named:
+            return 1.0
         return (shared + _PRESUMED) / (2 * min(told) + _PRESUMED)
+
+    def _nothing_else(self, said: frozenset[str]) -> bool:
+        """Whether the passages name nothing beside what the question names: then nothing in them
+        tells one thing of that name from another."""
+        told = (self.mine.telling | self.theirs.telling) - said
+        return all(word[0].isdigit() for word in told)
 
     def _agreement(self) -> float:
         """How near to the question the nearest answer stands that both passages give."""

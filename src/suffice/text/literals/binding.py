@@ -48,16 +48,19 @@ _NO_ABOUT |= (
 def stem(word: str) -> str:
     """A light stem: plural, possessive, -ing and -ed removed, lower case."""
     word = word.lower()
-    if word.endswith("ies") and len(word) > 4:
+    if word.endswith(("ies", "ied")) and len(word) > 4:
         return word[:-3] + "y"
     if word.endswith(("sses", "shes", "ches", "xes")):
         word = word[:-2]
     elif word.endswith("s") and not word.endswith(("ss", "us", "is")) and len(word) > 3:
         word = word[:-1]
+    if word.endswith("eed"):  # "agreed" is of "agree"; "speed" and "exceed" are whole
+        past = not word.endswith("ceed") and any(letter in "aeiouy" for letter in word[:-3])
+        return word[:-2] if past else word
     for ending in ("ing", "ed"):
         if word.endswith(ending) and len(word) - len(ending) >= 3:
             word = word[: -len(ending)]
-            if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "ls":
+            if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "els":
                 word = word[:-1]
             break
     return word.removesuffix("e") if len(word) > 3 else word
