@@ -16,8 +16,7 @@ Root = Callable[[str], str]
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][a-z]+)?|\d+(?:[.,]\d+)*|[,;:—()]")
 _NEGATORS = frozenset("not no never none nobody nothing neither nor cannot without hardly".split())
-# Where these stand, a sentence may be turned twice and mean the same.
-_TWISTED = re.compile(
+TWISTED = re.compile(
     r"\b(?:unless|until|only|except\w*|but|otherwise|rather|instead|although|though|despite|however|"
     r"whether|if|fail\w*|refus\w*|deni\w*|deny|lack\w*|avoid\w*|prevent\w*|prohibit\w*|forbid\w*|"
     r"forbidden|ban\w*|stop\w*|no longer|not only|no (?:more|less|fewer|later|earlier|sooner)|not "
@@ -25,6 +24,7 @@ _TWISTED = re.compile(
     r"free of|gone|doubt\w*|exclud\w*|any)\b",
     re.IGNORECASE,
 )
+"""Where these stand, a sentence may be turned twice and mean the same."""
 _BOUNDARY = frozenset(
     ", ; : — ( ) and but which who whose because while whereas when where".split()
 )
@@ -39,7 +39,9 @@ accepted/rejected approve/reject approves/rejects approved/rejected approved/den
 mandatory/optional required/optional compulsory/voluntary with/without inside/outside
 within/outside gain/loss win/lose wins/loses won/lost support/oppose supports/opposes
 supported/opposed agree/disagree success/failure succeeded/failed positive/negative
-internal/external entry/exit upper/lower same/different always/never all/none
+internal/external entry/exit upper/lower same/different always/never all/none written/oral
+written/verbal charged/free open/closed opens/closes opened/closed manual/automatic
+temporary/permanent public/private single/double weekdays/weekends paid/free
 """
 _PAIRS: dict[str, set[str]] = {}
 for _pair in _OPPOSED.split():
@@ -103,7 +105,7 @@ def opposite(said: Words, source: Words) -> Turn | None:
     """ "Increases" for "decreases", in the same place."""
     there, here = set(source.low), set(said.low)
     for place, word in enumerate(said.low):
-        for other in _opposites(word) & there:
+        for other in opposites(word) & there:
             if word in there or other in here or _negations(said) != _negations(source):
                 continue
             at = source.low.index(other)
@@ -128,7 +130,7 @@ def compared(said: Words, source: Words) -> Turn | None:
 
 def denied(said: Words, source: Words) -> Turn | None:
     """A negation added or dropped in the clause that both share."""
-    if _TWISTED.search(said.text) or _TWISTED.search(source.text):
+    if TWISTED.search(said.text) or TWISTED.search(source.text):
         return None
     mine, theirs = _denials(said, source), _denials(source, said)
     if _negations(said) and _negations(source):
@@ -205,10 +207,10 @@ _BE = frozenset("is are was were be been being".split())
 
 
 def _negations(words: Words) -> int:
-    return sum(map(_negates, words.low))
+    return sum(map(negates, words.low))
 
 
-def _negates(word: str) -> bool:
+def negates(word: str) -> bool:
     return word in _NEGATORS or word.endswith("n't")
 
 
@@ -221,7 +223,7 @@ def _denials(one: Words, other: Words) -> frozenset[str]:
         if len(words) < 2 or len(words & known) < _SAME_CLAUSE * len(words):
             continue
         for place in range(first, last):
-            if _negates(one.low[place]):
+            if negates(one.low[place]):
                 ahead = (root for root in one.roots[place + 1 : last] if root)
                 found.append(next(ahead, f"#{place}"))
     return frozenset(found)
@@ -238,12 +240,12 @@ def _clauses(low: Sequence[str]) -> Iterator[tuple[int, int]]:
 
 def opposed(one: frozenset[str], other: Words, root: Root) -> frozenset[str]:
     """The roots among these whose opposites the other sentence has."""
-    there = frozenset(root(turned) for word in other.low for turned in _opposites(word))
+    there = frozenset(root(turned) for word in other.low for turned in opposites(word))
     return one & there - {""}
 
 
 @lru_cache(maxsize=4_096)
-def _opposites(word: str) -> frozenset[str]:
+def opposites(word: str) -> frozenset[str]:
     made = {f"{prefix}{word}" for prefix in _PREFIXES} if len(word) > 3 else set()
     bare = {word[len(p) :] for p in _PREFIXES if word.startswith(p) and len(word) - len(p) > 3}
     return frozenset(_PAIRS.get(word, set()) | made | bare)
