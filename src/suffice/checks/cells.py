@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -80,9 +80,15 @@ class Table:
         )
         return sorted({place for place in given if place is not None})
 
-    def columns(self, words: frozenset[str]) -> list[int]:
-        """The columns that these words name by what only their headers say."""
-        return [c for c in range(1, len(self._own)) if words & self._own[c]]
+    def columns(self, said: str) -> list[int]:
+        """The columns that a text names by what only their headers say, or else letter for letter:
+        "off-peak" is not "peak"."""
+        words, low = roots(said), said.lower()
+        own = [c for c in range(1, len(self._own)) if words & self._own[c]]
+        heads = {c: self.header[c].lower() for c in range(1, len(self.header))}
+        given = {c: head for c, head in heads.items() if head and head in low}
+        whole = [c for c, head in given.items() if low.count(head) > _within(head, given, low)]
+        return own or whole
 
     def row(self, said: str) -> int | None:
         """The one row whose name the claim gives letter for letter, or else in all its words."""
@@ -121,8 +127,8 @@ def misplaced(said: str, known: Sequence[Table]) -> str:
 
 
 def _misplaced(said: str, table: Table) -> str:
-    meant = table.columns(roots(subject(said)))
-    columns = meant if len(meant) == 1 else table.columns(roots(said))
+    meant = table.columns(subject(said))
+    columns = meant if len(meant) == 1 else table.columns(said)
     row = table.row(said)
     for r, c in table.holding(said):
         value = table.rows[r][c]
@@ -144,6 +150,12 @@ def numbers(text: str) -> frozenset[str]:
     return frozenset(
         one.rstrip("0").rstrip(".") if "." in one and ":" not in one else one for one in found
     )
+
+
+def _within(name: str, given: Mapping[int, str], low: str) -> int:
+    """How often a name stands inside longer ones."""
+    longer = {other for other in given.values() if name in other and name != other}
+    return sum(low.count(other) for other in longer)
 
 
 def tables(text: str) -> Iterator[Table]:

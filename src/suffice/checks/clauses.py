@@ -9,10 +9,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from suffice.checks.aligned import Sentence, roots
-from suffice.text.exchanges import forbidden, loosened, other_kind, plain, put_in, rarer
+from suffice.text.exchanges import forbidden, loosened, opened_up, other_kind, plain, put_in, rarer
 from suffice.text.facts import facts
-from suffice.text.facts.clauses import subject
-from suffice.text.senses import MEASURING, Turn, Words
+from suffice.text.facts.clauses import subject, tokens, verb_group
+from suffice.text.facts.verbs import BE, HAVE, base
+from suffice.text.literals import QUANTITIES, Literal, comparable, literals, same_amount
+from suffice.text.senses import MEASURING, Turn, Words, roles
 from suffice.text.statements import leans
 
 _SAME = 0.6
@@ -67,8 +69,9 @@ class Clauses:
 
     def turn(self) -> tuple[Turn, Sentence] | None:
         """What the claim exchanges, the surest first, and where its source says otherwise."""
-        rules = (self._forbidden, self._kinds, self._rarer, self._loosened, self._neighbour)
-        found = (one for rule in (*rules, self._put_in) for one in rule())
+        first = (self._forbidden, self._kinds, self._rarer, self._loosened, self._revalued)
+        rules = (*first, self._neighbour, self._put_in, self._done_by)
+        found = (one for rule in rules for one in rule())
         return next(((turn, clause.sentence) for turn, clause in found), None)
 
     def _share(self, clause: Clause) -> float:
@@ -85,7 +88,7 @@ class Clauses:
 
     def _kinds(self) -> Iterator[tuple[Turn, Clause]]:
         for one in self.all:
-            if turn := other_kind(self.said, one.words):
+            if turn := other_kind(self.said, one.words) or opened_up(self.said, one.words):
                 yield turn, one
 
     def _rarer(self) -> Iterator[tuple[Turn, Clause]]:
@@ -115,6 +118,35 @@ class Clauses:
             if (alike and other) or (apart and self.of > one.of):
                 yield Turn(f"it is said of “{one.subject}” in the source", contrary=False), one
 
+    def _revalued(self) -> Iterator[tuple[Turn, Clause]]:
+        """The value that another clause has, where one of the same subject and verb has its own."""
+        verb, values = _verb(self.said.text), _values(self.said.text)
+        if not self.of or not verb or len(values) != 1:
+            return
+        mine = values[0]
+        having = [one for one in self.all if any(same_amount(mine, v) for v in _values(one.text))]
+        same = [one for one in self.all if one.of == self.of and _verb(one.text) == verb]
+        theirs = [(v, one) for one in same for v in _values(one.text) if comparable(mine, v)]
+        if having and not set(having) & set(same) and len(theirs) == 1 and not theirs[0][0].pair:
+            value, one = theirs[0]
+            yield Turn(f"“{mine.text}” is “{value.text}” in the source"), one
+
+    def _done_by(self) -> Iterator[tuple[Turn, Clause]]:
+        """What one does, said of another who does something else."""
+        mine = roles(self.said)
+        if mine is None or any(self.roots <= one.sentence.roots for one in self.all):
+            return
+        doer, verb, target = mine
+        for one in self.all:
+            theirs = roles(one.words)
+            if theirs is None or theirs[1] != verb or not target or not target <= theirs[2]:
+                continue
+            apart = doer - theirs[0], theirs[0] - doer
+            elsewhere = [clause for clause in self.all if apart[0] <= clause.roots]
+            strange = not any(c.roots & target or leans(c.sentence.text) for c in elsewhere)
+            if all(apart) and elsewhere and strange and not doer & theirs[2]:
+                yield Turn(f"it is said of “{one.subject}” in the source", contrary=False), one
+
     def _other_kind(self, one: Clause) -> bool:
         """ "Private customers" and "business customers": the same noun, told apart before it."""
         shared = self.of & one.of
@@ -129,14 +161,37 @@ class Clauses:
 
     def _foreign(self, part: Collection[str]) -> bool:
         """Whether the source has these words, and never of what the claim speaks of."""
-        holding = {one.sentence for one in self.all if one.sentence.roots.issuperset(part)}
-        return bool(holding) and not any(one.roots & self.of or leans(one.text) for one in holding)
+        holding = [one for one in self.all if one.roots.issuperset(part)]
+        return bool(holding) and not any(self._tied(one) for one in holding)
+
+    def _tied(self, one: Clause) -> bool:
+        """Whether a clause speaks of what the claim does, or may do so."""
+        if not one.of or leans(one.sentence.text):
+            return True
+        if one.of <= self.of or self.of <= one.of:
+            return True
+        return bool(self.of & (one.roots - one.of))
 
 
 def _clauses(sentence: Sentence) -> list[Clause]:
     if "|" in sentence.text:
         return []
     return [Clause(sentence, text, roots(text), subject(text)) for text in _split(sentence.whole)]
+
+
+@lru_cache(maxsize=4_096)
+def _values(text: str) -> tuple[Literal, ...]:
+    return tuple(one for one in literals(text) if one.kind in QUANTITIES and one.unit)
+
+
+@lru_cache(maxsize=4_096)
+def _verb(text: str) -> str:
+    """The verb of a clause in its base form, "" where none is clear or it says nothing itself."""
+    words = tokens(text)
+    group = verb_group(words) if words else None
+    if words is None or group is None or group.negated or words[group.last].low in BE | HAVE:
+        return ""
+    return base(words[group.last].low)
 
 
 @lru_cache(maxsize=4_096)

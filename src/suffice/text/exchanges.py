@@ -8,7 +8,10 @@ import re
 from collections.abc import Callable, Collection, Iterator
 
 from suffice.text.facts.clauses import subject
+from suffice.text.facts.verbs import BE
 from suffice.text.senses import TWISTED, Turn, Words, negates, opposites
+
+Span = tuple[int, int]
 
 _LINKS = frozenset("by with to from in at on for through under via".split())
 _STOPS = _LINKS | frozenset(
@@ -43,23 +46,36 @@ def put_in(said: Words, source: Words, foreign: Callable[[Collection[str]], bool
     preposition, and what follows it is not in this clause at all. `foreign` tells whether such
     words are said of something else: other words for the same are in no source."""
     there = source.within(0, len(source.low))
-    for place, head in _parts(said):
-        for at, theirs in _parts(source):
-            if said.low[place] != source.low[at] or head != theirs:
-                continue
-            end, stop = _end(said, place), _end(source, at)
-            mine, other = said.within(place, end), source.within(at, stop)
-            rest = said.within(end, len(said.low))
-            if not mine or not other or not rest <= there:
-                continue
-            opened = said.low[place + 1] in _EVERY_ONE and not _ONLY & set(said.low)
-            if opened and _ONLY & set(source.low) and other - mine:
-                return Turn(f"{_quoted(said, place, end)} is “only” in the source", contrary=False)
-            if mine & there or _valued(mine | other) or not foreign(mine):
-                continue
+    for (place, end), (at, stop) in _alike(said, source):
+        mine, other = said.within(place, end), source.within(at, stop)
+        if mine and other and not mine & there and not _valued(mine | other) and foreign(mine):
             given, instead = _quoted(said, place, end), _quoted(source, at, stop)
             return Turn(f"{given} is {instead} in the source", contrary=False)
     return None
+
+
+def opened_up(said: Words, source: Words) -> Turn | None:
+    """ "In both rooms" for "in the large room only"."""
+    if _ONLY & set(said.low) or not _ONLY & set(source.low):
+        return None
+    for (place, end), (at, stop) in _alike(said, source):
+        mine, other = said.within(place, end), source.within(at, stop)
+        if said.low[place + 1] in _EVERY_ONE and other - mine:
+            return Turn(f"{_quoted(said, place, end)} is “only” in the source", contrary=False)
+    return None
+
+
+def _alike(said: Words, source: Words) -> Iterator[tuple[Span, Span]]:
+    """The parts of both that follow the same words and the same preposition, where the claim says
+    nothing more behind it that its source does not."""
+    there = source.within(0, len(source.low))
+    for place, head in _parts(said):
+        end = _end(said, place)
+        if not said.within(end, len(said.low)) <= there:
+            continue
+        for at, theirs in _parts(source):
+            if said.low[place] == source.low[at] and head == theirs:
+                yield (place, end), (at, _end(source, at))
 
 
 def _parts(words: Words) -> Iterator[tuple[int, set[str]]]:
@@ -67,6 +83,9 @@ def _parts(words: Words) -> Iterator[tuple[int, set[str]]]:
     for place, low in enumerate(words.low[:-1]):
         if low in _LINKS:
             head = words.within(0, place)
+            done = words.low[place - 1]
+            if head and done not in BE and not words.roots[place - 1]:
+                head.add(done)  # "made" carries no meaning of its own, but what is made does
             if len(head) >= _HEAD:
                 yield place, head
 
@@ -117,8 +136,9 @@ def _subject(words: Words) -> set[str]:
 
 def rarer(said: Words, source: Words) -> Turn | None:
     """ "Every Monday" for "every second Monday", or the other way round."""
+    known = {one[0].lower() for one in _EVERY.finditer(source.text)}
     for mine in _EVERY.finditer(said.text):
-        for theirs in _EVERY.finditer(source.text):
+        for theirs in _EVERY.finditer(source.text) if mine[0].lower() not in known else ():
             alike = mine["what"].lower() == theirs["what"].lower()
             if alike and bool(mine["rarer"]) is not bool(theirs["rarer"]):
                 return Turn(f"“{mine[0].lower()}” is “{theirs[0].lower()}” in the source")
@@ -126,7 +146,7 @@ def rarer(said: Words, source: Words) -> Turn | None:
 
 
 def other_kind(said: Words, source: Words) -> Turn | None:
-    """ "Oral consent" for "written consent", of the same subject."""
+    """ "Oral consent" for "written consent", "is included" for "is excluded", of the same."""
     here, there = set(said.low), set(source.low)
     if any(map(negates, said.low)) or any(map(negates, source.low)) or "non" in here | there:
         return None
@@ -136,7 +156,9 @@ def other_kind(said: Words, source: Words) -> Turn | None:
                 continue
             at = source.low.index(other)
             mine, theirs = said.roots[place + 1 : place + 2], source.roots[at + 1 : at + 2]
-            if mine == theirs and any(mine) and same_subject(said, source):
+            of_it = said.low[place - 1] in BE and source.low[at - 1] in BE
+            alike = of_it or (mine == theirs and any(mine))
+            if alike and same_subject(said, source):
                 return Turn(f"“{word}” is “{other}” in the source")
     return None
 

@@ -42,6 +42,7 @@ supported/opposed agree/disagree success/failure succeeded/failed positive/negat
 internal/external entry/exit upper/lower same/different always/never all/none written/oral
 written/verbal charged/free open/closed opens/closes opened/closed manual/automatic
 temporary/permanent public/private single/double weekdays/weekends paid/free
+orally/writing verbally/writing
 """
 _PAIRS: dict[str, set[str]] = {}
 for _pair in _OPPOSED.split():
@@ -106,8 +107,11 @@ def opposite(said: Words, source: Words) -> Turn | None:
     there, here = set(source.low), set(said.low)
     for place, word in enumerate(said.low):
         for other in opposites(word) & there:
-            if word in there or other in here or _negations(said) != _negations(source):
+            lacking = (word == "without") - (other == "without")
+            if word in there or other in here or _negations(said) - lacking != _negations(source):
                 continue
+            if other == "".join(said.low[max(0, place - 1) : place + 1]):
+                continue  # "non-profit" is "nonprofit"
             at = source.low.index(other)
             crossed = word in _COMPARING and _crossed(said, place, source, at)
             if crossed or not _beside(said, place, source, at):
@@ -170,7 +174,7 @@ def obliged(said: Words, source: Words) -> Turn | None:
 
 def exchanged(said: Words, source: Words) -> Turn | None:
     """ "B pays A" for "A pays B"."""
-    mine, theirs = _roles(said), _roles(source)
+    mine, theirs = roles(said), roles(source)
     if mine is None or theirs is None or mine[1] != theirs[1] or mine[1] in _MUTUAL:
         return None
     if {*said.low, *source.low} & _COMPARING:
@@ -181,7 +185,7 @@ def exchanged(said: Words, source: Words) -> Turn | None:
     return None
 
 
-def _roles(words: Words) -> tuple[set[str], str, set[str]] | None:
+def roles(words: Words) -> tuple[set[str], str, set[str]] | None:
     """Who does what to whom; a passive with "by" is turned to the active."""
     found = tokens(words.text)
     group = verb_group(found) if found else None

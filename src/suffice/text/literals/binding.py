@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import groupby, pairwise
 
+from suffice.text.facts.clauses import finite, subject, tokens
 from suffice.text.literals.numbers import ORDINALS, SCALES, SMALL
 from suffice.text.literals.tables import Row, table_rows
 from suffice.text.literals.units import CURRENCIES, UNITS
@@ -151,8 +152,12 @@ def _shared(
     """What stands before the first value of a sentence and holds for a later one too, which has no
     subject of its own; up to the preposition that it begins with itself."""
     gap = _GAPPED.fullmatch(text, cut, later.start)
+    if first.kind not in QUANTITIES | {LiteralKind.TIME}:
+        return ()
+    if not gap:
+        return _verb(text, words, start, first, cut, later)
     told = bisect_left(words.starts, first.end) < bisect_left(words.starts, cut)
-    if not gap or not (told or gap["link"]) or first.kind not in QUANTITIES:
+    if not (told or gap["link"]):
         return ()  # "M1, M2 and M4 cells", "70 miles (113 km) from": what follows is told of all
     end = first.start
     if gap["link"]:
@@ -165,6 +170,21 @@ def _shared(
         bisect_left(words.starts, rate.end() if rate else 0),
     )
     return _distinct((*head, *words.stems[slice(*beside)]))
+
+
+def _verb(
+    text: str, words: _Words, start: int, first: Literal, cut: int, later: Literal
+) -> tuple[str, ...]:
+    """ "Monthly passes cost 49 euros and annual passes 420": what stands between the first subject
+    and its value holds for one that has a subject and no verb."""
+    of = subject(text[start : first.end])
+    between = tokens(text[cut : later.start])
+    if not of or text[cut] == "(" or not between:
+        return ()
+    if any(finite(between, place) for place in range(len(between))):
+        return ()
+    left = text.index(of, start) + len(of)
+    return words.stems[bisect_left(words.starts, left) : bisect_left(words.starts, first.start)]
 
 
 def _next(cuts: list[int], number: int, end: int) -> int:
