@@ -23,6 +23,7 @@ _ALIGNED = 0.8
 _TOLD = 2
 _ONLY = re.compile(r"\b(?:only|exclusively|solely)\b", re.IGNORECASE)
 _DENIES = re.compile(r"\b(?:not|never|cannot|no|nor)\b|n['’]t\b", re.IGNORECASE)
+_JOINT = re.compile(r"[,;] (?:(?:and|but|while|whereas) )?")
 _POINTING = frozenset(("following", "follows", "below"))
 
 
@@ -114,8 +115,11 @@ class Clauses:
         for one in self.all:
             if not one.of or not told <= one.roots or self.of <= one.roots:
                 continue
-            other = self._other_kind(one) or not (self.of & one.roots or one.of & self.roots)
-            if (alike and other) or (apart and self.of > one.of):
+            verb = root_of(_done(one.text))
+            if (verb and verb not in told) or self._denies(one):
+                continue
+            strange = alike and not (self.of & one.roots or one.of & self.roots)
+            if strange or (apart and self.of > one.of) or (of_mine and self._other_kind(one)):
                 yield Turn(f"it is said of “{one.subject}” in the source", contrary=False), one
 
     def _revalued(self) -> Iterator[tuple[Turn, Clause]]:
@@ -146,6 +150,10 @@ class Clauses:
             strange = not any(c.roots & target or leans(c.sentence.text) for c in elsewhere)
             if all(apart) and elsewhere and strange and not doer & theirs[2]:
                 yield Turn(f"it is said of “{one.subject}” in the source", contrary=False), one
+
+    def _denies(self, one: Clause) -> bool:
+        """Whether one of both denies something, and the other does not."""
+        return bool(_DENIES.search(one.text)) is not bool(_DENIES.search(self.said.text))
 
     def _other_kind(self, one: Clause) -> bool:
         """ "Private customers" and "business customers": the same noun, told apart before it."""
@@ -185,19 +193,29 @@ def _values(text: str) -> tuple[Literal, ...]:
 
 
 @lru_cache(maxsize=4_096)
-def _verb(text: str) -> str:
-    """The verb of a clause in its base form, "" where none is clear or it says nothing itself."""
+def _done(text: str) -> str:
+    """The verb of a clause as it is written, "" where none is clear or it says nothing itself."""
     words = tokens(text)
     group = verb_group(words) if words else None
     if words is None or group is None or group.negated or words[group.last].low in BE | HAVE:
         return ""
-    return base(words[group.last].low)
+    return words[group.last].low
+
+
+def _verb(text: str) -> str:
+    return base(_done(text))
 
 
 @lru_cache(maxsize=4_096)
 def _split(sentence: str) -> tuple[str, ...]:
-    found = tuple(fact.text for fact in facts(sentence))
-    return found or (sentence,)
+    found = tuple(fact.text for fact in facts(sentence)) or (sentence,)
+    return tuple(part for text in found for part in _apart(text))
+
+
+def _apart(text: str) -> list[str]:
+    """ "One is free, the other is not": what a comma parts, where each has a subject and a verb."""
+    parts = _JOINT.split(text)
+    return parts if len(parts) > 1 and all(map(subject, parts)) else [text]
 
 
 def _last(name: str) -> str:

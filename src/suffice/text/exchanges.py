@@ -26,12 +26,23 @@ _OBLIGED = frozenset(
 )
 _EVERY = re.compile(
     r"\b(?:every|each) (?P<rarer>(?:second|other|third|fourth|fifth|sixth|[2-9](?:nd|rd|th)) )?"
-    r"(?P<what>[^\W\d_]+)",
+    r"(?P<what>[^\W\d_]+)|\b(?P<adverb>daily|nightly|weekly|monthly|quarterly|yearly|annually)\b",
     re.IGNORECASE,
 )
+_OFTEN = {
+    "daily": "day",
+    "nightly": "night",
+    "weekly": "week",
+    "monthly": "month",
+    "quarterly": "quarter",
+    "yearly": "year",
+    "annually": "year",
+}
 _REPLY = re.compile(r"(?:yes|no)\s*[,.:;—–-]\s*", re.IGNORECASE)
 _LACKING = ("without", "no", "none", "nothing", "hardly")
 """These deny a part of what is said, not that something is done."""
+_GRATIS = re.compile(r"\bfree of charge\b", re.IGNORECASE)
+_LIMIT = re.compile(r"\buntil\b|\bfree of charge\b", re.IGNORECASE)
 _HEAD = 2
 """So many words must stand before a part that is compared: who, and what is done."""
 
@@ -107,7 +118,7 @@ def _valued(roots: Collection[str]) -> bool:
 def forbidden(said: Words, source: Words) -> Turn | None:
     """What its source denies of the same subject altogether: "DVDs can be lent twice" where "DVDs
     cannot be lent". A denial of more particular things denies no more than those."""
-    if TWISTED.search(said.text) or TWISTED.search(source.text):
+    if TWISTED.search(_LIMIT.sub("", said.text)) or TWISTED.search(_GRATIS.sub("", source.text)):
         return None
     denied = source.within(0, len(source.low))
     mine = said.within(0, len(said.low))
@@ -136,13 +147,19 @@ def _subject(words: Words) -> set[str]:
 
 def rarer(said: Words, source: Words) -> Turn | None:
     """ "Every Monday" for "every second Monday", or the other way round."""
-    known = {one[0].lower() for one in _EVERY.finditer(source.text)}
+    known = {_how_often(one) for one in _EVERY.finditer(source.text)}
     for mine in _EVERY.finditer(said.text):
-        for theirs in _EVERY.finditer(source.text) if mine[0].lower() not in known else ():
-            alike = mine["what"].lower() == theirs["what"].lower()
-            if alike and bool(mine["rarer"]) is not bool(theirs["rarer"]):
+        for theirs in _EVERY.finditer(source.text) if _how_often(mine) not in known else ():
+            (what, seldom), (other, less) = _how_often(mine), _how_often(theirs)
+            if what == other and bool(seldom) is not bool(less):
                 return Turn(f"“{mine[0].lower()}” is “{theirs[0].lower()}” in the source")
     return None
+
+
+def _how_often(found: re.Match[str]) -> tuple[str, str]:
+    """What it happens on, and which of them: ("day", "third"); "daily" is "every day"."""
+    rarer = (found["rarer"] or "").strip().lower().replace("other", "second")
+    return _OFTEN[found["adverb"].lower()] if found["adverb"] else found["what"].lower(), rarer
 
 
 def other_kind(said: Words, source: Words) -> Turn | None:

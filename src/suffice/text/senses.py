@@ -42,7 +42,7 @@ supported/opposed agree/disagree success/failure succeeded/failed positive/negat
 internal/external entry/exit upper/lower same/different always/never all/none written/oral
 written/verbal charged/free open/closed opens/closes opened/closed manual/automatic
 temporary/permanent public/private single/double weekdays/weekends paid/free
-orally/writing verbally/writing
+orally/writing verbally/writing compulsory/optional
 """
 _PAIRS: dict[str, set[str]] = {}
 for _pair in _OPPOSED.split():
