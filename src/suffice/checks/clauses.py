@@ -11,10 +11,10 @@ from functools import lru_cache
 from suffice.checks.aligned import Sentence, roots
 from suffice.text.exchanges import forbidden, loosened, opened_up, other_kind, plain, put_in, rarer
 from suffice.text.facts import facts
-from suffice.text.facts.clauses import subject, tokens, verb_group
-from suffice.text.facts.verbs import BE, HAVE, base
+from suffice.text.facts.clauses import Shape, subject, tokens, verb_group
+from suffice.text.facts.verbs import BE, HAVE, Form, base, form
 from suffice.text.literals import QUANTITIES, Literal, comparable, literals, same_amount
-from suffice.text.senses import MEASURING, Turn, Words, roles
+from suffice.text.senses import MEASURING, MUTUAL, Turn, Words, roles
 from suffice.text.statements import leans
 
 _SAME = 0.6
@@ -24,6 +24,8 @@ _TOLD = 2
 _ONLY = re.compile(r"\b(?:only|exclusively|solely)\b", re.IGNORECASE)
 _DENIES = re.compile(r"\b(?:not|never|cannot|no|nor)\b|n['’]t\b", re.IGNORECASE)
 _JOINT = re.compile(r"[,;] (?:(?:and|but|while|whereas) )?")
+_TOLD_OF = frozenset("was were had has have did would could might".split())
+_NOW = frozenset(("is", "are"))
 _POINTING = frozenset(("following", "follows", "below"))
 
 
@@ -137,13 +139,17 @@ class Clauses:
 
     def _done_by(self) -> Iterator[tuple[Turn, Clause]]:
         """What one does, said of another who does something else."""
-        mine = roles(self.said)
+        mine = roles(self.said) if _rules(self.said.text) else None
         if mine is None or any(self.roots <= one.sentence.roots for one in self.all):
             return
         doer, verb, target = mine
+        if verb in MUTUAL | BE | HAVE:
+            return
         for one in self.all:
             theirs = roles(one.words)
             if theirs is None or theirs[1] != verb or not target or not target <= theirs[2]:
+                continue
+            if not one.subject or not _rules(one.text):
                 continue
             apart = doer - theirs[0], theirs[0] - doer
             elsewhere = [clause for clause in self.all if apart[0] <= clause.roots]
@@ -158,12 +164,13 @@ class Clauses:
     def _other_kind(self, one: Clause) -> bool:
         """ "Private customers" and "business customers": the same noun, told apart before it."""
         shared = self.of & one.of
-        return bool(shared and one.of - self.roots) and _last(one.subject) in shared
+        told = bool(shared and one.of - self.roots) and _last(one.subject) in shared
+        return told and _rules(self.said.text) and _rules(one.text)
 
     def _put_in(self) -> Iterator[tuple[Turn, Clause]]:
         if any(self.roots <= one.sentence.roots for one in self.all):
             return
-        for one in self.all:
+        for one in self.all if _rules(self.said.text) else ():
             if turn := put_in(self.said, one.words, self._foreign):
                 yield turn, one
 
@@ -204,6 +211,19 @@ def _done(text: str) -> str:
 
 def _verb(text: str) -> str:
     return base(_done(text))
+
+
+@lru_cache(maxsize=4_096)
+def _rules(text: str) -> bool:
+    """Whether a clause lays down what holds. A story calls one and the same by many names; who does
+    what in a rule is called by one."""
+    words = tokens(text)
+    group = verb_group(words) if words else None
+    if words is None or group is None:
+        return False
+    first, last = words[group.first].low, words[group.last].low
+    told = first in _TOLD_OF or (group.first == group.last and form(last) & Form.PAST)
+    return (not told and last not in BE | HAVE) or (group.shape is Shape.BE and first in _NOW)
 
 
 @lru_cache(maxsize=4_096)

@@ -64,11 +64,11 @@ _MUST = frozenset("must shall required obliged mandatory".split())
 _MAY = frozenset("may can might could optional".split())
 MEASURING = _ALL | _SOME | _MUST | _MAY
 """How many, how often, how strictly: words that a sentence may have in another measure."""
-# Who does it to whom makes no difference.
-_MUTUAL = frozenset(
+MUTUAL = frozenset(
     """meet marry equal resemble match border adjoin differ agree merge combine compete play face
     be have become remain seem include contain involve comprise mean share join follow""".split()
 )
+"""Who does it to whom makes no difference."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +175,7 @@ def obliged(said: Words, source: Words) -> Turn | None:
 def exchanged(said: Words, source: Words) -> Turn | None:
     """ "B pays A" for "A pays B"."""
     mine, theirs = roles(said), roles(source)
-    if mine is None or theirs is None or mine[1] != theirs[1] or mine[1] in _MUTUAL:
+    if mine is None or theirs is None or mine[1] != theirs[1] or mine[1] in MUTUAL:
         return None
     if {*said.low, *source.low} & _COMPARING:
         return None
