@@ -53,3 +53,40 @@ def test_what_may_be_right_is_left_alone(said: str) -> None:
 
 def test_no_table_is_no_trouble() -> None:
     assert [*tables("a | b\n\n|--|\nLeave is 20 weeks.")] == []
+
+
+HOURS = """| Place | Monday | Saturday | Fee, peak | Fee, off-peak |
+|---|---|---|---|---|
+| Old hall, north | 09:00-17:00 | closed | 12.00 | 8.00 |
+| New hall | 10:00-18:00 | 09:00-12:00 | 15.00 | 9.50 |"""
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "The old hall is open from 09:00 to 12:00 on Saturday.",
+        "On Monday the new hall closes at 17:00.",
+        "The old hall costs 15.00 euros.",
+    ],
+)
+def test_a_row_is_known_by_its_words_and_a_cell_by_its_numbers(said: str) -> None:
+    assert misplaced(said, [*tables(HOURS)])
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "The old hall is closed on Saturday.",
+        "On Monday the new hall closes at 18:00.",
+        "The new hall is open from 10:00 on Monday, and from 09:00 to 12:00 on Saturday.",
+        "Both halls are open on Monday.",
+    ],
+)
+def test_the_right_cell_is_left_alone(said: str) -> None:
+    assert misplaced(said, [*tables(HOURS)]) == ""
+
+
+def test_a_header_within_another_is_told_from_it() -> None:
+    (table,) = tables("| Court | Peak | Off-peak |\n|---|---|---|\n| Squash | 14 | 9 |")
+    assert table.columns("It costs 14 off-peak.") == [2]
+    assert table.columns("It costs 14 at peak times.") == [1]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from suffice.checks.aligned import roots
+from suffice.text.literals import literals
 from suffice.text.literals.binding import stem
 
 
@@ -32,3 +33,14 @@ def test_other_words_have_other_stems() -> None:
 
 def test_what_is_agreed_has_the_consent_of_who_agrees() -> None:
     assert roots("It is agreed with a supervisor.") == roots("The manager consents.")
+
+
+def test_what_is_left_out_before_a_later_value_is_shared() -> None:
+    first, second = literals("Printing costs 0.10 euros a page in black and 0.40 euros in colour.")
+    assert not first.shared
+    assert "print" in second.shared
+    assert "black" not in second.shared
+    _, later = literals("Old passes cost 49 euros and new passes 42 euros.")
+    assert later.shared == ("cost",)
+    apart = literals("It lies 70 miles (113 kilometers) west of the town.")
+    assert not any(one.shared for one in apart)

@@ -7,6 +7,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from heapq import nlargest
 from itertools import repeat
 
 from suffice.checks.quotes import lead_ins
@@ -131,6 +132,12 @@ class Sentences:
     def nearest(self, said: frozenset[str], within: Sequence[Passage] = ()) -> Sentence | None:
         """The sentence that shares most with what is said, a rare word counting more; only of the
         passages named, where some are."""
+        return next(iter(self.near(said, within, 1)), None)
+
+    def near(
+        self, said: frozenset[str], within: Sequence[Passage] = (), most: int = 1
+    ) -> list[Sentence]:
+        """The sentences that share most with what is said, the nearest first."""
         ids = {passage.id for passage in within}
         near: dict[int, float] = defaultdict(float)
         for root in self._telling(said):
@@ -138,7 +145,5 @@ class Sentences:
             for number in holding:
                 near[number] += 1 / len(holding)
         allowed = [n for n in near if not ids or self.all[n].passage.id in ids]
-        best = max(
-            allowed, key=lambda n: (near[n], -len(self.all[n].roots ^ said), -n), default=None
-        )
-        return None if best is None else self.all[best]
+        best = nlargest(most, allowed, key=lambda n: (near[n], -len(self.all[n].roots ^ said), -n))
+        return [self.all[n] for n in best]

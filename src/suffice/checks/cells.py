@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -16,6 +16,8 @@ from suffice.checks.aligned import roots
 from suffice.text.facts.clauses import subject
 
 _DIGIT = re.compile(r"\d")
+_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+_ADDED = re.compile(r"[,(;:]")
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,17 @@ class Table:
         ]
 
     @cached_property
+    def _heads(self) -> list[frozenset[str]]:
+        """For each row the words of its name, without what is added behind a comma."""
+        return [roots(_ADDED.split(row[0], maxsplit=1)[0]) for row in self.rows]
+
+    @cached_property
+    def _numbers(self) -> dict[tuple[int, int], frozenset[str]]:
+        """The numbers of each cell that has some."""
+        cells = {(r, c): row[c] for r, row in enumerate(self.rows) for c in range(1, len(row))}
+        return {place: given for place, cell in cells.items() if (given := numbers(cell))}
+
+    @cached_property
     def _lengths(self) -> tuple[frozenset[int], frozenset[int]]:
         return frozenset(map(len, self._once)), frozenset(map(len, self._names))
 
@@ -67,13 +80,18 @@ class Table:
         )
         return sorted({place for place in given if place is not None})
 
-    def column(self, words: frozenset[str]) -> int | None:
-        """The one column that these words name by what only its header says."""
-        named = [c for c in range(1, len(self._own)) if words & self._own[c]]
-        return named[0] if len(named) == 1 else None
+    def columns(self, said: str) -> list[int]:
+        """The columns that a text names by what only their headers say, or else letter for letter:
+        "off-peak" is not "peak"."""
+        words, low = roots(said), said.lower()
+        own = [c for c in range(1, len(self._own)) if words & self._own[c]]
+        heads = {c: self.header[c].lower() for c in range(1, len(self.header))}
+        given = {c: head for c, head in heads.items() if head and head in low}
+        whole = [c for c, head in given.items() if low.count(head) > _within(head, given, low)]
+        return own or whole
 
     def row(self, said: str) -> int | None:
-        """The one row whose name the claim gives letter for letter."""
+        """The one row whose name the claim gives letter for letter, or else in all its words."""
         low = said.lower()
         given = {
             low[start : start + size]
@@ -81,22 +99,63 @@ class Table:
             for start in range(len(low) - size + 1)
         }
         named = [r for name in given for r in self._names.get(name, ())]
+        if not named:
+            words = roots(said)
+            meant = [r for r, head in enumerate(self._heads) if head and head <= words]
+            named = [r for r in meant if not any(self._heads[r] < self._heads[o] for o in meant)]
         return named[0] if len(named) == 1 else None
+
+    def taken(self, said: str, row: int, column: int) -> tuple[int, int] | None:
+        """The other cell of that row or column whose number the claim gives, where it gives nothing
+        that the cell of both says."""
+        given = numbers(said)
+        cell = self.rows[row][column]
+        mine = self._numbers.get((row, column), frozenset())
+        if not cell or mine & given or (not mine and roots(cell) & roots(said)):
+            return None
+        others = (
+            place
+            for place, found in self._numbers.items()
+            if place != (row, column) and (place[0] == row or place[1] == column) and found & given
+        )
+        return next(others, None)
 
 
 def misplaced(said: str, known: Sequence[Table]) -> str:
     """Which value of the claim stands in another row or column than it speaks of, or ""."""
-    for table in known:
-        meant = table.column(roots(subject(said)))
-        column = meant if meant is not None else table.column(roots(said))
-        row = table.row(said)
-        for r, c in table.holding(said):
-            value = table.rows[r][c]
-            if column is not None and c != column:
-                return f"“{value}” stands under “{table.header[c]}”, not “{table.header[column]}”"
-            if row is not None and r != row:
-                return f"“{value}” stands beside “{table.rows[r][0]}”, not “{table.rows[row][0]}”"
+    return next((why for table in known if (why := _misplaced(said, table))), "")
+
+
+def _misplaced(said: str, table: Table) -> str:
+    meant = table.columns(subject(said))
+    columns = meant if len(meant) == 1 else table.columns(said)
+    row = table.row(said)
+    for r, c in table.holding(said):
+        value = table.rows[r][c]
+        if columns and c not in columns:
+            named = "” or “".join(table.header[column] for column in columns)
+            return f"“{value}” stands under “{table.header[c]}”, not “{named}”"
+        if row is not None and r != row:
+            return f"“{value}” stands beside “{table.rows[r][0]}”, not “{table.rows[row][0]}”"
+    if row is not None and len(columns) == 1 and (place := table.taken(said, row, columns[0])):
+        there, value = table.rows[row][columns[0]], table.rows[place[0]][place[1]]
+        name = f"“{table.rows[row][0]}” under “{table.header[columns[0]]}”"
+        return f"“{value}” is said of something else; the table has “{there}” for {name}"
     return ""
+
+
+def numbers(text: str) -> frozenset[str]:
+    """The numbers of a text, "2.50" and "2.5" alike; clock times as they are written."""
+    found = (number.replace(",", "") for number in _NUMBER.findall(text))
+    return frozenset(
+        one.rstrip("0").rstrip(".") if "." in one and ":" not in one else one for one in found
+    )
+
+
+def _within(name: str, given: Mapping[int, str], low: str) -> int:
+    """How often a name stands inside longer ones."""
+    longer = {other for other in given.values() if name in other and name != other}
+    return sum(low.count(other) for other in longer)
 
 
 def tables(text: str) -> Iterator[Table]:

@@ -5,11 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 from suffice.checks.aligned import Sentence, Sentences, roots
+from suffice.checks.clauses import Clauses, root_of
 from suffice.checks.said import alone, cited
-from suffice.text.facts.clauses import subject
 from suffice.text.language import unknown_language
 from suffice.text.senses import MEASURING, Turn, Words, opposed, turned_around
 from suffice.types import Claim, Code, Draft, Evidence, Finding, Hallucination, Passage, Support
@@ -19,6 +18,8 @@ _ALIGNED = 0.8
 _WORDS = 2
 """…where it has at least so many."""
 _LONGEST = 600
+_NEAR = 8
+"""So many sentences are looked at for what a claim puts together from several."""
 _MEASURES = roots(" ".join(MEASURING))
 
 
@@ -39,10 +40,17 @@ class Contrary:
         self, claim: Claim, said: str, source: Sentences, within: Sequence[Passage]
     ) -> Finding:
         words = roots(said)
-        sentence = source.nearest(words, within) if len(words) >= _WORDS else None
-        if sentence is None or len(said) > _LONGEST or len(sentence.text) > _LONGEST:
+        near = source.near(words, within, _NEAR) if len(words) >= _WORDS else []
+        if not near or len(said) > _LONGEST or len(near[0].text) > _LONGEST:
             return self._open(claim)
-        turn = _turn(said, words, sentence) or _neighbour(said, words, sentence, source)
+        sentence = near[0]
+        turn = _turn(said, words, sentence)
+        if turn is None:
+            around = dict.fromkeys((*near, *source.beside(sentence)))
+            found = Clauses.of_claim(
+                said, [one for one in around if len(one.text) <= _LONGEST]
+            ).turn()
+            turn, sentence = found or (None, sentence)
         if turn is None or unknown_language(said):
             return self._open(claim)
         return Finding(
@@ -65,35 +73,9 @@ class Contrary:
 def _turn(said: str, words: frozenset[str], sentence: Sentence) -> Turn | None:
     if "|" in sentence.text:
         return None
-    source = Words.of(sentence.whole, _root)
+    source = Words.of(sentence.whole, root_of)
     words = words - _MEASURES
-    shared = words - opposed(words - sentence.roots, source, _root)
+    shared = words - opposed(words - sentence.roots, source, root_of)
     if len(shared & sentence.roots) < _ALIGNED * len(shared):
         return None
-    return turned_around(Words.of(said, _root), source)
-
-
-def _neighbour(
-    said: str, words: frozenset[str], sentence: Sentence, source: Sentences
-) -> Turn | None:
-    """What one sentence says of its subject, said of the subject of one beside it that is built
-    alike: "Managers approve travel. Directors approve hiring." """
-    mine = roots(subject(said))
-    told = words - mine
-    near = [sentence, *source.beside(sentence)]
-    if not mine or len(told) < 2 or any(words <= one.roots for one in near):
-        return None
-    of_mine = [one for one in near if mine <= roots(subject(one.text)) and told & one.roots]
-    for one in near:
-        theirs = roots(subject(one.text))
-        if of_mine and theirs and told <= one.roots and not (mine & one.roots or theirs & words):
-            return Turn(f"it is said of “{subject(one.text)}” in the source", contrary=False)
-    return None
-
-
-@lru_cache(maxsize=16_384)
-def _root(word: str) -> str:
-    return "" if word in MEASURING or word in _POINTING else next(iter(roots(word)), "")
-
-
-_POINTING = frozenset(("following", "follows", "below"))
+    return turned_around(Words.of(said, root_of), source)

@@ -16,8 +16,7 @@ Root = Callable[[str], str]
 
 _WORD = re.compile(r"[^\W\d_]+(?:['’][a-z]+)?|\d+(?:[.,]\d+)*|[,;:—()]")
 _NEGATORS = frozenset("not no never none nobody nothing neither nor cannot without hardly".split())
-# Where these stand, a sentence may be turned twice and mean the same.
-_TWISTED = re.compile(
+TWISTED = re.compile(
     r"\b(?:unless|until|only|except\w*|but|otherwise|rather|instead|although|though|despite|however|"
     r"whether|if|fail\w*|refus\w*|deni\w*|deny|lack\w*|avoid\w*|prevent\w*|prohibit\w*|forbid\w*|"
     r"forbidden|ban\w*|stop\w*|no longer|not only|no (?:more|less|fewer|later|earlier|sooner)|not "
@@ -25,6 +24,7 @@ _TWISTED = re.compile(
     r"free of|gone|doubt\w*|exclud\w*|any)\b",
     re.IGNORECASE,
 )
+"""Where these stand, a sentence may be turned twice and mean the same."""
 _BOUNDARY = frozenset(
     ", ; : — ( ) and but which who whose because while whereas when where".split()
 )
@@ -39,7 +39,10 @@ accepted/rejected approve/reject approves/rejects approved/rejected approved/den
 mandatory/optional required/optional compulsory/voluntary with/without inside/outside
 within/outside gain/loss win/lose wins/loses won/lost support/oppose supports/opposes
 supported/opposed agree/disagree success/failure succeeded/failed positive/negative
-internal/external entry/exit upper/lower same/different always/never all/none
+internal/external entry/exit upper/lower same/different always/never all/none written/oral
+written/verbal charged/free open/closed opens/closes opened/closed manual/automatic
+temporary/permanent public/private single/double weekdays/weekends paid/free
+orally/writing verbally/writing compulsory/optional
 """
 _PAIRS: dict[str, set[str]] = {}
 for _pair in _OPPOSED.split():
@@ -61,11 +64,11 @@ _MUST = frozenset("must shall required obliged mandatory".split())
 _MAY = frozenset("may can might could optional".split())
 MEASURING = _ALL | _SOME | _MUST | _MAY
 """How many, how often, how strictly: words that a sentence may have in another measure."""
-# Who does it to whom makes no difference.
-_MUTUAL = frozenset(
+MUTUAL = frozenset(
     """meet marry equal resemble match border adjoin differ agree merge combine compete play face
     be have become remain seem include contain involve comprise mean share join follow""".split()
 )
+"""Who does it to whom makes no difference."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +106,12 @@ def opposite(said: Words, source: Words) -> Turn | None:
     """ "Increases" for "decreases", in the same place."""
     there, here = set(source.low), set(said.low)
     for place, word in enumerate(said.low):
-        for other in _opposites(word) & there:
-            if word in there or other in here or _negations(said) != _negations(source):
+        for other in opposites(word) & there:
+            lacking = (word == "without") - (other == "without")
+            if word in there or other in here or _negations(said) - lacking != _negations(source):
                 continue
+            if other == "".join(said.low[max(0, place - 1) : place + 1]):
+                continue  # "non-profit" is "nonprofit"
             at = source.low.index(other)
             crossed = word in _COMPARING and _crossed(said, place, source, at)
             if crossed or not _beside(said, place, source, at):
@@ -128,7 +134,7 @@ def compared(said: Words, source: Words) -> Turn | None:
 
 def denied(said: Words, source: Words) -> Turn | None:
     """A negation added or dropped in the clause that both share."""
-    if _TWISTED.search(said.text) or _TWISTED.search(source.text):
+    if TWISTED.search(said.text) or TWISTED.search(source.text):
         return None
     mine, theirs = _denials(said, source), _denials(source, said)
     if _negations(said) and _negations(source):
@@ -168,8 +174,8 @@ def obliged(said: Words, source: Words) -> Turn | None:
 
 def exchanged(said: Words, source: Words) -> Turn | None:
     """ "B pays A" for "A pays B"."""
-    mine, theirs = _roles(said), _roles(source)
-    if mine is None or theirs is None or mine[1] != theirs[1] or mine[1] in _MUTUAL:
+    mine, theirs = roles(said), roles(source)
+    if mine is None or theirs is None or mine[1] != theirs[1] or mine[1] in MUTUAL:
         return None
     if {*said.low, *source.low} & _COMPARING:
         return None
@@ -179,7 +185,7 @@ def exchanged(said: Words, source: Words) -> Turn | None:
     return None
 
 
-def _roles(words: Words) -> tuple[set[str], str, set[str]] | None:
+def roles(words: Words) -> tuple[set[str], str, set[str]] | None:
     """Who does what to whom; a passive with "by" is turned to the active."""
     found = tokens(words.text)
     group = verb_group(found) if found else None
@@ -205,10 +211,10 @@ _BE = frozenset("is are was were be been being".split())
 
 
 def _negations(words: Words) -> int:
-    return sum(map(_negates, words.low))
+    return sum(map(negates, words.low))
 
 
-def _negates(word: str) -> bool:
+def negates(word: str) -> bool:
     return word in _NEGATORS or word.endswith("n't")
 
 
@@ -221,7 +227,7 @@ def _denials(one: Words, other: Words) -> frozenset[str]:
         if len(words) < 2 or len(words & known) < _SAME_CLAUSE * len(words):
             continue
         for place in range(first, last):
-            if _negates(one.low[place]):
+            if negates(one.low[place]):
                 ahead = (root for root in one.roots[place + 1 : last] if root)
                 found.append(next(ahead, f"#{place}"))
     return frozenset(found)
@@ -238,12 +244,12 @@ def _clauses(low: Sequence[str]) -> Iterator[tuple[int, int]]:
 
 def opposed(one: frozenset[str], other: Words, root: Root) -> frozenset[str]:
     """The roots among these whose opposites the other sentence has."""
-    there = frozenset(root(turned) for word in other.low for turned in _opposites(word))
+    there = frozenset(root(turned) for word in other.low for turned in opposites(word))
     return one & there - {""}
 
 
 @lru_cache(maxsize=4_096)
-def _opposites(word: str) -> frozenset[str]:
+def opposites(word: str) -> frozenset[str]:
     made = {f"{prefix}{word}" for prefix in _PREFIXES} if len(word) > 3 else set()
     bare = {word[len(p) :] for p in _PREFIXES if word.startswith(p) and len(word) - len(p) > 3}
     return frozenset(_PAIRS.get(word, set()) | made | bare)

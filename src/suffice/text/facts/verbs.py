@@ -187,9 +187,9 @@ _AMBIGUOUS -= frozenset("lowers says seems wants insures borrows invests engages
 
 def form(word: str) -> Form:
     """The verb forms a lower-cased word may have; a word in -ed counts even if unknown."""
-    if word in _NOT_PAST:
-        return Form.NONE
     known = _FORMS.get(word)
+    if word in _NOT_PAST:  # "need" is no past form, but the base of its own
+        return (known or Form.NONE) & Form.BASE
     if known is not None:
         return known
     if len(word) > 4 and word.isalpha() and word.endswith("ed"):

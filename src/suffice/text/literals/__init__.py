@@ -1,13 +1,15 @@
 """Literals as values: everything in a text that can be compared exactly, bound to its subject."""
 
+from suffice.text.literals.agree import comparable
 from suffice.text.literals.compare import APART, Comparison, Outcome, Reading, compare
 from suffice.text.literals.derive import Derivation, Operation
 from suffice.text.literals.read import literals
 from suffice.text.literals.same import same_amount, same_bound, same_value
-from suffice.text.literals.values import Comparator, Day, Literal, LiteralKind
+from suffice.text.literals.values import QUANTITIES, Comparator, Day, Literal, LiteralKind
 
 __all__ = [
     "APART",
+    "QUANTITIES",
     "Comparator",
     "Comparison",
     "Day",
@@ -17,6 +19,7 @@ __all__ = [
     "Operation",
     "Outcome",
     "Reading",
+    "comparable",
     "compare",
     "literals",
     "same_amount",

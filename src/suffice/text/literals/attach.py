@@ -25,14 +25,14 @@ def fits_better(mine: set[str], known: set[str], rival: Literal, equal: Literal)
         return True
     theirs = set(equal.about) if beside else words(equal)
     for_rival = known & set(rival.about) - theirs
-    for_equal = known & theirs - set(rival.about)
+    for_equal = known & theirs - set(rival.about) - set(rival.shared)
     foreign = set(equal.about) - mine
     if not for_rival or not foreign or for_equal or 4 * len(for_rival) < len(mine):
         return False
     if not (beside or rival.cell) and _vague(rival):
         return False
     if beside or rival.cell:
-        return 2 * len(for_rival) >= len(known & (set(rival.about) | theirs))
+        return 2 * len(for_rival) >= len(known & (set(rival.about) | theirs) - set(rival.shared))
     if known <= set(rival.about) and set(rival.about) & theirs & known:
         return True  # two sentences built alike: "The Paris office has…", "The London office has…"
     return len(for_rival) >= 2 and 3 * len(for_rival) >= 2 * len(known)

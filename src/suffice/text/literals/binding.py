@@ -9,10 +9,11 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import groupby, pairwise
 
+from suffice.text.facts.clauses import finite, subject, tokens
 from suffice.text.literals.numbers import ORDINALS, SCALES, SMALL
 from suffice.text.literals.tables import Row, table_rows
 from suffice.text.literals.units import CURRENCIES, UNITS
-from suffice.text.literals.values import Literal, LiteralKind
+from suffice.text.literals.values import QUANTITIES, Literal, LiteralKind
 from suffice.text.words import STOP_WORDS
 
 _WORD = re.compile(r"[A-Za-z]{3,40}")
@@ -22,10 +23,20 @@ _STRONG = re.compile(
 )
 _WEAK = re.compile(r"\b(?:and|or|plus)\b", re.I)
 _LEFT, _RIGHT, _CONTEXT = 24, 14, 40
+_JOINT = len("and $")
 _NOUNS = re.compile(
     r"(?:[ -](?:of )?(?:the |its |their |"
-    r"all )?)([A-Za-z]{3,30})(?:[ -]([A-Za-z]{3,30}))?(?:[ -]([A-Za-z]{3,30}))?"
+    r"all )?)(?:[A-Za-z]-)?([A-Za-z]{3,30})(?:[ -]([A-Za-z]{3,30}))?(?:[ -]([A-Za-z]{3,30}))?"
 )
+# "… and 0.40 euros in colour", "… and for withdrawals 600 euros": what is left out before them is
+# what was said of the value before.
+_GAPPED = re.compile(
+    r",?\s*(?:(?:and|or|plus|but|while)\s+)?(?:only |about |just )?"
+    r"(?:(?P<link>for|in|on|at|by|with|from|to|per|after|before|during|under|over|outside|within)\b"
+    r"[^,;:()]*)?[$€£]?",
+    re.I,
+)
+_RATE = re.compile(r" (?:an?|per|each|every) [A-Za-z]+\b", re.I)
 # Verbs and hedges that go with anything tell nothing of what a number is about.
 _LIGHT = frozenset(
     """about approximately around roughly nearly almost least most exactly total
@@ -117,6 +128,7 @@ def _bind_sentence(text: str, start: int, end: int, inside: list[Literal]) -> It
     words = _words(text, start, end, inside)
     together = "respectively" in text[start:end]
     reach: dict[int, tuple[int, int]] = {}
+    shared: dict[int, tuple[str, ...]] = {}
     families = sorted(inside, key=_family)
     for _, group in groupby(families, key=_family):
         members = list(group)
@@ -124,10 +136,55 @@ def _bind_sentence(text: str, start: int, end: int, inside: list[Literal]) -> It
         for number, member in enumerate(members):
             left = _next(cuts[max(0, number - 40) : number + 1][::-1], 0, start)
             reach[member.start] = (left, _next(cuts, number + 1, end))
+            if number and cuts[number] >= 0 and not together:
+                cut = cuts[number]
+                shared[member.start] = _shared(text, words, start, members[0], cut, member)
             if together:
                 reach[member.start] = (start, end)
     for literal in inside:
-        yield _attach(text, literal, words, start, *reach[literal.start])
+        bound = _attach(text, literal, words, start, *reach[literal.start])
+        yield replace(bound, shared=shared.get(literal.start, ()))
+
+
+def _shared(
+    text: str, words: _Words, start: int, first: Literal, cut: int, later: Literal
+) -> tuple[str, ...]:
+    """What stands before the first value of a sentence and holds for a later one too, which has no
+    subject of its own; up to the preposition that it begins with itself."""
+    gap = _GAPPED.fullmatch(text, cut, later.start)
+    if first.kind not in QUANTITIES | {LiteralKind.TIME}:
+        return ()
+    if not gap:
+        return _verb(text, words, start, first, cut, later)
+    told = bisect_left(words.starts, first.end) < bisect_left(words.starts, cut)
+    if not (told or gap["link"]):
+        return ()  # "M1, M2 and M4 cells", "70 miles (113 km) from": what follows is told of all
+    end = first.start
+    if gap["link"]:
+        link = re.compile(rf"\b{gap['link']}\b", re.I).search(text, start, first.start)
+        end = link.start() if link else end
+    head = words.stems[bisect_left(words.starts, start) : bisect_left(words.starts, end)]
+    rate = _RATE.match(text, first.end)
+    beside = (
+        bisect_left(words.starts, first.end),
+        bisect_left(words.starts, rate.end() if rate else 0),
+    )
+    return _distinct((*head, *words.stems[slice(*beside)]))
+
+
+def _verb(
+    text: str, words: _Words, start: int, first: Literal, cut: int, later: Literal
+) -> tuple[str, ...]:
+    """ "Monthly passes cost 49 euros and annual passes 420": what stands between the first subject
+    and its value holds for one that has a subject and no verb."""
+    of = subject(text[start : first.end])
+    between = tokens(text[cut : later.start])
+    if not of or text[cut] == "(" or not between:
+        return ()
+    if any(finite(between, place) for place in range(len(between))):
+        return ()
+    left = text.index(of, start) + len(of)
+    return words.stems[bisect_left(words.starts, left) : bisect_left(words.starts, first.start)]
 
 
 def _next(cuts: list[int], number: int, end: int) -> int:
@@ -147,11 +204,14 @@ def _cut(words: _Words, first: Literal, second: Literal) -> int:
 
     The subject mostly precedes its number, so the first comma belongs to what follows.
     """
-    for marks in (words.hard, words.strong, words.weak):
+    for marks in (words.hard, words.strong):
         at = bisect_left(marks, first.end)
         if at < len(marks) and marks[at] < second.start:
             return marks[at]
-    return -1
+    here = words.weak[bisect_left(words.weak, first.end) : bisect_left(words.weak, second.start)]
+    # "in black and white and 0.40": what joins two words is not what joins two values.
+    beside = here and second.start - here[-1] <= _JOINT
+    return (here[-1] if beside else here[0]) if here else -1
 
 
 def _words(text: str, start: int, end: int, inside: list[Literal]) -> _Words:
@@ -169,6 +229,7 @@ def _words(text: str, start: int, end: int, inside: list[Literal]) -> _Words:
     # A year tells one number from another as well as a word does.
     content += [(lit.start, str(lit.day.year)) for lit in inside if lit.day and lit.day.year]
     content += [(lit.start, f"q{lit.day.quarter}") for lit in inside if lit.day and lit.day.quarter]
+    content += [(lit.start, stem(lit.text)) for lit in inside if lit.day and lit.day.weekday]
     content += [(lit.start, lit.key) for lit in inside if lit.kind is LiteralKind.IDENTIFIER]
     content.sort()
     starts, stems = tuple(at for at, _ in content), tuple(word for _, word in content)

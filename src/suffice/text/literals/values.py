@@ -85,8 +85,9 @@ class Literal:
     `high` the upper end where it is a range, `amount` the number as written. Dates have `day`;
     versions, identifiers, quotations and names have `key`, their normalised spelling. `nouns` stand
     right after the number, `about` are the words of its own clause, `context` those of the rest of
-    its sentence, which starts at `sentence`. `cell`: it stands in a table, where `about` are the
-    words of its row and its column's heading.
+    its sentence, which starts at `sentence`. `shared` are the words of another value's clause that
+    hold for this one too: "printing" for "0.40 in colour" behind "Printing costs 0.10 in black".
+    `cell`: it stands in a table, where `about` are the words of its row and its column's heading.
     """
 
     kind: LiteralKind
@@ -104,6 +105,7 @@ class Literal:
     nouns: tuple[str, ...] = ()
     about: tuple[str, ...] = ()
     context: tuple[str, ...] = ()
+    shared: tuple[str, ...] = ()
     cell: bool = False
     sentence: int = 0
 
