@@ -159,3 +159,27 @@ def test_only_names_of_this_machine_are_answered_to(
     else:
         with pytest.raises(Fault, match="this machine only"):
             door.enter("", host)
+
+
+def test_a_stream_that_nobody_reads_gives_its_place_back(
+    library: Library, upstream: ScriptedUpstream
+) -> None:
+    plays(upstream, says(RIGHT))
+    body = {"stream": True, "input": QUESTION, "metadata": {"a": "x" * 6_000_000}}
+    sent = json.dumps(body).encode()
+    head = (
+        "POST /v1/responses HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
+        f"Content-Length: {len(sent)}\r\n\r\n"
+    )
+    route = RouteSettings(upstream=upstream.url)
+    with running(library, routes(route, timeout=1.0)) as gateway, socket.socket() as client:
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
+        client.connect(("127.0.0.1", int(gateway.url.rpartition(":")[2])))
+        client.sendall(head.encode() + sent)
+        work = gateway.house.work
+        began = time.monotonic()
+        while not work.under_way and time.monotonic() < began + 5:
+            time.sleep(0.01)
+        while work.under_way and time.monotonic() < began + 8:
+            time.sleep(0.05)
+        assert not work.under_way

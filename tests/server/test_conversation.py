@@ -147,6 +147,27 @@ def test_a_hostile_prompt_takes_no_longer_than_its_length_warrants(part: str) ->
     assert min(seconds(16_000) for _ in range(3)) < 24 * small + 0.05
 
 
+@pytest.mark.parametrize(
+    ("before", "part", "after"),
+    [
+        ("<context>a</context>\nQuestion: a", " ", "b\nc"),
+        ("# Context", " ", "x"),
+        ("<file><filename>a</filename>", "<context>", "</file>"),
+        ("", '<source id="1">a</source>', ""),
+    ],
+)
+def test_space_and_tags_in_a_prompt_are_read_once(before: str, part: str, after: str) -> None:
+    def seconds(times: int) -> float:
+        message = user(f"{before}{part * times}{after}")
+        start = process_time()
+        evidence_of([message], all_of_it=True)
+        question_of([message])
+        return process_time() - start
+
+    small = min(seconds(2_000) for _ in range(3))
+    assert min(seconds(16_000) for _ in range(3)) < 24 * small + 0.05
+
+
 roles = st.sampled_from(["system", "user", "assistant", "tool", "developer"])
 contents = st.one_of(
     st.none(),

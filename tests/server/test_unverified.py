@@ -283,3 +283,16 @@ def test_an_error_event_is_no_word_of_the_answer(
     parts = heard(modes)
     assert parts[-1]["choices"][0]["finish_reason"] == "length"
     assert "could not be verified" in text(parts)
+
+
+@pytest.mark.parametrize("route", ["default", "free"])
+def test_a_name_that_json_has_twice_is_read_twice(
+    modes: Gateway, upstream: ScriptedUpstream, route: str
+) -> None:
+    right = "Eligible employees may work remotely up to 3 days per week."
+    wrong = right.replace("3 days", SECRET)
+    twice = f'{{"remote_work": "{wrong}", "remote_work": "{right}"}}'
+    plays(upstream, replies({"content": twice}))
+    parts = heard(modes, route, response_format={"type": "json_object"})
+    assert (SECRET in text(parts)) is (route == "free")
+    assert parts[-1]["suffice"]["verdict"] == ("WITHHOLD" if route == "default" else "CAVEAT")

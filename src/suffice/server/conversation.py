@@ -40,8 +40,8 @@ _QUERY = re.compile(
 )
 # As prompts of RAG frameworks end: "Question: …", with or without a word that asks for the answer.
 _LAST_ASKED = re.compile(
-    r"^[ \t]*(?:user )?(?:query|question)[ \t]*:[ \t]*(?P<asked>\S[^\n]*)"
-    r"(?:\n+(?:[\w ]+ )?answer[ \t]*:)?\s*\Z",
+    r"^[ \t]*(?:user )?(?:query|question)[ \t]*:[ \t]*(?P<asked>\S[^\n]*+)"
+    r"(?:\n+(?:[\w ]+ )?answer[ \t]*:)?\Z",
     re.IGNORECASE | re.MULTILINE,
 )
 

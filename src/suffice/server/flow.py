@@ -7,7 +7,7 @@ added before it: a verdict, the word that nothing was verified, or nothing at al
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Iterable, Mapping
+from collections.abc import AsyncGenerator, Coroutine, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -48,6 +48,7 @@ class Flow:
     """What the upstream says of all its pieces: their id, its model."""
     tellings: dict[int, Telling] = field(default_factory=dict)
     spent: dict[str, Any] = field(default_factory=dict)
+    _started: set[asyncio.Task[None]] = field(default_factory=set)
     _out: asyncio.Queue[bytes | Exception | None] = field(default_factory=asyncio.Queue)
 
     @property
@@ -58,18 +59,26 @@ class Flow:
         for one in told:
             self._out.put_nowait(one)
 
+    def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Something that goes on beside the stream, and no longer than it does."""
+        task = asyncio.create_task(work)
+        self._started.add(task)
+        task.add_done_callback(self._started.discard)
+        return task
+
     async def events(self) -> AsyncGenerator[bytes, None]:
         """What leaves; what goes wrong is raised."""
-        running = asyncio.create_task(self._run())
+        self.start(self._run())
         try:
             while (entry := await self._out.get()) is not None:
                 if isinstance(entry, Exception):
                     raise entry
                 yield entry
         finally:
-            running.cancel()
-            with suppress(asyncio.CancelledError, Exception):
-                await running
+            for task in list(self._started):
+                task.cancel()
+                with suppress(asyncio.CancelledError, Exception):
+                    await task
 
     async def _run(self) -> None:
         try:

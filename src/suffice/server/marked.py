@@ -2,7 +2,8 @@
 numbered, or under a title.
 
 Whoever calls the gateway writes these texts, so nothing here may take longer than their length
-warrants: an opening tag is never searched for its end beyond the next one of its kind.
+warrants: an opening tag is never searched for its end beyond the next one of its kind, and space is
+read once.
 """
 
 from __future__ import annotations
@@ -23,10 +24,11 @@ _ID = re.compile(r"\bid\s*=\s*[\"']([^\"']+)[\"']", re.IGNORECASE)
 _FILE = re.compile(
     r"<file>\s*<filename>(?P<name>[^<]*)</filename>(?P<rest>(?:(?!<file>).)*?)</file>", re.DOTALL
 )
-_FOUND = re.compile(r"<context>(.*)</context>", re.DOTALL)
 _ITEM = re.compile(r"<contextItem>((?:(?!<contextItem>).)*?)</contextItem>", re.DOTALL)
 _NUMBERED = re.compile(r"^[ \t]*\[(\d{1,4})\][ \t:]*", re.MULTILINE)
-_TITLE = re.compile(r"^#{1,6}\s*(?:context|documents|sources|evidence)\s*:?\s*$", re.I | re.M)
+_TITLE = re.compile(
+    r"^#{1,6}\s*(?:context|documents|sources|evidence)[ \t\r]*+:?[ \t\r]*+$", re.I | re.M
+)
 
 
 def context_in(text: str) -> tuple[int, int, int, int] | None:
@@ -62,10 +64,11 @@ def marked(text: str) -> list[Given]:
 
 def _of_files(text: str) -> Iterator[Given]:
     for file in _FILE.finditer(text):
-        found = _FOUND.search(file["rest"])
-        if found is None:  # only named
+        _, _, opened = file["rest"].partition("<context>")
+        found, closed, _ = opened.rpartition("</context>")
+        if not closed:  # only named
             continue
-        for said in [item[1] for item in _ITEM.finditer(found[1])] or [found[1]]:
+        for said in [item[1] for item in _ITEM.finditer(found)] or [found]:
             plain = said.strip().removeprefix("<![CDATA[").removesuffix("]]>")
             yield {"text": plain.strip(), "title": file["name"].strip()}
 
@@ -73,12 +76,11 @@ def _of_files(text: str) -> Iterator[Given]:
 def _tagged(sources: Sequence[re.Match[str]]) -> list[Given]:
     """Parts of one document that share an id are one passage, so that the numbers of the passages
     are those that the chat UI knows them by."""
-    found: dict[str, dict[str, str]] = {}
+    titles: dict[str, str] = {}
+    texts: dict[str, list[str]] = {}
     for n, source in enumerate(sources):
         id, name = _ID.search(source["known"]), _NAME.search(source["known"])
-        text, key = source["text"].strip(), id[1] if id else f"#{n}"
-        if key in found:
-            found[key]["text"] += f"\n\n{text}"
-        else:
-            found[key] = {"text": text, "title": name[1] if name else ""}
-    return list(found.values())
+        key = id[1] if id else f"#{n}"
+        titles.setdefault(key, name[1] if name else "")
+        texts.setdefault(key, []).append(source["text"].strip())
+    return [{"text": "\n\n".join(texts[key]), "title": titles[key]} for key in texts]

@@ -14,6 +14,8 @@ from starlette.types import Receive, Scope, Send
 from suffice.server.wire import EVENTS_TYPE, KEEP_ALIVE, event
 
 T = TypeVar("T")
+_LAST = 1.0
+"""Seconds for the last words of a stream that has no more time."""
 
 
 class Gone(Exception):
@@ -52,6 +54,14 @@ def stopped() -> None:
     task = asyncio.current_task()
     if task is not None:
         task.uncancel()
+
+
+async def _last(body: Callable[..., Awaitable[None]], said: Any) -> None:
+    """The last words of a stream; a caller that reads nothing any more is not waited for."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(_LAST):
+            await body(event(said))
+            await body(b"", more=False)
 
 
 class Events(Response):
@@ -96,12 +106,10 @@ class Events(Response):
             async with asyncio.timeout_at(self.until):
                 await _first(asyncio.ensure_future(self._sent(body)), receive)
         except TimeoutError:
-            await body(event(self.late))
-            await body(b"", more=False)
+            await _last(body, self.late)
         except asyncio.CancelledError:
             stopped()
-            await body(event(self.closing))
-            await body(b"", more=False)
+            await _last(body, self.closing)
 
     async def _sent(self, body: Callable[..., Awaitable[None]]) -> None:
         pending: asyncio.Future[bytes] | None = None

@@ -37,29 +37,32 @@ class Signal:
     trip: Trip
     verdicts: list[Verdict] = field(default_factory=list)
     _looking: asyncio.Task[None] | None = None
-    _waiting: list[tuple[Telling, Draft]] = field(default_factory=list)
+    _waiting: dict[int, Telling] = field(default_factory=dict)
     _told: dict[tuple[int, int, int], Support] = field(default_factory=dict)
     """What was said of each claim, by choice and span."""
 
     async def heard(self, telling: Telling, flow: Flow) -> None:
-        if self.answering.asked.structured:
+        if self.answering.asked.structured or not telling.grown:
             return
-        draft = telling.finished(self.trip.read.passages)
-        if draft is None:
-            return
-        self._waiting.append((telling, draft))
+        self._waiting[telling.index] = telling
         if self._looking is None or self._looking.done():
-            self._looking = asyncio.create_task(self._look(flow))
+            self._looking = flow.start(self._look(flow))
 
     async def _look(self, flow: Flow) -> None:
-        """Looks at what is finished, one by one; what fails here is told by the verdict."""
+        """Looks at what is finished, one choice after the other; sentences that end meanwhile are
+        looked at together. What fails here is told by the verdict."""
         while self._waiting:
-            telling, draft = self._waiting.pop(0)
+            telling = self._waiting.pop(next(iter(self._waiting)))
             try:
-                found = await self.answering.work.run(self.pipeline.checked, self.trip, draft)
+                looked = await self.answering.work.run(self._looked, telling)
             except SufficeError:
                 return
-            self._tell(flow, telling, draft, found)
+            if looked is not None:
+                self._tell(flow, telling, *looked)
+
+    def _looked(self, telling: Telling) -> tuple[Draft, tuple[Finding, ...]] | None:
+        draft = telling.finished(self.trip.read.passages)
+        return None if draft is None else (draft, self.pipeline.checked(self.trip, draft))
 
     def _tell(self, flow: Flow, telling: Telling, draft: Draft, found: tuple[Finding, ...]) -> None:
         """What stands and what is retracted, where that was not said yet."""

@@ -15,7 +15,7 @@ from suffice.types import Draft, Passage
 
 # A sentence is over when its marks are followed by a space, or the next one has begun.
 _OVER = re.compile(
-    r"[.!?][\"”’)*_]*(?P<marks>(?:\s*\[\d[\d, –-]*\])+)?(?(marks)\s+|\s+(?=[^\s\[]))|\n"
+    r"[.!?][\"”’)*_]*+(?P<marks>(?:\s*\[\d[\d, –-]*\])+)?(?(marks)\s+|\s+(?=[^\s\[]))|\n"
 )
 _MORE = 12
 _CALLS = ("tool_calls", "function_call")
@@ -27,7 +27,8 @@ _CHOICE = frozenset({"index", "message", "delta", "finish_reason", "logprobs"})
 class Telling:
     """`text` is what was told so far. Before it the upstream may have thought aloud (`held`): that
     goes on as little as a field that nobody checks. `checked` is how far claims were looked at, and
-    `again` from which length on new ones are looked for. `calls` has the last piece of a call."""
+    `again` from which length on new ones are looked for; `over` is where the last sentence
+    ends that is over, as far as the text was `scanned`. `calls` has the last piece of a call."""
 
     index: int
     text: str = ""
@@ -35,6 +36,8 @@ class Telling:
     held: str = ""
     checked: int = 0
     again: int = 0
+    over: int = -1
+    scanned: int = 0
     calls: dict[str, Any] = field(default_factory=dict)
     others: dict[str, Any] = field(default_factory=dict)
     rest: dict[str, Any] = field(default_factory=dict)
@@ -104,21 +107,34 @@ class Telling:
             piece["logprobs"] = own
         return piece
 
+    @property
+    def grown(self) -> bool:
+        """Whether `finished` may find more than it did before; asked of every piece, so that it
+        reads no more than what is new."""
+        for found in _OVER.finditer(self.text, self.scanned):
+            self.over = found.start()
+        # Of the marks so far, only the last can still become the end of a sentence.
+        last = max(self.text.rfind(mark, self.scanned) for mark in ".!?")
+        self.scanned = len(self.text) if last < 0 else last
+        return self.over >= self.checked and len(self.text) >= self.again
+
     def finished(self, passages: Sequence[Passage]) -> Draft | None:
         """The text up to the last sentence that is over, with those of its claims that were not
-        looked at yet; `None` where no new one is."""
-        overs = list(_OVER.finditer(self.text, self.checked))
-        if not overs or len(self.text) < self.again:
+        looked at yet; `None` where no new one is. All of the text is read for it: not a thing to do
+        between two pieces of a stream."""
+        text = self.text
+        overs = list(_OVER.finditer(text, self.checked))
+        if not overs or len(text) < self.again:
             return None
         over = overs[-1]
         # Marks end a sentence; where there are none, what follows tells whether it ended.
-        draft = draft_of(self.text[: over.end()] if over["marks"] else self.text, passages)
+        draft = draft_of(text[: over.end()] if over["marks"] else text, passages)
         new = tuple(
             claim
             for claim in draft.claims
             if claim.start >= self.checked and claim.end <= over.end()
         )
-        self.again = len(self.text) + _MORE
+        self.again = len(text) + max(_MORE, (len(text) - self.checked) // 4)
         if not new:
             return None
         self.checked, self.again = new[-1].end, 0

@@ -105,20 +105,28 @@ class Upstream:
     ) -> AsyncGenerator[dict[str, Any], None]:
         """The pieces of a streamed reply; a server that does not stream gives one."""
         endpoint = self._endpoint(path)
+        until = asyncio.get_running_loop().time() + self.timeout
         async with self._opened(endpoint, body) as reply:
             if "event-stream" not in reply.headers.get("content-type", ""):
                 yield self._object(endpoint, await self._whole(endpoint, reply))
                 return
-            async for name, data in self._sent(endpoint, reply):
+            async for name, data in self._sent(endpoint, reply, until):
                 if data == DONE:
                     return
                 yield self._object(endpoint, data, error=name == "error")
         if path == CHAT:  # the end of other streams is told by their last event
             raise _broken(endpoint, "the stream ended in the middle")
 
-    async def _sent(self, endpoint: Endpoint, reply: httpx2.Response) -> AsyncIterator[Sent]:
-        reader, size = EventReader(), 0
-        async for part in reply.aiter_bytes():
+    async def _sent(
+        self, endpoint: Endpoint, reply: httpx2.Response, until: float
+    ) -> AsyncIterator[Sent]:
+        reader, size, parts = EventReader(), 0, aiter(reply.aiter_bytes())
+        while True:
+            # Each may be read by another task, and a time that is set for one holds for it alone.
+            async with asyncio.timeout_at(until):
+                part = await anext(parts, None)
+            if part is None:
+                break
             size += len(part)
             if size > _MOST_BYTES:
                 raise _broken(endpoint, "its reply is too long", "")

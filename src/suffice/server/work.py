@@ -9,7 +9,7 @@ import asyncio
 import contextvars
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from typing import ParamSpec, TypeVar
 
@@ -69,17 +69,18 @@ class Work:
 
     async def run(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """A call in one of the threads."""
-        loop = asyncio.get_running_loop()
         context = contextvars.copy_context()
+        made = self._pool.submit(context.run, partial(call, *args, **kwargs))
         self.waiting += 1
-        future = loop.run_in_executor(
-            self._pool, partial(context.run, partial(call, *args, **kwargs))
-        )
         # Counted until a thread is done with it, also where nobody waits for it any more.
-        future.add_done_callback(self._done)
-        return await future
+        made.add_done_callback(partial(self._done, asyncio.get_running_loop()))
+        return await asyncio.wrap_future(made)
 
-    def _done(self, future: object) -> None:
+    def _done(self, loop: asyncio.AbstractEventLoop, made: object) -> None:
+        with suppress(RuntimeError):  # the loop ended before the thread did
+            loop.call_soon_threadsafe(self._one_less)
+
+    def _one_less(self) -> None:
         self.waiting -= 1
 
     async def drain(self, seconds: float) -> bool:

@@ -16,9 +16,25 @@ _CAMEL = re.compile(r"(?<=[a-z]{3})(?=[A-Z][a-z]{2})|_")
 _HOURS = re.compile(r"^(\d{1,2}):(\d{1,2})-(\d{1,2}):(\d{1,2})$")
 _SPACE = re.compile(r"\s*")
 _SAID = {True: "yes", False: "no", None: "not stated"}
-_JSON = json.JSONDecoder(parse_float=str, parse_int=str, parse_constant=str)
+
 _GROWTH = 8
 _SMALL = 50_000
+
+
+def _named(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object. One that has a name twice says both: readers differ in which they take."""
+    found = dict(pairs)
+    if len(found) == len(pairs):
+        return found
+    said: dict[str, Any] = {name: [] for name in found}
+    for name, value in pairs:
+        said[name].append(value)
+    return said
+
+
+_JSON = json.JSONDecoder(
+    object_pairs_hook=_named, parse_float=str, parse_int=str, parse_constant=str
+)
 
 
 def flatten(text: str) -> str:

@@ -1,0 +1,42 @@
+"""What belongs to a stream ends with it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any, cast
+
+from suffice.server.asked import Asked
+from suffice.server.flow import Flow
+from suffice.server.reply import Choice
+from suffice.server.telling import Telling
+from suffice.server.upstream import Upstream
+from suffice.server.voice import ChatVoice
+from tests.server.gateway import QUESTION, RIGHT
+
+
+def test_what_goes_on_beside_a_stream_ends_with_it() -> None:
+    class Endless:
+        looking: asyncio.Task[None] | None = None
+
+        async def heard(self, telling: Telling, flow: Flow) -> None:
+            self.looking = self.looking or flow.start(asyncio.sleep(60))
+
+        async def ended(self, telling: Telling, flow: Flow) -> tuple[str, Choice]:
+            raise AssertionError("the stream was left before its end")
+
+    class Says:
+        async def events(self, body: Any) -> AsyncIterator[dict[str, Any]]:
+            for word in RIGHT.split():
+                yield {"choices": [{"index": 0, "delta": {"content": word}}]}
+            await asyncio.sleep(60)
+
+    async def left() -> None:
+        ending, voice = Endless(), ChatVoice(Asked({}, QUESTION))
+        events = Flow(cast(Upstream, Says()), {}, ending, voice).events()
+        await anext(events)
+        await events.aclose()
+        assert ending.looking is not None
+        assert ending.looking.cancelled()
+
+    asyncio.run(left())
