@@ -44,6 +44,17 @@ def test_thinking_does_not_by_any_name_but_its_counts_do() -> None:
     assert beside(told) == {"details": {"reasoning_tokens": 3, "thought_signature": "Ab9="}}
 
 
+def test_text_in_names_and_in_words_does_not() -> None:
+    cited = ["https://a.b/1", "https://a.b/2", "https://a.b/3", "https://a.b/4"]
+    told = {
+        "x": {"It is twelve days long": 1},
+        "tokens": ["It", "is", "12", "days", 7],
+        "service_tier": {"w": "12 days"},
+        "citations": cited,
+    }
+    assert beside(told) == {"x": {}, "tokens": [7], "citations": cited}
+
+
 def test_what_is_nested_too_deep_is_left_out() -> None:
     deep: Any = "x"
     for _ in range(900):
@@ -58,3 +69,4 @@ def test_probabilities_of_letters_in_pieces() -> None:
     assert logprobs_of({"content": [], "refusal": tokens}, "") is None
     assert logprobs_of({"content": [1]}, "1") is None
     assert logprobs_of({"content": []}, "anything") is not None
+    assert logprobs_of({"content": [], "text": "It is 12 days"}, "x") == {"content": []}

@@ -18,6 +18,7 @@ _OPAQUE = re.compile(r"signature$|encrypted", re.IGNORECASE)
 """What only its own server can read, and wants back."""
 _WORDS = 3
 _DEEPEST = 16
+_ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://\S*\Z", re.IGNORECASE)
 _LETTER = re.compile(r"[^\W\d_]")
 # Scripts that put no spaces between words.
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{4}")
@@ -27,7 +28,8 @@ _SPEAKS = object()
 
 def beside(fields: Mapping[str, Any], *apart: str) -> dict[str, Any]:
     """The fields that may leave, but those that are treated apart."""
-    known = {name: value for name, value in fields.items() if name in _KNOWN}
+    plain = (name for name in fields.keys() & _KNOWN if not isinstance(fields[name], dict | list))
+    known = {name: fields[name] for name in sorted(plain)}
     return {**known, **_within(unheard(fields, *apart, *_KNOWN), 0)}
 
 
@@ -47,7 +49,10 @@ def logprobs_of(logprobs: Any, text: str) -> Any:
     tokens = logprobs.get("content") or []
     if logprobs.get("refusal") or not isinstance(tokens, list):
         return None
-    return logprobs if not tokens or _joined(tokens) == text else None
+    if tokens and _joined(tokens) != text:
+        return None
+    own = {name: value for name, value in logprobs.items() if name in ("content", "refusal")}
+    return {**beside(logprobs, *own), **own}
 
 
 def _joined(tokens: list[Any]) -> str | None:
@@ -78,7 +83,9 @@ def _silent(name: str, value: Any) -> bool:
 
 def _within(fields: Mapping[str, Any], depth: int) -> dict[str, Any]:
     quiet = {name: _quiet(value, depth) for name, value in unheard(fields).items()}
-    return {name: value for name, value in quiet.items() if value is not _SPEAKS}
+    return {
+        name: value for name, value in quiet.items() if value is not _SPEAKS and not speaks(name)
+    }
 
 
 def _quiet(value: Any, depth: int) -> Any:
@@ -91,4 +98,11 @@ def _quiet(value: Any, depth: int) -> Any:
         return _SPEAKS
     if isinstance(value, dict):
         return _within(value, depth + 1)
-    return [quiet for one in value if (quiet := _quiet(one, depth + 1)) is not _SPEAKS]
+    quiet = [told for one in value if (told := _quiet(one, depth + 1)) is not _SPEAKS]
+    words = filter(_is_word, quiet)
+    # A text may come word by word.
+    return [one for one in quiet if not _is_word(one)] if speaks(" ".join(words)) else quiet
+
+
+def _is_word(value: Any) -> bool:
+    return isinstance(value, str) and not _ADDRESS.match(value)

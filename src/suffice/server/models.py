@@ -52,6 +52,8 @@ async def model(visit: Visit) -> Response:
     name = visit.request.path_params["model"]
     route = visit.house.route(visit.request.path_params.get("route", ""), name, visit.caller)
     known = route.model(name)
+    if known in (".", ".."):  # of a URL they are no name, but a way to another place
+        raise Fault(404, f"The model '{name}' does not exist.", "model_not_found", "model")
     if route.upstream is not None and not route.settings.models:
         try:
             return as_response(await route.upstream.get(f"models/{quote(known, safe='')}"))
