@@ -189,6 +189,7 @@ def test_a_tool_call_goes_on_and_is_marked(gateway: Gateway, upstream: ScriptedU
     assert choice.message.tool_calls[0].function.arguments == '{"q": 1}'
     assert choice.message.content is None
     assert (answer.suffice["verdict"], answer.suffice["turn"]) == (None, "tool_calls")
+    assert gateway.house.log is not None
     assert gateway.house.log.entry(answer.suffice["record"]).kind == "gate"
     assert answer.suffice["gate"]["level"] == answer.sufficiency["level"]
 

@@ -29,8 +29,8 @@ def _schema(mode: GenerationMode) -> Any:
     return schema
 
 
-right = _schema(GenerationMode.POSITIVE)
-wrong = _schema(GenerationMode.NEGATIVE).include(method="POST")
+right: Any = _schema(GenerationMode.POSITIVE)
+wrong: Any = _schema(GenerationMode.NEGATIVE).include(method="POST")
 
 
 @pytest.fixture(scope="module")
@@ -44,7 +44,7 @@ def small(tmp_path_factory: Any, upstream: ScriptedUpstream) -> Iterator[Gateway
         yield gateway
 
 
-@right.parametrize()
+@right.parametrize()  # type: ignore[untyped-decorator]
 @settings(max_examples=CASES, deadline=None, phases=[Phase.generate], suppress_health_check=_SLACK)
 def test_a_right_request_is_answered_by_the_document(
     case: Any, small: Gateway, upstream: ScriptedUpstream
@@ -54,7 +54,7 @@ def test_a_right_request_is_answered_by_the_document(
     assert reply.status_code < 500
 
 
-@wrong.parametrize()
+@wrong.parametrize()  # type: ignore[untyped-decorator]
 @settings(max_examples=CASES, deadline=None, phases=[Phase.generate], suppress_health_check=_SLACK)
 def test_a_wrong_request_is_refused_by_the_document(case: Any, small: Gateway) -> None:
     reply = case.call_and_validate(base_url=small.url)

@@ -15,6 +15,8 @@ import pytest
 from suffice.draft.scripted import Scripted, ScriptedUpstream, calls, cut, fails, says, streams
 from suffice.evidence.library import Library
 from suffice.record.decision import decision_of
+from suffice.server.drafts import usage_of
+from suffice.server.translate import as_chat
 from suffice.settings import CollectionSettings, DraftSettings, RouteSettings, VerdictSettings
 from suffice.types import Action
 from tests.server.events import piece, said, sends
@@ -225,3 +227,18 @@ def test_shadow_lets_on_what_it_cannot_judge(modes: Gateway, upstream: ScriptedU
     plays(upstream, fails(404, message="no such path"))
     with pytest.raises(openai.NotFoundError):
         client(modes, "shadow").responses.create(**asked)
+
+
+def test_calls_of_one_turn_stand_in_one_message() -> None:
+    made = [
+        {"type": "function_call", "call_id": id, "name": "find", "arguments": "{}"} for id in "ab"
+    ]
+    outputs = [{"type": "function_call_output", "call_id": id, "output": "x"} for id in "ab"]
+    chat = as_chat({"input": [{"role": "user", "content": "Hm?"}, *made, *outputs]})
+    assert [one["role"] for one in chat["messages"]] == ["user", "assistant", "tool", "tool"]
+    assert [one["id"] for one in chat["messages"][1]["tool_calls"]] == ["a", "b"]
+
+
+@pytest.mark.parametrize("count", [-5, 2**70, 1.5, "7", None])
+def test_a_count_that_cannot_be_one_counts_nothing(count: object) -> None:
+    assert usage_of({"usage": {"total_tokens": count}})["total_tokens"] == 0

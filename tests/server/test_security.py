@@ -18,6 +18,7 @@ import pytest
 from sqlalchemy import select
 
 from suffice.draft.scripted import ScriptedUpstream, fails, says, slow
+from suffice.errors import PrincipalError
 from suffice.evidence.library import Library
 from suffice.record.principals import Principal, Principals
 from suffice.record.tables import USAGE
@@ -436,3 +437,8 @@ def test_what_reviewers_may_not_know_they_cannot_rate(
         headers = {"Authorization": f"Bearer {key(guarded, name, **rights)}"}
         said = {"record": record, "rating": "down"}
         assert guarded.post("/feedback", said, headers=headers).status_code == status
+
+
+def test_nobody_is_named_like_those_without_a_key(library: Library) -> None:
+    with pytest.raises(PrincipalError):
+        Principals(library.store.database).create("Anyone")

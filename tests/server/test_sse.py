@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from time import process_time
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -40,3 +41,14 @@ def test_any_parts_make_the_same_events(
 
 def test_a_mark_of_order_before_the_first_event() -> None:
     assert read(b'\xef\xbb\xbfdata: {"a": 1}\n\n', {1, 2, 4}) == [("", b'{"a": 1}')]
+
+
+def test_a_long_line_in_small_parts_takes_no_longer_than_its_length_warrants() -> None:
+    def seconds(length: int) -> float:
+        reader, start = EventReader(), process_time()
+        for _ in range(length):
+            assert not list(reader.feed(b"x"))
+        return process_time() - start
+
+    small = min(seconds(20_000) for _ in range(3))
+    assert min(seconds(160_000) for _ in range(3)) < 24 * small + 0.05

@@ -53,6 +53,10 @@ _NAME = re.compile(r"\S(?:.{0,98}\S)?\Z")
 _NOBODY = "sha256:" + "0" * 64
 
 
+ANYONE_NAME = "anyone"
+"""Under which those are filed who come without a key: nobody else has it."""
+
+
 class Role(StrEnum):
     """What a principal may do at all."""
 
@@ -224,7 +228,8 @@ def _principal(row: Row[Any]) -> Principal:
 
 def _checked_name(name: str) -> str:
     option, id = name.startswith("-"), re.fullmatch("[0-9a-f]{16}", name)
-    if _NAME.match(name) and name.isprintable() and not option and not id:
+    taken = name.strip().lower() == ANYONE_NAME
+    if _NAME.match(name) and name.isprintable() and not (option or id or taken):
         return name
     raise PrincipalError(
         f"{name!r} is no name for a principal.", remedy="Use 1 to 100 letters that can be printed."

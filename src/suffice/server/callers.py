@@ -11,13 +11,13 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from suffice.record.principals import Principal, Principals
+from suffice.record.principals import ANYONE_NAME, Principal, Principals
 from suffice.record.usage import COUNTED, Usage
 from suffice.server.fault import Fault, busy
 from suffice.settings import LimitSettings
 
 log = logging.getLogger("suffice.server")
-ANYONE = Principal("", "anyone")
+ANYONE = Principal("", ANYONE_NAME)
 """Whoever calls a gateway that asks for no key: public documents, no limits but the settings'."""
 _LOCAL = frozenset({"127.0.0.1", "localhost", "::1"})
 _OURS = "sk-suffice-"

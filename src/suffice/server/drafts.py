@@ -13,6 +13,7 @@ from suffice.text.flatten import flatten
 from suffice.types import Draft, Passage
 
 _A_TOKEN = 4
+_MOST_TOKENS = 1_000_000_000
 _COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
 _BROKE_OFF = {
     "length": "The draft broke off at its limit of tokens.",
@@ -110,7 +111,12 @@ def usage_of(raw: Mapping[str, Any]) -> dict[str, int]:
     """What a completion cost, as far as it says so."""
     usage = raw.get("usage")
     told = usage if isinstance(usage, dict) else {}
-    return {name: n if isinstance(n := told.get(name), int) else 0 for name in _COUNTS}
+    return {name: _count(told.get(name)) for name in _COUNTS}
+
+
+def _count(told: Any) -> int:
+    """A number of tokens; what cannot be one is none."""
+    return told if isinstance(told, int) and 0 <= told <= _MOST_TOKENS else 0
 
 
 def estimated(body: Mapping[str, Any], said: int) -> dict[str, int]:

@@ -16,12 +16,18 @@ class EventReader:
     """Feed it bytes; `close` gives what stands without its last empty line."""
 
     _rest: bytes = b""
+    _parts: list[bytes] = field(default_factory=list)
+    """Of a line that is not at its end, behind `_rest`."""
     _name: str = ""
     _data: list[bytes] = field(default_factory=list)
     _begun: bool = False
 
     def feed(self, part: bytes) -> Iterator[Sent]:
-        part = self._rest + part
+        if self._begun and b"\n" not in part and b"\r" not in part:
+            self._parts.append(part)
+            return
+        part = b"".join((self._rest, *self._parts, part))
+        self._parts = []
         if not self._begun and len(part) >= len(_BOM):
             self._begun, part = True, part.removeprefix(_BOM)
         # A part may end between the two bytes of a line end.
@@ -34,9 +40,9 @@ class EventReader:
             yield from self._line(line)
 
     def close(self) -> Iterator[Sent]:
-        if self._rest:
-            yield from self._line(self._rest.removeprefix(_BOM).rstrip(b"\r"))
-            self._rest = b""
+        if rest := b"".join((self._rest, *self._parts)):
+            yield from self._line(rest.removeprefix(_BOM).rstrip(b"\r"))
+            self._rest, self._parts = b"", []
         yield from self._event()
 
     def _line(self, line: bytes) -> Iterator[Sent]:

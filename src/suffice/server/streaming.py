@@ -126,6 +126,8 @@ async def opened(visit: Visit, events: Sent, voice: Voice) -> Response:
         await while_there(visit.request, _wait(first, keep_alive))
         if first.done():
             first.result()
+    except StopAsyncIteration:
+        raise UpstreamFault(EMPTY).fault from None
     except UpstreamFault as problem:
         raise problem.fault from None
     except BaseException:

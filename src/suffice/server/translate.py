@@ -52,7 +52,14 @@ def _input(given: Any) -> list[dict[str, Any]]:
         return [{"role": "user", "content": given}]
     if not isinstance(given, list) or not given:
         raise bad("'input' is a text, or a list of items.", "input")
-    return [_item(n, item) for n, item in enumerate(given)]
+    found: list[dict[str, Any]] = []
+    for message in (_item(n, item) for n, item in enumerate(given)):
+        calls, before = message.get("tool_calls"), found[-1] if found else {}
+        if calls and before.get("tool_calls"):  # calls of one turn stand in one message
+            found[-1] = {**before, "tool_calls": [*before["tool_calls"], *calls]}
+        else:
+            found.append(message)
+    return found
 
 
 def _item(n: int, item: Any) -> dict[str, Any]:

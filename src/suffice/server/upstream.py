@@ -27,6 +27,7 @@ from suffice.server.wire import decode, encode
 log = logging.getLogger("suffice.server")
 _FIRST_WAIT, _LONGEST_WAIT = 0.5, 8.0
 _MOST_BYTES = 64_000_000
+_LONGEST_NAME = 100
 CHAT, RESPONSES = "chat/completions", "responses"
 _PASSED = frozenset({400, 404, 413, 415, 422})
 """Refusals that are about the request itself: the caller has to know."""
@@ -58,7 +59,8 @@ class UpstreamFault(ModelUnreachable):
         self._error: Mapping[str, Any] = error if isinstance(error, dict) else {}
         kind = "empty" if problem is EMPTY else kind or _KINDS.get(status, "failed")
         upstream_failed(kind)
-        log.log(DEBUG if self.passed else WARNING, "An upstream failed (%s): %s", kind, problem)
+        # Its words may quote the prompt: they are the caller's, and in no log.
+        log.log(DEBUG if self.passed else WARNING, "An upstream failed: %s", kind)
 
     @property
     def passed(self) -> bool:
@@ -208,8 +210,15 @@ class Upstream:
         known = reply.status_code in _PASSED | {429}
         status = reply.status_code if known else 502
         kind = _DENIED if reply.status_code in (401, 403) else ""
-        fault = UpstreamFault(endpoint.problem(why, ""), status, asked or wait, kind, error)
+        named = {name: self._shown(error, name) for name in ("code", "param")}
+        fault = UpstreamFault(endpoint.problem(why, ""), status, asked or wait, kind, named)
         return fault, wait if asked is None else asked
+
+    def _shown(self, error: Any, name: str) -> str | None:
+        value = error.get(name) if isinstance(error, dict) else None
+        if not isinstance(value, str) or len(value) > _LONGEST_NAME:
+            return None
+        return value.replace(self.key, "…") if self.key else value
 
     async def _whole(self, endpoint: Endpoint, reply: httpx2.Response) -> bytes:
         parts, size = [], 0
