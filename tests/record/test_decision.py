@@ -74,7 +74,13 @@ def test_any_text_and_any_score_pass_through(text: str, score: float) -> None:
     (record,) = of_verdict(verdict, None, Filing())
     found = decision_of(stored(record)).verdict
     assert found is not None
-    assert repr(found) == repr(verdict)
+    (item,) = found.evidence.items
+    assert repr(item.score) == repr(score + 0.0)  # also where it is no number, which equals nothing
+    items = (replace(item, score=0.0),)
+    plain = replace(verdict.evidence, items=(replace(verdict.evidence.items[0], score=0.0),))
+    assert replace(found, evidence=replace(found.evidence, items=items)) == replace(
+        verdict, evidence=plain
+    )
 
 
 def test_a_passage_stands_once_however_often_it_occurs() -> None:
