@@ -15,6 +15,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
+_IDLE = 5.0
 _SERVED = ("SERVE", "CAVEAT", "CONFLICT")
 
 
@@ -163,13 +164,15 @@ async def opened(job: Job, told: Told, seconds: float) -> float:
     """Requests come at their times; each takes a connection that is free, or a new one."""
     start, place = time.perf_counter(), 0
     bodies = [body.encode() for body in job.bodies]
-    free: list[Connection] = []
+    free: list[tuple[Connection, float]] = []
     tasks: set[asyncio.Task[None]] = set()
 
     async def one(body: bytes) -> None:
-        connection = free.pop() if free else Connection(job)
+        connection, used = free.pop() if free else (Connection(job), 0.0)
+        if time.perf_counter() - used > _IDLE:
+            connection.close()  # it is opened anew, as clients do with one that rested long
         await send(job, told, connection, body)
-        free.append(connection)
+        free.append((connection, time.perf_counter()))
 
     while (now := time.perf_counter() - start) < seconds:
         while place < now * job.rate:
@@ -184,7 +187,7 @@ async def opened(job: Job, told: Told, seconds: float) -> float:
     if tasks:
         await asyncio.wait(tasks, timeout=120)
     told.statuses["unanswered"] += len(tasks)
-    for connection in free:
+    for connection, _ in free:
         connection.close()
     return time.perf_counter() - start
 

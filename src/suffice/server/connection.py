@@ -13,6 +13,10 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 from suffice.errors import SettingsError
 from suffice.settings import ServerSettings
 
+_IDLE = 75
+"""Seconds that a connection may rest: longer than clients and balancers keep one, so that none is
+closed at the moment it is used again."""
+
 
 def bound(host: str, port: int) -> socket.socket:
     """The socket, so that a port that is taken is told before anything is loaded."""
@@ -33,28 +37,36 @@ def bound(host: str, port: int) -> socket.socket:
 
 def connection(seconds: float) -> type[H11Protocol]:
     """HTTP by h11, which keeps to a limit on the size of headers; a head that is not there after so
-    many seconds, from the start or from the last answer, is waited for no longer."""
+    many seconds from its start is waited for no longer. Between requests there is more time."""
 
     class Connection(H11Protocol):
         _timer: asyncio.TimerHandle | None = None
+        _resting = False
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
-            self._wait()
+            self._wait(seconds)
 
         def on_response_complete(self) -> None:
             super().on_response_complete()
-            self._wait()
+            self._resting = not self.conn.trailing_data[0]
+            self._wait(max(seconds, _IDLE) if self._resting else seconds)
+
+        def data_received(self, data: bytes) -> None:
+            if self._resting:  # the next head begins
+                self._resting = False
+                self._wait(seconds)
+            super().data_received(data)
 
         def connection_lost(self, exc: Exception | None) -> None:
             super().connection_lost(exc)
             if self._timer is not None:
                 self._timer.cancel()
 
-        def _wait(self) -> None:
+        def _wait(self, most: float) -> None:
             if self._timer is not None:
                 self._timer.cancel()
-            self._timer = self.loop.call_later(seconds, self._late)
+            self._timer = self.loop.call_later(most, self._late)
 
         def _late(self) -> None:
             if self.cycle is None or self.cycle.response_complete:
@@ -75,6 +87,7 @@ def config_of(app: ASGIApp, server: ServerSettings) -> uvicorn.Config:
         http=connection(limits.head_seconds),
         ws="none",
         h11_max_incomplete_event_size=limits.header_bytes,
+        timeout_keep_alive=_IDLE,
         timeout_graceful_shutdown=int(server.stop) + 1,
         lifespan="on",
     )
