@@ -1,9 +1,12 @@
 """The dev files as pairs to judge, each read in the ways the product may read it.
 
-    python training/pairs.py --data ../shared/data --out pairs.jsonl.gz [--held held.jsonl.gz]
+    python training/pairs.py --data ../shared/data --out build [--retrieved FILE]
 
-Needs no GPU. `way` says how the evidence was cut: near the claim, or near the whole answer;
-and for sufficiency: passages together, or one alone. Held rows (held.py) follow, marked as such.
+Needs no GPU. Writes public.jsonl.gz (grounding and sufficiency) and near.jsonl.gz (written cases,
+real documents), a line a pair. `item` names what is judged as one, `truth` says whether it is
+supported or answered, `way` how the evidence was read: near the claim; passages together, or one
+alone; or none at all, for what can be told without evidence. --retrieved is a file of questions on
+the real documents with the passages that were found for them.
 """
 
 from __future__ import annotations
@@ -11,16 +14,19 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
-from collections.abc import Iterator
+import random
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from rows import ENOUGH_ROOM, ROOM, read
+from rows import ENOUGH_ROOM, ROOM, read, read_lines
 from suffice.text.claims import claims
 from suffice.text.digest import digest
 from suffice.text.flatten import flatten
+from written import Case, Passage, Stock, Twins, dev_cases, training_cases
 
-SHARED = {"shared": 1400, "shared long": 2000}
+Pair = dict[str, Any]
+ANNOTATIONS = Path(__file__).parent / "written"
 
 
 def said_in(response: str) -> list[str]:
@@ -28,45 +34,170 @@ def said_in(response: str) -> list[str]:
     return [one.alone for one in claims(response) if one.checkable] or [response]
 
 
-def grounding_pairs(rows: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    for number, row in enumerate(rows):
-        evidence, question = flatten(row["evidence"]), row["question"] or ""
-        answer = f"{question} {row['claim']}"
-        shared = {way: digest(evidence, answer, room) for way, room in SHARED.items()}
-        for place, said in enumerate(said_in(row["claim"])):
-            base = {"row": number, "claim": place, "task": 0, "said": said, "question": question}
-            asked = f"{question} {said}"
-            yield base | {"way": "near", "evidence": digest(evidence, asked, ROOM)}
-            for way, cut in shared.items():
-                if len(cut) < len(evidence):
-                    yield base | {"way": way, "evidence": cut}
+def support(
+    item: str, response: str, evidence: str, question: str, truth: bool, **more: Any
+) -> Iterator[Pair]:
+    for place, said in enumerate(said_in(response)):
+        yield {
+            "item": item, "claim": place, "task": 0, "said": said, "question": question,
+            "truth": truth, "way": "near",
+            "evidence": digest(evidence, f"{question} {said}", ROOM), **more,
+        }  # fmt: skip
 
 
-def sufficiency_pairs(rows: Iterator[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    for number, row in enumerate(rows):
-        passages, said = row["evidence"], row["question"]
-        base = {"row": number, "claim": 0, "task": 1, "said": said, "question": ""}
-        together = digest("\n".join(passages), said, ENOUGH_ROOM)
-        yield base | {"way": "together", "evidence": together}
-        if len(passages) > 1:
-            for place, passage in enumerate(passages):
-                alone = digest(passage, said, ROOM)
-                yield base | {"way": "alone", "claim": place, "evidence": alone}
+def sufficiency(
+    item: str, question: str, passages: Sequence[str], truth: bool, **more: Any
+) -> Iterator[Pair]:
+    base = {
+        "item": item, "claim": 0, "task": 1, "said": question, "question": "", "truth": truth,
+        **more,
+    }  # fmt: skip
+    together = digest("\n".join(passages), question, ENOUGH_ROOM)
+    yield base | {"way": "together", "evidence": together}
+    if len(passages) > 1:
+        for passage in passages:
+            yield base | {"way": "alone", "evidence": digest(passage, question, ROOM)}
+
+
+def public_pairs(data: Path, limit: int) -> Iterator[Pair]:
+    draw = random.Random(7)
+    for number, row in enumerate(_some(read(data / "grounding" / "dev.jsonl.gz"), limit, draw)):
+        evidence = flatten(row["evidence"])
+        name = f"{row['set']} {row['task']}" if row.get("task") else row["set"]
+        yield from support(
+            f"g{number}", row["claim"], evidence, row["question"] or "",
+            row["label"] == "entail", set=name,
+        )  # fmt: skip
+    for number, row in enumerate(_some(read(data / "sufficiency" / "dev.jsonl.gz"), limit, draw)):
+        yield from sufficiency(
+            f"s{number}", row["question"], row["evidence"], row["sufficient"], set=row["set"]
+        )
+
+
+def _some(rows: Iterable[Case], limit: int, draw: random.Random) -> list[Case]:
+    """So many rows of each set; all where no limit is given."""
+    kept = list(rows)
+    if not limit:
+        return kept
+    draw.shuffle(kept)
+    held: dict[str, list[Case]] = {}
+    for row in kept:
+        held.setdefault(row["set"], []).append(row)
+    return [row for some in held.values() for row in some[:limit]]
+
+
+def written_pairs(cases: Sequence[Case], stock: Stock) -> Iterator[Pair]:
+    """Questions in twins; answers and statements beside the whole of their passages; and each of
+    them without any evidence."""
+    for case in cases:
+        twins = Twins(case, stock, random.Random(f"dev{case['id']}"))
+        own, whole = twins.passages(), "\n".join(case["passages"])
+        for place, qa in enumerate(case["qa"]):
+            name = f"{case['id']} q{place}"
+            lacking = twins.lacking(own, qa["p"], qa["q"])
+            yield from _twins(f"{name}", "written questions", qa["q"], own, lacking)
+            answers = [(qa["a"], True, "right"), *((w["t"], False, w["k"]) for w in qa["w"])]
+            for number, (text, truth, kind) in enumerate(answers):
+                yield from support(
+                    f"{name} a{number}", text, whole, qa["q"], truth,
+                    set="written answers", kind=kind, group=name,
+                )  # fmt: skip
+                yield _blind(f"{name} a{number}", "written answers", text, truth, 0)
+        for place, near in enumerate(case["near"]):
+            told = twins.added(own, near["s"], point=True)
+            name = f"{case['id']} n{place}"
+            yield from _twins(name, "written questions", near["q"], told, own)
+        for place, statement in enumerate(case["c"]):
+            truth, name = statement["y"] == "supported", f"{case['id']} c{place}"
+            yield from support(
+                name, statement["t"], whole, "", truth,
+                set="written statements", kind=statement["y"],
+            )  # fmt: skip
+            yield _blind(name, "written statements", statement["t"], truth, 0)
+            if truth:
+                lacking = twins.lacking(own, range(1, 9), statement["t"])
+                text = "\n".join(one.text for one in lacking)
+                for ok, evidence in ((True, whole), (False, text)):
+                    yield from support(
+                        f"{name} {ok}", statement["t"], evidence, "", ok, set="statement twins"
+                    )
+
+
+def _twins(
+    name: str, set_: str, question: str, enough: Sequence[Passage], lacking: Sequence[Passage]
+) -> Iterator[Pair]:
+    for truth, own in ((True, enough), (False, lacking)):
+        texts = [one.text for one in own]
+        yield from sufficiency(f"{name} {truth}", question, texts, truth, set=set_)
+        yield _blind(f"{name} {truth}", set_, question, truth, 1)
+
+
+def _blind(item: str, set_: str, said: str, truth: bool, task: int) -> Pair:
+    return {
+        "item": item, "claim": 0, "task": task, "said": said, "question": "", "truth": truth,
+        "way": "none", "evidence": "", "set": f"{set_}, no evidence",
+    }  # fmt: skip
+
+
+def draft_pairs(data: Path) -> Iterator[Pair]:
+    """The drafts on real documents; a right one and a wrong one of the same question are a pair."""
+    for row in read_lines(data / "realdocs" / "drafts.jsonl"):
+        evidence = "\n".join(f"{one['title']}\n{one['text']}" for one in row["evidence"])
+        yield from support(
+            row["id"], row["draft"], evidence, row["question"], row["correct"],
+            set="real drafts", kind=row["kind"] or "right", group=row["id"].split("-")[0],
+        )  # fmt: skip
+
+
+def retrieved_pairs(path: Path, kept: int = 5) -> Iterator[Pair]:
+    """Questions on real documents as retrieved; in twins where what was found holds the answer."""
+    for row in read_lines(path):
+        texts = ["\n".join([p["title"], *p["heading"], p["text"]]) for p in row["passages"]]
+        found = texts[:kept]
+        yield from sufficiency(
+            row["id"], row["question"], found, row["answerable"], set="real questions"
+        )
+        if not row["answerable"]:
+            continue
+        groups = row["answers_all"]
+        holds = [any(_holds(text, group) for group in groups) for text in texts]
+        if all(any(_holds(text, group) for text in found) for group in groups):
+            lacking = [text for text, one in zip(texts, holds, strict=True) if not one][:kept]
+            for truth, some in ((True, found), (False, lacking)):
+                yield from sufficiency(
+                    f"{row['id']} {truth}", row["question"], some, truth, set="real twins"
+                )
+
+
+def _holds(text: str, group: Sequence[str]) -> bool:
+    folded = " ".join(text.lower().split())
+    return any(" ".join(one.lower().split()) in folded for one in group)
+
+
+def write(path: Path, pairs: Iterable[Pair]) -> None:
+    with gzip.open(path, "wt", encoding="utf-8") as file:
+        for pair in pairs:
+            file.write(json.dumps(pair) + "\n")
+    print(f"wrote {path}")
+
+
+def near_pairs(data: Path, retrieved: Path | None) -> Iterator[Pair]:
+    dev = dev_cases(data)
+    yield from written_pairs(dev, Stock([*dev, *training_cases(data, ANNOTATIONS)]))
+    yield from draft_pairs(data)
+    if retrieved:
+        yield from retrieved_pairs(retrieved)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--held", type=Path, help="rows for the gate's blend, judged as well")
-    arguments = parser.parse_args()
-    with gzip.open(arguments.out, "wt", encoding="utf-8") as file:
-        for pair in grounding_pairs(read(arguments.data / "grounding" / "dev.jsonl.gz")):
-            file.write(json.dumps(pair) + "\n")
-        for pair in sufficiency_pairs(read(arguments.data / "sufficiency" / "dev.jsonl.gz")):
-            file.write(json.dumps(pair) + "\n")
-        for pair in sufficiency_pairs(read(arguments.held)) if arguments.held else ():
-            file.write(json.dumps(pair | {"held": True}) + "\n")
+    parser.add_argument("--retrieved", type=Path)
+    parser.add_argument("--limit", type=int, default=0, help="rows of each public set")
+    given = parser.parse_args()
+    write(given.out / "near.jsonl.gz", near_pairs(given.data, given.retrieved))
+    write(given.out / "public.jsonl.gz", public_pairs(given.data, given.limit))
 
 
 if __name__ == "__main__":

@@ -9,19 +9,21 @@ from __future__ import annotations
 
 import gzip
 import json
+import pickle
 import random
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import IntEnum
+from itertools import accumulate
 from multiprocessing import Pool
 from pathlib import Path
 from typing import Any
 
 from edits import edit, edit_question
 from records import record_rows
-from suffice.text.digest import digest, pieces
+from suffice.text.digest import choose, digest, nearness, pieces, stems
 from suffice.text.flatten import flatten
 
 
@@ -50,8 +52,13 @@ class Row:
     label: Label
     origin: str
     question: str = ""
+    points: tuple[Span, ...] = ()
+    """Where in the evidence the sentences stand that support or answer, where that is known."""
+    wrong: tuple[Span, ...] = ()
+    """Where in `said` the unsupported words stand, where that is known."""
 
 
+Span = tuple[int, int]
 ROOM = 1800
 ENOUGH_ROOM = 2000
 RECORDS = 24_000
@@ -67,7 +74,8 @@ _LABELS = {
 _TIMES = {
     "true_summeval": 2, "bump": 3, "true_frank": 3, "defacto": 2, "begin": 2,
     "citation_integrity": 2, "scitab": 2, "fm2": 2,
-    "snli": 0.4, "snli_20k": 0.4, "med": 0.5, "breaking_nli": 0.4, "cad_nli": 0.6,
+    "snli": 0.15, "snli_20k": 0.2, "med": 0.5, "breaking_nli": 0.4, "cad_nli": 0.6,
+    "mnli": 0.5, "mnli_binary": 0.5, "conjnli": 0.6,
 }  # fmt: skip
 _ENOUGH_TIMES = {"squad2": 3, "ud_squad": 3, "ud_nq": 4, "ud_musique": 3, "qnli": 1}
 # Sets whose questions one passage answers: further passages change nothing.
@@ -83,6 +91,11 @@ _MARKED = re.compile(
 
 def read(path: Path) -> Iterator[dict[str, Any]]:
     with gzip.open(path, "rt", encoding="utf-8") as lines:
+        yield from map(json.loads, lines)
+
+
+def read_lines(path: Path) -> Iterator[dict[str, Any]]:
+    with path.open(encoding="utf-8") as lines:
         yield from map(json.loads, lines)
 
 
@@ -335,10 +348,22 @@ def unlabelled(
 
 
 def cut(row: Row) -> Row:
-    """The row with its evidence cut to what a model reads at once."""
+    """The row with its evidence cut to what a model reads at once; its points move along."""
     room = ROOM if row.task is Task.SUPPORT else ENOUGH_ROOM
-    said = f"{row.question} {row.said}"
-    return replace(row, evidence=digest(row.evidence, said, room))
+    if len(row.evidence) <= room:
+        return row
+    parts = pieces(row.evidence)
+    near = nearness([stems(part) for part in parts], stems(f"{row.question} {row.said}"))
+    starts = [0, *accumulate(map(len, parts))]
+    text, points = "", []
+    for n in choose(near, [len(part) for part in parts], room):
+        shift = len(text) - starts[n]
+        for start, end in row.points:
+            start, end = max(start, starts[n]), min(end, starts[n + 1])
+            if end - start > 1:
+                points.append((start + shift, end + shift))
+        text += parts[n]
+    return replace(row, evidence=text, points=tuple(points))
 
 
 def all_rows(data: Path, seed: int, *, made: bool = True, extra: int = 0) -> list[Row]:
@@ -364,6 +389,12 @@ def all_rows(data: Path, seed: int, *, made: bool = True, extra: int = 0) -> lis
     with Pool() as workers:
         rows = workers.map(cut, rows, chunksize=4000)
     random.Random(seed).shuffle(rows)
+    return rows
+
+
+def prepared(path: Path) -> list[Row]:
+    """Rows as prepare.py wrote them."""
+    rows: list[Row] = pickle.loads(path.read_bytes())
     return rows
 
 

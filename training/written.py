@@ -1,0 +1,302 @@
+"""The written cases as training rows and dev pairs, always in twins.
+
+Every question, answer and statement stands beside evidence that answers or supports it, and beside
+evidence that does not, so that nothing can be told from its words alone. Evidence that answers is
+made of the case's own passages; evidence that does not is the same with the sentences or passages
+the answer rests on taken out and near ones put in. A near-miss question gets its sentence `s` put
+into a passage. `s` of another question is put in elsewhere, so that an added sentence is no sign.
+"""
+
+from __future__ import annotations
+
+import difflib
+import random
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from rows import ROOM, Label, Row, Shelf, Span, Task, read, read_lines
+from suffice.text.digest import pieces
+
+Case = dict[str, Any]
+TRUNK = "written"
+_WORD = re.compile(r"\w+|[^\w\s]")
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A text with the spans in it that an answer rests on."""
+
+    text: str
+    points: tuple[Span, ...] = ()
+
+    def without_points(self) -> Passage | None:
+        """The text with those spans gone; None where next to nothing is left."""
+        left, last = [], 0
+        for start, end in sorted(self.points):
+            left.append(self.text[last:start])
+            last = end
+        text = "".join([*left, self.text[last:]]).strip()
+        return Passage(text) if len(text) > 80 else None
+
+    def with_sentence(self, sentence: str, draw: random.Random, *, point: bool) -> Passage:
+        """The text with a sentence put between two of its sentences, or at its end."""
+        ends, at = [0], 0
+        for piece in pieces(self.text):
+            at += len(piece)
+            if piece.rstrip()[-1:] in ".!?" or piece.endswith("\n"):
+                ends.append(at)
+        at = draw.choice([*ends[1:], len(self.text)])
+        lead = "" if not self.text[:at] or self.text[at - 1].isspace() else " "
+        text = f"{self.text[:at]}{lead}{sentence} {self.text[at:]}"
+        start, grown = at + len(lead), len(lead) + len(sentence) + 1
+        moved = [(a + grown, z + grown) if a >= at else (a, z) for a, z in self.points]
+        own = [(start, start + len(sentence))] if point else []
+        return Passage(text, tuple(sorted([*moved, *own])))
+
+
+def training_cases(data: Path, annotations: Path) -> list[Case]:
+    """The cases of the data folder's train file, and those annotated in this repository."""
+    folder = data / "written"
+    cases = list(read(folder / "train.jsonl.gz"))
+    bare = {case["id"]: case for case in read(folder / "unwritten.jsonl.gz")}
+    for file in sorted(annotations.glob("*.jsonl")):
+        cases += [bare[one["id"]] | one for one in read_lines(file)]
+    return cases
+
+
+def dev_cases(data: Path) -> list[Case]:
+    return list(read(data / "written" / "dev.jsonl.gz"))
+
+
+class Stock:
+    """All passages, found again by the words they share with a text; none of the same document."""
+
+    def __init__(self, cases: Iterable[Case]) -> None:
+        self.files: dict[str, str] = {}
+        for case in cases:
+            for text in case["passages"]:
+                self.files.setdefault(text, f"{case['source']}/{case['file']}")
+        self.shelf = Shelf(list(self.files))
+
+    def near(self, case: Case, text: str, count: int, draw: random.Random) -> list[Passage]:
+        own = f"{case['source']}/{case['file']}"
+        bare = case["source"] == "tatqa"  # one file for all its tables: passages tell them apart
+        found = [
+            Passage(other)
+            for other in self.shelf.near(f"{text} {case['title']}", draw, words=10, each=8)
+            if (bare or self.files[other] != own) and other not in case["passages"]
+        ]
+        return found[:count]
+
+
+def written_rows(cases: Sequence[Case], seed: int) -> Iterator[Row]:
+    stock = Stock(cases)
+    for case in cases:
+        yield from Twins(case, stock, random.Random(f"{seed}{case['id']}")).rows()
+
+
+@dataclass(frozen=True)
+class Twins:
+    """The rows of one case."""
+
+    case: Case
+    stock: Stock
+    draw: random.Random
+
+    def rows(self) -> Iterator[Row]:
+        others = [near["s"] for near in self.case["near"]]
+        for qa in self.case["qa"]:
+            yield from self.question(qa, others)
+            yield from self.answer(qa, others)
+        for place, near in enumerate(self.case["near"]):
+            yield from self.near_miss(near, others[:place] + others[place + 1 :])
+        for statement in self.case["c"]:
+            yield from self.statement(statement, others)
+        if "long" in self.case:
+            yield from self.long_answer(self.case["long"])
+
+    # What evidence there is
+
+    def passages(self, marked: Sequence[Sequence[int]] = ()) -> list[Passage]:
+        """The case's passages with `marked` spans: (passage, start, end), passages from 1."""
+        found = []
+        for number, text in enumerate(self.case["passages"], 1):
+            points = tuple(sorted((a, z) for place, a, z in marked if place == number))
+            found.append(Passage(text, points))
+        return found
+
+    def mixed(self, own: Sequence[Passage], text: str, most: int = 3) -> list[Passage]:
+        """With near passages among them, shuffled, half of the time: as many as are read at once,
+        so that what is needed is read too."""
+        if self.draw.random() < 0.5:
+            return list(own)
+        both, room = list(own), ROOM - sum(len(one.text) + 1 for one in own)
+        for one in self.stock.near(self.case, text, self.draw.randint(1, most), self.draw):
+            room -= len(one.text) + 1
+            both += [one] if room > 0 else []
+        return self.draw.sample(both, len(both))
+
+    def lacking(self, own: Sequence[Passage], rests: Sequence[int], text: str) -> list[Passage]:
+        """What is left without the passages an answer rests on, filled up with near ones."""
+        left = [one for number, one in enumerate(own, 1) if number not in rests]
+        left = [replace(one, points=()) for one in left]
+        fill = self.stock.near(self.case, text, max(1, len(own) - len(left)), self.draw)
+        both = [*left, *fill]
+        return self.draw.sample(both, len(both))
+
+    def emptied(self, own: Sequence[Passage]) -> list[Passage] | None:
+        """The same passages without the sentences an answer rests on."""
+        if not any(one.points for one in own):
+            return None
+        left = [one.without_points() if one.points else one for one in own]
+        kept = [one for one in left if one is not None]
+        return kept or None
+
+    def added(self, own: Sequence[Passage], sentence: str, *, point: bool) -> list[Passage]:
+        """With a sentence put into one of them."""
+        place = self.draw.randrange(len(own))
+        return [
+            one.with_sentence(sentence, self.draw, point=point) if n == place else one
+            for n, one in enumerate(own)
+        ]
+
+    def row(
+        self, task: Task, said: str, own: Sequence[Passage], label: Label, kind: str,
+        question: str = "", wrong: tuple[Span, ...] = (),
+    ) -> Row:  # fmt: skip
+        """Passages joined as the product joins them, under the title half of the time."""
+        title = self.case["title"] if self.draw.random() < 0.5 else ""
+        text, points = f"{title}\n" if title else "", []
+        for one in own:
+            points += [(len(text) + a, len(text) + z) for a, z in one.points]
+            text += f"{one.text}\n"
+        held = tuple(points) if label is Label.SUPPORTED else ()
+        return Row(task, said, text, label, f"{TRUNK}+{kind}", question, held, wrong)
+
+    # What is asked and said of it
+
+    def question(self, qa: Case, others: Sequence[str]) -> Iterator[Row]:
+        def row(own: Sequence[Passage], label: Label) -> Row:
+            return self.row(Task.SUFFICIENCY, qa["q"], own, label, "question")
+
+        own = self.passages(qa.get("e_spans", ()))
+        rests = [one for number, one in enumerate(own, 1) if number in qa["p"]]
+        yield row(self.mixed(own, qa["q"]), Label.SUPPORTED)
+        alone = self.added(rests, self.draw.choice(others), point=False) if others else rests
+        yield row(self.draw.choice((rests, alone)), Label.SUPPORTED)
+        lacking = self.lacking(own, qa["p"], qa["q"])
+        yield row(lacking, Label.NOT_MENTIONED)
+        emptied = self.emptied(own)
+        if emptied is None and others:
+            emptied = self.added(lacking, self.draw.choice(others), point=False)
+        yield row(self.mixed(emptied or lacking, qa["q"]), Label.NOT_MENTIONED)
+
+    def near_miss(self, near: Case, others: Sequence[str]) -> Iterator[Row]:
+        def row(own: Sequence[Passage], label: Label) -> Row:
+            return self.row(Task.SUFFICIENCY, near["q"], own, label, "near")
+
+        own = self.passages()
+        yield row(self.mixed(own, near["q"]), Label.NOT_MENTIONED)
+        told = self.added(own, near["s"], point=True)
+        yield row(self.mixed(told, near["q"]), Label.SUPPORTED)
+        if others:
+            other = self.draw.choice(others)
+            yield row(self.added(own, other, point=False), Label.NOT_MENTIONED)
+            both = self.added(told, other, point=False)
+            pointed = [one for one in both if one.points]
+            yield row(self.draw.choice((both, pointed)), Label.SUPPORTED)
+
+    def answer(self, qa: Case, others: Sequence[str]) -> Iterator[Row]:
+        question = qa["q"]
+
+        def row(said: str, own: Sequence[Passage], label: Label, **more: Any) -> Row:
+            asked = question if self.draw.random() < 0.75 else ""
+            return self.row(Task.SUPPORT, said, own, label, "answer", asked, **more)
+
+        own = self.passages(qa.get("e_spans", ()))
+        rests = [one for number, one in enumerate(own, 1) if number in qa["p"]]
+        yield row(qa["a"], self.mixed(own, question), Label.SUPPORTED)
+        alone = self.added(rests, self.draw.choice(others), point=False) if others else rests
+        yield row(qa["a"], self.draw.choice((rests, alone)), Label.SUPPORTED)
+        emptied = self.emptied(own)
+        if emptied is None or self.draw.random() < 0.5:
+            emptied = self.lacking(own, qa["p"], question)
+        yield row(qa["a"], emptied, Label.NOT_MENTIONED)
+        for place, wrong in enumerate(qa["w"]):
+            beside = self.mixed(own, question) if place % 2 == 0 else rests
+            spans = changed(qa["a"], wrong["t"])
+            yield row(wrong["t"], beside, Label.NOT_SUPPORTED, wrong=spans)
+
+    def statement(self, statement: Case, others: Sequence[str]) -> Iterator[Row]:
+        """In twins or not at all: with `s`, a statement that is wrong here is right elsewhere."""
+        said = statement["t"]
+
+        def row(own: Sequence[Passage], label: Label) -> Row:
+            return self.row(Task.SUPPORT, said, own, label, "statement")
+
+        if statement["y"] == "supported":
+            own = self.passages(statement.get("e_spans", ()))
+            yield row(self.mixed(own, said), Label.SUPPORTED)
+            lacking = self.emptied(own) or self.lacking(own, range(1, 9), said)
+            yield row(lacking, Label.NOT_MENTIONED)
+        elif "s" in statement:
+            label = Label.CONTRADICTED
+            told = self.passages(statement.get("r_spans", ()))
+            if statement["y"] == "not_mentioned":
+                label, told = Label.NOT_MENTIONED, self.added(told, statement["s"], point=True)
+            else:
+                told = [replaced(one, statement["s"]) for one in told]
+            yield row(self.mixed(self.passages(), said), label)
+            yield row(self.mixed(told, said), Label.SUPPORTED)
+
+    def long_answer(self, answer: Case) -> Iterator[Row]:
+        """The whole answer and each of its sentences, right and with one of them wrong."""
+        question, parts = answer["q"], answer["a"]
+        own, place = self.passages(answer.get("e_spans", ())), answer["i"] - 1
+
+        def row(said: str, label: Label, own: Sequence[Passage] = own, **more: Any) -> Row:
+            asked = question if self.draw.random() < 0.75 else ""
+            return self.row(Task.SUPPORT, said, own, label, "long", asked, **more)
+
+        before = " ".join(parts[:place])
+        wrong = " ".join([*parts[:place], answer["t"], *parts[place + 1 :]])
+        at = len(before) + bool(before) + answer["t"].index(answer["x"])
+        yield row(" ".join(parts), Label.SUPPORTED)
+        yield row(wrong, Label.NOT_SUPPORTED, wrong=((at, at + len(answer["x"])),))
+        at = answer["t"].index(answer["x"])
+        yield row(answer["t"], Label.NOT_SUPPORTED, wrong=((at, at + len(answer["x"])),))
+        right = parts[place] if self.draw.random() < 0.5 else self.draw.choice(parts)
+        yield replace(row(right, Label.SUPPORTED), points=())
+        emptied = self.emptied(own)
+        if emptied:
+            yield row(" ".join(parts), Label.NOT_MENTIONED, emptied)
+
+
+def replaced(one: Passage, sentence: str) -> Passage:
+    """The passage with `sentence` in place of its first pointed span, and the others gone."""
+    if not one.points:
+        return one
+    (start, end), *rest = sorted(one.points)
+    text = one.text
+    for a, z in reversed(rest):
+        text = text[:a] + text[z:]
+    return Passage(
+        f"{text[:start]}{sentence}{text[end:]}", ((start, start + len(sentence)),)
+    )
+
+
+def changed(right: str, wrong: str) -> tuple[Span, ...]:
+    """Where a wrong answer differs from the right one, if it is a near copy; else nowhere."""
+    words = [list(_WORD.finditer(text)) for text in (right, wrong)]
+    plain = [[match.group().lower() for match in found] for found in words]
+    match = difflib.SequenceMatcher(None, plain[0], plain[1], autojunk=False)
+    if match.ratio() < 0.7:
+        return ()
+    spans = []
+    for kind, _, _, start, end in match.get_opcodes():
+        if kind in ("replace", "insert"):
+            spans.append((words[1][start].start(), words[1][end - 1].end()))
+    return tuple(spans)
