@@ -6,8 +6,7 @@ import queue
 import random
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -16,35 +15,6 @@ from torch import Tensor
 
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 Ints = np.ndarray[Any, np.dtype[np.int64]]
-
-
-@dataclass(frozen=True)
-class Ragged:
-    """Sequences of different length in one array."""
-
-    flat: Ints
-    starts: Ints
-
-    @classmethod
-    def of(cls, sequences: Sequence[Sequence[int]]) -> Ragged:
-        lengths = np.fromiter(map(len, sequences), np.int64, len(sequences))
-        flat = np.fromiter((i for ids in sequences for i in ids), np.int64, int(lengths.sum()))
-        return cls(flat, np.concatenate([[0], np.cumsum(lengths)]))
-
-    def __len__(self) -> int:
-        return len(self.starts) - 1
-
-    @property
-    def lengths(self) -> Ints:
-        return np.diff(self.starts)
-
-    def padded(self, rows: Ints, value: int = 0) -> Ints:
-        """The rows as a rectangle, a multiple of eight wide."""
-        lengths = self.lengths[rows]
-        width = -(-int(lengths.max()) // 8) * 8
-        columns = np.arange(width)
-        places = np.minimum(self.starts[rows][:, None] + columns, len(self.flat) - 1)
-        return np.where(columns < lengths[:, None], self.flat[places], value)
 
 
 def batches(lengths: Ints, tokens: int, draw: random.Random | None) -> Iterator[Ints]:

@@ -1,10 +1,10 @@
-"""Fit the blend of the learned gate, and calibrate it.
+"""Fit the blend of the learned gate, and make it a probability.
 
-    python training/blend.py --held held.jsonl.gz --judged FOLDER --data ../shared/data [--limit N]
+    python training/blend.py --pairs build --fast build/fast --strong build/fast build/t2 build/t3
 
-Fitted on the held rows (held.py), which no verifier was trained on; made a probability, with its
-threshold, on dev rows. What the verifiers say of both is read from FOLDER, as for evaluate.py; the
-rest is computed as the gate computes it. Writes gate/blend.json.
+Fitted on held.jsonl.gz, questions that no verifier was trained on; slope and shift come from the
+dev questions of near.jsonl.gz and public.jsonl.gz. What the verifiers say is read from the folders,
+calibrated as their cards say; the rest is computed as the gate computes it. Writes gate/blend.json.
 """
 
 from __future__ import annotations
@@ -13,16 +13,16 @@ import argparse
 import json
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from calibrate import TIERS, balanced, logistic, read_judged, threshold
-from evaluate import enough_scores, shipped_cards
+from calibrate import NEAR, PUBLIC, balanced, chance, judged, logistic, told
+from measure import Item
+from rows import read
 from suffice.bench.gate import evidence_of
-from suffice.bench.judged import Row, choose
-from suffice.bench.sufficiency import read_questions
 from suffice.gate.blend import Looks, look
 from suffice.models.catalog import open_embedder, open_verifier
 from suffice.settings import EmbedderSettings, VerifierSettings
@@ -30,6 +30,8 @@ from suffice.settings import EmbedderSettings, VerifierSettings
 OUT = Path(__file__).parent.parent / "src/suffice/gate/blend.json"
 Floats = np.ndarray[Any, Any]
 RIDGE = 1.0
+MOST = 250
+"""Questions of each set; of the written ones all."""
 # What each blend weighs, by what is known.
 KNOWN = {
     "similarity": ("verifier", "similarity", "coverage", "count"),
@@ -37,77 +39,122 @@ KNOWN = {
 }
 
 
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--held", type=Path, required=True)
-    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
-    parser.add_argument("--judged", type=Path, required=True)
-    parser.add_argument("--limit", type=int, help="rows of each set")
-    parser.add_argument("--out", type=Path, default=OUT)
-    given = parser.parse_args()
-    held, dev = placed(given.held), placed(given.data / "sufficiency" / "dev.jsonl.gz")
-    held, dev = choose(held, given.limit), choose(dev, given.limit)
-    embedder = open_embedder(EmbedderSettings())
-    seen = [list(evidence_of(rows, embedder, told)) for rows in (held, dev)]
-    judged = [read_judged(given.judged, held=True), read_judged(given.judged)]
-    made: dict[str, Any] = {"blends": {}, "verifiers": {}}
-    for tier in TIERS:
-        scores = [enough_scores(one, shipped_cards(), tier) for one in judged]
-        there, here = (
-            [look(one, float(found[row["place"]])) for one, row in zip(some, rows, strict=True)]
-            for some, found, rows in zip(seen, scores, (held, dev), strict=True)
-        )
-        made["blends"][tier] = {
-            known: blend(names, there, held, here, dev) for known, names in KNOWN.items()
-        }
-        made["verifiers"][tier] = open_verifier(VerifierSettings(), tier).id
-        if tier == "fast":
-            made["blends"]["no verifier"] = {
-                known: blend(names[1:], there, held, here, dev) for known, names in KNOWN.items()
-            }
-    made["fitted"] = dict(sorted(Counter(row["set"] for row in held).items()))
-    made["calibrated"] = dict(sorted(Counter(row["set"] for row in dev).items()))
-    given.out.write_text(json.dumps(made, indent=2) + "\n")
-    print(f"wrote {given.out}")
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question with what the gate sees of it, but for the verifier."""
+
+    set: str
+    item: str
+    truth: bool
+    looks: Looks
 
 
-def placed(path: Path) -> list[Row]:
-    """The rows of a file, each with its place there."""
-    return [row | {"place": place} for place, row in enumerate(read_questions(path))]
+def asked(pairs: Path, names: Sequence[str], embedder: Any) -> list[Asked]:
+    rows, counts = [], Counter[str]()
+    for name in names:
+        for pair in read(pairs / f"{name}.jsonl.gz"):
+            if "passages" in pair and (
+                pair["set"] in NEAR["sufficiency"] or counts[pair["set"]] < MOST
+            ):
+                counts[pair["set"]] += 1
+                question = {"question": pair["said"], "evidence": pair["passages"]}
+                rows.append(pair | question)
+    seen = evidence_of(rows, embedder, _progress)
+    return [
+        Asked(row["set"], row["item"], row["truth"], look(one, 0.5))
+        for row, one in zip(rows, seen, strict=True)
+    ]
 
 
-def told(what: str, done: int, of: int) -> None:
+def _progress(what: str, done: int, of: int) -> None:
     if done % 256 == 0 or done == of:
         print(f"{what} {done}/{of}", flush=True)
 
 
-def table(looks: Sequence[Looks], names: Sequence[str]) -> Floats:
-    return np.array([[one.values().get(name, 0.0) for name in names] for one in looks])
+def with_verifier(
+    some: Sequence[Asked], pairs: Path, names: Sequence[str], folders: Sequence[Path], card: Any
+) -> list[Asked]:
+    """The same questions with the probability that the tier gives them."""
+    margins = {
+        (item.set, item.item): item.margin
+        for name in names
+        for item in judged(pairs, folders, name)
+    }
+    found = chance(np.array([margins[one.set, one.item] for one in some]), card)
+    return [
+        Asked(one.set, one.item, one.truth, _enough(one.looks, float(value)))
+        for one, value in zip(some, found, strict=True)
+    ]
 
 
-def blend(
-    names: Sequence[str],
-    there: Sequence[Looks],
-    held: Sequence[Row],
-    here: Sequence[Looks],
-    dev: Sequence[Row],
-) -> dict[str, Any]:
-    """The line fitted on held rows, then its slope, shift and threshold on dev rows. Every set
-    counts alike; what is made from a set counts with it."""
-    family = np.array([row["set"].split("+")[0] for row in held])
-    line = logistic(table(there, names), truth(held), balanced(family), RIDGE)
+def _enough(looks: Looks, value: float) -> Looks:
+    return Looks(value, looks.similarity, looks.coverage, looks.count)
+
+
+def table(some: Sequence[Asked], names: Sequence[str]) -> Floats:
+    return np.array([[one.looks.values().get(name, 0.0) for name in names] for one in some])
+
+
+def blend(names: Sequence[str], there: Sequence[Asked], here: Sequence[Asked]) -> dict[str, Any]:
+    """The line fitted on held rows, then its slope and shift on dev rows. The written questions
+    count as much as all other sets together."""
+    line = logistic(table(there, names), _truth(there), _weights(there), RIDGE)
     scores = table(here, names) @ line[:-1] + line[-1]
-    sets = np.array([row["set"] for row in dev])
-    slope, shift = logistic(scores[:, None], truth(dev), balanced(sets))
-    chance = 1 / (1 + np.exp(-(slope * scores + shift)))
-    at = threshold(chance, truth(dev).astype(bool), sets)
+    slope, shift = logistic(scores[:, None], _truth(here), _weights(here))
     weights = {name: round(float(weight), 4) for name, weight in zip(names, line, strict=False)}
-    rest = {"offset": line[-1], "slope": slope, "shift": shift, "threshold": at}
+    rest = {"offset": line[-1], "slope": slope, "shift": shift}
+    for half in (NEAR["sufficiency"], PUBLIC["sufficiency"]):
+        for name in half:
+            own = [
+                Item(one.set, one.truth, float(score))
+                for one, score in zip(here, scores, strict=True)
+                if one.set == name
+            ]
+            told(f"   {name}", own, {"slope": float(slope), "offset": float(shift)})
     return {"weights": weights, **{name: round(float(value), 4) for name, value in rest.items()}}
 
 
-def truth(rows: Sequence[Row]) -> Floats:
-    return np.array([float(row["sufficient"]) for row in rows])
+def _truth(some: Sequence[Asked]) -> Floats:
+    return np.array([float(one.truth) for one in some])
+
+
+def _weights(some: Sequence[Asked]) -> Floats:
+    families = np.array([one.set.split("+")[0] for one in some])
+    near = np.isin(families, NEAR["sufficiency"])
+    weights = np.zeros(len(some))
+    for half in (near, ~near):
+        if half.any():
+            weights[half] = balanced(families[half]) / half.sum()
+    return weights * len(some) / weights.sum()
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--pairs", type=Path, required=True)
+    parser.add_argument("--fast", type=Path, nargs="+", required=True)
+    parser.add_argument("--strong", type=Path, nargs="+", required=True)
+    parser.add_argument("--out", type=Path, default=OUT)
+    given = parser.parse_args()
+    embedder = open_embedder(EmbedderSettings())
+    held, dev = ["held"], ["near", "public"]
+    fitted, calibrated = (asked(given.pairs, names, embedder) for names in (held, dev))
+    made: dict[str, Any] = {"blends": {}, "verifiers": {}}
+    for tier, folders in (("fast", given.fast), ("strong", given.strong)):
+        verifier: Any = open_verifier(VerifierSettings(), tier)
+        card = verifier.card.raw["calibration"]["sufficiency"]
+        there = with_verifier(fitted, given.pairs, held, folders, card)
+        here = with_verifier(calibrated, given.pairs, dev, folders, card)
+        print(tier)
+        made["blends"][tier] = {known: blend(names, there, here) for known, names in KNOWN.items()}
+        made["verifiers"][tier] = verifier.id
+    print("no verifier")
+    made["blends"]["no verifier"] = {
+        known: blend(names[1:], fitted, calibrated) for known, names in KNOWN.items()
+    }
+    made["fitted"] = dict(sorted(Counter(one.set for one in fitted).items()))
+    made["calibrated"] = dict(sorted(Counter(one.set for one in calibrated).items()))
+    given.out.write_text(json.dumps(made, indent=2) + "\n")
+    print(f"wrote {given.out}")
 
 
 if __name__ == "__main__":

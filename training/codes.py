@@ -39,6 +39,7 @@ def read_codes(path: Path) -> dict[str, NDArray[np.float32]]:
             if f"{name}.scale" in held.files
             else held[name]
             for name in held.files
-            if not name.endswith(".scale") and np.issubdtype(held[name].dtype, np.number)
+            if not name.endswith(".scale")
+            and np.issubdtype(held[name].dtype, np.number)
             and name != "embeddings.position_ids"
         }

@@ -228,8 +228,9 @@ def bert_first_token(
     shape: BertShape,
     precision: Precision,
     segments: bool = False,
-) -> str:
-    """Write the same encoder, but only the first token's last hidden state (batch, hidden).
+) -> tuple[str, str]:
+    """Write the same encoder, but only the first token's last hidden state (batch, hidden), and the
+    states of all tokens after the last layer but one (batch, tokens, hidden).
 
     Of the last layer, the other tokens' keys and values are all that is computed.
     """
@@ -269,14 +270,15 @@ class _Bert:
             states = self._layer(f"encoder.layer.{layer}", states, states, places)
         return self.graph.add("Reshape", states, places.layout), mask
 
-    def first_token(self, segments: bool) -> str:
+    def first_token(self, segments: bool) -> tuple[str, str]:
         ids, _, places = self._inputs()
         states = self._embeddings(ids, segments)
         for layer in range(self.shape.layers - 1):
             states = self._layer(f"encoder.layer.{layer}", states, states, places)
         rows = self.graph.add("Reshape", states, places.layout)
         first = self.graph.add("Gather", rows, self.graph.constant("first", np.array(0)), axis=1)
-        return self._layer(f"encoder.layer.{self.shape.layers - 1}", first, states, places)
+        last = self._layer(f"encoder.layer.{self.shape.layers - 1}", first, states, places)
+        return last, rows
 
     def _inputs(self) -> tuple[str, str, _Places]:
         ids = self._padded_input("input_ids")

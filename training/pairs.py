@@ -2,8 +2,9 @@
 
     python training/pairs.py --data ../shared/data --out build [--retrieved FILE]
 
-Needs no GPU. Writes public.jsonl.gz (grounding and sufficiency) and near.jsonl.gz (written cases,
-real documents), a line a pair. `item` names what is judged as one, `truth` says whether it is
+Needs no GPU. Writes public.jsonl.gz (grounding and sufficiency), near.jsonl.gz (written cases, real
+documents) and held.jsonl.gz (training questions kept for the blend of the gate), a line a pair.
+`item` names what is judged as one, `truth` says whether it is
 supported or answered, `way` how the evidence was read: near the claim; passages together, or one
 alone; or none at all, for what can be told without evidence. --retrieved is a file of questions on
 the real documents with the passages that were found for them.
@@ -19,11 +20,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from rows import ENOUGH_ROOM, ROOM, read, read_lines
+from held import held_rows, with_company
+from rows import ENOUGH_ROOM, ROOM, apart, read, read_lines
 from suffice.text.claims import claims
 from suffice.text.digest import digest
 from suffice.text.flatten import flatten
-from written import Case, Passage, Stock, Twins, dev_cases, training_cases
+from written import Case, Passage, Stock, Twins, annotated, dev_cases, held_cases
 
 Pair = dict[str, Any]
 ANNOTATIONS = Path(__file__).parent / "written"
@@ -53,7 +55,7 @@ def sufficiency(
         **more,
     }  # fmt: skip
     together = digest("\n".join(passages), question, ENOUGH_ROOM)
-    yield base | {"way": "together", "evidence": together}
+    yield base | {"way": "together", "evidence": together, "passages": list(passages)}
     if len(passages) > 1:
         for passage in passages:
             yield base | {"way": "alone", "evidence": digest(passage, question, ROOM)}
@@ -181,9 +183,24 @@ def write(path: Path, pairs: Iterable[Pair]) -> None:
     print(f"wrote {path}")
 
 
+def held_pairs(data: Path) -> Iterator[Pair]:
+    """The questions that the gate's blend is fitted on: no verifier was trained on them. Each pair
+    brings its passages, for what the gate looks at beside the verifier."""
+    stock = Stock(annotated(data, ANNOTATIONS))
+    for pair in written_pairs(held_cases(data, ANNOTATIONS), stock):
+        if pair["set"] == "written questions":
+            yield pair
+    rows = list(apart(data / "sufficiency"))
+    passages = list(dict.fromkeys(passage for row in rows for passage in row["evidence"]))
+    for number, row in enumerate(with_company(held_rows(rows), passages)):
+        yield from sufficiency(
+            f"h{number}", row["question"], row["evidence"], row["sufficient"], set=row["set"]
+        )
+
+
 def near_pairs(data: Path, retrieved: Path | None) -> Iterator[Pair]:
     dev = dev_cases(data)
-    yield from written_pairs(dev, Stock([*dev, *training_cases(data, ANNOTATIONS)]))
+    yield from written_pairs(dev, Stock([*dev, *annotated(data, ANNOTATIONS)]))
     yield from draft_pairs(data)
     if retrieved:
         yield from retrieved_pairs(retrieved)
@@ -196,6 +213,7 @@ def main() -> None:
     parser.add_argument("--retrieved", type=Path)
     parser.add_argument("--limit", type=int, default=0, help="rows of each public set")
     given = parser.parse_args()
+    write(given.out / "held.jsonl.gz", held_pairs(given.data))
     write(given.out / "near.jsonl.gz", near_pairs(given.data, given.retrieved))
     write(given.out / "public.jsonl.gz", public_pairs(given.data, given.limit))
 

@@ -1,60 +1,76 @@
-"""Prepare the training rows once for both tiers.
+"""Prepare the training rows.
 
-    python training/prepare.py --data ../shared/data --out rows.pickle [--plain] [--extra N]
+    python training/prepare.py --data ../shared/data --out build [--draws 8]
 
-Needs no GPU. The same data and seed give the same rows in the same order.
+Needs no GPU. Writes labelled.npz (rows of the labelled sets, and what is made from them) and
+written-0.npz and on (the written cases, each time with other evidence beside them), as token ids.
+The last draws also hold rows for a teacher to label. The same data and seed give the same rows.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import pickle
 import random
-import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from functools import partial
+from multiprocessing import Pool
 from pathlib import Path
 
+from encoded import Encoded, load_tokenizer
 from held import Held, held_rows
 from rows import Row, all_rows, apart
+from written import training_cases, written_rows
 
 SEED = 7
+ANNOTATIONS = Path(__file__).parent / "written"
+MOST = {"records": 9000, "squad2": 9000, "ud_nq": 9000, "ud_musique": 9000, "ud_squad": 9000}
+"""The most rows of an origin; 5,000 where none is named, and 1,200 among strangers."""
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--plain", action="store_true", help="labelled rows alone, nothing made")
-    parser.add_argument("--extra", type=int, default=20_000, help="documents to draw unlabelled")
-    parser.add_argument("--limit", type=int, default=0, help="keep this many rows")
-    arguments = parser.parse_args()
-    begun = time.time()
-    extra = 0 if arguments.plain else arguments.extra
-    rows = all_rows(arguments.data, SEED, made=not arguments.plain, extra=extra)
-    held = Held(held_rows(list(apart(arguments.data / "sufficiency"))))
-    rows = [row for row in rows if row not in held][: arguments.limit or None]
-    arguments.out.write_bytes(pickle.dumps(rows))
-    counts = Counter(row.origin for row in rows)
-    listing = arguments.out.with_suffix(".json")
-    listing.write_text(json.dumps(dict(counts.most_common()), indent=2) + "\n")
-    print(f"{len(rows)} rows in {time.time() - begun:.0f} s, counted in {listing}")
+    parser.add_argument("--base", type=Path, default=Path("build/bases/msmarco"))
+    parser.add_argument("--draws", type=int, default=7)
+    parser.add_argument("--taught", type=int, default=1, help="of the draws, those for a teacher")
+    parser.add_argument("--only", choices=("labelled", "written"))
+    given = parser.parse_args()
+    if given.only != "written":
+        write(given.out / "labelled.npz", labelled(given.data), given.base)
+    if given.only != "labelled":
+        draw = partial(written, given.data, given.out, given.base, given.draws - given.taught)
+        with Pool() as workers:
+            workers.map(draw, range(given.draws), chunksize=1)
 
 
-def prepared(path: Path, limit: int = 0) -> list[Row]:
-    rows: list[Row] = pickle.loads(path.read_bytes())
-    return rows[: limit or len(rows)]
+def labelled(data: Path) -> list[Row]:
+    held = Held(held_rows(list(apart(data / "sufficiency"))))
+    counts: Counter[str] = Counter()
+    kept = []
+    for row in all_rows(data, SEED):
+        most = MOST.get(row.origin, 1200 if row.origin.endswith("+company") else 5000)
+        if counts[row.origin] < most and row not in held:
+            counts[row.origin] += 1
+            kept.append(row)
+    return kept
 
 
-def picked(rows: Sequence[Row], made: float, seed: int) -> list[int]:
-    """The places of the rows to learn from: all labelled as they came, a share of those made."""
-    draw = random.Random(seed)
-    return [n for n, row in enumerate(rows) if not _made(row) or draw.random() < made]
+def written(data: Path, out: Path, base: Path, taught: int, number: int) -> None:
+    cases = training_cases(data, ANNOTATIONS)
+    rows = written_rows(cases, SEED + number, partial=number >= taught)
+    write(out / f"written-{number}.npz", rows, base)
 
 
-def _made(row: Row) -> bool:
-    return "+" in row.origin or row.origin in ("records", "answers")
+def write(path: Path, rows: Iterable[Row], base: Path) -> None:
+    kept: Sequence[Row] = list(rows)
+    kept = random.Random(SEED).sample(kept, len(kept))
+    Encoded.of(load_tokenizer(base), kept).save(path)
+    counts = Counter(row.origin for row in kept)
+    path.with_suffix(".json").write_text(json.dumps(dict(sorted(counts.items())), indent=2) + "\n")
+    print(f"{path}: {len(kept)} rows", flush=True)
 
 
 if __name__ == "__main__":

@@ -2,14 +2,14 @@
 
 A row is one pair to be judged: a claim or question beside evidence, with a task and a label. Every
 draw comes from one seeded generator, so the same data gives the same rows. UNLABELLED rows are for
-the teacher to label, when the strong tier is distilled into the fast one.
+the teacher to label, when the strong tier is distilled into the fast one. No row pairs a sentence
+of its evidence with an edited copy of it: that teaches a model to count words.
 """
 
 from __future__ import annotations
 
 import gzip
 import json
-import pickle
 import random
 import re
 from collections import Counter, defaultdict
@@ -21,7 +21,6 @@ from multiprocessing import Pool
 from pathlib import Path
 from typing import Any
 
-from edits import edit, edit_question
 from records import record_rows
 from suffice.text.digest import choose, digest, nearness, pieces, stems
 from suffice.text.flatten import flatten
@@ -83,10 +82,6 @@ COMPANY = ("squad2", "ud_squad", "ud_nq", "ares_nq", "ares_wow", "ares_hotpotqa"
 # Sets whose unanswered questions were made so that nothing answers them.
 _NEVER_ANSWERED = ("squad2", "ud_squad")
 _WORD = re.compile(r"[A-Za-z0-9]{3,}")
-# Words that labelled sets lead a model to take for a lie: they must be met in true claims too.
-_MARKED = re.compile(
-    r"\b(?:not|never|no|none|nobody|nothing|only|also|least|most|all|without|less|few|neither)\b"
-)
 
 
 def read(path: Path) -> Iterator[dict[str, Any]]:
@@ -137,28 +132,26 @@ class Shelf:
         return [self.stock[number] for number, _ in shared.most_common()]
 
 
-def support_rows(rows: Iterable[dict[str, Any]], seed: int, *, made: bool) -> Iterator[Row]:
-    """The labelled rows, minimal edits of the supported ones, and evidence among strangers."""
+def support_rows(rows: Iterable[dict[str, Any]], seed: int) -> Iterator[Row]:
+    """The labelled rows, and evidence among strangers."""
     draw = random.Random(seed)
     others: list[str] = []
     for raw in rows:
-        times = _TIMES.get(raw["set"], 1) if made else 1
+        times = _TIMES.get(raw["set"], 1)
         evidence, long = flatten(raw["evidence"]), len(raw["evidence"]) > 300
         label = _LABELS[raw["label"]]
-        row = Row(Task.SUPPORT, raw["claim"], evidence, label, raw["set"], raw["question"] or "")
+        wrong = tuple((start, end) for start, end, *_ in raw.get("spans") or ())
+        row = Row(
+            Task.SUPPORT, raw["claim"], evidence, label, raw["set"], raw["question"] or "",
+            wrong=wrong,
+        )  # fmt: skip
         for turn in range(int(times) + (draw.random() < times % 1)):
             if turn == 0 or not long:
                 yield row
             else:
                 yield replace(row, evidence=_partial(evidence, row.said, draw))
-            if made and label is Label.SUPPORTED and draw.random() < (0.6 if long else 0.4):
-                edited = edit(row.said, evidence, draw)
-                if edited:
-                    yield replace(
-                        row, said=edited[0], label=Label(edited[1]), origin=f"{row.origin}+edit"
-                    )
         likely = 0.4 if label is Label.SUPPORTED else 0.2
-        if made and others and len(evidence) < 400 and draw.random() < likely:
+        if others and len(evidence) < 400 and draw.random() < likely:
             company = [*draw.sample(others, min(len(others), draw.randint(1, 6))), evidence]
             draw.shuffle(company)
             # A stranger's sentence may speak for or against by chance; rarely enough to be noise.
@@ -175,10 +168,9 @@ def _partial(evidence: str, said: str, draw: random.Random) -> str:
     return "".join(parts)
 
 
-def whole_sentences(rows: Sequence[dict[str, Any]], seed: int) -> Iterator[Row]:
+def whole_sentences(rows: Sequence[dict[str, Any]]) -> Iterator[Row]:
     """Each sentence of a supported summary is supported; of a minimal pair, the one that differs
     is not."""
-    draw = random.Random(seed)
     pairs: dict[str, dict[str, str]] = defaultdict(dict)
     for row in rows:
         if row["set"] in ("true_summeval", "true_frank", "bump", "defacto"):
@@ -189,12 +181,6 @@ def whole_sentences(rows: Sequence[dict[str, Any]], seed: int) -> Iterator[Row]:
                         Task.SUPPORT, part, row["evidence"], Label.SUPPORTED,
                         f"{row['set']}+sentence",
                     )  # fmt: skip
-                    edited = edit(part, row["evidence"], draw)
-                    if edited and draw.random() < 0.6:
-                        yield Row(
-                            Task.SUPPORT, edited[0], row["evidence"], Label(edited[1]),
-                            f"{row['set']}+edit",
-                        )  # fmt: skip
             if row["set"] == "bump":
                 pairs[row["evidence"]][row["label"]] = row["claim"]
     for evidence, both in pairs.items():
@@ -205,51 +191,17 @@ def whole_sentences(rows: Sequence[dict[str, Any]], seed: int) -> Iterator[Row]:
             yield Row(Task.SUPPORT, changed[0], evidence, Label.NOT_SUPPORTED, "bump+sentence")
 
 
-def own_sentences(stock: Sequence[str], count: int, seed: int) -> Iterator[Row]:
-    """Sentences of a document as claims on it: as they stand, edited, or with the sentence gone
-    from the document (for the teacher to judge: the rest may still say it)."""
-    draw = random.Random(seed)
-    for text in draw.sample(stock, min(count, len(stock))):
-        parts = pieces(text)
-        good = [n for n, part in enumerate(parts) if 40 < len(part) < 300]
-        if len(parts) < 3 or not good:
-            continue
-        marked = [n for n in good if _MARKED.search(parts[n])]
-        place = draw.choice(marked if marked and draw.random() < 0.5 else good)
-        said = parts[place].strip()
-        if place + 1 in good and draw.random() < 0.2:
-            said = f"{said} {parts[place + 1].strip()}"
-        edited = edit(said, text, draw)
-        without = "".join(part for n, part in enumerate(parts) if n != place)
-        if place in marked or draw.random() < 0.5:
-            yield Row(Task.SUPPORT, said, text, Label.SUPPORTED, "own+kept")
-        if edited and draw.random() < 0.6:
-            yield Row(Task.SUPPORT, edited[0], text, Label(edited[1]), "own+edit")
-        yield Row(Task.SUPPORT, said, without, Label.UNLABELLED, "own+dropped")
-
-
-def answer_rows(rows: Iterable[dict[str, Any]], seed: int) -> Iterator[Row]:
-    """Answers as claims: the right one, and the answer to another question."""
-    draw = random.Random(seed)
-    earlier: list[str] = []
+def answer_rows(rows: Iterable[dict[str, Any]]) -> Iterator[Row]:
+    """Short answers as claims: beside passages that give them, and beside passages that do not."""
     for row in rows:
-        answer, evidence = row.get("answer"), "\n".join(row["evidence"])
-        if not answer:
-            continue
-        question = row["question"]
-        yield Row(Task.SUPPORT, answer, evidence, Label.SUPPORTED, "answers", question)
-        wrong = edit(answer, evidence, draw)
-        if wrong:
-            yield Row(Task.SUPPORT, wrong[0], evidence, Label.NOT_SUPPORTED, "answers", question)
-        if earlier and draw.random() < 0.5:
-            other = draw.choice(earlier)
-            yield Row(Task.SUPPORT, other, evidence, Label.UNLABELLED, "answers", question)
-        earlier = [*earlier[-20:], answer]
+        if answer := row.get("answer"):
+            label = Label.SUPPORTED if row["sufficient"] else Label.NOT_SUPPORTED
+            evidence = "\n".join(row["evidence"])
+            yield Row(Task.SUPPORT, answer, evidence, label, "answers", row["question"])
 
 
-def sufficiency_rows(rows: Sequence[dict[str, Any]], seed: int, *, made: bool) -> Iterator[Row]:
-    """The labelled rows; passages in tens; the needed passage or sentence gone; questions changed
-    so that the passage is near and does not answer."""
+def sufficiency_rows(rows: Sequence[dict[str, Any]], seed: int) -> Iterator[Row]:
+    """The labelled rows; passages in tens; the needed passage or sentence gone."""
     draw = random.Random(seed)
     stock = list(dict.fromkeys(passage for row in rows for passage in row["evidence"]))
     shelf, answering = Shelf(stock), Answering(rows)
@@ -259,8 +211,6 @@ def sufficiency_rows(rows: Sequence[dict[str, Any]], seed: int, *, made: bool) -
             Task.SUFFICIENCY, raw["question"], "\n".join(raw["evidence"]), label, raw["set"]
         )
         yield plain
-        if not made:
-            continue
         for _ in range(_ENOUGH_TIMES.get(raw["set"], 1) - 1):
             yield replace(plain, evidence=_shuffled(raw["evidence"], draw))
         near = [text for text in shelf.near(plain.said, draw) if text not in raw["evidence"]]
@@ -316,35 +266,6 @@ def _lacking(
         if strangers:
             many = [text[:900] for text in strangers[: draw.choice((1, 3, 6, 10))]]
             yield replace(none, evidence="\n".join(many), origin=f"{plain.origin}+strangers")
-    changed = edit_question(plain.said, plain.evidence, draw)
-    if changed and draw.random() < 0.5:
-        yield replace(none, said=changed, origin=f"{plain.origin}+asked")
-
-
-def unlabelled(
-    support: Sequence[Row], enough: Sequence[Row], seed: int, count: int
-) -> Iterator[Row]:
-    """Claims beside evidence that is near them, evidence with sentences gone, questions beside
-    passages found for them."""
-    draw = random.Random(seed)
-    documents = [row for row in support if len(row.evidence) > 200 and "+" not in row.origin]
-    shelf = Shelf(list(dict.fromkeys(row.evidence for row in documents)))
-    for row in draw.sample(documents, min(count, len(documents))):
-        for other in shelf.near(row.said, draw)[:2]:
-            if other != row.evidence:
-                yield replace(row, evidence=other, label=Label.UNLABELLED, origin="other evidence")
-        parts = pieces(row.evidence)
-        if len(parts) > 2:
-            left = [part for part in parts if draw.random() < 0.7]
-            yield replace(
-                row, evidence="".join(left), label=Label.UNLABELLED, origin="partial evidence"
-            )
-    questions = [row for row in enough if "+" not in row.origin]
-    passages = Shelf(list(dict.fromkeys(row.evidence for row in questions)))
-    for row in draw.sample(questions, min(count // 2, len(questions))):
-        for other in passages.near(row.said, draw)[:3]:
-            if other != row.evidence:
-                yield replace(row, evidence=other, label=Label.UNLABELLED, origin="other passage")
 
 
 def cut(row: Row) -> Row:
@@ -366,35 +287,25 @@ def cut(row: Row) -> Row:
     return replace(row, evidence=text, points=tuple(points))
 
 
-def all_rows(data: Path, seed: int, *, made: bool = True, extra: int = 0) -> list[Row]:
-    """Everything to train on, shuffled. `made=False` leaves the labelled rows alone; `extra` asks
-    for about that many documents' worth of unlabelled rows."""
+def all_rows(data: Path, seed: int) -> list[Row]:
+    """The rows of the labelled sets and what is made from them, shuffled."""
     labelled = list(apart(data / "grounding"))
     questions = list(apart(data / "sufficiency"))
-    support = list(support_rows(labelled, seed, made=made))
-    enough = list(sufficiency_rows(questions, seed, made=made))
-    rows = support + enough
-    if made:
-        stock = sorted({row["evidence"] for row in labelled if len(row["evidence"]) > 300})
-        stock += sorted({passage for row in questions for passage in row["evidence"]})
-        noise = [part.strip() for text in stock[:4000] for part in pieces(text)[:2]]
-        rows += whole_sentences(labelled, seed)
-        rows += own_sentences(stock, 24_000, seed)
-        rows += answer_rows(questions, seed)
-        rows += [
+    stock = sorted({row["evidence"] for row in labelled if len(row["evidence"]) > 300})
+    noise = [part.strip() for text in stock[:4000] for part in pieces(text)[:2]]
+    rows = [
+        *support_rows(labelled, seed),
+        *whole_sentences(labelled),
+        *answer_rows(questions),
+        *sufficiency_rows(questions, seed),
+        *(
             Row(Task.SUPPORT, claim, evidence, Label(label), "records")
             for claim, evidence, label in record_rows(RECORDS, seed, noise)
-        ]
-    rows += unlabelled(support, enough, seed, extra)
+        ),
+    ]
     with Pool() as workers:
         rows = workers.map(cut, rows, chunksize=4000)
     random.Random(seed).shuffle(rows)
-    return rows
-
-
-def prepared(path: Path) -> list[Row]:
-    """Rows as prepare.py wrote them."""
-    rows: list[Row] = pickle.loads(path.read_bytes())
     return rows
 
 

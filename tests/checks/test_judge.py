@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -18,9 +18,8 @@ from hypothesis import strategies as st
 from suffice.checks.check import run_checks
 from suffice.checks.judge import Judge, open_judge
 from suffice.checks.llm import Remote, open_llm
-from suffice.checks.local import Local, grammar
 from suffice.checks.questions import SYSTEM, Case, Numbered, Question, dictates, form
-from suffice.checks.replies import Mark, read_answers
+from suffice.checks.replies import Mark
 from suffice.draft.scripted import (
     Reply,
     Request,
@@ -34,9 +33,8 @@ from suffice.draft.scripted import (
     says,
     slow,
 )
-from suffice.errors import ExtraMissing, SettingsError
-from suffice.models import llama, wire
-from suffice.models.llama_writer import LlamaWriter, Turn, Written, open_writer
+from suffice.errors import SettingsError
+from suffice.models import wire
 from suffice.settings import DraftSettings, JudgeSettings, Settings
 from suffice.types import Code, Finding, Hallucination, Support
 from tests.checks.drafts import draft, evidence, judged, only, passage
@@ -550,63 +548,5 @@ def test_the_drafters_key_goes_nowhere_else(monkeypatch: pytest.MonkeyPatch) -> 
 
 @pytest.mark.parametrize("url", ["", "extractive", "ftp://x"])
 def test_no_llm_is_said(url: str) -> None:
-    with pytest.raises(SettingsError, match=r"judge\.llm to local or the base URL"):
+    with pytest.raises(SettingsError, match=r"judge\.llm to the base URL"):
         open_judge(JudgeSettings(llm=url), DraftSettings())
-
-
-@dataclass
-class Desk:
-    """A writer that writes what it is told."""
-
-    written: Written
-    size_: int = 100
-
-    def size(self, turns: Sequence[Turn]) -> int:
-        return self.size_
-
-    def write(self, turns: Sequence[Turn], most: int, *, grammar: str, seconds: float) -> Written:
-        text = self.written.text.replace("CASE", re.findall(r'"case": "(\w+)"', turns[1].text)[-1])
-        return replace(self.written, text=text)
-
-
-def local(desk: Desk) -> Local:
-    llm = Local()
-    llm.__dict__["writer"] = cast(LlamaWriter, desk)
-    return llm
-
-
-def test_the_local_llm_may_object_but_backs_nothing() -> None:
-    passes = Written(json.dumps(reply("CASE")), 50)
-    finding = only(Judge(local(Desk(passes))), SAID, LEAVE)
-    assert (finding.support, "too small" in finding.reason) == (Support.UNCHECKED, True)
-    objects = Written(json.dumps(reply("CASE", found="FAIL")), 50)
-    assert only(Judge(local(Desk(objects))), SAID, LEAVE).support is Support.UNBACKED
-
-
-def test_the_local_llm_has_limits() -> None:
-    for desk, why in (
-        (Desk(Written("", 0), size_=5000), "too long for the local model"),
-        (Desk(Written("{", 9, cut=True)), "limit of tokens"),
-        (Desk(Written("{", 9, cut=True, late=True)), "limit of time"),
-    ):
-        finding = only(Judge(local(desk)), SAID, LEAVE)
-        assert finding.support is Support.UNCHECKED
-        assert why in finding.reason
-
-
-@real
-def test_the_grammar_leads_the_real_model_to_the_form() -> None:
-    writer = open_writer(window=512)
-    turns = [Turn("user", "Is it right that leave lasts 20 weeks? Say why.")]
-    written = writer.write(turns, 224, grammar=grammar("ab12"))
-    assert not written.cut
-    made = json.loads(written.text)
-    assert made.keys() == reply("ab12").keys()
-    assert made["case"] == "ab12"
-    assert read_answers(written.text, "other")[Question.FOUND].mark is Mark.UNCERTAIN
-
-
-def test_a_missing_extra_is_told_when_it_is_opened(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(llama, "find_spec", lambda name: None)
-    with pytest.raises(ExtraMissing, match=r"pip install 'suffice\[local\]'"):
-        open_judge(JudgeSettings(llm="local"), DraftSettings())

@@ -12,7 +12,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
-_PACKAGES = ("suffice", "onnxruntime", "tokenizers", "numpy", "qdrant-edge-py", "xllamacpp")
+_PACKAGES = ("suffice", "onnxruntime", "tokenizers", "numpy", "qdrant-edge-py")
 
 
 def run_record(*data: Path) -> dict[str, Any]:

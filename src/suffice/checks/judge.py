@@ -75,8 +75,6 @@ class Judge:
             return uncertain(str(problem))
         if any(answer.mark is not Mark.PASS for answer in answers.values()):
             return answers
-        if not self.llm.backs:
-            return uncertain("the model is too small a judge, so no PASS of it is taken")
         if name := case.steered:
             return uncertain(f"{name} tries to dictate the judgement, so no PASS is taken")
         if case.dangling:

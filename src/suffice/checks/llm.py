@@ -1,4 +1,4 @@
-"""Who is asked to judge: an OpenAI-compatible endpoint, or the LLM in this process."""
+"""Who is asked to judge: an OpenAI-compatible endpoint."""
 
 from __future__ import annotations
 
@@ -16,12 +16,7 @@ _SHORT = "Raise judge.tokens if the model thinks first."
 
 
 class Llm(Protocol):
-    """Replies to a case within a time, or raises a `SufficeError` that says why not.
-
-    `backs`: whether a PASS of it is worth anything."""
-
-    @property
-    def backs(self) -> bool: ...
+    """Replies to a case within a time, or raises a `SufficeError` that says why not."""
 
     def reply(self, case: Case, seconds: float) -> str: ...
 
@@ -33,7 +28,6 @@ class Remote:
     endpoint: Endpoint
     model: str = ""
     tokens: int = 1024
-    backs: bool = True
 
     def reply(self, case: Case, seconds: float) -> str:
         body = chat_body(self.model, case.messages(), self.tokens)
@@ -49,15 +43,11 @@ def open_llm(settings: JudgeSettings, draft: DraftSettings) -> Llm:
     """The judge's own LLM or, where it has none, the drafter's with the drafter's key. A key of the
     drafter's goes to no other URL."""
     url = settings.llm or draft.llm
-    if url == "local":
-        from suffice.checks.local import Local
-
-        return Local.open(draft.threads)
     if not url.startswith(("http://", "https://")):
         raise SettingsError(
             f"checks.judge is on, and there is no LLM to ask: judge.llm is '{settings.llm}',"
             f" draft.llm is '{draft.llm}'.",
-            remedy="Set judge.llm to local or the base URL of an OpenAI-compatible endpoint.",
+            remedy="Set judge.llm to the base URL of an OpenAI-compatible endpoint.",
         )
     key_env = settings.key_env or ("" if settings.llm else draft.key_env)
     model = settings.model or ("" if settings.llm else draft.model)

@@ -13,7 +13,7 @@ from suffice.cli.show_verdict import show_verdict
 
 
 @click.command()
-@click.option("--llm", help="Who writes: extractive, local or the URL of an endpoint.")
+@click.option("--llm", help="Who writes: extractive or the URL of an endpoint.")
 @click.option("--model", help="The model at that endpoint.")
 @recorded
 @asking

@@ -18,7 +18,7 @@ from suffice.settings import RouteSettings, Settings, read_settings
 @click.command()
 @click.option("--docs", help="A folder or a file, brought in before serving.")
 @click.option("--store", metavar="FILE_OR_URL", help="File or URL (default: suffice.db).")
-@click.option("--llm", help="Who writes on the default route: extractive, local or a base URL.")
+@click.option("--llm", help="Who writes on the default route: extractive or a base URL.")
 @click.option("--host", help="The address to listen on (default: server.host).")
 @click.option("--port", type=click.IntRange(0, 65_535), help="The port (default: server.port).")
 @click.option("--workers", type=click.IntRange(1, 256), help="Processes (default: server.workers).")

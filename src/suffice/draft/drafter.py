@@ -19,19 +19,15 @@ class Drafter(Protocol):
 
 
 def open_drafter(settings: DraftSettings, embedder: Embedder) -> Drafter:
-    """The drafter the settings name: `extractive`, `local` or the URL of an endpoint."""
+    """The drafter the settings name: `extractive` or the URL of an endpoint."""
     extractive = Extractive(embedder, settings)
     if settings.llm == "extractive":
         return extractive
-    if settings.llm == "local":
-        from suffice.draft.local import Local
-
-        return Local.open(settings, extractive.rank)
     if settings.llm.startswith(("http://", "https://")):
         from suffice.draft.upstream import Upstream
 
         return Upstream.open(settings, extractive.rank)
     raise SettingsError(
         f"draft.llm is '{settings.llm}'.",
-        remedy="Allowed: extractive, local, or the base URL of an OpenAI-compatible endpoint.",
+        remedy="Allowed: extractive, or the base URL of an OpenAI-compatible endpoint.",
     )

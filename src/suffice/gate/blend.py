@@ -56,8 +56,6 @@ class Blend:
     offset: float
     slope: float
     shift: float
-    threshold: float
-    """From which probability on the evidence is more likely enough than not, as dev rows say."""
 
     def probability(self, looks: Looks) -> float:
         values = looks.values()

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from suffice.errors import ModelDamaged
 from suffice.models.card import REINSTALL
-from suffice.models.verifier import Thresholds
 
 Floats = NDArray[np.float64]
 
@@ -39,10 +38,6 @@ def margin(logits: Floats, column: int) -> Floats:
 
 def read_calibration(card: Mapping[str, Any], question: str) -> Calibration:
     return Calibration(*_numbers(card, ("slope", "offset"), "calibration", question))
-
-
-def read_thresholds(card: Mapping[str, Any]) -> Thresholds:
-    return Thresholds(*_numbers(card, ("support", "sufficiency"), "thresholds"))
 
 
 def _numbers(card: Mapping[str, Any], names: tuple[str, str], *path: str) -> tuple[float, float]:

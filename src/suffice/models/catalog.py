@@ -13,18 +13,19 @@ from importlib import resources
 from importlib.util import find_spec
 from pathlib import Path
 
-from suffice.errors import ModelDamaged, ModelMissing, SettingsError
+from suffice.errors import ExtraMissing, ModelDamaged, ModelMissing, SettingsError
 from suffice.models.card import REINSTALL, Card, read_card
 from suffice.models.config import read_config
+from suffice.models.cross_encoder import CrossEncoder
 from suffice.models.embedder import Embedder, OnnxEmbedder, Pool, first_token, mean_pool
-from suffice.models.fast import FastVerifier
+from suffice.models.encoder import Encoder
 from suffice.models.verifier import Verifier
 from suffice.settings import EmbedderSettings, VerifierSettings
 
 EMBEDDERS = ("minilm-l6-embedder",)
 DEFAULT = EMBEDDERS[0]
-FAST = "minilm-l6-verifier"
-STRONG = "smollm2-135m-verifier"
+FAST = "minilm-l12-verifier"
+STRONG = "strong-verifier"
 
 
 def weights(name: str) -> Path:
@@ -59,14 +60,10 @@ def open_verifier(settings: VerifierSettings, tier: str = "") -> Verifier:
             f"verifier.strong goes with our own fast tier, not with '{settings.model}'.",
             remedy="Leave one of verifier.strong and verifier.model out.",
         )
-    fast = FastVerifier(_verified(FAST), settings.threads)
+    card = _verified(weights(FAST), FAST)
+    fast = CrossEncoder(card, (Encoder(card, settings.threads),))
     if tier == "strong" or (settings.strong and not tier):
-        from suffice.models.llama import base_file
-        from suffice.models.strong import StrongVerifier
-
-        base_file()  # a missing extra is told now, not at the first open claim
-        band = (settings.low, settings.high)
-        return StrongVerifier(_verified(STRONG), fast, band, settings.pairs, settings.threads)
+        return _strong(fast, settings.threads)
     if tier == "fast" or settings.model == FAST:
         return fast
     from suffice.models.hub import open_hub
@@ -75,9 +72,25 @@ def open_verifier(settings: VerifierSettings, tier: str = "") -> Verifier:
     return open_hub(settings.model, settings.threads, fast, english=english)
 
 
-def _verified(name: str) -> Card:
+def _strong(fast: CrossEncoder, threads: int) -> CrossEncoder:
+    """The fast tier's encoder and those of the second distribution, as one."""
+    if find_spec("suffice_strong") is None:
+        raise ExtraMissing("The strong tier", "strong")
+    folder = Path(str(resources.files("suffice_strong"))) / "weights"
+    tier = read_card(folder / STRONG)
+    cards = [_verified(folder / name, name) for name in tier.raw["members"]]
+    if fast.id != tier.raw["beside"]:
+        raise ModelDamaged(
+            f"suffice-strong goes with {tier.raw['beside']}; this is {fast.id}.",
+            remedy="Run: pip install --upgrade suffice suffice-strong",
+        )
+    more = tuple(Encoder(card, threads) for card in cards)
+    return CrossEncoder(tier, (*fast.members, *more), "strong")
+
+
+def _verified(folder: Path, name: str) -> Card:
     """The card of a model of ours, once its files are found to be the ones it describes."""
-    card = read_card(weights(name))
+    card = read_card(folder)
     card.verify()
     if card.name != name:
         raise ModelDamaged(f"{card.folder} holds {card.name}, not {name}.", remedy=REINSTALL)
@@ -85,7 +98,7 @@ def _verified(name: str) -> Card:
 
 
 def _packaged(name: str, threads: int) -> OnnxEmbedder:
-    card = _verified(name)
+    card = _verified(weights(name), name)
     return OnnxEmbedder(
         card.id,
         card.dimension,

@@ -30,7 +30,6 @@ A = TypeVar("A")
 B = TypeVar("B")
 MOST = 256
 """Items of one run; a single call may bring more."""
-ALONE = 1
 
 
 class Lanes:
@@ -123,12 +122,9 @@ class SharedVerifier:
 
     def __init__(self, verifier: Verifier, lanes: Lanes | None = None) -> None:
         lanes = lanes or Lanes()
-        # The strong tier reads so many claims of an answer and no more: two requests with the same
-        # answer, put together, would share that number.
-        most = ALONE if verifier.tier == "strong" else MOST
         self._verifier = verifier
-        self._support = Together[Pair, SupportScore](verifier.support, lanes, most)
-        self._sufficiency = Together[Pair, SufficiencyScore](verifier.sufficiency, lanes, most)
+        self._support = Together[Pair, SupportScore](verifier.support, lanes)
+        self._sufficiency = Together[Pair, SufficiencyScore](verifier.sufficiency, lanes)
 
     @property
     def id(self) -> str:

@@ -28,17 +28,6 @@ def load_tokenizer(path: Path) -> Any:
     return tokenizer
 
 
-def segments(said: Sequence[int], evidence: Sequence[int], *, matched: bool) -> list[int]:
-    """Which tokens are what is said (0) and which are evidence (1). With `matched`, those that
-    stand on the other side too are told apart (2 and 3): a small model sees at once what is new."""
-    if not matched:
-        return [0] * len(said) + [1] * len(evidence)
-    ours, theirs = set(said), set(evidence)
-    return [2 if token in theirs else 0 for token in said] + [
-        3 if token in ours else 1 for token in evidence
-    ]
-
-
 def batches(lengths: Sequence[int]) -> Iterator[list[int]]:
     """Neighbours in length run together, so that little is spent on padding."""
     batch: list[int] = []

@@ -25,7 +25,7 @@ from suffice.settings import CollectionSettings, EmbedderSettings, VerifierSetti
 
 SETUP = "setup"
 _PACKAGES = (
-    "suffice onnxruntime tokenizers numpy qdrant-edge-py sqlalchemy xllamacpp huggingface_hub"
+    "suffice onnxruntime tokenizers numpy qdrant-edge-py sqlalchemy suffice-strong huggingface_hub"
 ).split()
 _USER = re.compile(r"(?<=://)[^/?#@]*@")
 

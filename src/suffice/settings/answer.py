@@ -10,7 +10,7 @@ from suffice.settings.limits import AtMost, Count, Range, Share
 
 @dataclass(frozen=True, slots=True)
 class DraftSettings:
-    """Who writes: `llm` is `extractive`, `local` or the base URL of an OpenAI-compatible endpoint.
+    """Who writes: `llm` is `extractive` or the base URL of an OpenAI-compatible endpoint.
 
     Extractive: the best statement must reach `answers`; others are added down to `keep` times its
     score, up to `sentences` in all. An LLM is shown `room` characters of the evidence and writes
@@ -29,7 +29,6 @@ class DraftSettings:
     retries: Annotated[int, Range(0, 20)] = 2
     room: Annotated[int, Range(200, 10_000_000)] = 24_000
     tokens: Annotated[int, Range(8, 1_000_000)] = 512
-    threads: Annotated[int, Range(0, 256)] = 0
     rounds: Annotated[int, Range(0, 10)] = 1
     seconds: Annotated[float, Range(0, 86400)] = 120.0
     budget: Annotated[int, Range(0, 1_000_000_000)] = 32_000
@@ -110,10 +109,10 @@ class VerdictSettings:
 
 @dataclass(frozen=True, slots=True)
 class JudgeSettings:
-    """Which LLM judges, with `checks.judge` on: `local`, the base URL of an OpenAI-compatible
-    endpoint, or the drafter's (empty; model and key are then the drafter's where none is named).
-    It has `timeout` seconds for all claims of a draft, `retries` and their waits included, is shown
-    at most `room` characters a claim and writes at most `tokens`."""
+    """Which LLM judges, with `checks.judge` on: the base URL of an OpenAI-compatible endpoint, or
+    the drafter's (empty; model and key are then the drafter's where none is named). It has
+    `timeout` seconds for all claims of a draft, `retries` and their waits included, is shown at
+    most `room` characters a claim and writes at most `tokens`."""
 
     llm: str = ""
     model: str = ""

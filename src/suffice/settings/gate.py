@@ -13,16 +13,13 @@ from suffice.settings.limits import AtMost, Count, Range, Share, Weight
 class VerifierSettings:
     """Who tells sufficiency and support. `model` is a name from the package, a folder, or a hub
     name of an NLI or token classifier, which reads what `language` says; `threads` 0 takes the
-    cores there are. `strong` also asks the strong tier on what the fast one leaves between `low`
-    and `high`, at most `pairs` an answer."""
+    cores there are. `strong` asks three encoders instead of one: better, and three times the work;
+    it needs `suffice[strong]`."""
 
-    model: str = "minilm-l6-verifier"
+    model: str = "minilm-l12-verifier"
     language: Literal["english", "any"] = "english"
     threads: Annotated[int, Range(0, 256)] = 0
     strong: bool = False
-    low: Annotated[Share, AtMost("high")] = 0.25
-    high: Share = 0.75
-    pairs: Count = 16
 
 
 @dataclass(frozen=True, slots=True)

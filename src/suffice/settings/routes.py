@@ -11,7 +11,7 @@ from suffice.settings.reader import build, wrong
 from suffice.settings.server import RouteSettings, ServerSettings
 
 DEFAULT = "default"
-_OURS, _URL = ("", "extractive", "local"), ("http://", "https://")
+_OURS, _URL = ("", "extractive"), ("http://", "https://")
 _GROUPS = frozenset(one.name for one in fields(CollectionSettings))
 
 
@@ -54,7 +54,7 @@ def _route(
     named = {key: value for key, value in tree.items() if key not in _GROUPS and key != "own"}
     route = build(RouteSettings, named, origin, where)
     if route.upstream not in _OURS and not route.upstream.startswith(_URL):
-        raise wrong(origin, f"{where}.upstream", route.upstream, "extractive, local or a base URL")
+        raise wrong(origin, f"{where}.upstream", route.upstream, "extractive or a base URL")
     groups = {key: value for key, value in tree.items() if key in _GROUPS}
     if not groups:
         return route

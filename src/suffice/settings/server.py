@@ -63,7 +63,7 @@ class CouncilSettings:
 class RouteSettings:
     """One way through the gateway.
 
-    `upstream` writes: `extractive`, `local` or a base URL (empty: `draft.llm`), with the key that
+    `upstream` writes: `extractive` or a base URL (empty: `draft.llm`), with the key that
     the variable `key_env` holds. `models` maps the names that callers use to the upstream's; where
     there are any, no other is let through. `model` is asked for where a caller names none.
     `evidence`: from the `index`, from what the `request` carries, or `both`. `grounding` off: chat

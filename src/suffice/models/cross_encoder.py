@@ -1,0 +1,234 @@
+"""The verifier of our own: one cross-encoder (the fast tier), or the mean of several (the strong).
+
+Every member reads the same portions of the evidence, so a score is the mean of their
+log-probabilities, made a probability by one line in log-odds that stands in the tier's card.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from suffice.models.calibration import Calibration, Floats, margin, read_calibration
+from suffice.models.card import Card
+from suffice.models.encoder import MARKS, Encoder, Read
+from suffice.models.reading import NO_NUMBER, Material, Portion, clean, portions, unreadable
+from suffice.models.verifier import Pair, SufficiencyScore, SupportScore, Thresholds
+from suffice.text.digest import stems
+
+SUPPORTED, NOT_MENTIONED, CONTRADICTED = 0, 1, 2
+ENOUGH = 1
+# As in training: about 1,800 and 2,000 characters of evidence at a time.
+_ROOM = 416
+_ROOM_TOGETHER = 448
+_SURE = 0.85
+_ALONE = 10
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """One run of the models: what is said beside a portion, and whether it is a passage alone."""
+
+    read: Read
+    portion: Portion
+    alone: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CrossEncoder:
+    """Support, sufficiency, and which sentences answer. `card` is the tier's: it holds the
+    calibration. The first member's tokenizer is everyone's."""
+
+    card: Card
+    members: tuple[Encoder, ...]
+    tier: str = "fast"
+
+    @property
+    def id(self) -> str:
+        return "+".join(member.card.id for member in self.members)
+
+    @property
+    def thresholds(self) -> Thresholds:
+        """Even odds: the probabilities are calibrated."""
+        return Thresholds()
+
+    def support(self, pairs: Sequence[Pair]) -> list[SupportScore]:
+        return [self._supported(one) for one in self.support_margins(pairs)]
+
+    def sufficiency(self, pairs: Sequence[Pair]) -> list[SufficiencyScore]:
+        return [self._enough(one) for one in self.sufficiency_margins(pairs)]
+
+    def sentences(self, said: str, sentences: Sequence[str]) -> list[float]:
+        """For each of the sentences, in the order they stand in, the probability that it answers or
+        supports what is said; 0 where it cannot be read."""
+        first = self.members[0]
+        ids, *parts = first.tokens([clean(said), *(f"{clean(one)} " for one in sentences)])
+        room = min(_ROOM, self.card.window - len(ids) - MARKS)
+        if room < _ROOM // 4:
+            return [0.0] * len(sentences)
+        found = [0.0] * len(sentences)
+        groups = list(_groups([len(part) for part in parts], room))
+        reads = [Read(ids, [t for n in group for t in parts[n][:room]]) for group in groups]
+        marked = [np.mean(row, axis=0) for row in zip(*self._marks(reads), strict=True)]
+        for group, row in zip(groups, marked, strict=True):
+            start = 0
+            for n in group:
+                end = start + min(len(parts[n]), room)
+                if end > start:
+                    found[n] = float(1 / (1 + np.exp(-row[start:end].mean())))
+                start = end
+        return found
+
+    def support_margins(self, pairs: Sequence[Pair]) -> list[tuple[Floats, int] | str]:
+        """Raw log-probabilities and the passage that decided, or why nobody judged."""
+        plans = self._plans(pairs, lambda pair: f"{pair.question} {pair.said}".strip(), _support)
+        best: list[tuple[Floats, int] | str] = [
+            plan if isinstance(plan, str) else (np.zeros(3), 0) for plan in plans
+        ]
+        going = {n: plan for n, plan in enumerate(plans) if not isinstance(plan, str)}
+        first = True
+        while going:
+            asked = {n: one for n, plan in going.items() if (one := next(plan, None))}
+            logits = self._run([one.read for one in asked.values()], "support")
+            for n, row in zip(asked, logits, strict=True):
+                held = best[n]
+                if not np.isfinite(row).all():
+                    best[n] = NO_NUMBER
+                elif first or (not isinstance(held, str) and _decides(row, held[0])):
+                    best[n] = (row, asked[n].portion.passage)
+            going = {n: going[n] for n in asked if self._unsure(best[n])}
+            first = False
+        return best
+
+    def sufficiency_margins(self, pairs: Sequence[Pair]) -> list[tuple[float, int] | str]:
+        """The margin of "enough": the mean of the passages read together and of the best one read
+        alone. The passage is the best one."""
+        plans = self._plans(pairs, lambda pair: pair.said, _sufficiency)
+        asked = [
+            (n, one) for n, plan in enumerate(plans) if not isinstance(plan, str) for one in plan
+        ]
+        logits = self._run([one.read for _, one in asked], "sufficiency")
+        margins = margin(logits, ENOUGH) if asked else np.zeros(0)
+        seen: list[list[tuple[float, _Asked]]] = [[] for _ in plans]
+        for (n, one), value in zip(asked, margins, strict=True):
+            seen[n].append((float(value), one))
+        return [
+            plan if isinstance(plan, str) else _together(own)
+            for plan, own in zip(plans, seen, strict=True)
+        ]
+
+    def _supported(self, one: tuple[Floats, int] | str) -> SupportScore:
+        if isinstance(one, str):
+            return SupportScore(unchecked=one)
+        supported, contradicted = split(one[0], self._calibration("support"))
+        rest = 1 - supported - contradicted
+        return SupportScore(supported, contradicted, rest, one[1], tier=self.tier)
+
+    def _enough(self, one: tuple[float, int] | str) -> SufficiencyScore:
+        if isinstance(one, str):
+            return SufficiencyScore(unchecked=one)
+        enough = float(self._calibration("sufficiency").probability(np.array([one[0]]))[0])
+        return SufficiencyScore(enough, one[1], tier=self.tier)
+
+    def _calibration(self, question: str) -> Calibration:
+        return read_calibration(self.card.raw, question)
+
+    def _unsure(self, held: tuple[Floats, int] | str) -> bool:
+        return not isinstance(held, str) and split(held[0], self._calibration("support"))[0] < _SURE
+
+    def _plans(
+        self,
+        pairs: Sequence[Pair],
+        asked: Callable[[Pair], str],
+        cut: Callable[[Material, str, int], Iterator[tuple[Portion, bool]]],
+    ) -> list[Iterator[_Asked] | str]:
+        """For each pair what to read, in order, or why it cannot be read."""
+        first = self.members[0]
+        said = [clean(asked(pair)) for pair in pairs]
+        materials: dict[tuple[str, ...], Material] = {}
+        plans: list[Iterator[_Asked] | str] = []
+        for pair, text, ids in zip(pairs, said, first.tokens(said), strict=True):
+            reason = unreadable(pair, len(ids), self.card.window // 2, first.unknown in ids)
+            if not reason and pair.evidence not in materials:
+                materials[pair.evidence] = Material.of(pair.evidence, first.tokens)
+            if reason := reason or materials[pair.evidence].unreadable:
+                plans.append(reason)
+                continue
+            space = self.card.window - len(ids) - MARKS
+            plans.append(_plan(ids, cut(materials[pair.evidence], text, space)))
+        return plans
+
+    def _run(self, reads: Sequence[Read], head: str) -> Floats:
+        mean: Floats = np.mean([member.logits(reads, head) for member in self.members], axis=0)
+        return mean
+
+    def _marks(self, reads: Sequence[Read]) -> list[list[Floats]]:
+        return [member.marks(reads) for member in self.members]
+
+
+def _plan(said: Sequence[int], cut: Iterator[tuple[Portion, bool]]) -> Iterator[_Asked]:
+    return (_Asked(Read(said, one.tokens), one, alone) for one, alone in cut)
+
+
+def _support(material: Material, said: str, space: int) -> Iterator[tuple[Portion, bool]]:
+    return ((one, False) for one in portions(material, said, min(_ROOM, space)))
+
+
+def _sufficiency(material: Material, said: str, space: int) -> Iterator[tuple[Portion, bool]]:
+    """All portions of the passages together, then the nearest passages alone, a portion each."""
+    yield from ((one, False) for one in portions(material, said, min(_ROOM_TOGETHER, space)))
+    passages = material.alone()
+    if len(passages) == 1:
+        return
+    alone = [next(portions(one, said, min(_ROOM, space))) for one in passages.values()]
+    words = stems(said)
+    alone.sort(key=lambda portion: -len(words & stems(" ".join(portion.texts))))
+    yield from ((one, True) for one in alone[:_ALONE])
+
+
+def _together(seen: Sequence[tuple[float, _Asked]]) -> tuple[float, int] | str:
+    if not all(np.isfinite(value) for value, _ in seen):
+        return NO_NUMBER
+    best, one = max(seen, key=lambda entry: (entry[1].alone, entry[0]))
+    joined = max(value for value, other in seen if not other.alone)
+    return (best + joined) / 2, one.portion.passage
+
+
+def _groups(sizes: Sequence[int], room: int) -> Iterator[list[int]]:
+    """Neighbours together, as many as there is room for."""
+    group: list[int] = []
+    used = 0
+    for n, size in enumerate(sizes):
+        if group and used + size > room:
+            yield group
+            group, used = [], 0
+        group.append(n)
+        used += min(size, room)
+    if group:
+        yield group
+
+
+def split(logits: Floats, calibration: Calibration) -> tuple[float, float]:
+    """The calibrated probability of "supported", and how much of the rest contradicts."""
+    supported = float(calibration.probability(margin(logits[None], SUPPORTED))[0])
+    rest = logits[CONTRADICTED] - np.logaddexp(logits[NOT_MENTIONED], logits[CONTRADICTED])
+    return supported, (1 - supported) * float(np.exp(rest))
+
+
+def _decides(row: Floats, held: Floats) -> bool:
+    """A later portion counts where it supports what none did, or contradicts what none mentioned
+    or one supported less strongly."""
+    says, said = int(np.argmax(row)), int(np.argmax(held))
+    if says == SUPPORTED != said:
+        return True
+    if NOT_MENTIONED in (says, said) and says != said:
+        return said == NOT_MENTIONED
+    return _strength(row, says) > _strength(held, said)
+
+
+def _strength(logits: Floats, says: int) -> float:
+    """Of what is said; where nothing is, how near it comes to support."""
+    column = SUPPORTED if says == NOT_MENTIONED else says
+    return float(margin(logits[None], column)[0])

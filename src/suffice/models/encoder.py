@@ -1,0 +1,96 @@
+"""One cross-encoder in ONNX: what is said beside a portion of evidence in, logits out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from threading import Lock
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from suffice.models.calibration import Floats
+from suffice.models.card import Card
+from suffice.models.tokens import batches, load_tokenizer
+
+MARKS = 3
+"""The tokens that open, part and end a pair."""
+WIDTHS = {"support": 3, "sufficiency": 2}
+"""The columns of each head."""
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """What is said and what is read beside it, as token ids."""
+
+    said: Sequence[int]
+    evidence: Sequence[int]
+
+    @property
+    def length(self) -> int:
+        return len(self.said) + len(self.evidence) + MARKS
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """The weights of one card; the session starts on first use."""
+
+    card: Card
+    threads: int = 0
+    _lock: Lock = field(default_factory=Lock, repr=False, compare=False)
+    _opened: list[tuple[Any, Any]] = field(default_factory=list, repr=False, compare=False)
+
+    def tokens(self, texts: Sequence[str]) -> list[list[int]]:
+        tokenizer, _ = self._open()
+        encodings = tokenizer.encode_batch(list(texts), add_special_tokens=False)
+        return [encoding.ids for encoding in encodings]
+
+    @property
+    def unknown(self) -> int:
+        """The token that stands for whatever the model has no word for."""
+        return int(self._open()[0].token_to_id("[UNK]"))
+
+    def logits(self, reads: Sequence[Read], head: str) -> Floats:
+        """A row of log-probabilities for each pair."""
+        found = np.zeros((len(reads), WIDTHS[head]))
+        for rows, values in self._runs(reads, head):
+            found[rows] = values
+        return found - np.logaddexp.reduce(found, axis=1, keepdims=True)
+
+    def marks(self, reads: Sequence[Read]) -> list[Floats]:
+        """For each pair the log-odds of each evidence token to be of a sentence that answers."""
+        found: dict[int, Floats] = {}
+        for rows, values in self._runs(reads, "tokens"):
+            for row, value in zip(rows, values, strict=True):
+                start = len(reads[row].said) + MARKS - 1
+                found[row] = value[start : start + len(reads[row].evidence), 0].astype(np.float64)
+        return [found[row] for row in range(len(reads))]
+
+    def _runs(self, reads: Sequence[Read], output: str) -> Any:
+        tokenizer, session = self._open()
+        start, end = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
+        for rows in batches([read.length for read in reads]):
+            feed = _feed([reads[row] for row in rows], start, end)
+            yield rows, session.run([output], feed)[0]
+
+    def _open(self) -> tuple[Any, Any]:
+        with self._lock:
+            if not self._opened:
+                from suffice.models.session import open_session
+
+                tokenizer = load_tokenizer(self.card.folder / "tokenizer.json")
+                session = open_session(self.card.folder / "model.onnx", self.threads)
+                self._opened.append((tokenizer, session))
+            return self._opened[0]
+
+
+def _feed(reads: Sequence[Read], start: int, end: int) -> dict[str, NDArray[np.int64]]:
+    ids = np.zeros((len(reads), max(read.length for read in reads)), dtype=np.int64)
+    types, mask = np.zeros_like(ids), np.zeros_like(ids)
+    for row, read in enumerate(reads):
+        both = [start, *read.said, end, *read.evidence, end]
+        ids[row, : len(both)] = both
+        types[row, len(read.said) + MARKS - 1 : len(both)] = 1
+        mask[row, : len(both)] = 1
+    return {"input_ids": ids, "attention_mask": mask, "token_type_ids": types}

@@ -1,0 +1,1 @@
+"""The strong tier of Suffice: weights only, see `suffice.models.catalog`."""
