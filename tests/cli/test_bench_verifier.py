@@ -29,7 +29,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The tiers that were asked for; each opens the word counter."""
     tiers: list[str] = []
 
-    def open_verifier(settings: object, tier: str) -> OverlapVerifier:
+    def open_verifier(settings: object, tier: str, draft: object = None) -> OverlapVerifier:
         tiers.append(tier)
         return OverlapVerifier(tier=tier)
 

@@ -28,8 +28,8 @@ def options(command: F) -> F:
         click.argument("data", type=click.Path(path_type=Path)),
         click.option(
             "--tier",
-            type=click.Choice(["fast", "strong"]),
-            help="One of our own tiers (default: the verifier of the settings).",
+            type=click.Choice(["fast", "strong", "llm"]),
+            help="fast, strong, or llm for your own LLM (default: as the settings say).",
         ),
         click.option(
             "--limit",

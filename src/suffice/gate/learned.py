@@ -8,12 +8,14 @@ from dataclasses import dataclass, field
 from suffice.gate.blend import blend_for, look, read
 from suffice.gate.missing import missing_aspects
 from suffice.gate.similarity import NO_PASSAGE
-from suffice.models.verifier import Pair, Verifier
+from suffice.models.verifier import LLM, Pair, SufficiencyScore, Verifier
 from suffice.settings import LearnedSettings
 from suffice.types import Evidence, GateDecision, Level, Signal
 
 Aspects = Callable[[Evidence], tuple[str, ...]]
 """Names the parts of a question that evidence does not speak of."""
+_ENOUGH = "the LLM found that the passages answer the question, and quoted where"
+_NOT_ENOUGH = "the LLM found that the passages do not answer the question"
 _NO_SIMILARITY = "no similarity is known for these passages; judged without it"
 
 
@@ -39,10 +41,13 @@ class Learned:
             )
         pair = Pair(evidence.question, tuple(read(item.passage) for item in evidence))
         score = self.verifier.sufficiency([pair])[0]
+        if score.tier == LLM:
+            return self._told(evidence, score)
         looks = look(evidence, None if score.unchecked else score.enough)
         blend = blend_for(score.tier or self.verifier.tier, looks)
         chance, opens = blend.probability(looks), self.settings.threshold or blend.threshold
         missing = self.aspects(evidence)
+        alone = _NO_SIMILARITY if looks.similarity is None else ""
         level, reason = self._level(chance, opens, missing)
         if score.unchecked:
             level, reason = Level.REVIEW, f"nobody could judge the passages: {score.unchecked}"
@@ -50,7 +55,7 @@ class Learned:
             level=level,
             score=chance,
             policy="learned",
-            reasons=(reason,) if looks.similarity is not None else (reason, _NO_SIMILARITY),
+            reasons=tuple(filter(None, (reason, score.note, alone))),
             missing=() if level is Level.SUFFICIENT else missing,
             signals=(
                 Signal("probability", chance, opens),
@@ -58,6 +63,23 @@ class Learned:
                 Signal("best similarity", looks.similarity),
                 Signal("words covered", looks.coverage),
                 Signal("passages", looks.count),
+            ),
+        )
+
+    def _told(self, evidence: Evidence, score: SufficiencyScore) -> GateDecision:
+        """The LLM has the last word: nothing is blended with it and nothing overrules it."""
+        opens = self.verifier.thresholds.of(LLM).sufficiency
+        enough = score.enough >= opens
+        level = Level.SUFFICIENT if enough else Level.INSUFFICIENT
+        return GateDecision(
+            level=level,
+            score=score.enough,
+            policy="learned",
+            reasons=(_ENOUGH if enough else _NOT_ENOUGH,),
+            missing=() if enough else score.missing or self.aspects(evidence),
+            signals=(
+                Signal("probability", score.enough, opens),
+                Signal("passages", len(evidence)),
             ),
         )
 

@@ -10,14 +10,16 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 import numpy as np
 
 from suffice.models.embedder import Embedder, Vectors
+from suffice.models.llm.verifier import LlmVerifier
 from suffice.models.threads import bounded
 from suffice.models.verifier import (
+    LLM,
     Pair,
     SufficiencyScore,
     SupportScore,
@@ -125,7 +127,8 @@ class SharedVerifier:
         lanes = lanes or Lanes()
         # The strong tier reads so many claims of an answer and no more: two requests with the same
         # answer, put together, would share that number.
-        most = ALONE if verifier.tier == "strong" else MOST
+        # So would two that share the budget of an LLM.
+        most = ALONE if verifier.tier in ("strong", LLM) else MOST
         self._verifier = verifier
         self._support = Together[Pair, SupportScore](verifier.support, lanes, most)
         self._sufficiency = Together[Pair, SufficiencyScore](verifier.sufficiency, lanes, most)
@@ -151,6 +154,14 @@ class SharedVerifier:
     @property
     def runs(self) -> int:
         return self._support.runs + self._sufficiency.runs
+
+
+def shared_verifier(verifier: Verifier, lanes: Lanes) -> Verifier:
+    """A verifier for many threads. Of one with an LLM, what is shared is the tier below: whoever
+    waits for the LLM holds no lane, and each request keeps its own budget."""
+    if isinstance(verifier, LlmVerifier):
+        return replace(verifier, inner=SharedVerifier(verifier.inner, lanes))
+    return SharedVerifier(verifier, lanes)
 
 
 class SharedEmbedder(Wrapped):

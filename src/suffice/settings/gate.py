@@ -10,11 +10,44 @@ from suffice.settings.limits import AtMost, Count, Range, Share, Weight
 
 
 @dataclass(frozen=True, slots=True)
+class LlmSettings:
+    """Your own LLM as the strongest verifier. `url` is the base URL of an OpenAI-compatible
+    endpoint, `draft` for the drafting one (with its key and, where `model` is empty, its model), or
+    empty: off. `key_env` names the variable that holds the key; another URL than the drafter's
+    never gets the drafter's key.
+
+    `ask`: `band` asks about what the cheaper tier leaves between `low` and `high`, ends included,
+    and about what it cannot read; `always` asks about everything, `never` about nothing.
+
+    One request (all claims of an answer against their passages, or one question to the gate) may
+    take `calls` calls, `tokens` tokens, prompts counted, and `seconds` seconds, `retries` and their
+    waits included; a single reply has at most `reply` tokens. Beyond that the cheaper tier's word
+    stands, with a caveat. `cache`: so many verdicts are kept in memory (0: none)."""
+
+    url: str = ""
+    model: str = ""
+    key_env: str = ""
+    ask: Literal["band", "always", "never"] = "band"
+    low: Annotated[Share, AtMost("high")] = 0.2
+    high: Share = 0.8
+    calls: Count = 8
+    tokens: Annotated[int, Range(100, 1_000_000_000)] = 64_000
+    seconds: Annotated[float, Range(0.1, 3600)] = 60.0
+    reply: Annotated[int, Range(16, 1_000_000)] = 4_096
+    retries: Annotated[int, Range(0, 20)] = 1
+    cache: Annotated[int, Range(0, 10_000_000)] = 4_096
+
+    @property
+    def on(self) -> bool:
+        return bool(self.url) and self.ask != "never"
+
+
+@dataclass(frozen=True, slots=True)
 class VerifierSettings:
     """Who tells sufficiency and support. `model` is a name from the package, a folder, or a hub
     name of an NLI or token classifier, which reads what `language` says; `threads` 0 takes the
     cores there are. `strong` also asks the strong tier on what the fast one leaves between `low`
-    and `high`, at most `pairs` an answer."""
+    and `high`, at most `pairs` an answer. `llm` asks your own LLM where the others are not sure."""
 
     model: str = "minilm-l6-verifier"
     language: Literal["english", "any"] = "english"
@@ -23,6 +56,7 @@ class VerifierSettings:
     low: Annotated[Share, AtMost("high")] = 0.25
     high: Share = 0.75
     pairs: Count = 16
+    llm: LlmSettings = field(default_factory=LlmSettings)
 
 
 @dataclass(frozen=True, slots=True)
