@@ -38,7 +38,7 @@ from suffice.models.remembering import Remembering
 from suffice.models.verifier import Verifier
 from suffice.record.recorder import Keeps
 from suffice.record.trace import Laps, Trace
-from suffice.settings import EmbedderSettings, Settings, VerifierSettings
+from suffice.settings import DraftSettings, EmbedderSettings, Settings, VerifierSettings
 from suffice.text.asked import checked_question
 from suffice.types import Action, Draft, Evidence, GateDecision, Level, Verdict
 from suffice.verdict.decide import decide, withhold
@@ -82,7 +82,7 @@ class Checker:
     ) -> Checker:
         """`uncited`: the answers carry no marks; they are held against all passages."""
         settings = settings or Settings()
-        verifier = verifier or _verifier(settings.verifier)
+        verifier = verifier or _opened(settings)
         checks = open_checks(
             settings.checks,
             verifier,
@@ -195,8 +195,14 @@ def _without_claims(draft: Draft, evidence: Evidence) -> Verdict:
 
 # Models are opened once a process and settings: a second answer should not load them again.
 @lru_cache(maxsize=2)
-def _verifier(settings: VerifierSettings) -> Verifier:
-    return open_verifier(settings)
+def _verifier(settings: VerifierSettings, draft: DraftSettings | None) -> Verifier:
+    return open_verifier(settings, "", draft)
+
+
+def _opened(settings: Settings) -> Verifier:
+    """A change of the drafter opens no model again, unless its LLM verifies."""
+    drafts = settings.verifier.llm.url == "draft"
+    return _verifier(settings.verifier, settings.draft if drafts else None)
 
 
 @lru_cache(maxsize=2)

@@ -223,7 +223,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     pytest.importorskip("onnx")
     tiers: list[str] = []
 
-    def open_verifier(settings: object, tier: str) -> OverlapVerifier:
+    def open_verifier(settings: object, tier: str, draft: object = None) -> OverlapVerifier:
         tiers.append(tier)
         return OverlapVerifier(tier=tier)
 

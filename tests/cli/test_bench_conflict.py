@@ -23,7 +23,7 @@ ROW = {"set": "own", "question": "How long is parental leave?", "documents": DOC
 def opened(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
     tiers: list[str] = []
 
-    def open_verifier(settings: object, tier: str) -> OverlapVerifier:
+    def open_verifier(settings: object, tier: str, draft: object = None) -> OverlapVerifier:
         tiers.append(tier)
         return OverlapVerifier(tier=tier)
 

@@ -11,8 +11,13 @@ import pytest
 from click.testing import CliRunner, Result
 
 from suffice.cli import cli
+from suffice.cli.bench_verifier import _named
+from suffice.draft.scripted import ScriptedUpstream, fails
 from suffice.errors import SourceMissing
+from suffice.models.llm.open import open_llm_verifier
+from suffice.settings import LlmSettings, Settings
 from tests.bench.overlap import OverlapVerifier, write
+from tests.models.llm_replies import Rough, ruling, rulings
 
 GROUNDING = [
     {"set": name, "task": task, "evidence": "Leave lasts weeks.", "claim": claim, "label": label}
@@ -29,12 +34,12 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The tiers that were asked for; each opens the word counter."""
     tiers: list[str] = []
 
-    def open_verifier(settings: object, tier: str) -> OverlapVerifier:
+    def open_verifier(settings: object, tier: str, draft: object = None) -> OverlapVerifier:
         tiers.append(tier)
         return OverlapVerifier(tier=tier)
 
     def read_settings(path: str | None) -> Any:
-        return SimpleNamespace(verifier=path)
+        return SimpleNamespace(verifier=path, draft=None)
 
     monkeypatch.setattr("suffice.models.catalog.open_verifier", open_verifier)
     monkeypatch.setattr("suffice.cli.bench_verifier.read_settings", read_settings)
@@ -95,3 +100,47 @@ def test_bad_options(tmp_path: Path, name: str, args: tuple[object, ...], opened
 
 def test_no_such_file(tmp_path: Path) -> None:
     assert isinstance(run("grounding", tmp_path / "none.jsonl").exception, SourceMissing)
+
+
+def test_an_llm_is_measured_with_its_cost(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    right = rulings(ruling("supported", "Leave lasts weeks", 1))
+    monkeypatch.setattr("suffice.cli.bench_verifier.read_settings", lambda path: Settings())
+    with ScriptedUpstream([right, right, right, fails(400)]) as server:
+        monkeypatch.setattr(
+            "suffice.models.catalog.open_verifier",
+            lambda settings, tier, draft: open_llm_verifier(Rough(), settings.llm, draft),
+        )
+        rows = [
+            {**row, "claim": f"{str(row['claim'])[:-1]} {n}."} for n, row in enumerate(GROUNDING)
+        ]
+        data = write(tmp_path / "g.jsonl", rows)
+        args = (data, "--tier", "llm", "--llm", server.url, "--model", "big-1", "--ask", "always")
+        figures = json.loads(run("grounding", *args, "--json", "--quiet").output)
+        assert figures["model"] == "rough-1+big-1+support-1+sufficiency-1"
+        assert figures["llm"] == {
+            "calls": 6,
+            "tokens": figures["llm"]["tokens"],
+            "seconds": figures["llm"]["seconds"],
+            "spoke": 0.5,
+            "fell_back": 0.5,
+        }
+        assert figures["llm"]["tokens"] > 0
+        assert server.requests[0]["model"] == "big-1"
+        shown = run("grounding", *args, "--quiet").output
+        assert "fell back in" in shown
+
+
+def test_options_of_the_llm_go_with_its_tier(tmp_path: Path) -> None:
+    done = run("grounding", tmp_path / "none.jsonl", "--model", "big-1")
+    assert done.exit_code == 2
+    assert "--tier llm" in done.output
+
+
+def test_a_key_of_the_settings_goes_to_no_other_url() -> None:
+    own = LlmSettings(url="http://own/v1", model="m-1", key_env="OWN_KEY")
+    same = _named(own, None, None, None, None)
+    assert same == own
+    other = _named(own, "http://other/v1", None, None, "always")
+    assert (other.url, other.model, other.key_env, other.ask) == (
+        "http://other/v1", "", "", "always",
+    )  # fmt: skip

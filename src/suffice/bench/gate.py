@@ -30,6 +30,7 @@ from suffice.types import Evidence, GateDecision, Level, Passage, Retrieved
 
 NAMES: tuple[str, ...] = get_args(get_type_hints(GateSettings)["policy"])
 WITHOUT = "learned without the verifier"
+EVEN = 0.5
 _DRAWS = 500
 _ROWS_A_CALL = 64
 
@@ -49,7 +50,7 @@ class _Without:
         looks = look(evidence, None)
         blend = blend_for("", looks)
         chance = blend.probability(looks) if evidence else 0.0
-        level = Level.SUFFICIENT if chance >= blend.threshold else Level.INSUFFICIENT
+        level = Level.SUFFICIENT if chance >= EVEN else Level.INSUFFICIENT
         return GateDecision(level, chance, WITHOUT)
 
 

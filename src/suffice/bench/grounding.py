@@ -12,10 +12,11 @@ from statistics import fmean
 from typing import Any
 
 from suffice.bench.judged import Bench, Judgement, Row, choose, passages
+from suffice.bench.llm_cost import llm_figures, unbounded
 from suffice.bench.rows import NAME, PASSAGES, TEXT, Kind, one_of, or_null, read_rows
 from suffice.bench.run_record import run_record
 from suffice.evidence.ingest import Progress
-from suffice.models.verifier import Pair, SupportScore, Thresholds, Verifier
+from suffice.models.verifier import LLM, Pair, SupportScore, Thresholds, Verifier
 from suffice.text.claims import claims
 
 SUPPORTED = "entail"
@@ -54,7 +55,7 @@ def bench_grounding(
     data: Path, verifier: Verifier, limit: int | None, progress: Progress
 ) -> dict[str, Any]:
     """Figures per set and task on labelled responses; `f1` is that of "not supported"."""
-    rows = choose(read(data), limit)
+    rows, verifier = choose(read(data), limit), unbounded(verifier)
     found = BENCH.run(rows, lambda chunk: judged(verifier, chunk), progress)
     return {
         "tier": verifier.tier,
@@ -63,6 +64,7 @@ def bench_grounding(
         "limit": limit,
         "aggregation": AGGREGATION.name,
         **BENCH.figures(found),
+        **llm_figures(verifier, found),
         "run": run_record(data),
     }
 
@@ -92,9 +94,11 @@ def _response(scores: Sequence[SupportScore], thresholds: Thresholds) -> Judgeme
     """A response with a claim that nobody checked scores 0 and does not pass. Claims that several
     tiers judged are held to the mean of their thresholds."""
     open_ = sum(1 for score in scores if score.unchecked)
+    spoke = sum(score.tier == LLM for score in scores)
+    fell_back = sum(bool(score.note) for score in scores)
     if open_:
-        return Judgement(0.0, len(scores), open_, passed=False)
+        return Judgement(0.0, len(scores), open_, False, spoke, fell_back)
     found = AGGREGATION.score([score.supported for score in scores])
     worst = sorted(scores, key=lambda score: score.supported)[: AGGREGATION.worst]
     least = fmean(thresholds.of(score.tier).support for score in worst)
-    return Judgement(found, len(scores), 0, found >= least)
+    return Judgement(found, len(scores), 0, found >= least, spoke, fell_back)

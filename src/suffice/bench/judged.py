@@ -35,12 +35,15 @@ _SEED = 0
 @dataclass(frozen=True, slots=True)
 class Judgement:
     """What the verifier made of one row. `checks` were asked of it, `unchecked` stayed open;
-    `passed` is its score against the thresholds of the tiers that gave it."""
+    `passed` is its score against the thresholds of the tiers that gave it. `llm` of the checks an
+    LLM decided; of `fell_back` it was asked, and the cheaper tier's word stood."""
 
     score: float
     checks: int
     unchecked: int
     passed: bool
+    llm: int = 0
+    fell_back: int = 0
 
 
 @dataclass(frozen=True, slots=True)

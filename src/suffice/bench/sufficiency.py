@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from suffice.bench.judged import Bench, Judgement, Row, choose, passages
+from suffice.bench.llm_cost import llm_figures, unbounded
 from suffice.bench.rows import NAME, PASSAGES, TEXT, TRUTH, or_null, read_rows
 from suffice.bench.run_record import run_record
 from suffice.evidence.ingest import Progress
-from suffice.models.verifier import Pair, SufficiencyScore, Thresholds, Verifier
+from suffice.models.verifier import LLM, Pair, SufficiencyScore, Thresholds, Verifier
 
 _NEEDED = ("set", "question", "evidence", "sufficient")
 _KINDS = {
@@ -31,7 +32,7 @@ def bench_sufficiency(
     data: Path, verifier: Verifier, limit: int | None, progress: Progress
 ) -> dict[str, Any]:
     """Figures per set on labelled questions; `f1` is that of "not sufficient"."""
-    rows = choose(read_questions(data), limit)
+    rows, verifier = choose(read_questions(data), limit), unbounded(verifier)
     judged = BENCH.run(rows, lambda chunk: _judged(verifier, chunk), progress)
     return {
         "tier": verifier.tier,
@@ -39,6 +40,7 @@ def bench_sufficiency(
         "threshold": verifier.thresholds.sufficiency,
         "limit": limit,
         **BENCH.figures(judged),
+        **llm_figures(verifier, judged),
         "run": run_record(data),
     }
 
@@ -55,6 +57,7 @@ def _judged(verifier: Verifier, rows: Sequence[Row]) -> list[Judgement]:
 
 def _judgement(score: SufficiencyScore, thresholds: Thresholds) -> Judgement:
     """A question that nobody checked scores 0 and does not pass."""
+    spoke, fell_back = int(score.tier == LLM), int(bool(score.note))
     if score.unchecked:
-        return Judgement(0.0, 1, 1, passed=False)
-    return Judgement(score.enough, 1, 0, thresholds.enough(score))
+        return Judgement(0.0, 1, 1, False, spoke, fell_back)
+    return Judgement(score.enough, 1, 0, thresholds.enough(score), spoke, fell_back)

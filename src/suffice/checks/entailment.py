@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from suffice.checks.aligned import Sentence, Sentences, roots, turned
 from suffice.checks.said import alone, cited, told
-from suffice.models.verifier import Pair, SupportScore, Verifier
+from suffice.models.verifier import LLM, Pair, SupportScore, Verifier
 from suffice.settings import EntailmentSettings
 from suffice.text.facts import facts
 from suffice.text.senses import denied_form
@@ -140,7 +140,8 @@ class Entailment:
                 Fact(text, self._support(next(scores), one.held(text, known) + ease))
                 for text in one.facts
             )
-            found[one.claim] = replace(finding, facts=parts)
+            reason = f"{finding.reason}. {whole.note}" if whole.note else finding.reason
+            found[one.claim] = replace(finding, facts=parts, reason=reason)
         return found
 
     def _finding(
@@ -148,6 +149,8 @@ class Entailment:
     ) -> Finding:
         if score.unchecked:
             return Finding(one.claim, self.name, Support.UNCHECKED, reason=score.unchecked)
+        if score.tier == LLM:
+            return self._told(one, score, sentences)
         held = one.held(one.said, known)
         support = self._support(score, held)
         passage = one.passages[score.passage or 0] if one.passages else None
@@ -171,6 +174,22 @@ class Entailment:
             kind=_KINDS.get(support),
         )
 
+    def _told(self, one: _Reading, score: SupportScore, sentences: Sentences) -> Finding:
+        """The LLM has the last word: no rule on words overrules it."""
+        support = _last_word(score)
+        passage = one.passages[score.passage] if score.passage is not None else None
+        quoted = sentences.nearest(roots(score.quote), (passage,)) if passage else None
+        return Finding(
+            one.claim,
+            self.name,
+            support,
+            score.supported,
+            passage.id if passage else None,
+            (quoted.start, quoted.end) if quoted else None,
+            f"{_SAID[support]}, as the LLM found",
+            kind=_KINDS.get(support),
+        )
+
     def _unsure(
         self, claim: Claim, score: SupportScore, why: str, nearest: Sentence | None
     ) -> Finding:
@@ -188,6 +207,8 @@ class Entailment:
     def _support(self, score: SupportScore, held: float) -> Support:
         if score.unchecked:
             return Support.UNCHECKED
+        if score.tier == LLM:
+            return _last_word(score)
         if self._backed(score, held):
             return Support.BACKED
         against = score.contradicted >= self.settings.contradiction
@@ -207,6 +228,14 @@ _KINDS = {
     Support.CONTRADICTED: Hallucination.FAITHFULNESS,
     Support.UNBACKED: Hallucination.FACTUALITY,
 }
+
+
+def _last_word(score: SupportScore) -> Support:
+    """What an LLM found: a verdict, not a probability to weigh."""
+    best = max(score.supported, score.contradicted, score.not_mentioned)
+    if best == score.not_mentioned:
+        return Support.UNBACKED
+    return Support.BACKED if best == score.supported else Support.CONTRADICTED
 
 
 def _open(finding: Finding) -> bool:

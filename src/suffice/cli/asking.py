@@ -52,7 +52,7 @@ class Asked:
         from suffice.pipeline import Pipeline  # a search does without gate and checks
 
         own, chosen = self.library.settings, settings or self.settings
-        embedder, verifier = self.library.embedder, open_verifier(own.verifier)
+        embedder, verifier = self.library.embedder, open_verifier(own.verifier, "", chosen.draft)
         documents = StoredDocuments(self.library.store, self.search.allowed)
         pipeline = Pipeline.of(self.search, embedder, chosen, verifier, documents)
         if self.wish is None:

@@ -54,7 +54,7 @@ def answers(
     with bars(quiet=quiet) as progress:
         figures = bench_answers(
             data,
-            open_verifier(settings.verifier, tier or ""),
+            open_verifier(settings.verifier, tier or "", settings.draft),
             lambda verifier: Checker.of(settings, verifier, uncited=uncited),
             limit,
             progress,

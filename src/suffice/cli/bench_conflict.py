@@ -34,7 +34,8 @@ def conflict(
     from suffice.models.catalog import open_verifier
 
     settings = read_settings(config)
-    conflicts = Conflicts(open_verifier(settings.verifier, tier or ""), settings.gate.conflict)
+    verifier = open_verifier(settings.verifier, tier or "", settings.draft)
+    conflicts = Conflicts(verifier, settings.gate.conflict)
     with bars(quiet=quiet) as progress:
         figures = bench_conflict(data, conflicts, limit, progress)
     if as_json:

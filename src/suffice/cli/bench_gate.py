@@ -28,7 +28,7 @@ _COLUMNS = {
 @click.command()
 @click.argument("data", type=click.Path(path_type=Path))
 @click.option("--policy", "policies", multiple=True, default=("all",), help="A name, or all.")
-@click.option("--tier", type=click.Choice(["fast", "strong"]), help="Our own tier to judge with.")
+@click.option("--tier", type=click.Choice(["fast", "strong", "llm"]), help="Tier to judge with.")
 @click.option("--limit", type=click.IntRange(min=1), help="Rows of each set (default: all).")
 @click.option("--plots", type=click.Path(path_type=Path), help="Folder for the PNG and SVG plots.")
 @click.option("--config", type=click.Path(), help="Settings file (default: suffice.yaml).")
@@ -62,7 +62,7 @@ def gate(
     if plots:
         need_plots()
     settings = read_settings(config)
-    verifier = open_verifier(settings.verifier, tier or "")
+    verifier = open_verifier(settings.verifier, tier or "", settings.draft)
     judges = opened(NAMES if "all" in policies else policies, settings.gate, verifier)
     with bars(quiet=quiet) as progress:
         embedder = open_embedder(settings.embedder)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import click
 from rich import box
@@ -14,7 +15,7 @@ from rich.table import Table
 from suffice.cli import as_json as to_json
 from suffice.cli.progress import bars
 from suffice.cli.show import plain
-from suffice.settings import read_settings
+from suffice.settings import LlmSettings, read_settings
 
 F = TypeVar("F", bound=Callable[..., Any])
 Figures = Mapping[str, Any]
@@ -28,8 +29,8 @@ def options(command: F) -> F:
         click.argument("data", type=click.Path(path_type=Path)),
         click.option(
             "--tier",
-            type=click.Choice(["fast", "strong"]),
-            help="One of our own tiers (default: the verifier of the settings).",
+            type=click.Choice(["fast", "strong", "llm"]),
+            help="fast, strong, or llm for your own LLM (default: as the settings say).",
         ),
         click.option(
             "--limit",
@@ -45,10 +46,34 @@ def options(command: F) -> F:
     return command
 
 
+def llm_options(command: F) -> F:
+    """Which LLM is measured, with `--tier llm`."""
+    wanted = [
+        click.option("--llm", metavar="URL", help="Base URL of the LLM (default: verifier.llm)."),
+        click.option("--model", metavar="NAME", help="Its model."),
+        click.option("--key-env", metavar="NAME", help="The variable with its key."),
+        click.option(
+            "--ask",
+            type=click.Choice(["band", "always"]),
+            help="Ask it where the cheaper tier is not sure, or about every row.",
+        ),
+    ]
+    for option in reversed(wanted):
+        command = option(command)
+    return command
+
+
 @click.command()
 @options
+@llm_options
 def grounding(
-    data: Path, tier: str | None, limit: int | None, config: str | None, as_json: bool, quiet: bool
+    data: Path,
+    tier: str | None,
+    limit: int | None,
+    config: str | None,
+    as_json: bool,
+    quiet: bool,
+    **llm: Any,
 ) -> int:
     """Does the verifier see which responses of DATA stay inside their evidence?
 
@@ -57,7 +82,7 @@ def grounding(
     """
     from suffice.bench.grounding import bench_grounding
 
-    figures = _measured(bench_grounding, data, tier, limit, config, quiet)
+    figures = _measured(bench_grounding, data, tier, limit, config, quiet, llm)
     if as_json:
         to_json.show(figures)
     else:
@@ -67,8 +92,15 @@ def grounding(
 
 @click.command()
 @options
+@llm_options
 def sufficiency(
-    data: Path, tier: str | None, limit: int | None, config: str | None, as_json: bool, quiet: bool
+    data: Path,
+    tier: str | None,
+    limit: int | None,
+    config: str | None,
+    as_json: bool,
+    quiet: bool,
+    **llm: Any,
 ) -> int:
     """Does the verifier see which questions of DATA their passages answer?
 
@@ -77,7 +109,7 @@ def sufficiency(
     """
     from suffice.bench.sufficiency import bench_sufficiency
 
-    figures = _measured(bench_sufficiency, data, tier, limit, config, quiet)
+    figures = _measured(bench_sufficiency, data, tier, limit, config, quiet, llm)
     if as_json:
         to_json.show(figures)
     else:
@@ -92,12 +124,37 @@ def _measured(
     limit: int | None,
     config: str | None,
     quiet: bool,
+    llm: Mapping[str, Any],
 ) -> Figures:
     from suffice.models.catalog import open_verifier
 
-    verifier = open_verifier(read_settings(config).verifier, tier or "")
+    settings = read_settings(config)
+    chosen = settings.verifier
+    if tier == "llm":
+        chosen = replace(chosen, llm=_named(chosen.llm, **llm))
+    elif any(llm.values()):
+        raise click.UsageError("--llm, --model, --key-env and --ask go with --tier llm.")
+    verifier = open_verifier(chosen, tier or "", settings.draft)
     with bars(quiet=quiet) as progress:
         return bench(data, verifier, limit, progress)
+
+
+def _named(
+    settings: LlmSettings,
+    llm: str | None,
+    model: str | None,
+    key_env: str | None,
+    ask: Literal["band", "always"] | None,
+) -> LlmSettings:
+    """The settings with what the command line names. A key in the settings goes to no other URL."""
+    if llm and llm != settings.url:
+        settings = replace(settings, url=llm, model="", key_env="")
+    return replace(
+        settings,
+        model=model or settings.model,
+        key_env=key_env or settings.key_env,
+        ask=ask or settings.ask,
+    )
 
 
 def _show(figures: Figures, good: str, length: str, guess: str) -> None:
@@ -156,5 +213,11 @@ def _notes(figures: Figures, good: str, guess: str) -> Iterator[str]:
     yield f"{figures['model']} ({figures['tier']}){most}"
     yield f"{good} from {figures['threshold']:g} on{scored} · pooled ECE {pooled['ece']:.3f}"
     yield f'F1 is that of "not {good}"; by length alone, {guess} counts as {good}.'
+    if "llm" in figures:
+        llm = figures["llm"]
+        yield (
+            f"LLM: {llm['calls']:,} calls, {llm['tokens']:,} tokens, {llm['seconds']:,.1f} s · "
+            f"spoke in {llm['spoke']:.1%} of rows, fell back in {llm['fell_back']:.1%}"
+        )
     if pooled["unchecked"]:
         yield f"{pooled['unchecked']:,} of {pooled['checks']:,} checks stayed open and score 0."

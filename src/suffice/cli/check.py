@@ -36,8 +36,8 @@ from suffice.sql.database import Database
 @click.option("--uncited", is_flag=True, help="It carries no marks: hold it against all passages.")
 @click.option(
     "--tier",
-    type=click.Choice(["fast", "strong"]),
-    help="One of our own tiers (default: the verifier of the settings).",
+    type=click.Choice(["fast", "strong", "llm"]),
+    help="fast, strong, or llm for your own LLM (default: as the settings say).",
 )
 @click.option("--html", type=click.Path(path_type=Path), help="Write a page with the findings.")
 @click.option("--config", type=click.Path(), help="Settings file (default: suffice.yaml).")
@@ -74,7 +74,7 @@ def check(
     said = _answer(answer, settings)
     embedder = Remembering(open_embedder(settings.embedder))
     passages = _passages(evidence, settings, embedder)
-    verifier = open_verifier(settings.verifier, tier or "")
+    verifier = open_verifier(settings.verifier, tier or "", settings.draft)
     checker = Checker.of(settings, verifier, embedder, uncited=uncited)
     if wish.wanted(settings, kept=store is not None):
         options = {"uncited": str(uncited), "tier": tier or ""}

@@ -9,7 +9,7 @@ from suffice.cli.options import check_collection, open_library
 from suffice.evidence.library import Library
 from suffice.models.catalog import open_verifier
 from suffice.models.remembering import Remembering
-from suffice.models.together import Lanes, SharedEmbedder, SharedVerifier
+from suffice.models.together import Lanes, SharedEmbedder, shared_verifier
 from suffice.record.log import Log
 from suffice.server.desk import Asking, Desk
 from suffice.settings import Settings, read_settings
@@ -79,7 +79,7 @@ def _desk(library: Library, settings: Settings, collection: str, log: Log | None
     return Desk(
         library,
         Remembering(SharedEmbedder(library.embedder, lanes)),
-        SharedVerifier(open_verifier(settings.verifier), lanes),
+        shared_verifier(open_verifier(settings.verifier, "", settings.draft), lanes),
         collection,
         log,
     )

@@ -171,7 +171,10 @@ def _writer(log: Log, settings: Settings, allowed: Filter) -> tuple[Writes, Any]
     from suffice.pipeline import Pipeline  # the other commands do without models
 
     own = settings.collection(allowed.collection)
-    embedder, verifier = open_embedder(settings.embedder), open_verifier(settings.verifier)
+    embedder, verifier = (
+        open_embedder(settings.embedder),
+        open_verifier(settings.verifier, "", own.draft),
+    )
     documents = StoredDocuments(Store(log.database), allowed)
     pipeline = Pipeline.of(lambda question: (), embedder, own, verifier, documents)
 

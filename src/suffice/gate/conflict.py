@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from suffice.gate.answers import Reading, Span
 from suffice.gate.aspect import Aspect, Stated, given, stated
 from suffice.gate.views import View, views
+from suffice.models.llm.verifier import below_llm
 from suffice.models.verifier import Pair, SufficiencyScore, SupportScore, Verifier
 from suffice.settings import ConflictSettings
 from suffice.types import Conflict, Evidence, Passage
@@ -57,10 +58,13 @@ class Weighed:
 @dataclass(frozen=True)
 class Conflicts:
     """Finds what contradicts among passages. The work grows with the passages: each is held against
-    a few others only, those that differ most."""
+    a few others only, those that differ most. An LLM is not asked: every view would be a call."""
 
     verifier: Verifier
     settings: ConflictSettings = field(default_factory=ConflictSettings)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "verifier", below_llm(self.verifier))
 
     def find(self, evidence: Evidence) -> tuple[Conflict, ...]:
         """The conflicts, surest first; then what is ambiguous."""

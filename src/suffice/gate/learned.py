@@ -8,20 +8,22 @@ from dataclasses import dataclass, field
 from suffice.gate.blend import blend_for, look, read
 from suffice.gate.missing import missing_aspects
 from suffice.gate.similarity import NO_PASSAGE
-from suffice.models.verifier import Pair, Verifier
+from suffice.models.verifier import LLM, Pair, SufficiencyScore, Verifier
 from suffice.settings import LearnedSettings
 from suffice.types import Evidence, GateDecision, Level, Signal
 
 Aspects = Callable[[Evidence], tuple[str, ...]]
 """Names the parts of a question that evidence does not speak of."""
+_ENOUGH = "the LLM found that the passages answer the question, and quoted where"
+_NOT_ENOUGH = "the LLM found that the passages do not answer the question"
 _NO_SIMILARITY = "no similarity is known for these passages; judged without it"
 
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """Open from the blend's own threshold on, unless the settings name one; what lies near it goes
-    to a person. What no verifier could read goes to a person too. In doubt the question itself
-    decides: where the passages speak of every part of it, it opens with a caveat."""
+    """Opens at even odds, unless the settings name another probability; below `sufficient` with a
+    caveat. What lies near the threshold goes to a person, and so does what no verifier could
+    read."""
 
     verifier: Verifier
     settings: LearnedSettings = field(default_factory=LearnedSettings)
@@ -39,19 +41,21 @@ class Learned:
             )
         pair = Pair(evidence.question, tuple(read(item.passage) for item in evidence))
         score = self.verifier.sufficiency([pair])[0]
+        if score.tier == LLM:
+            return self._told(evidence, score)
         looks = look(evidence, None if score.unchecked else score.enough)
         blend = blend_for(score.tier or self.verifier.tier, looks)
-        chance, opens = blend.probability(looks), self.settings.threshold or blend.threshold
-        missing = self.aspects(evidence)
-        level, reason = self._level(chance, opens, missing)
+        chance, opens = blend.probability(looks), self.settings.threshold
+        alone = _NO_SIMILARITY if looks.similarity is None else ""
+        level, reason = self._level(chance)
         if score.unchecked:
             level, reason = Level.REVIEW, f"nobody could judge the passages: {score.unchecked}"
         return GateDecision(
             level=level,
             score=chance,
             policy="learned",
-            reasons=(reason,) if looks.similarity is not None else (reason, _NO_SIMILARITY),
-            missing=() if level is Level.SUFFICIENT else missing,
+            reasons=tuple(filter(None, (reason, score.note, alone))),
+            missing=() if level is Level.SUFFICIENT else self.aspects(evidence),
             signals=(
                 Signal("probability", chance, opens),
                 Signal("verifier", looks.enough),
@@ -61,15 +65,30 @@ class Learned:
             ),
         )
 
-    def _level(self, chance: float, opens: float, missing: tuple[str, ...]) -> tuple[Level, str]:
+    def _told(self, evidence: Evidence, score: SufficiencyScore) -> GateDecision:
+        """The LLM has the last word: nothing is blended with it and nothing overrules it."""
+        opens = self.verifier.thresholds.of(LLM).sufficiency
+        enough = score.enough >= opens
+        level = Level.SUFFICIENT if enough else Level.INSUFFICIENT
+        return GateDecision(
+            level=level,
+            score=score.enough,
+            policy="learned",
+            reasons=(_ENOUGH if enough else _NOT_ENOUGH,),
+            missing=() if enough else score.missing or self.aspects(evidence),
+            signals=(
+                Signal("probability", score.enough, opens),
+                Signal("passages", len(evidence)),
+            ),
+        )
+
+    def _level(self, chance: float) -> tuple[Level, str]:
         told = f"the passages answer the question with probability {chance:.2f}"
-        if self.settings.doubt <= chance < opens + self.settings.review / 2 and not missing:
-            return Level.PARTIAL, f"{told}, and speak of every part of it"
+        opens, least = self.settings.threshold, self.settings.sufficient
         if abs(chance - opens) < self.settings.review / 2:
             return Level.REVIEW, f"{told}, too near to {opens:.2f} to tell"
         if chance < opens:
             return Level.INSUFFICIENT, f"{told}, under {opens:.2f}"
-        if chance < self.settings.sufficient and missing:
-            least = self.settings.sufficient
-            return Level.REVIEW, f"{told}, under {least:.2f}, and a part of it is not spoken of"
+        if chance < least:
+            return Level.PARTIAL, f"{told}, under {least:.2f}"
         return Level.SUFFICIENT, told

@@ -19,8 +19,8 @@ from suffice.models.config import read_config
 from suffice.models.cross_encoder import CrossEncoder
 from suffice.models.embedder import Embedder, OnnxEmbedder, Pool, first_token, mean_pool
 from suffice.models.encoder import Encoder
-from suffice.models.verifier import Verifier
-from suffice.settings import EmbedderSettings, VerifierSettings
+from suffice.models.verifier import LLM, Verifier
+from suffice.settings import DraftSettings, EmbedderSettings, VerifierSettings
 
 EMBEDDERS = ("minilm-l6-embedder",)
 DEFAULT = EMBEDDERS[0]
@@ -51,10 +51,21 @@ def open_embedder(settings: EmbedderSettings) -> Embedder:
     )
 
 
-def open_verifier(settings: VerifierSettings, tier: str = "") -> Verifier:
-    """The verifier the settings name, or a tier of our own by name."""
+def open_verifier(
+    settings: VerifierSettings, tier: str = "", draft: DraftSettings | None = None
+) -> Verifier:
+    """The verifier the settings name, or a tier by name. `draft` says which endpoint is meant by
+    `verifier.llm.url: draft`."""
+    if tier == LLM or (settings.llm.on and not tier):
+        from suffice.models.llm.open import open_llm_verifier
+
+        return open_llm_verifier(_without_llm(settings), settings.llm, draft)
+    return _without_llm(settings, tier)
+
+
+def _without_llm(settings: VerifierSettings, tier: str = "") -> Verifier:
     if tier not in ("", "fast", "strong"):
-        raise ModelMissing(f"There is no tier '{tier}'.", remedy="Name fast or strong.")
+        raise ModelMissing(f"There is no tier '{tier}'.", remedy="Name fast, strong or llm.")
     if settings.strong and settings.model != FAST and not tier:
         raise SettingsError(
             f"verifier.strong goes with our own fast tier, not with '{settings.model}'.",

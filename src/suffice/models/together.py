@@ -10,14 +10,16 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 import numpy as np
 
 from suffice.models.embedder import Embedder, Vectors
+from suffice.models.llm.verifier import LlmVerifier
 from suffice.models.threads import bounded
 from suffice.models.verifier import (
+    LLM,
     Pair,
     SufficiencyScore,
     SupportScore,
@@ -30,6 +32,7 @@ A = TypeVar("A")
 B = TypeVar("B")
 MOST = 256
 """Items of one run; a single call may bring more."""
+ALONE = 1
 
 
 class Lanes:
@@ -122,9 +125,11 @@ class SharedVerifier:
 
     def __init__(self, verifier: Verifier, lanes: Lanes | None = None) -> None:
         lanes = lanes or Lanes()
+        # Requests put together would share the budget of an LLM.
+        most = ALONE if verifier.tier == LLM else MOST
         self._verifier = verifier
-        self._support = Together[Pair, SupportScore](verifier.support, lanes)
-        self._sufficiency = Together[Pair, SufficiencyScore](verifier.sufficiency, lanes)
+        self._support = Together[Pair, SupportScore](verifier.support, lanes, most)
+        self._sufficiency = Together[Pair, SufficiencyScore](verifier.sufficiency, lanes, most)
 
     @property
     def id(self) -> str:
@@ -147,6 +152,14 @@ class SharedVerifier:
     @property
     def runs(self) -> int:
         return self._support.runs + self._sufficiency.runs
+
+
+def shared_verifier(verifier: Verifier, lanes: Lanes) -> Verifier:
+    """A verifier for many threads. Of one with an LLM, what is shared is the tier below: whoever
+    waits for the LLM holds no lane, and each request keeps its own budget."""
+    if isinstance(verifier, LlmVerifier):
+        return replace(verifier, inner=SharedVerifier(verifier.inner, lanes))
+    return SharedVerifier(verifier, lanes)
 
 
 class SharedEmbedder(Wrapped):

@@ -10,6 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+LLM = "llm"
+"""The tier of a score that the user's own LLM gave: it has the last word."""
+
 
 @dataclass(frozen=True, slots=True)
 class Pair:
@@ -44,6 +47,10 @@ class SupportScore:
     unchecked: str = ""
     tier: str = ""
     """Who judged: a tier may leave some pairs to another, whose thresholds hold for them."""
+    note: str = ""
+    """A caveat: why a stronger tier that was asked could not judge, so that this score stands."""
+    quote: str = ""
+    """The words of the passage that an LLM decided by; they stand there literally."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +61,9 @@ class SufficiencyScore:
     passage: int | None = None
     unchecked: str = ""
     tier: str = ""
+    note: str = ""
+    missing: tuple[str, ...] = ()
+    """What the LLM says is missing, where it judged and the passages are not enough."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,8 +45,9 @@ _NAMED = "Correct what it names."
 class Endpoint:
     """One URL that takes JSON by POST. `wanted` is what it is asked for, in the errors' words;
     `timeout` holds for all of a call, retries and their waits included. `spare`: parameters that
-    some servers refuse, each with the name to send it by instead ("" to leave it out). `called` is
-    its name in errors, where they are told to whoever need not know its URL."""
+    some servers refuse, each with the name to send it by instead ("" to leave it out); `lesser`
+    holds the value to try once before that. `called` is its name in errors, where they are told to
+    whoever need not know its URL."""
 
     url: str
     key: str = field(default="", repr=False)
@@ -55,6 +56,7 @@ class Endpoint:
     retries: int = 0
     spare: Mapping[str, str] = field(default_factory=dict)
     called: str = ""
+    lesser: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -195,9 +197,11 @@ class Endpoint:
         return message_of(value["error"]) if isinstance(value, dict) and "error" in value else ""
 
     def _spared(self, body: Body, said: str) -> Body | None:
-        """The body without the spare parameter that a refusal names."""
+        """The body without the spare parameter that a refusal names, or with its lesser value."""
         for name, other in self.spare.items():
             if name in body and re.search(rf"\b{name}\b", said):
+                if body[name] != self.lesser.get(name, body[name]):
+                    return {**body, name: self.lesser[name]}
                 rest = {key: value for key, value in body.items() if key != name}
                 return rest | ({other: body[name]} if other else {})
         return None

@@ -69,7 +69,9 @@ class Replay:
     @classmethod
     def of(cls, setup: Setup, documents: Documents | None = None) -> Replay:
         embedder = Remembering(open_embedder(setup.embedder))
-        verifier = open_verifier(setup.verifier, setup.options.get("tier", ""))
+        verifier = open_verifier(
+            setup.verifier, setup.options.get("tier", ""), setup.settings.draft
+        )
         return cls(setup, embedder, verifier, documents)
 
     def __call__(self, entry: Entry) -> Replayed:
@@ -192,5 +194,7 @@ def replay(entry: Entry, setup: Entry, documents: Documents | None = None) -> Re
     ]
     judged = known.settings.checks.judge
     more = ("The LLM judge was not asked again; what it said then counts.",) if judged else ()
+    if known.verifier.llm.on and known.options.get("tier", "") in ("", "llm"):
+        more = (*more, "The LLM verifier was asked again: what it says now may differ.")
     noted = (f"Packages: {'; '.join(changed)}.",) if changed else ()
     return replace(done, notes=(*done.notes, *more, *noted))

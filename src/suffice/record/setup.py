@@ -48,7 +48,7 @@ class Setup:
         said = {
             "settings": plain(_unsecret(self.settings), whole=True),
             "embedder": plain(_unsecret(self.embedder), whole=True),
-            "verifier": plain(self.verifier, whole=True),
+            "verifier": plain(_unsecret(self.verifier), whole=True),
             "models": dict(self.models),
             "door": self.door,
             "options": dict(self.options),
@@ -81,6 +81,9 @@ def _unsecret(settings: Any) -> Any:
     """The settings without what a URL may hide: a user with a password, the path of a webhook."""
     if isinstance(settings, EmbedderSettings):
         return replace(settings, model=_USER.sub("", settings.model))
+    if isinstance(settings, VerifierSettings):
+        llm = replace(settings.llm, url=_USER.sub("", settings.llm.url))
+        return replace(settings, llm=llm)
     draft, judge, verdict = settings.draft, settings.judge, settings.verdict
     hook = urlsplit(verdict.webhook)
     host = f"{hook.scheme}://{hook.hostname}" if hook.hostname else ""

@@ -17,7 +17,7 @@ from suffice.errors import SettingsError, SufficeError
 from suffice.evidence.library import Library
 from suffice.models.catalog import open_verifier
 from suffice.models.remembering import Remembering
-from suffice.models.together import Lanes, SharedEmbedder, SharedVerifier
+from suffice.models.together import Lanes, SharedEmbedder, shared_verifier
 from suffice.record.decision import Filing
 from suffice.record.log import Log
 from suffice.record.principals import ALL, Principal, Principals
@@ -76,7 +76,7 @@ class House:
         )
         lanes = Lanes()
         embedder = Remembering(SharedEmbedder(library.embedder, lanes))
-        verifier = SharedVerifier(open_verifier(settings.verifier), lanes)
+        verifier = shared_verifier(open_verifier(settings.verifier, "", settings.draft), lanes)
         self.parts = Parts(library, embedder, verifier)
         self.door = self._door(settings)
         self.state = self._opened(settings)

@@ -10,16 +10,50 @@ from suffice.settings.limits import AtMost, Count, Range, Share, Weight
 
 
 @dataclass(frozen=True, slots=True)
+class LlmSettings:
+    """Your own LLM as the strongest verifier. `url` is the base URL of an OpenAI-compatible
+    endpoint, `draft` for the drafting one (with its key and, where `model` is empty, its model), or
+    empty: off. `key_env` names the variable that holds the key; another URL than the drafter's
+    never gets the drafter's key.
+
+    `ask`: `band` asks about what the cheaper tier leaves between `low` and `high`, ends included,
+    and about what it cannot read; `always` asks about everything, `never` about nothing.
+
+    One request (all claims of an answer against their passages, or one question to the gate) may
+    take `calls` calls, `tokens` tokens, prompts counted, and `seconds` seconds, `retries` and their
+    waits included; a single reply has at most `reply` tokens. Beyond that the cheaper tier's word
+    stands, with a caveat. `cache`: so many verdicts are kept in memory (0: none)."""
+
+    url: str = ""
+    model: str = ""
+    key_env: str = ""
+    ask: Literal["band", "always", "never"] = "band"
+    low: Annotated[Share, AtMost("high")] = 0.2
+    high: Share = 0.8
+    calls: Count = 8
+    tokens: Annotated[int, Range(100, 1_000_000_000)] = 64_000
+    seconds: Annotated[float, Range(0.1, 3600)] = 60.0
+    reply: Annotated[int, Range(16, 1_000_000)] = 4_096
+    retries: Annotated[int, Range(0, 20)] = 1
+    cache: Annotated[int, Range(0, 10_000_000)] = 4_096
+
+    @property
+    def on(self) -> bool:
+        return bool(self.url) and self.ask != "never"
+
+
+@dataclass(frozen=True, slots=True)
 class VerifierSettings:
     """Who tells sufficiency and support. `model` is a name from the package, a folder, or a hub
     name of an NLI or token classifier, which reads what `language` says; `threads` 0 takes the
     cores there are. `strong` asks three encoders instead of one: better, and three times the work;
-    it needs `suffice[strong]`."""
+    it needs `suffice[strong]`. `llm` asks your own LLM where the others are not sure."""
 
     model: str = "minilm-l12-verifier"
     language: Literal["english", "any"] = "english"
     threads: Annotated[int, Range(0, 256)] = 0
     strong: bool = False
+    llm: LlmSettings = field(default_factory=LlmSettings)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,15 +118,13 @@ class RerankedSettings:
 
 @dataclass(frozen=True, slots=True)
 class LearnedSettings:
-    """The calibrated blend: open from `threshold` on (0: the one found with the blend), but below
-    `sufficient` only where every part of the question is spoken of; else, and within a band of
-    width `review` around the threshold, it goes to a person. From `doubt` on it opens with a
-    caveat where every part is."""
+    """The calibrated blend: open from the probability `threshold` on, with a caveat below
+    `sufficient`. What lies within a band of width `review` around the threshold goes to a
+    person."""
 
-    threshold: Share = 0.0
+    threshold: Share = 0.50
     sufficient: Share = 0.60
     review: Share = 0.06
-    doubt: Share = 0.20
 
 
 @dataclass(frozen=True, slots=True)

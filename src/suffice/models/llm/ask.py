@@ -1,0 +1,117 @@
+"""One call of the LLM, within the budget of a request, and what all calls cost together."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from threading import Lock
+from time import monotonic
+
+from suffice.errors import ModelError
+from suffice.models.chat import STOPPED, chat_body, piece
+from suffice.models.llm.prompt import Prompt
+from suffice.models.wire import Endpoint
+from suffice.settings import LlmSettings
+
+_SIGNS_A_TOKEN = 3
+"""Rather few, so that an estimate is seldom below the count."""
+_JSON = {"response_format": {"type": "json_object"}}
+_SHORT = "Raise verifier.llm.reply if the model thinks first."
+
+
+@dataclass(slots=True)
+class Budget:
+    """What one request may still take: calls, tokens, and seconds from its start on."""
+
+    settings: LlmSettings
+    calls: int = 0
+    tokens: int = 0
+    started: float = field(default_factory=monotonic)
+
+    @property
+    def seconds_left(self) -> float:
+        return self.settings.seconds - (monotonic() - self.started)
+
+    def spent(self, prompt: int) -> str:
+        """Why a call with so many tokens can no longer be made, or ""."""
+        limits = self.settings
+        if self.calls >= limits.calls:
+            return f"its budget of {limits.calls:,} calls is used up (verifier.llm.calls)"
+        if self.seconds_left <= 0:
+            return f"its budget of {limits.seconds:g} seconds is used up (verifier.llm.seconds)"
+        if self.tokens + prompt + limits.reply > limits.tokens:
+            return (
+                f"a call of about {prompt:,} tokens and its reply would exceed its budget of "
+                f"{limits.tokens:,} tokens (verifier.llm.tokens)"
+            )
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What was asked so far. `cached` verdicts cost nothing."""
+
+    calls: int = 0
+    tokens: int = 0
+    seconds: float = 0.0
+    cached: int = 0
+
+
+class Meter:
+    """Adds up costs, for many threads."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._cost = Cost()
+
+    @property
+    def cost(self) -> Cost:
+        return self._cost
+
+    def add(self, more: Cost) -> None:
+        with self._lock:
+            held = self._cost
+            self._cost = Cost(
+                held.calls + more.calls,
+                held.tokens + more.tokens,
+                held.seconds + more.seconds,
+                held.cached + more.cached,
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class Llm:
+    """An OpenAI-compatible endpoint and a model there."""
+
+    endpoint: Endpoint
+    model: str
+    meter: Meter = field(default_factory=Meter, compare=False)
+
+    @property
+    def name(self) -> str:
+        return self.model or "llm"
+
+    def reply(self, prompt: Prompt, budget: Budget) -> str:
+        """What it says, as it is. Raises a `ModelError` where the budget is used up, the endpoint
+        fails, or the reply broke off."""
+        size = _estimate(prompt.text)
+        if why := budget.spent(size):
+            raise ModelError(f"{why[0].upper()}{why[1:]}.", remedy="Raise that setting.")
+        body = chat_body(self.model, prompt.messages, budget.settings.reply)
+        endpoint = replace(self.endpoint, lesser=_JSON)
+        start, used = monotonic(), size
+        try:
+            said = piece(
+                endpoint.ask(body | {"response_format": prompt.format}, budget.seconds_left)
+            )
+            used = max(said.tokens, 0) if said.tokens is not None else size + _estimate(said.text)
+        finally:
+            budget.calls += 1
+            budget.tokens += used
+            self.meter.add(Cost(1, used, monotonic() - start))
+        if said.finish in STOPPED:
+            raise self.endpoint.problem(f"it broke off by {said.finish}", _SHORT)
+        return said.text
+
+
+def _estimate(text: str) -> int:
+    return -(-len(text) // _SIGNS_A_TOKEN)

@@ -1,0 +1,50 @@
+"""Pairs put together into calls: one for all claims of an answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from suffice.models.llm.prompt import Asked, Prompt
+from suffice.models.verifier import Pair
+
+MOST_CLAIMS = 32
+"""Of one call: with more of them a reply grows long, and its last verdicts careless."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One call: its prompt, and which pair (by its number) asks about which claim of it."""
+
+    prompt: Prompt
+    pairs: Mapping[int, int]
+
+    def places(self, pair: Pair) -> dict[int, int]:
+        """Where the numbered passages stand in the evidence of a pair; those that do."""
+        held = {text: place for place, text in reversed(list(enumerate(pair.evidence)))}
+        numbered = enumerate(self.prompt.passages, 1)
+        return {n: held[text] for n, text in numbered if text in held}
+
+
+def cases(pairs: Sequence[Pair], asked: Sequence[int]) -> Iterator[Case]:
+    """Claims of one answer share a call, though they cite different passages: it shows all of them
+    and says which a claim may be judged by. Without an answer, claims with the same evidence do."""
+    groups: dict[tuple[object, ...], list[int]] = {}
+    for n in asked:
+        pair = pairs[n]
+        groups.setdefault((pair.question, pair.answer or pair.evidence), []).append(n)
+    for members in groups.values():
+        for start in range(0, len(members), MOST_CLAIMS):
+            yield _case(pairs, members[start : start + MOST_CLAIMS])
+
+
+def _case(pairs: Sequence[Pair], members: Sequence[int]) -> Case:
+    passages = tuple(dict.fromkeys(text for n in members for text in pairs[n].evidence))
+    numbers = {text: number for number, text in enumerate(passages, 1)}
+    claims: dict[Asked, int] = {}
+    places: dict[int, int] = {}
+    for n in members:
+        only = tuple(sorted({numbers[text] for text in pairs[n].evidence}))
+        asked = Asked(pairs[n].said, () if len(only) == len(passages) else only)
+        places[n] = claims.setdefault(asked, len(claims))
+    return Case(Prompt(passages, pairs[members[0]].question, tuple(claims)), places)

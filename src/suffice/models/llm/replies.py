@@ -1,0 +1,160 @@
+"""What the LLM replied, read strictly: the object that was asked for, or a `ValueError`."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+_LINE = 200
+_MOST_MISSING = 5
+_LINK = re.compile(r"://|\bwww\.", re.IGNORECASE)
+# Servers without structured output leave what a model thinks before its answer, and code fences.
+_THOUGHT = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
+_FENCED = re.compile(r"\A\s*```(?:json)?\s*\n(.*)\n\s*```\s*\Z", re.DOTALL)
+
+
+class Verdict(StrEnum):
+    """What the LLM may say of a claim."""
+
+    SUPPORTED = "supported"
+    CONTRADICTED = "contradicted"
+    NOT_MENTIONED = "not_mentioned"
+    UNSURE = "unsure"
+
+
+@dataclass(frozen=True, slots=True)
+class Quoted:
+    """Words that are said to stand in a passage, which is counted from 1; 0 names none."""
+
+    passage: int
+    quote: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """The verdict on one claim, not yet verified."""
+
+    verdict: Verdict
+    quoted: Quoted
+
+
+@dataclass(frozen=True, slots=True)
+class Assessment:
+    """Whether passages are enough, not yet verified."""
+
+    enough: bool
+    quotes: tuple[Quoted, ...]
+    missing: tuple[str, ...]
+
+
+def read_rulings(reply: str, claims: int) -> tuple[Ruling, ...]:
+    """One ruling for each claim, in their order."""
+    rows = _object(_loaded(reply), "verdicts")["verdicts"]
+    found: dict[int, Ruling] = {}
+    for row in _list(rows):
+        entry = _object(row, "claim", "passage", "quote", "verdict")
+        number, verdict = _number(entry["claim"]), entry["verdict"]
+        if not 1 <= number <= claims:
+            raise ValueError(f"it judges a claim {number} that was not asked about")
+        if number in found:
+            raise ValueError(f"it judges claim {number} twice")
+        if not isinstance(verdict, str) or verdict not in set(Verdict):
+            raise ValueError("a verdict is none of those allowed")
+        found[number] = Ruling(Verdict(verdict), _quoted(entry))
+    if len(found) < claims:
+        raise ValueError(f"it judges {len(found)} of {claims} claims")
+    return tuple(found[number] for number in range(1, claims + 1))
+
+
+def read_assessment(reply: str) -> Assessment:
+    entry = _object(_loaded(reply), "quotes", "missing", "enough")
+    if not isinstance(entry["enough"], bool):
+        raise ValueError("'enough' is neither true nor false")
+    quotes = tuple(_quoted(_object(row, "passage", "quote")) for row in _list(entry["quotes"]))
+    missing = [_line(_text(said)) for said in _list(entry["missing"])]
+    return Assessment(entry["enough"], quotes, tuple(said for said in missing if said))
+
+
+def shown_missing(missing: tuple[str, ...]) -> tuple[str, ...]:
+    """What is missing as a refusal may show it: a few lines, none of which links anywhere."""
+    return tuple(said for said in missing if not _LINK.search(said))[:_MOST_MISSING]
+
+
+def _loaded(reply: str) -> Any:
+    said = _THOUGHT.sub("", reply, count=1)
+    if fenced := _FENCED.match(said):
+        said = fenced[1]
+    try:
+        return json.loads(said, object_pairs_hook=_once)
+    except json.JSONDecodeError:
+        raise ValueError("it is not JSON") from None
+    except RecursionError:
+        raise ValueError("it is nested too deep") from None
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Of two values of one key readers take one or the other: neither is taken here."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key stands twice")
+    return found
+
+
+def _object(value: Any, *keys: str) -> dict[str, Any]:
+    if not isinstance(value, dict) or value.keys() != set(keys):
+        raise ValueError(f"there is no object of {', '.join(keys)}")
+    return value
+
+
+def _list(value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        raise ValueError("there is no list where one was asked for")
+    return value
+
+
+def _number(value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise ValueError("a number is none")
+    return value
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError("a text is none")
+    return value
+
+
+def _quoted(entry: dict[str, Any]) -> Quoted:
+    return Quoted(_number(entry["passage"]), _text(entry["quote"]))
+
+
+def _line(text: str) -> str:
+    """One line of characters that can be shown and stored anywhere."""
+    line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
+    return line if len(line) <= _LINE else f"{line[:_LINE]}…"
+
+
+def _schema(**properties: Any) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+_QUOTED = {"passage": {"type": "integer"}, "quote": {"type": "string"}}
+_RULING = _schema(
+    claim={"type": "integer"},
+    **_QUOTED,
+    verdict={"type": "string", "enum": [verdict.value for verdict in Verdict]},
+)
+SUPPORT_SCHEMA = _schema(verdicts={"type": "array", "items": _RULING})
+SUFFICIENCY_SCHEMA = _schema(
+    quotes={"type": "array", "items": _schema(**_QUOTED)},
+    missing={"type": "array", "items": {"type": "string"}},
+    enough={"type": "boolean"},
+)

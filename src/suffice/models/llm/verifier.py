@@ -1,0 +1,188 @@
+"""The llm tier: the cheaper tier judges first, the user's LLM where that one is not sure.
+
+There the LLM has the last word, in both directions. Its verdict counts only with a quote that
+stands in the passages; where it fails, or its verdict does not count, the cheaper tier's word
+stands, with a note that says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from suffice.errors import SufficeError
+from suffice.models.llm.ask import Budget, Cost, Llm
+from suffice.models.llm.cache import Cache, cache_key
+from suffice.models.llm.cases import Case, cases
+from suffice.models.llm.prompt import SUFFICIENCY, SUPPORT, Prompt
+from suffice.models.llm.replies import Verdict, read_assessment, read_rulings
+from suffice.models.llm.words import Enough, NoWord, Word, enough_word, support_word
+from suffice.models.verifier import (
+    LLM,
+    Pair,
+    SufficiencyScore,
+    SupportScore,
+    Thresholds,
+    Verifier,
+)
+from suffice.settings import LlmSettings
+
+# A verdict is a word, not a probability: a high one, which no threshold in use exceeds, and not 1,
+# since an LLM with a true quote can still be wrong.
+SURE = 0.95
+_REST = (1 - SURE) / 2
+_Key = tuple[str | tuple[str, ...], ...]
+
+
+@dataclass(frozen=True)
+class LlmVerifier:
+    """`inner` around an LLM. One request, to `support` or to `sufficiency`, has one budget."""
+
+    inner: Verifier
+    llm: Llm
+    settings: LlmSettings = field(default_factory=LlmSettings)
+    cache: Cache[Word | Enough | NoWord] = field(
+        default_factory=lambda: Cache(LlmSettings().cache), compare=False
+    )
+    tier: str = LLM
+
+    @property
+    def id(self) -> str:
+        return f"{self.inner.id}+{self.llm.name}+{SUPPORT}+{SUFFICIENCY}"
+
+    @property
+    def thresholds(self) -> Thresholds:
+        """The inner tier's for its scores; one half for the LLM's."""
+        inner = self.inner.thresholds
+        tiers = {**inner.tiers, self.inner.tier: inner, LLM: Thresholds()}
+        return replace(inner, tiers=tiers)
+
+    @property
+    def cost(self) -> Cost:
+        """Of all calls so far."""
+        return self.llm.meter.cost
+
+    def support(self, pairs: Sequence[Pair]) -> list[SupportScore]:
+        scores = list(self.inner.support(pairs))
+        asked = [
+            n
+            for n, (pair, score) in enumerate(zip(pairs, scores, strict=True))
+            if self._asks(pair, score.supported, score.unchecked)
+        ]
+        budget, words = Budget(self.settings), dict[int, Word | NoWord]()
+        for n in asked:
+            held = self._cached(_support_key(pairs[n]))
+            if isinstance(held, Word | NoWord):
+                words[n] = held
+        fresh = [n for n in asked if n not in words]
+        for case in cases(pairs, fresh):
+            words.update(self._judged(case, pairs, budget))
+        for n, word in words.items():
+            scores[n] = self._support(word, scores[n])
+        return scores
+
+    def sufficiency(self, pairs: Sequence[Pair]) -> list[SufficiencyScore]:
+        scores = list(self.inner.sufficiency(pairs))
+        budget = Budget(self.settings)
+        for n, (pair, score) in enumerate(zip(pairs, scores, strict=True)):
+            if self._asks(pair, score.enough, score.unchecked):
+                scores[n] = self._enough(self._assessed(pair, budget), score)
+        return scores
+
+    def _asks(self, pair: Pair, chance: float, unchecked: str) -> bool:
+        """Whether the LLM is asked. What the inner tier could not read it may read, if there is
+        something to read."""
+        if self.settings.ask == "never" or not (
+            _tells(pair.said) and any(map(_tells, pair.evidence))
+        ):
+            return False
+        inside = self.settings.low <= chance <= self.settings.high
+        return self.settings.ask == "always" or bool(unchecked) or inside
+
+    def _judged(
+        self, case: Case, pairs: Sequence[Pair], budget: Budget
+    ) -> Iterator[tuple[int, Word | NoWord]]:
+        """A word for each pair of a case, in one call."""
+        try:
+            rulings = read_rulings(self.llm.reply(case.prompt, budget), len(case.prompt.claims))
+        except (SufficeError, ValueError) as problem:
+            yield from ((n, NoWord(_why(problem))) for n in case.pairs)
+            return
+        for n, claim in case.pairs.items():
+            word = support_word(rulings[claim], pairs[n], case.places(pairs[n]))
+            self._keep(_support_key(pairs[n]), word)
+            yield n, word
+
+    def _assessed(self, pair: Pair, budget: Budget) -> Enough | NoWord:
+        key = (SUFFICIENCY, pair.said, pair.evidence)
+        held = self._cached(key)
+        if isinstance(held, Enough | NoWord):
+            return held
+        try:
+            reply = self.llm.reply(Prompt(pair.evidence, pair.said), budget)
+            word = enough_word(read_assessment(reply), pair)
+        except (SufficeError, ValueError) as problem:
+            return NoWord(_why(problem))
+        self._keep(key, word)
+        return word
+
+    def _support(self, word: Word | NoWord, score: SupportScore) -> SupportScore:
+        if isinstance(word, NoWord):
+            return replace(score, note=self._note(word, score.tier))
+        shares = dict.fromkeys(Verdict, _REST) | {word.verdict: SURE}
+        return SupportScore(
+            shares[Verdict.SUPPORTED],
+            shares[Verdict.CONTRADICTED],
+            shares[Verdict.NOT_MENTIONED],
+            word.passage,
+            tier=LLM,
+            quote=word.quote,
+        )
+
+    def _enough(self, word: Enough | NoWord, score: SufficiencyScore) -> SufficiencyScore:
+        if isinstance(word, NoWord):
+            return replace(score, note=self._note(word, score.tier))
+        if word.enough:
+            return SufficiencyScore(SURE, word.passage, tier=LLM)
+        return SufficiencyScore(1 - SURE, score.passage, tier=LLM, missing=word.missing)
+
+    def _note(self, word: NoWord, tier: str) -> str:
+        return (
+            f"The LLM could not judge this: {word.why}; the {tier or self.inner.tier} tier's "
+            "word stands."
+        )
+
+    def _cached(self, key: _Key) -> Word | Enough | NoWord | None:
+        held = self.cache.get(self._name(key))
+        if held is not None:
+            self.llm.meter.add(Cost(cached=1))
+        return held
+
+    def _keep(self, key: _Key, word: Word | Enough | NoWord) -> None:
+        self.cache.put(self._name(key), word)
+
+    def _name(self, key: _Key) -> str:
+        """By model, prompt version and content."""
+        return cache_key(self.llm.endpoint.url, self.llm.model, *key)
+
+
+def below_llm(verifier: Verifier) -> Verifier:
+    """The tier below an LLM, for work that asks about many small pairs, each of which would be a
+    call of its own; any other verifier as it is."""
+    return verifier.inner if isinstance(verifier, LlmVerifier) else verifier
+
+
+def _support_key(pair: Pair) -> _Key:
+    return (SUPPORT, pair.said, pair.question, pair.evidence)
+
+
+def _tells(text: str) -> bool:
+    return any(map(str.isalnum, text))
+
+
+def _why(problem: SufficeError | ValueError) -> str:
+    """What went wrong, as a part of a sentence."""
+    if isinstance(problem, SufficeError):
+        said = problem.message.rstrip(".")
+        return f"{said[:1].lower()}{said[1:]}"
+    return f"its reply is not the object asked for ({problem})"

@@ -1,0 +1,83 @@
+"""From what the LLM replied to what counts: only what its quotes prove.
+
+A verdict for a claim or for passages does not count where its quote stands in no passage, or where
+the passage it quotes, the claim or the question asks the judge for that verdict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from suffice.models.llm.quotes import place_of
+from suffice.models.llm.replies import Assessment, Ruling, Verdict, shown_missing
+from suffice.models.verifier import Pair
+from suffice.text.steering import steers
+
+_UNPROVED = "its quote does not stand in the passages"
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A verdict on a claim that counts: never `unsure`. `passage` is a place in the evidence."""
+
+    verdict: Verdict
+    passage: int | None = None
+    quote: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Enough:
+    """A decision on passages that counts."""
+
+    enough: bool
+    passage: int | None = None
+    missing: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NoWord:
+    """The LLM said nothing that counts, and why."""
+
+    why: str
+
+
+def support_word(ruling: Ruling, pair: Pair, places: Mapping[int, int]) -> Word | NoWord:
+    """What a ruling is worth. `places`: where the numbered passages stand in the evidence."""
+    if ruling.verdict is Verdict.UNSURE:
+        return NoWord("it is not sure either")
+    if ruling.verdict is Verdict.NOT_MENTIONED:
+        return Word(ruling.verdict)
+    quoted = ruling.quoted
+    place = place_of(quoted.quote, pair.evidence, places.get(quoted.passage))
+    if place is None:
+        return NoWord(_UNPROVED)
+    if ruling.verdict is Verdict.SUPPORTED and (who := _steered(pair, place)):
+        return NoWord(f"{who} asks for a verdict")
+    return Word(ruling.verdict, place, quoted.quote)
+
+
+def enough_word(said: Assessment, pair: Pair) -> Enough | NoWord:
+    """What an assessment is worth."""
+    if not said.enough:
+        return Enough(False, missing=shown_missing(said.missing))
+    if said.missing:
+        return NoWord("it says that the passages are enough and that something is missing")
+    found = (place_of(one.quote, pair.evidence, one.passage - 1) for one in said.quotes)
+    places = [place for place in found if place is not None]
+    if not places:
+        return NoWord(_UNPROVED)
+    steered = [_steered(pair, place) for place in places]
+    if all(steered):
+        return NoWord(f"{steered[0]} asks for a verdict")
+    return Enough(True, places[steered.index("")])
+
+
+def _steered(pair: Pair, place: int) -> str:
+    """Which text asks for the verdict; empty: none does."""
+    texts = {
+        "what is judged": pair.said,
+        "the question": pair.question,
+        "the passage it quotes": pair.evidence[place],
+    }
+    return next((name for name, text in texts.items() if steers(text)), "")
