@@ -6,6 +6,7 @@ log-probabilities, made a probability by one line in log-odds that stands in the
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -37,6 +38,15 @@ class _Asked:
 
 
 @dataclass(frozen=True, slots=True)
+class Found:
+    """Raw log-probabilities of support, the passage that decided, and its sentence that did."""
+
+    logits: Floats
+    passage: int = 0
+    quote: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class CrossEncoder:
     """Support, sufficiency, and which sentences answer. `card` is the tier's: it holds the
     calibration. The first member's tokenizer is everyone's."""
@@ -63,41 +73,39 @@ class CrossEncoder:
     def sentences(self, said: str, sentences: Sequence[str]) -> list[float]:
         """For each of the sentences, in the order they stand in, the probability that it answers or
         supports what is said; 0 where it cannot be read."""
-        first = self.members[0]
-        ids, *parts = first.tokens([clean(said), *(f"{clean(one)} " for one in sentences)])
+        ids, *parts = self.members[0].tokens(
+            [clean(said), *(f"{clean(one)} " for one in sentences)]
+        )
         room = min(_ROOM, self.card.window - len(ids) - MARKS)
         if room < _ROOM // 4:
             return [0.0] * len(sentences)
-        found = [0.0] * len(sentences)
+        parts = [part[:room] for part in parts]
         groups = list(_groups([len(part) for part in parts], room))
-        reads = [Read(ids, [t for n in group for t in parts[n][:room]]) for group in groups]
-        marked = [np.mean(row, axis=0) for row in zip(*self._marks(reads), strict=True)]
-        for group, row in zip(groups, marked, strict=True):
-            start = 0
-            for n in group:
-                end = start + min(len(parts[n]), room)
-                if end > start:
-                    found[n] = float(1 / (1 + np.exp(-row[start:end].mean())))
-                start = end
+        reads = [Read(ids, [token for n in group for token in parts[n]]) for group in groups]
+        found = [0.0] * len(sentences)
+        for group, marks in zip(groups, self._run(reads, "sufficiency")[1], strict=True):
+            odds = _means(marks, [len(parts[n]) for n in group])
+            for n, value in zip(group, odds, strict=True):
+                found[n] = 1 / (1 + math.exp(-value)) if parts[n] else 0.0
         return found
 
-    def support_margins(self, pairs: Sequence[Pair]) -> list[tuple[Floats, int] | str]:
-        """Raw log-probabilities and the passage that decided, or why nobody judged."""
+    def support_margins(self, pairs: Sequence[Pair]) -> list[Found | str]:
+        """What was found for each pair, or why nobody judged it."""
         plans = self._plans(pairs, lambda pair: f"{pair.question} {pair.said}".strip(), _support)
-        best: list[tuple[Floats, int] | str] = [
-            plan if isinstance(plan, str) else (np.zeros(3), 0) for plan in plans
+        best: list[Found | str] = [
+            plan if isinstance(plan, str) else Found(np.zeros(3)) for plan in plans
         ]
         going = {n: plan for n, plan in enumerate(plans) if not isinstance(plan, str)}
         first = True
         while going:
             asked = {n: one for n, plan in going.items() if (one := next(plan, None))}
-            logits = self._run([one.read for one in asked.values()], "support")
-            for n, row in zip(asked, logits, strict=True):
+            logits, marks = self._run([one.read for one in asked.values()], "support")
+            for n, row, marked in zip(asked, logits, marks, strict=True):
                 held = best[n]
                 if not np.isfinite(row).all():
                     best[n] = NO_NUMBER
-                elif first or (not isinstance(held, str) and _decides(row, held[0])):
-                    best[n] = (row, asked[n].portion.passage)
+                elif first or (not isinstance(held, str) and _decides(row, held.logits)):
+                    best[n] = Found(row, *_quoted(asked[n].portion, marked))
             going = {n: going[n] for n in asked if self._unsure(best[n])}
             first = False
         return best
@@ -109,7 +117,7 @@ class CrossEncoder:
         asked = [
             (n, one) for n, plan in enumerate(plans) if not isinstance(plan, str) for one in plan
         ]
-        logits = self._run([one.read for _, one in asked], "sufficiency")
+        logits, _ = self._run([one.read for _, one in asked], "sufficiency")
         margins = margin(logits, ENOUGH) if asked else np.zeros(0)
         seen: list[list[tuple[float, _Asked]]] = [[] for _ in plans]
         for (n, one), value in zip(asked, margins, strict=True):
@@ -119,12 +127,14 @@ class CrossEncoder:
             for plan, own in zip(plans, seen, strict=True)
         ]
 
-    def _supported(self, one: tuple[Floats, int] | str) -> SupportScore:
+    def _supported(self, one: Found | str) -> SupportScore:
         if isinstance(one, str):
             return SupportScore(unchecked=one)
-        supported, contradicted = split(one[0], self._calibration("support"))
+        supported, contradicted = split(one.logits, self._calibration("support"))
         rest = 1 - supported - contradicted
-        return SupportScore(supported, contradicted, rest, one[1], tier=self.tier)
+        return SupportScore(
+            supported, contradicted, rest, one.passage, tier=self.tier, quote=one.quote
+        )
 
     def _enough(self, one: tuple[float, int] | str) -> SufficiencyScore:
         if isinstance(one, str):
@@ -135,8 +145,9 @@ class CrossEncoder:
     def _calibration(self, question: str) -> Calibration:
         return read_calibration(self.card.raw, question)
 
-    def _unsure(self, held: tuple[Floats, int] | str) -> bool:
-        return not isinstance(held, str) and split(held[0], self._calibration("support"))[0] < _SURE
+    def _unsure(self, held: Found | str) -> bool:
+        line = self._calibration("support")
+        return not isinstance(held, str) and split(held.logits, line)[0] < _SURE
 
     def _plans(
         self,
@@ -160,12 +171,28 @@ class CrossEncoder:
             plans.append(_plan(ids, cut(materials[pair.evidence], text, space)))
         return plans
 
-    def _run(self, reads: Sequence[Read], head: str) -> Floats:
-        mean: Floats = np.mean([member.logits(reads, head) for member in self.members], axis=0)
-        return mean
+    def _run(self, reads: Sequence[Read], head: str) -> tuple[Floats, list[Floats]]:
+        """The mean of the members' log-probabilities, and of their marks."""
+        said = [member.judge(reads, head) for member in self.members]
+        logits: Floats = np.mean([one for one, _ in said], axis=0)
+        marks = [np.mean(rows, axis=0) for rows in zip(*(own for _, own in said), strict=True)]
+        return logits, marks
 
-    def _marks(self, reads: Sequence[Read]) -> list[list[Floats]]:
-        return [member.marks(reads) for member in self.members]
+
+def _quoted(portion: Portion, marks: Floats) -> tuple[int, str]:
+    """The text of the portion that its tokens mark most, after the passage it stands in."""
+    odds = _means(marks, portion.sizes)
+    if not odds:
+        return portion.passage, ""
+    best = max(range(len(odds)), key=odds.__getitem__)
+    return portion.owners[best], portion.texts[best].strip()
+
+
+def _means(marks: Floats, sizes: Sequence[int]) -> list[float]:
+    """The mean over each run of tokens."""
+    ends = np.cumsum(sizes)
+    runs = np.split(marks[: ends[-1] if len(ends) else 0], ends[:-1])
+    return [float(run.mean()) if run.size else -math.inf for run in runs] if len(ends) else []
 
 
 def _plan(said: Sequence[int], cut: Iterator[tuple[Portion, bool]]) -> Iterator[_Asked]:

@@ -51,28 +51,20 @@ class Encoder:
         """The token that stands for whatever the model has no word for."""
         return int(self._open()[0].token_to_id("[UNK]"))
 
-    def logits(self, reads: Sequence[Read], head: str) -> Floats:
-        """A row of log-probabilities for each pair."""
-        found = np.zeros((len(reads), WIDTHS[head]))
-        for rows, values in self._runs(reads, head):
-            found[rows] = values
-        return found - np.logaddexp.reduce(found, axis=1, keepdims=True)
-
-    def marks(self, reads: Sequence[Read]) -> list[Floats]:
-        """For each pair the log-odds of each evidence token to be of a sentence that answers."""
-        found: dict[int, Floats] = {}
-        for rows, values in self._runs(reads, "tokens"):
-            for row, value in zip(rows, values, strict=True):
-                start = len(reads[row].said) + MARKS - 1
-                found[row] = value[start : start + len(reads[row].evidence), 0].astype(np.float64)
-        return [found[row] for row in range(len(reads))]
-
-    def _runs(self, reads: Sequence[Read], output: str) -> Any:
+    def judge(self, reads: Sequence[Read], head: str) -> tuple[Floats, list[Floats]]:
+        """A row of log-probabilities for each pair; and for each of its evidence tokens the
+        log-odds that it is of a sentence that answers or supports."""
         tokenizer, session = self._open()
         start, end = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
+        found = np.zeros((len(reads), WIDTHS[head]))
+        marks: list[Floats] = [np.zeros(0)] * len(reads)
         for rows in batches([read.length for read in reads]):
             feed = _feed([reads[row] for row in rows], start, end)
-            yield rows, session.run([output], feed)[0]
+            found[rows], every = session.run([head, "tokens"], feed)
+            for row, own in zip(rows, every, strict=True):
+                first = len(reads[row].said) + MARKS - 1
+                marks[row] = own[first : first + len(reads[row].evidence), 0].astype(np.float64)
+        return found - np.logaddexp.reduce(found, axis=1, keepdims=True), marks
 
     def _open(self) -> tuple[Any, Any]:
         with self._lock:

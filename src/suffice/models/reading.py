@@ -96,6 +96,10 @@ class Portion:
     texts: tuple[str, ...]
     tokens: tuple[int, ...]
     passage: int
+    sizes: tuple[int, ...]
+    """The number of tokens of each text."""
+    owners: tuple[int, ...]
+    """The passage each text stands in."""
 
 
 def _pieces(text: str) -> list[str]:
@@ -149,6 +153,8 @@ def _portion(material: Material, chosen: Sequence[int], near: Sequence[float]) -
         tuple(material.texts[place] for place in chosen),
         tuple(ids),
         material.owners[nearest] if material.owners else 0,
+        tuple(len(material.tokens[place]) for place in chosen),
+        tuple(material.owners[place] for place in chosen),
     )
 
 

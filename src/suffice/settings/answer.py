@@ -36,19 +36,11 @@ class DraftSettings:
 
 @dataclass(frozen=True, slots=True)
 class EntailmentSettings:
-    """A claim is backed from the probability `threshold` on; 0: where the probability and the share
-    of the claim's words that the evidence holds reach `together`, the probability is at least
-    `least`, and that of a contradiction under `doubt`. Contradicted from `contradiction` on. Where
-    the source has the same names in another order, only from `sure` on. What is not backed although
-    the share `unsure` of its words is there stays open: nothing in it can be pointed at."""
+    """A claim is backed from the probability `threshold` on, and contradicted where that of a
+    contradiction reaches `contradiction`. Both are calibrated: .5 is even odds."""
 
-    threshold: Share = 0.0
-    together: Annotated[float, Range(0, 2)] = 1.20
-    least: Share = 0.45
-    doubt: Share = 0.65
-    sure: Share = 0.80
-    contradiction: Share = 0.75
-    unsure: Share = 0.80
+    threshold: Share = 0.50
+    contradiction: Share = 0.50
 
 
 @dataclass(frozen=True, slots=True)
