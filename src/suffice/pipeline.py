@@ -112,11 +112,11 @@ class Pipeline:
         return cls(
             retriever,
             Gate.of(settings, embedder, verifier),
-            open_drafter(settings.draft, embedder),
+            open_drafter(settings.draft, embedder, verifier),
             open_checks(settings.checks, verifier, embedder, documents, judge),
             embedder=embedder,
             filter=Helpful(embedder, settings.filter) if settings.filter.on else None,
-            quotes=Extractive(embedder, settings.draft) if writes else None,
+            quotes=Extractive(embedder, settings.draft, verifier) if writes else None,
             draft=settings.draft if writes else replace(settings.draft, rounds=0),
             verdict=settings.verdict,
             rewrite=settings.rewrites,

@@ -8,6 +8,7 @@ from suffice.draft.brief import PLAIN, Brief
 from suffice.draft.extractive import Extractive
 from suffice.errors import SettingsError
 from suffice.models.embedder import Embedder
+from suffice.models.verifier import Verifier
 from suffice.settings import DraftSettings
 from suffice.types import Draft, Evidence
 
@@ -18,9 +19,11 @@ class Drafter(Protocol):
     def write(self, evidence: Evidence, brief: Brief = PLAIN) -> Draft: ...
 
 
-def open_drafter(settings: DraftSettings, embedder: Embedder) -> Drafter:
+def open_drafter(
+    settings: DraftSettings, embedder: Embedder, verifier: Verifier | None = None
+) -> Drafter:
     """The drafter the settings name: `extractive` or the URL of an endpoint."""
-    extractive = Extractive(embedder, settings)
+    extractive = Extractive(embedder, settings, verifier)
     if settings.llm == "extractive":
         return extractive
     if settings.llm.startswith(("http://", "https://")):

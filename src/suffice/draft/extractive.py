@@ -13,6 +13,7 @@ from suffice.draft.brief import PLAIN, Brief
 from suffice.draft.flags import flag_notes, flagged, told
 from suffice.evidence.split import context
 from suffice.models.embedder import Embedder
+from suffice.models.verifier import sentence_scores
 from suffice.settings import DraftSettings
 from suffice.text.statements import Statement, apart
 from suffice.types import Citation, Claim, Draft, Evidence, Passage
@@ -33,10 +34,12 @@ class Ranked:
 
 @dataclass(frozen=True, slots=True)
 class Extractive:
-    """Ranks every statement of the evidence by the question and keeps the few that answer it."""
+    """Ranks every statement of the evidence by the question and keeps the few that answer it. The
+    verifier tells which answer; without one that can, nearness to the question has to do."""
 
     embedder: Embedder
     settings: DraftSettings
+    verifier: object | None = None
 
     def write(self, evidence: Evidence, brief: Brief = PLAIN) -> Draft:
         draft = compose(self.choose(self.rank(evidence)))
@@ -47,13 +50,18 @@ class Extractive:
         found = _changed(list(told(evidence)))
         if not found:
             return []
+        scores = answering(self.verifier, evidence.wanted, found)
+        scores = scores or self._near(evidence.wanted, found)
+        ranked = [Ranked(p, s, score) for (p, s), score in zip(found, scores, strict=True)]
+        return sorted(ranked, key=lambda entry: -entry.score)
+
+    def _near(self, question: str, found: Sequence[tuple[Passage, Statement]]) -> list[float]:
         alone = [s.wording for _, s in found]
         placed = [f"{context(p.title, p.heading)}: {s.wording}" for p, s in found]
-        vectors = self.embedder.embed([evidence.wanted, *alone, *placed])
+        vectors = self.embedder.embed([question, *alone, *placed])
         # What it says by itself, and what it says where it stands: a good answer is near in both.
         cosines = (vectors[1:] @ vectors[0]).reshape(2, len(found)).mean(axis=0)
-        ranked = [Ranked(p, s, float(c)) for (p, s), c in zip(found, cosines, strict=True)]
-        return sorted(ranked, key=lambda entry: -entry.score)
+        return [float(cosine) for cosine in cosines]
 
     def choose(self, ranked: Sequence[Ranked]) -> list[Ranked]:
         """The best, and those nearly as good; none if even the best does not answer."""
@@ -67,6 +75,25 @@ class Extractive:
             if not any(_repeats(entry, other) for other in chosen):
                 chosen.append(entry)
         return chosen
+
+
+def answering(
+    verifier: object, question: str, found: Sequence[tuple[Passage, Statement]]
+) -> list[float]:
+    """For each statement the probability that it answers, read under the headings it stands under;
+    nothing where the verifier cannot tell."""
+    texts: list[str] = []
+    places: list[int] = []
+    above = ""
+    for passage, statement in found:
+        heading = context(passage.title, passage.heading)
+        if heading != above:
+            texts.append(heading)
+            above = heading
+        places.append(len(texts))
+        texts.append(statement.wording)
+    scores = sentence_scores(verifier, question, texts)
+    return [scores[place] for place in places] if scores else []
 
 
 def _changed(found: list[tuple[Passage, Statement]]) -> list[tuple[Passage, Statement]]:

@@ -23,7 +23,14 @@ from suffice.models.embedder import TokenIds
 from suffice.models.hub_head import LABELS, TIER, Floats, Head, Logits, pooled, read_head
 from suffice.models.hub_reader import Reader
 from suffice.models.tokens import batches, load_tokenizer
-from suffice.models.verifier import Pair, SufficiencyScore, SupportScore, Thresholds, Verifier
+from suffice.models.verifier import (
+    Pair,
+    SufficiencyScore,
+    SupportScore,
+    Thresholds,
+    Verifier,
+    sentence_scores,
+)
 
 Run = Callable[[Mapping[str, TokenIds]], Logits]
 
@@ -91,6 +98,9 @@ class HubVerifier:
 
     def sufficiency(self, pairs: Sequence[Pair]) -> list[SufficiencyScore]:
         return self.fallback.sufficiency(pairs)
+
+    def sentences(self, said: str, sentences: Sequence[str]) -> list[float]:
+        return sentence_scores(self.fallback, said, sentences)
 
     def _judge(self, encodings: Sequence[Any]) -> Floats:
         scores = np.zeros((len(encodings), 3))

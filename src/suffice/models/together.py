@@ -25,6 +25,7 @@ from suffice.models.verifier import (
     SupportScore,
     Thresholds,
     Verifier,
+    sentence_scores,
 )
 from suffice.models.wrapped import Wrapped
 
@@ -130,6 +131,7 @@ class SharedVerifier:
         self._verifier = verifier
         self._support = Together[Pair, SupportScore](verifier.support, lanes, most)
         self._sufficiency = Together[Pair, SufficiencyScore](verifier.sufficiency, lanes, most)
+        self._sentences = Together[tuple[str, tuple[str, ...]], list[float]](self._found, lanes)
 
     @property
     def id(self) -> str:
@@ -148,6 +150,12 @@ class SharedVerifier:
 
     def sufficiency(self, pairs: Sequence[Pair]) -> list[SufficiencyScore]:
         return list(self._sufficiency(pairs))
+
+    def sentences(self, said: str, sentences: Sequence[str]) -> list[float]:
+        return list(self._sentences([(said, tuple(sentences))]))[0]
+
+    def _found(self, asked: Sequence[tuple[str, tuple[str, ...]]]) -> list[list[float]]:
+        return [sentence_scores(self._verifier, said, sentences) for said, sentences in asked]
 
     @property
     def runs(self) -> int:

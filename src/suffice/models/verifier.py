@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 LLM = "llm"
 """The tier of a score that the user's own LLM gave: it has the last word."""
@@ -102,3 +102,18 @@ class Verifier(Protocol):
     def support(self, pairs: Sequence[Pair]) -> list[SupportScore]: ...
 
     def sufficiency(self, pairs: Sequence[Pair]) -> list[SufficiencyScore]: ...
+
+
+@runtime_checkable
+class FindsSentences(Protocol):
+    """What a verifier may offer beside: which sentences answer a question or support a claim."""
+
+    def sentences(self, said: str, sentences: Sequence[str]) -> list[float]:
+        """A probability for each of the sentences, which stand in their own order; nothing where
+        this verifier cannot tell."""
+        ...
+
+
+def sentence_scores(verifier: object, said: str, sentences: Sequence[str]) -> list[float]:
+    """What a verifier says of the sentences, if it is one that can tell."""
+    return verifier.sentences(said, sentences) if isinstance(verifier, FindsSentences) else []

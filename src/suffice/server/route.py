@@ -113,7 +113,7 @@ class Route:
 
     @property
     def rank(self) -> Any:
-        return Extractive(self.parts.embedder, self.own.draft).rank
+        return Extractive(self.parts.embedder, self.own.draft, self.parts.verifier).rank
 
 
 def carry(given: tuple[Retrieved, ...], embedder: Embedder, question: str) -> Evidence:

@@ -24,6 +24,7 @@ from suffice.models.verifier import (
     SupportScore,
     Thresholds,
     Verifier,
+    sentence_scores,
 )
 from suffice.settings import LlmSettings
 
@@ -61,6 +62,9 @@ class LlmVerifier:
     def cost(self) -> Cost:
         """Of all calls so far."""
         return self.llm.meter.cost
+
+    def sentences(self, said: str, sentences: Sequence[str]) -> list[float]:
+        return sentence_scores(self.inner, said, sentences)
 
     def support(self, pairs: Sequence[Pair]) -> list[SupportScore]:
         scores = list(self.inner.support(pairs))
