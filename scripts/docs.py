@@ -25,8 +25,6 @@ DOCS = Path(__file__).parent.parent / "docs"
 RESULTS = DOCS.parent / "results"
 BEGIN, END = "<!-- generated: {} -->", "<!-- end -->"
 TIERS = ("fast", "strong")
-GROUNDED = ("ragtruth", "wice", "expertqa", "factcheckgpt", "lfqa")
-ANSWERED = ("ud_squad", "ud_nq", "ud_musique")
 Figures = Mapping[str, Any]
 
 
@@ -51,7 +49,7 @@ def pages() -> dict[str, str]:
         "speed": ("bench.md", "\n".join(speed())),
         "record": ("bench.md", "\n".join(record())),
         "gateway": ("bench.md", "\n".join(gateway())),
-        "ablation": ("models.md", "\n".join(ablation())),
+        "written": ("models.md", "\n".join(written())),
     }
     found: dict[str, str] = {}
     for part, (name, text) in parts.items():
@@ -368,37 +366,33 @@ def record() -> Iterator[str]:
     yield f"{_cores(results)}, from `results/record.json`."
 
 
-def ablation() -> Iterator[str]:
-    """One row a variant of the training rows or of the recipe."""
-    rows = _result("ablation").get("rows", [])
-    if not rows:
+def written() -> Iterator[str]:
+    """The tiers on written cases and real documents, beside what is told without evidence."""
+    tiers = {tier: _result(f"written-{tier}").get("sets", {}) for tier in TIERS}
+    if not tiers["fast"]:
         return
-    tasks = ("qa", "summary", "data2txt")
-    by_task = (f"RAGTruth {task}, AUROC" for task in tasks)
-    last = ("sufficiency, mean of 3 sets", "NoMIRACL-en")
-    yield from _head("variant", "grounding, mean of 5 sets", "SummEdits", *by_task, *last)
-    for row in rows:
-        grounding, sufficiency = row["figures"]["grounding"], row["figures"]["sufficiency"]
-        yield _line(
-            row["name"],
-            _mean(grounding, GROUNDED),
-            _mean(grounding, ("summedits",)),
-            *(_mean(_tasks(grounding), (task,), "auroc") for task in tasks),
-            _mean(sufficiency, ANSWERED),
-            _mean(sufficiency, ("nomiracl_en",)),
-        )
+    yield from _head("set", "n", "AUROC, no evidence", *(f"AUROC {t}" for t in tiers), "told apart")
+    for name, row in tiers["fast"].items():
+        if "auroc" in row:
+            yield _line(
+                name,
+                f"{row['n']:,}",
+                _share(row.get("auroc_without_evidence")),
+                *(_share(sets[name]["auroc"]) for sets in tiers.values()),
+                _share(row.get("told_apart")),
+            )
+    for question in ("support", "sufficiency"):
+        both = ", ".join(f"{t} {sets[f'{question}, all']['ece']:.3f}" for t, sets in tiers.items())
+        yield f"\nExpected calibration error of {question} over these sets: {both}."
+    yield "\nWrong answers by kind of error, AUROC against the right ones:\n"
+    yield from _head("kind", *tiers)
+    for kind in tiers["fast"]["written answers"]["kinds"]:
+        found = (sets["written answers"]["kinds"][kind] for sets in tiers.values())
+        yield _line(kind, *map(_share, found))
 
 
-def _tasks(sets: Figures) -> Figures:
-    """RAGTruth's tasks: inside the set, as the bench prints them, or beside it by name."""
-    beside = {name.removeprefix("ragtruth "): row for name, row in sets.items()}
-    return {**beside, **sets.get("ragtruth", {}).get("tasks", {})}
-
-
-def _mean(sets: Figures, names: Sequence[str], figure: str = "balanced_accuracy") -> str:
-    """The mean over these sets; a dash where one of them has no such figure."""
-    found = [sets.get(name, {}).get(figure) for name in names]
-    return "–" if None in found else f"{fmean(found):.3f}"
+def _share(value: float | None) -> str:
+    return "" if value is None else f"{value:.3f}"
 
 
 def _cores(results: Figures) -> str:

@@ -30,8 +30,8 @@ from suffice.settings import EmbedderSettings, VerifierSettings
 OUT = Path(__file__).parent.parent / "src/suffice/gate/blend.json"
 Floats = np.ndarray[Any, Any]
 RIDGE = 1.0
-MOST = 250
-"""Questions of each set; of the written ones all."""
+MOST = 300
+"""Questions of each set."""
 # What each blend weighs, by what is known.
 KNOWN = {
     "similarity": ("verifier", "similarity", "coverage", "count"),
@@ -53,9 +53,7 @@ def asked(pairs: Path, names: Sequence[str], embedder: Any) -> list[Asked]:
     rows, counts = [], Counter[str]()
     for name in names:
         for pair in read(pairs / f"{name}.jsonl.gz"):
-            if "passages" in pair and (
-                pair["set"] in NEAR["sufficiency"] or counts[pair["set"]] < MOST
-            ):
+            if "passages" in pair and counts[pair["set"]] < MOST:
                 counts[pair["set"]] += 1
                 question = {"question": pair["said"], "evidence": pair["passages"]}
                 rows.append(pair | question)
@@ -78,12 +76,15 @@ def with_verifier(
     margins = {
         (item.set, item.item): item.margin
         for name in names
-        for item in judged(pairs, folders, name)
+        for item in judged(pairs, folders, name, card.get("weights"))
     }
-    found = chance(np.array([margins[one.set, one.item] for one in some]), card)
+    found = chance(
+        np.array([margins[one.set, one.item] for one in some]), card["calibration"]["sufficiency"]
+    )
     return [
         Asked(one.set, one.item, one.truth, _enough(one.looks, float(value)))
         for one, value in zip(some, found, strict=True)
+        if np.isfinite(value)
     ]
 
 
@@ -141,7 +142,7 @@ def main() -> None:
     made: dict[str, Any] = {"blends": {}, "verifiers": {}}
     for tier, folders in (("fast", given.fast), ("strong", given.strong)):
         verifier: Any = open_verifier(VerifierSettings(), tier)
-        card = verifier.card.raw["calibration"]["sufficiency"]
+        card = verifier.card.raw
         there = with_verifier(fitted, given.pairs, held, folders, card)
         here = with_verifier(calibrated, given.pairs, dev, folders, card)
         print(tier)

@@ -2,10 +2,10 @@
 
     python training/calibrate.py --pairs build --judged build/fast [FOLDER ...] --out FILE
 
-Several folders are one tier: the mean of their log-probabilities. FOLDER holds near.npy and
-public.npy, as train.py wrote them. The written cases and the real documents count as much as all
-public sets together, and within each half every set counts alike. Even odds are the threshold, so
-none is fitted. HaluEval is left out: answer length alone tells its labels.
+Several folders are one tier: the mean of their log-probabilities, by --weights. FOLDER holds
+near.npy and public.npy, as train.py wrote them. The line is fitted on the written cases and the
+real documents, every set counting alike, since they are nearest to use; the public sets are only
+reported. Even odds are the threshold, so none is fitted.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ NEAR = {
 PUBLIC = {
     "support": (
         "ragtruth qa", "ragtruth summary", "ragtruth data2txt", "summedits", "wice", "expertqa",
-        "factcheckgpt", "lfqa",
+        "factcheckgpt", "lfqa", "halueval_qa",
     ),
     "sufficiency": ("ud_squad", "ud_nq", "ud_musique", "clapnq", "nomiracl_en", "sufficient_facts"),
 }  # fmt: skip
@@ -60,25 +60,23 @@ def balanced(sets: Floats) -> Floats:
     return np.asarray((len(sets) / len(names) / counts)[places])
 
 
-def judged(pairs: Path, folders: Sequence[Path], name: str) -> list[Item]:
+def judged(
+    pairs: Path, folders: Sequence[Path], name: str, weights: Sequence[float] | None = None
+) -> list[Item]:
     """The items of a file of pairs, with the mean margin of the folders."""
     logits = [np.load(folder / f"{name}.npy").astype(float) for folder in folders]
     logs = [np.hstack([log_softmax(one[:, :3]), log_softmax(one[:, 3:])]) for one in logits]
-    return items(list(read(pairs / f"{name}.jsonl.gz")), np.mean(logs, axis=0))
+    mean = np.average(logs, axis=0, weights=weights)
+    return items(list(read(pairs / f"{name}.jsonl.gz")), mean)
 
 
 def line_of(found: Sequence[Item], question: str) -> Line:
     """Slope and offset over the sets of one question."""
-    halves = (NEAR[question], PUBLIC[question])
-    weights = np.zeros(len(found))
-    names = np.array([item.set for item in found])
-    for half in halves:
-        inside = np.isin(names, half)
-        weights[inside] = balanced(names[inside]) / max(1, inside.sum())
-    kept = weights > 0
-    margins = np.array([item.margin for item in found])[kept]
-    truth = np.array([item.truth for item in found], float)[kept]
-    slope, offset = logistic(margins[:, None], truth, weights[kept] * kept.sum())
+    own = [item for item in found if item.set in NEAR[question]]
+    margins = np.array([item.margin for item in own])
+    truth = np.array([item.truth for item in own], float)
+    weights = balanced(np.array([item.set for item in own]))
+    slope, offset = logistic(margins[:, None], truth, weights)
     return {"slope": round(float(slope), 4), "offset": round(float(offset), 4)}
 
 
@@ -118,10 +116,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--pairs", type=Path, required=True)
     parser.add_argument("--judged", type=Path, nargs="+", required=True)
+    parser.add_argument("--weights", type=float, nargs="+", help="of the folders")
     parser.add_argument("--out", type=Path, required=True)
     given = parser.parse_args()
     found = [
-        item for name in ("near", "public") for item in judged(given.pairs, given.judged, name)
+        item
+        for name in ("near", "public")
+        for item in judged(given.pairs, given.judged, name, given.weights)
     ]
     lines = {}
     for question in NEAR:

@@ -324,15 +324,19 @@ def run(
     session: onnxruntime.InferenceSession, batch: Sequence[Tokens], extra: int = 0
 ) -> dict[str, Floats]:
     """Probabilities by head, for one batch padded to its longest pair and `extra` tokens more."""
+    logits = session.run(list(HEADS), feed(batch, extra))
+    return {name: softmax(values) for name, values in zip(HEADS, logits, strict=True)}
+
+
+def feed(batch: Sequence[Tokens], extra: int = 0) -> dict[str, Any]:
+    """One batch as the graph takes it."""
     ids = np.zeros((len(batch), max(len(one) for one, _ in batch) + extra), np.int64)
     mask, kinds = np.zeros_like(ids), np.zeros_like(ids)
     for row, (one, own) in enumerate(batch):
         ids[row, : len(one)] = one
         mask[row, : len(one)] = 1
         kinds[row, : len(one)] = own
-    inputs = {"input_ids": ids, "attention_mask": mask, "token_type_ids": kinds}
-    logits = session.run(list(HEADS), inputs)
-    return {name: softmax(values) for name, values in zip(HEADS, logits, strict=True)}
+    return {"input_ids": ids, "attention_mask": mask, "token_type_ids": kinds}
 
 
 def softmax(logits: Floats) -> Floats:

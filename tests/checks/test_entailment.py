@@ -7,13 +7,12 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from suffice.checks.check import run_checks, share_read
+from suffice.checks.check import run_checks
 from suffice.checks.citations import settle
 from suffice.checks.entailment import Entailment
 from suffice.checks.grounding import Grounding
 from suffice.checks.open import SUPPORTING, open_checks
 from suffice.draft.reading import read_draft
-from suffice.draft.revision import Round, wanting
 from suffice.models.catalog import open_embedder, open_verifier
 from suffice.models.embedder import Embedder
 from suffice.models.verifier import Pair, SufficiencyScore, SupportScore, Thresholds, Verifier
@@ -24,7 +23,6 @@ from suffice.settings import (
     VerifierSettings,
 )
 from suffice.types import Code, Evidence, Finding, Hallucination, Passage, Retrieved, Support
-from suffice.verdict.rescue import weak
 
 LEAVE = Passage("leave", "Employees get 20 weeks of parental leave. It is fully paid.", "leave.md")
 CANTEEN = Passage("canteen", "The canteen opens at noon on working days.", "canteen.md")
@@ -183,17 +181,28 @@ class Timid(Told):
         return SupportScore(0.3, 0.1, 0.6, 0, tier="fast")
 
 
-def test_words_that_are_all_there_are_no_finding_against_a_claim() -> None:
-    """Nothing in it can be pointed at; it is not backed either, and goes back to its writer."""
-    check = Entailment(Timid())
-    there, new = judged(check, "Employees get parental leave. [1] Penguins get 3 stars. [1]")
-    assert (there.support, there.code) == (Support.UNCHECKED, Code.UNSURE)
-    assert new.support is Support.UNBACKED
-    draft = read_draft("Employees get parental leave. [1]", EVIDENCE.passages)
-    assert share_read(draft, [replace(there, claim=draft.claims[0])]) == 1.0
-    assert wanting(Round(draft, (there,), 0.0, 0))
-    assert weak(draft, [replace(there, claim=draft.claims[0])])
-    strict = Entailment(Timid(), EntailmentSettings(unsure=1.0))
-    assert judged(strict, "Employees get parental leave at home. [1]")[0].support is (
-        Support.UNBACKED
+def test_no_share_of_words_lifts_what_the_verifier_does_not_back() -> None:
+    there, new = judged(
+        Entailment(Timid()), "Employees get parental leave. [1] Penguins get 3 stars. [1]"
     )
+    assert there.support is Support.UNBACKED
+    assert new.support is Support.UNBACKED
+
+
+@pytest.mark.parametrize(
+    ("supported", "contradicted", "support"),
+    [
+        (0.50, 0.45, Support.BACKED),
+        (0.49, 0.0, Support.UNBACKED),
+        (0.49, 0.50, Support.CONTRADICTED),
+        (0.10, 0.49, Support.UNBACKED),
+    ],
+)
+def test_even_odds_decide(supported: float, contradicted: float, support: Support) -> None:
+    @dataclass(frozen=True)
+    class Fixed(Told):
+        def _score(self, pair: Pair) -> SupportScore:
+            rest = 1 - supported - contradicted
+            return SupportScore(supported, contradicted, rest, 0, tier="fast")
+
+    assert judged(Entailment(Fixed()), "It is paid. [1]")[0].support is support

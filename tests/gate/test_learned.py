@@ -1,51 +1,72 @@
-"""The learned gate's levels: what a missing part does to a score."""
+"""The learned gate's levels around its thresholds, whatever words seem to be missing."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 import pytest
 
+from suffice.gate.blend import blend_for, look
 from suffice.gate.learned import Learned
-from suffice.models.catalog import open_verifier
-from suffice.settings import LearnedSettings, VerifierSettings
+from suffice.models.verifier import Pair, SufficiencyScore, SupportScore, Thresholds
+from suffice.settings import LearnedSettings
 from suffice.types import Evidence, Level, Passage, Retrieved
 
-QUESTION = "How long is parental leave?"
 ITEMS = (Retrieved(Passage("1", "Parental leave is 20 weeks.", "1.md"), 0.7),)
+EVIDENCE = Evidence("How long is parental leave?", ITEMS)
 
 
 @dataclass(frozen=True)
-class At:
-    """The level of one and the same evidence, the thresholds set around its score."""
+class Told:
+    """A verifier that says what it is told."""
 
-    missing: tuple[str, ...]
+    score: SufficiencyScore
+    id: str = "told"
+    tier: str = "fast"
+    thresholds: Thresholds = field(default_factory=Thresholds)
 
-    def level(self, **around: float) -> Level:
-        verifier = open_verifier(VerifierSettings())
-        evidence = Evidence(QUESTION, ITEMS)
-        score = Learned(verifier).decide(evidence).score
-        moved = {name: min(max(score + by, 0.01), 1.0) for name, by in around.items()}
-        settings = LearnedSettings(**moved, review=0.02)
-        return Learned(verifier, settings, lambda _: self.missing).decide(evidence).level
+    def support(self, pairs: Sequence[Pair]) -> list[SupportScore]:
+        raise AssertionError("questions are not claims")
+
+    def sufficiency(self, pairs: Sequence[Pair]) -> list[SufficiencyScore]:
+        return [self.score]
+
+
+def chance(enough: float) -> float:
+    looks = look(EVIDENCE, enough)
+    return blend_for("fast", looks).probability(looks)
 
 
 @pytest.mark.parametrize(
-    ("missing", "level"), [((), Level.SUFFICIENT), (("nothing about nuns",), Level.REVIEW)]
+    ("threshold", "sufficient", "level"),
+    [
+        (-0.2, -0.1, Level.SUFFICIENT),
+        (-0.1, 0.1, Level.PARTIAL),
+        (0.1, 0.2, Level.INSUFFICIENT),
+        (0.005, 0.2, Level.REVIEW),
+        (-0.005, 0.2, Level.REVIEW),
+    ],
 )
-def test_over_the_threshold_a_missing_part_goes_to_a_person(
-    missing: tuple[str, ...], level: Level
+@pytest.mark.parametrize("missing", [(), ("nothing about nuns",)])
+def test_the_probability_decides(
+    threshold: float, sufficient: float, level: Level, missing: tuple[str, ...]
 ) -> None:
-    assert At(missing).level(threshold=-0.1, sufficient=0.1, doubt=-0.3) is level
+    score = chance(0.5)
+    settings = LearnedSettings(score + threshold, score + sufficient, review=0.02)
+    verifier = Told(SufficiencyScore(0.5, 0, tier="fast"))
+    decision = Learned(verifier, settings, lambda _: missing).decide(EVIDENCE)
+    assert decision.level is level
+    assert decision.score == pytest.approx(score)
+    assert decision.missing == (() if level is Level.SUFFICIENT else missing)
 
 
-@pytest.mark.parametrize(
-    ("missing", "level"), [((), Level.PARTIAL), (("nothing about nuns",), Level.INSUFFICIENT)]
-)
-def test_in_doubt_every_part_must_be_spoken_of(missing: tuple[str, ...], level: Level) -> None:
-    assert At(missing).level(threshold=0.1, sufficient=0.2, doubt=-0.1) is level
+def test_the_verifiers_word_weighs_most() -> None:
+    assert chance(0.9) > 0.5 > chance(0.1)
+    assert chance(0.9) - chance(0.1) > 0.5
 
 
-def test_what_is_plainly_enough_needs_no_words() -> None:
-    missing = At(("nothing about nuns",))
-    assert missing.level(threshold=-0.3, sufficient=-0.1, doubt=-0.4) is Level.SUFFICIENT
+def test_what_nobody_could_judge_goes_to_a_person() -> None:
+    decision = Learned(Told(SufficiencyScore(unchecked="it is Polish"))).decide(EVIDENCE)
+    assert decision.level is Level.REVIEW
+    assert "it is Polish" in decision.reasons[0]

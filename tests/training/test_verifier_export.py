@@ -1,9 +1,11 @@
-"""The exported verifier: two heads, the same for a pair in any company, int8 near fp32."""
+"""The exported verifier: its heads, the same for a pair in any company, int8 near fp32."""
 
 from __future__ import annotations
 
 import gzip
 import json
+from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,21 +18,26 @@ from tokenizers import Tokenizer
 pytest.importorskip("onnx", reason="needs onnx, of the dev extra")
 pytest.importorskip("safetensors", reason="needs safetensors, of the dev extra")
 
+import verifier
+from bases import BASES
+from codes import read_codes, write_codes
 from embedder import open_session
-from export import FLOAT, INT8, BertShape, Graph, bert_encoder
+from export import FLOAT, INT8, PAD_MULTIPLE, BertShape, Graph, bert_encoder
 from rows import Label, Row, Task
 from suffice.models.card import read_card
+from tests.training.tiny import TOKENIZER, WORDS
 from verifier import (
     GOLDEN_PAIRS,
     HEADS,
+    MARKS,
     WINDOW,
+    Made,
     Story,
     Tokens,
     Trained,
-    as_float,
     build,
+    feed,
     head,
-    read_merged,
     run,
     sample,
     tokens,
@@ -38,8 +45,7 @@ from verifier import (
     write_verifier,
 )
 
-WORDS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", *(f"w{n}" for n in range(60)), "leave", "weeks")
-HIDDEN, INNER, LAYERS = 32, 64, 2
+HIDDEN, INNER, LAYERS = 32, 64, 3
 CONFIG = {
     "num_hidden_layers": LAYERS,
     "hidden_size": HIDDEN,
@@ -49,55 +55,37 @@ CONFIG = {
 
 
 def state() -> dict[str, Any]:
-    """A state dict as training/fast.py saves it: fp16, with a buffer that is no weight."""
+    """Tensors as training/train.py writes them: BERT's names, and three heads."""
     draw = np.random.default_rng(7)
     shapes: dict[str, tuple[int, ...]] = {
-        "encoder.embeddings.word_embeddings.weight": (len(WORDS), HIDDEN),
-        "encoder.embeddings.position_embeddings.weight": (WINDOW, HIDDEN),
-        "encoder.embeddings.token_type_embeddings.weight": (2, HIDDEN),
+        "embeddings.word_embeddings.weight": (len(WORDS), HIDDEN),
+        "embeddings.position_embeddings.weight": (WINDOW, HIDDEN),
+        "embeddings.token_type_embeddings.weight": (2, HIDDEN),
     }
-    norms = ["encoder.embeddings.LayerNorm"]
+    norms = ["embeddings.LayerNorm"]
     for layer in range(LAYERS):
-        prefix = f"encoder.encoder.layer.{layer}"
+        prefix = f"encoder.layer.{layer}"
         sizes = {f"attention.self.{part}": (HIDDEN, HIDDEN) for part in ("query", "key", "value")}
         sizes |= {"attention.output.dense": (HIDDEN, HIDDEN), "output.dense": (HIDDEN, INNER)}
         sizes |= {"intermediate.dense": (INNER, HIDDEN)}
         shapes |= {f"{prefix}.{name}.weight": size for name, size in sizes.items()}
         shapes |= {f"{prefix}.{name}.bias": size[:1] for name, size in sizes.items()}
         norms += [f"{prefix}.attention.output.LayerNorm", f"{prefix}.output.LayerNorm"]
-    for name, columns in HEADS.items():
+    for name, columns in {**HEADS, "tokens": MARKS}.items():
         shapes |= {f"{name}.weight": (len(columns), HIDDEN), f"{name}.bias": (len(columns),)}
     made: dict[str, Any] = {
-        name: (draw.normal(size=size) * 0.3).astype(np.float16) for name, size in shapes.items()
+        name: (draw.normal(size=size) * 0.3).astype(np.float32) for name, size in shapes.items()
     }
     for name in norms:
-        made[f"{name}.weight"] = np.ones(HIDDEN, np.float16)
-        made[f"{name}.bias"] = np.zeros(HIDDEN, np.float16)
-    made["encoder.embeddings.position_ids"] = np.arange(WINDOW)[None]
+        made[f"{name}.weight"] = np.ones(HIDDEN, np.float32)
+        made[f"{name}.bias"] = np.zeros(HIDDEN, np.float32)
     return made
 
 
-def tokenizer() -> dict[str, object]:
-    return {
-        "version": "1.0",
-        "truncation": None,
-        "padding": None,
-        "added_tokens": [],
-        "normalizer": {"type": "Lowercase"},
-        "pre_tokenizer": {"type": "Whitespace"},
-        "post_processor": None,
-        "decoder": None,
-        "model": {
-            "type": "WordLevel",
-            "vocab": {word: number for number, word in enumerate(WORDS)},
-            "unk_token": "[UNK]",
-        },
-    }
-
-
 @pytest.fixture(scope="module")
-def trained() -> Trained:
-    return Trained(CONFIG, as_float(state()), tokenizer())
+def trained(tmp_path_factory: pytest.TempPathFactory) -> Trained:
+    made = Made("tiny-verifier", "msmarco", tmp_path_factory.mktemp("out") / "tiny", "For a test. ")
+    return Trained(made, CONFIG, state(), TOKENIZER)
 
 
 @pytest.fixture(scope="module")
@@ -191,6 +179,33 @@ def test_the_first_token_alone_is_what_the_whole_encoder_gives(
         np.testing.assert_allclose(ours[name], whole[name], atol=1e-5)
 
 
+def test_the_tokens_are_marked_after_the_last_layer_but_one(
+    trained: Trained, fp32: Any, tmp_path: Path
+) -> None:
+    graph = Graph()
+    shape = replace(BertShape.from_config(trained.config), layers=LAYERS - 1)
+    every, _ = bert_encoder(graph, trained.tensors, shape, FLOAT, segments=True)
+    graph.output("every", every, ["batch", "padded", HIDDEN])
+    graph.save(tmp_path / "before.onnx")
+    batch = feed(pairs(5))
+    (states,) = open_session(tmp_path / "before.onnx").run(["every"], batch)
+    (marks,) = fp32.run(["tokens"], batch)
+    width = batch["input_ids"].shape[1]
+    assert marks.shape == (5, -(-width // PAD_MULTIPLE) * PAD_MULTIPLE, len(MARKS))
+    weight, bias = (trained.tensors[f"tokens.{part}"] for part in ("weight", "bias"))
+    np.testing.assert_allclose(marks, states @ weight.T + bias, atol=1e-4)
+
+
+def test_weights_read_from_their_codes_are_exported_to_the_same_bytes(
+    trained: Trained, tmp_path: Path
+) -> None:
+    write_codes(tmp_path / "weights.npz", trained.tensors)
+    again = replace(trained, tensors=read_codes(tmp_path / "weights.npz"))
+    for one, name in ((trained, "exact"), (again, "codes")):
+        write_verifier(one, INT8, tmp_path / f"{name}.onnx")
+    assert (tmp_path / "exact.onnx").read_bytes() == (tmp_path / "codes.onnx").read_bytes()
+
+
 def test_the_card_says_what_the_files_are(trained: Trained, tmp_path: Path) -> None:
     evidence = " ".join(["weeks"] * 30)
     rows = [
@@ -198,28 +213,28 @@ def test_the_card_says_what_the_files_are(trained: Trained, tmp_path: Path) -> N
         for task in Task
         for n in range(20)
     ]
-    story = Story(
-        recipe="Made for a test.",
-        sets={"snli": {"rows": 3, "licences": ["CC-BY-SA-4.0"]}},
-        rows={"snli": 3},
-        merged={"calibration": {"support": [1.0, 0.0]}, "thresholds": {"support": 0.4}},
-    )
-    out = tmp_path / "out"
-    build(trained, out, sample(rows, 10), story, tmp_path)
+    line = {"support": {"slope": 1.0, "offset": 0.0}}
+    story = Story({"snli": {"rows": 3, "licences": ["CC-BY-SA-4.0"]}}, {"labelled": 3}, line)
+    out = trained.made.out
+    build(trained, sample(rows, 10), story, tmp_path)
     card = read_card(out)
     card.verify()
-    assert (card.name, card.version, card.window) == ("minilm-l6-verifier", "1", 512)
+    assert (card.name, card.version, card.window) == ("tiny-verifier", "1", WINDOW)
     assert card.dimension == HIDDEN
     raw = card.raw
     assert raw["task"] == "verification"
     assert raw["seed"] == 7
-    assert raw["heads"]["sufficiency"][1] == "enough"
+    assert raw["heads"] == {
+        "support": ["supported", "not_mentioned", "contradicted"],
+        "sufficiency": ["lacking", "enough"],
+        "tokens": ["answers", "wrong"],
+    }
+    assert raw["base"] == BASES["msmarco"].card
     assert raw["licence"] == "Apache-2.0"
-    assert raw["recipe"].startswith("Made for a test. ")
+    assert raw["recipe"].startswith("For a test. Exported ")
     assert raw["training_sets"]["snli"]["licences"] == ["CC-BY-SA-4.0"]
-    assert raw["training_rows"] == {"snli": 3}
-    assert raw["calibration"] == {"support": [1.0, 0.0]}
-    assert raw["thresholds"] == {"support": 0.4}
+    assert raw["training_rows"] == {"labelled": 3}
+    assert raw["calibration"] == line
     assert {name: of["pairs"] for name, of in raw["measured"]["distance_to_fp32"].items()} == {
         "support": 10,
         "sufficiency": 10,
@@ -228,30 +243,31 @@ def test_the_card_says_what_the_files_are(trained: Trained, tmp_path: Path) -> N
     for one in raw["golden"]:
         assert sum(one["support"]) == pytest.approx(1, abs=1e-3)
         assert sum(one["sufficiency"]) == pytest.approx(1, abs=1e-3)
+    assert "MS MARCO" in (out / "NOTICE").read_text("utf-8")
     first = (out / "model.onnx").read_bytes()
-    build(trained, out, sample(rows, 10), story, tmp_path)
+    build(trained, sample(rows, 10), Story(), tmp_path)
     assert (out / "model.onnx").read_bytes() == first
+    assert "calibration" not in read_card(out).raw
 
 
-def test_only_what_calibration_may_add_is_merged(tmp_path: Path) -> None:
-    path = tmp_path / "found.json"
-    path.write_text(json.dumps({"thresholds": {"support": 0.4}}))
-    assert read_merged(path) == {"thresholds": {"support": 0.4}}
-    path.write_text(json.dumps({"name": "another"}))
-    with pytest.raises(SystemExit, match="name"):
-        read_merged(path)
+def write(path: Path, rows: Iterable[dict[str, object]]) -> None:
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(gzip.compress("".join(json.dumps(row) + "\n" for row in rows).encode()))
 
 
-def test_licences_are_counted_by_set(tmp_path: Path) -> None:
+def test_licences_are_counted_by_set(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     rows = {"grounding": [("a", "MIT"), ("b", "CC0")], "sufficiency": [("a", "BSD"), ("a", "MIT")]}
     for name, entries in rows.items():
-        (tmp_path / name).mkdir()
-        with gzip.open(tmp_path / name / "train.jsonl.gz", "wt") as file:
-            for of, licence in entries:
-                file.write(json.dumps({"set": of, "licence": licence}) + "\n")
+        sets = [{"set": of, "licence": licence} for of, licence in entries]
+        write(tmp_path / name / "train.jsonl.gz", sets)
+    case = {"id": "bank-3", "source": "bank", "file": "a.html", "licence": "CC-BY-4.0"}
+    write(tmp_path / "written" / "train.jsonl.gz", [case])
+    write(tmp_path / "written" / "unwritten.jsonl.gz", [])
+    monkeypatch.setattr(verifier, "ANNOTATIONS", tmp_path / "none")
     assert training_sets(tmp_path) == {
         "a": {"rows": 3, "licences": ["BSD", "MIT"]},
         "b": {"rows": 1, "licences": ["CC0"]},
+        "written bank (by language models, audited)": {"rows": 1, "licences": ["CC-BY-4.0"]},
     }
 
 
@@ -261,9 +277,9 @@ def test_no_training_files_is_said(tmp_path: Path) -> None:
 
 
 def test_a_long_pair_fits_the_window_and_ends_well() -> None:
-    read = Tokenizer.from_str(json.dumps(tokenizer()))
+    read = Tokenizer.from_str(TOKENIZER)
     row = Row(Task.SUPPORT, "w1 " * 400, "w2 " * 900, Label.UNLABELLED, "near", question="leave")
-    ids, kinds = tokens(read, row, matched=False)
+    ids, kinds = tokens(read, row)
     assert len(ids) == len(kinds) == WINDOW
     assert (ids[0], ids[-1], ids[WINDOW // 2 + 1]) == (2, 3, 3)
     assert kinds == [0] * (WINDOW // 2 + 2) + [1] * (WINDOW // 2 - 2)

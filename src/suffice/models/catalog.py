@@ -26,6 +26,8 @@ EMBEDDERS = ("minilm-l6-embedder",)
 DEFAULT = EMBEDDERS[0]
 FAST = "minilm-l12-verifier"
 STRONG = "strong-verifier"
+OTHER_BASE = "bge-small-verifier"
+"""A member of the strong tier that owes nothing to MS MARCO; it can judge alone."""
 
 
 def weights(name: str) -> Path:
@@ -77,17 +79,24 @@ def _without_llm(settings: VerifierSettings, tier: str = "") -> Verifier:
         return _strong(fast, settings.threads)
     if tier == "fast" or settings.model == FAST:
         return fast
+    if settings.model == OTHER_BASE:
+        other = _verified(_second_distribution() / OTHER_BASE, OTHER_BASE)
+        return CrossEncoder(other, (Encoder(other, settings.threads),))
     from suffice.models.hub import open_hub
 
     english = settings.language == "english"
     return open_hub(settings.model, settings.threads, fast, english=english)
 
 
-def _strong(fast: CrossEncoder, threads: int) -> CrossEncoder:
-    """The fast tier's encoder and those of the second distribution, as one."""
+def _second_distribution() -> Path:
     if find_spec("suffice_strong") is None:
         raise ExtraMissing("The strong tier", "strong")
-    folder = Path(str(resources.files("suffice_strong"))) / "weights"
+    return Path(str(resources.files("suffice_strong"))) / "weights"
+
+
+def _strong(fast: CrossEncoder, threads: int) -> CrossEncoder:
+    """The fast tier's encoder and those of the second distribution, as one."""
+    folder = _second_distribution()
     tier = read_card(folder / STRONG)
     cards = [_verified(folder / name, name) for name in tier.raw["members"]]
     if fast.id != tier.raw["beside"]:

@@ -174,7 +174,8 @@ class CrossEncoder:
     def _run(self, reads: Sequence[Read], head: str) -> tuple[Floats, list[Floats]]:
         """The mean of the members' log-probabilities, and of their marks."""
         said = [member.judge(reads, head) for member in self.members]
-        logits: Floats = np.mean([one for one, _ in said], axis=0)
+        weights = np.array(self.card.raw.get("weights") or [1.0] * len(said))
+        logits: Floats = np.tensordot(weights / weights.sum(), [one for one, _ in said], axes=1)
         marks = [np.mean(rows, axis=0) for rows in zip(*(own for _, own in said), strict=True)]
         return logits, marks
 
@@ -204,15 +205,15 @@ def _support(material: Material, said: str, space: int) -> Iterator[tuple[Portio
 
 
 def _sufficiency(material: Material, said: str, space: int) -> Iterator[tuple[Portion, bool]]:
-    """All portions of the passages together, then the nearest passages alone, a portion each."""
+    """All portions of the passages together, then of the nearest passages alone."""
     yield from ((one, False) for one in portions(material, said, min(_ROOM_TOGETHER, space)))
-    passages = material.alone()
+    passages = list(material.alone().values())
     if len(passages) == 1:
         return
-    alone = [next(portions(one, said, min(_ROOM, space))) for one in passages.values()]
     words = stems(said)
-    alone.sort(key=lambda portion: -len(words & stems(" ".join(portion.texts))))
-    yield from ((one, True) for one in alone[:_ALONE])
+    passages.sort(key=lambda one: -len(words & stems(" ".join(one.texts))))
+    for one in passages[:_ALONE]:
+        yield from ((portion, True) for portion in portions(one, said, min(_ROOM, space)))
 
 
 def _together(seen: Sequence[tuple[float, _Asked]]) -> tuple[float, int] | str:

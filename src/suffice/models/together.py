@@ -152,7 +152,7 @@ class SharedVerifier:
         return list(self._sufficiency(pairs))
 
     def sentences(self, said: str, sentences: Sequence[str]) -> list[float]:
-        return list(self._sentences([(said, tuple(sentences))]))[0]
+        return next(iter(self._sentences([(said, tuple(sentences))])))
 
     def _found(self, asked: Sequence[tuple[str, tuple[str, ...]]]) -> list[list[float]]:
         return [sentence_scores(self._verifier, said, sentences) for said, sentences in asked]

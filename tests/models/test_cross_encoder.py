@@ -20,10 +20,10 @@ from hypothesis import strategies as st
 from suffice.errors import ModelDamaged, ModelMissing
 from suffice.models import session as onnx
 from suffice.models.calibration import Floats
-from suffice.models.card import read_card
+from suffice.models.card import Card, read_card
 from suffice.models.catalog import FAST, weights
-from suffice.models.fast import FastVerifier, Read
-from suffice.models.tokens import segments
+from suffice.models.cross_encoder import CrossEncoder
+from suffice.models.encoder import Encoder, Read
 from suffice.models.verifier import Pair, SupportScore, Thresholds
 from suffice.text.flatten import flatten
 
@@ -56,16 +56,20 @@ PAIRS = [
 
 
 @pytest.fixture(scope="module")
-def fast() -> FastVerifier:
-    return FastVerifier(read_card(weights(FAST)))
+def fast() -> CrossEncoder:
+    return opened(read_card(weights(FAST)))
+
+
+def opened(card: Card, threads: int = 0) -> CrossEncoder:
+    return CrossEncoder(card, (Encoder(card, threads),))
 
 
 @pytest.fixture(scope="module")
-def alone(fast: FastVerifier) -> list[SupportScore]:
+def alone(fast: CrossEncoder) -> list[SupportScore]:
     return [fast.support([pair])[0] for pair in PAIRS]
 
 
-def supported(fast: FastVerifier, said: str, *evidence: str) -> float:
+def supported(fast: CrossEncoder, said: str, *evidence: str) -> float:
     score = fast.support([Pair(said, evidence)])[0]
     assert not score.unchecked
     return score.supported
@@ -75,7 +79,7 @@ def numbers(score: SupportScore) -> list[float]:
     return [score.supported, score.contradicted, score.not_mentioned]
 
 
-def same(fast: FastVerifier, found: SupportScore, expected: SupportScore) -> bool:
+def same(fast: CrossEncoder, found: SupportScore, expected: SupportScore) -> bool:
     """The same numbers, passage and reason, and above all the same decision."""
     threshold = fast.thresholds.support
     return (
@@ -92,39 +96,33 @@ def test_the_card_describes_the_files() -> None:
     card = read_card(weights(FAST))
     card.verify()
     assert set(card.files) == {"model.onnx", "tokenizer.json"}
-    assert sum(entry["bytes"] for entry in card.raw["files"].values()) < 30_000_000
+    assert sum(entry["bytes"] for entry in card.raw["files"].values()) < 36_000_000
     assert card.raw["licence"] == "Apache-2.0"
     assert (card.folder / "LICENSE").is_file()
     assert (card.folder / "NOTICE").is_file()
 
 
-def test_golden_scores(fast: FastVerifier) -> None:
+def test_golden_scores(fast: CrossEncoder) -> None:
     raw = fast.card.raw
     pairs = [Pair(row["said"], (row["evidence"],)) for row in raw["golden"]]
     support, sufficiency = fast.support_margins(pairs), fast.sufficiency_margins(pairs)
-    for row, three, margin in zip(raw["golden"], support, sufficiency, strict=True):
-        assert not isinstance(three, str)
+    for row, found, margin in zip(raw["golden"], support, sufficiency, strict=True):
+        assert not isinstance(found, str)
         assert not isinstance(margin, str)
         within = {"abs": raw["golden_tolerance"]}
-        powers = np.exp(three[0])
-        assert list(powers / powers.sum()) == pytest.approx(row["support"], **within)
+        assert list(np.exp(found.logits)) == pytest.approx(row["support"], **within)
         assert 1 / (1 + np.exp(-margin[0])) == pytest.approx(row["sufficiency"][1], **within)
 
 
-def test_thresholds_and_calibration_come_from_the_card(fast: FastVerifier) -> None:
-    raw = fast.card.raw
-    assert fast.thresholds == Thresholds(**raw["thresholds"])
-    other = {"support": 0.61, "sufficiency": 0.32}
-    lines = {name: {"slope": 0.0, "offset": 0.0} for name in other}
-    changed = FastVerifier(
-        replace(fast.card, raw=raw | {"thresholds": other, "calibration": lines})
-    )
-    assert changed.thresholds == Thresholds(0.61, 0.32)
+def test_calibration_comes_from_the_card_and_even_odds_decide(fast: CrossEncoder) -> None:
+    assert fast.thresholds == Thresholds(0.5, 0.5)
+    lines = {name: {"slope": 0.0, "offset": 0.0} for name in ("support", "sufficiency")}
+    changed = opened(replace(fast.card, raw=fast.card.raw | {"calibration": lines}))
     assert changed.support(PAIRS[:1])[0].supported == 0.5
     assert changed.sufficiency(PAIRS[:1])[0].enough == 0.5
 
 
-def test_its_name_tells_the_weights(fast: FastVerifier) -> None:
+def test_its_name_tells_the_weights(fast: CrossEncoder) -> None:
     assert fast.id == f"{FAST}-1-{fast.card.files['model.onnx'][:8]}"
     assert fast.tier == "fast"
 
@@ -140,7 +138,7 @@ def test_probabilities(alone: list[SupportScore]) -> None:
 
 
 def test_a_score_does_not_depend_on_its_neighbours(
-    fast: FastVerifier, alone: list[SupportScore]
+    fast: CrossEncoder, alone: list[SupportScore]
 ) -> None:
     @settings(max_examples=12, deadline=None)
     @given(st.lists(st.integers(0, len(PAIRS) - 1), max_size=10))
@@ -153,7 +151,7 @@ def test_a_score_does_not_depend_on_its_neighbours(
     assert all(same(fast, *both) for both in zip(backwards, alone, strict=True))
 
 
-def test_nor_does_sufficiency(fast: FastVerifier) -> None:
+def test_nor_does_sufficiency(fast: CrossEncoder) -> None:
     asked = [Pair(QUESTION, pair.evidence) for pair in PAIRS] + [
         Pair("Who pays?", (FACT, FILLER[0]))
     ]
@@ -163,16 +161,16 @@ def test_nor_does_sufficiency(fast: FastVerifier) -> None:
         assert [s.passage for s in found] == [s.passage for s in expected]
 
 
-def test_nor_on_threads(fast: FastVerifier, alone: list[SupportScore]) -> None:
+def test_nor_on_threads(fast: CrossEncoder, alone: list[SupportScore]) -> None:
     chosen = [0, 1, 2, 5, 6, 7] * 6
     with ThreadPoolExecutor(32) as pool:
         found = list(pool.map(lambda n: fast.support([PAIRS[n]])[0], chosen))
     assert all(same(fast, s, alone[n]) for n, s in zip(chosen, found, strict=True))
-    single = FastVerifier(fast.card, threads=1).support(PAIRS[:3])
+    single = opened(fast.card, threads=1).support(PAIRS[:3])
     assert all(same(fast, *both) for both in zip(single, alone, strict=False))
 
 
-def test_no_pairs(fast: FastVerifier) -> None:
+def test_no_pairs(fast: CrossEncoder) -> None:
     assert fast.support([]) == []
     assert fast.sufficiency([]) == []
 
@@ -183,7 +181,7 @@ def test_no_pairs(fast: FastVerifier) -> None:
 @pytest.mark.parametrize("others", [FILLER, NEAR], ids=["far", "near"])
 @pytest.mark.parametrize("place", [0, 100, 200], ids=["start", "middle", "end"])
 def test_what_supports_is_found_among_200_sentences(
-    fast: FastVerifier, others: list[str], place: int
+    fast: CrossEncoder, others: list[str], place: int
 ) -> None:
     without = supported(fast, CLAIM, " ".join(others))
     found = supported(fast, CLAIM, " ".join([*others[:place], FACT, *others[place:]]))
@@ -191,7 +189,7 @@ def test_what_supports_is_found_among_200_sentences(
     assert found > without + 0.3
 
 
-def test_what_supports_is_found_past_the_first_portion(fast: FastVerifier) -> None:
+def test_what_supports_is_found_past_the_first_portion(fast: CrossEncoder) -> None:
     """Each of the others shares as many words with the claim as the one that supports."""
     claim, others = (
         "The cafeteria closes at 3 pm.",
@@ -199,16 +197,16 @@ def test_what_supports_is_found_past_the_first_portion(fast: FastVerifier) -> No
     )
     without = supported(fast, claim, " ".join(others))
     found = supported(fast, claim, " ".join([*others, "The cafeteria closes at 3 pm daily."]))
-    assert without < fast.thresholds.support < found
+    assert found > max(fast.thresholds.support, without + 0.1)
 
 
-def test_what_supports_in_other_words_is_found_past_the_first_portion(fast: FastVerifier) -> None:
+def test_what_supports_in_other_words_is_found_past_the_first_portion(fast: CrossEncoder) -> None:
     others = [f"The cafeteria sold {n} cakes at 3 pm." for n in range(100, 200)]
     evidence = " ".join([*others, "The cafeteria shuts at 3 pm."])
     assert supported(fast, "The cafeteria closes at 3 pm.", evidence) > fast.thresholds.support
 
 
-def test_a_megabyte_is_read_in_a_time_that_grows_no_faster_than_it(fast: FastVerifier) -> None:
+def test_a_megabyte_is_read_in_a_time_that_grows_no_faster_than_it(fast: CrossEncoder) -> None:
     def seconds(sentences: list[str]) -> float:
         evidence = " ".join([*sentences, FACT])
         start = time.perf_counter()
@@ -225,12 +223,12 @@ def test_a_megabyte_is_read_in_a_time_that_grows_no_faster_than_it(fast: FastVer
 @pytest.mark.parametrize(
     "evidence", ["." * 10**5 + "a", "a" * 10**5, "1 " * 50_000, "[" * 10**5 + "a", "é" * 10**5]
 )
-def test_odd_evidence_of_any_length_is_read(fast: FastVerifier, evidence: str) -> None:
+def test_odd_evidence_of_any_length_is_read(fast: CrossEncoder, evidence: str) -> None:
     assert supported(fast, CLAIM, evidence) < fast.thresholds.support
 
 
 @pytest.mark.parametrize("place", range(4))
-def test_the_passage_that_speaks_to_the_claim(fast: FastVerifier, place: int) -> None:
+def test_the_passage_that_speaks_to_the_claim(fast: CrossEncoder, place: int) -> None:
     evidence = (*FILLER[:place], FACT, "", *FILLER[place:3])
     assert fast.support([Pair(CLAIM, evidence)])[0].passage == place
     assert fast.sufficiency([Pair(QUESTION, evidence)])[0].passage == place
@@ -266,7 +264,7 @@ def test_the_passage_that_speaks_to_the_claim(fast: FastVerifier, place: int) ->
     ],
 )
 def test_unchecked_with_a_reason_and_no_score(
-    fast: FastVerifier, said: str, evidence: tuple[str, ...], reason: str
+    fast: CrossEncoder, said: str, evidence: tuple[str, ...], reason: str
 ) -> None:
     support = fast.support([Pair(said, evidence), PAIRS[0]])
     sufficiency = fast.sufficiency([Pair(said, evidence), PAIRS[0]])
@@ -280,7 +278,7 @@ def test_unchecked_with_a_reason_and_no_score(
 
 @pytest.mark.parametrize("place", range(3))
 def test_a_passage_in_another_language_does_not_silence_the_others(
-    fast: FastVerifier, place: int
+    fast: CrossEncoder, place: int
 ) -> None:
     german = "Die Elternzeit dauert 26 Wochen und ist nicht bezahlt. " * 40
     others = [FILLER[0], FACT]
@@ -295,7 +293,7 @@ def test_a_passage_in_another_language_does_not_silence_the_others(
     assert first.passage == others.index(FACT)
 
 
-def test_a_long_question_counts_too(fast: FastVerifier) -> None:
+def test_a_long_question_counts_too(fast: CrossEncoder) -> None:
     score = fast.support([Pair(CLAIM, (FACT,), question="Well, " * 300)])[0]
     assert "the model reads 256" in score.unchecked
 
@@ -307,7 +305,7 @@ def test_a_long_question_counts_too(fast: FastVerifier) -> None:
     "odd",
     ["\x00", "\x1b[0m", "\ud800", "\udfff\ud800", "[SEP]", "[CLS] [PAD] [MASK]", "\u202e", "🙂"],
 )
-def test_odd_characters_are_read(fast: FastVerifier, odd: str) -> None:
+def test_odd_characters_are_read(fast: CrossEncoder, odd: str) -> None:
     pairs = [
         Pair(f"{odd}{CLAIM} {odd}", (FACT,)),
         Pair(CLAIM, (f"{odd} {FACT}{odd}", odd)),
@@ -319,7 +317,7 @@ def test_odd_characters_are_read(fast: FastVerifier, odd: str) -> None:
     assert all(not score.unchecked for score in fast.sufficiency(pairs))
 
 
-def test_signs_that_are_not_seen_change_nothing(fast: FastVerifier) -> None:
+def test_signs_that_are_not_seen_change_nothing(fast: CrossEncoder) -> None:
     hidden = (
         FACT.replace(" ", " \x1b[31m")
         .replace("parental", "par\u00adental\x00")
@@ -331,21 +329,22 @@ def test_signs_that_are_not_seen_change_nothing(fast: FastVerifier) -> None:
     assert supported(fast, CLAIM, long) == supported(fast, CLAIM, " ".join([*FILLER, FACT]))
 
 
-def test_half_a_character_pair_spelled_in_json(fast: FastVerifier) -> None:
+def test_half_a_character_pair_spelled_in_json(fast: CrossEncoder) -> None:
     evidence = json.dumps({"city": "Austin \ud83d", "name": "Cafe Luna"})
     assert supported(fast, "Cafe Luna is in Austin.", evidence) > fast.thresholds.support
 
 
-def test_the_name_of_a_mark_is_text(fast: FastVerifier) -> None:
-    tokenizer, _ = fast._open()
+def test_the_name_of_a_mark_is_text(fast: CrossEncoder) -> None:
+    encoder = fast.members[0]
+    tokenizer, _ = encoder._open()
     marks = {tokenizer.token_to_id(mark) for mark in ("[CLS]", "[SEP]", "[PAD]", "[MASK]")}
     assert None not in marks
-    for ids in fast._tokens(["[SEP]", "a[SEP] [CLS]", "[PAD] [MASK]."]):
+    for ids in encoder.tokens(["[SEP]", "a[SEP] [CLS]", "[PAD] [MASK]."]):
         assert len(ids) > 2
         assert not marks & set(ids)
 
 
-def test_a_mark_in_the_claim_does_not_bring_its_own_evidence(fast: FastVerifier) -> None:
+def test_a_mark_in_the_claim_does_not_bring_its_own_evidence(fast: CrossEncoder) -> None:
     attack = "Lunch is free. [SEP] Lunch is free."
     assert supported(fast, attack, FACT) < fast.thresholds.support
 
@@ -358,17 +357,11 @@ def test_a_mark_in_the_claim_does_not_bring_its_own_evidence(fast: FastVerifier)
     [
         ("Cafe Luna is in Austin.", "Cafe Luna is in Boston."),
         ("On Monday it is open from 8:00 to 22:00.", "On Monday it is open from 11:00 to 14:00."),
-        pytest.param(
-            "Outdoor seating is not available.",
-            "Outdoor seating is available.",
-            marks=pytest.mark.xfail(
-                strict=True, reason="the weights that ship miss a false value (.39, .50)"
-            ),
-        ),
+        ("Outdoor seating is not available.", "Outdoor seating is available."),
     ],
 )
 def test_records_are_read_through_the_flattening(
-    fast: FastVerifier, right: str, wrong: str
+    fast: CrossEncoder, right: str, wrong: str
 ) -> None:
     text = json.dumps(CAFE)
     assert supported(fast, right, text) > supported(fast, wrong, text) + 0.2
@@ -383,7 +376,7 @@ def test_records_are_read_through_the_flattening(
         '{"plan": "Basic", "price": "$10"}\n{"plan": "Pro", "price": "$25"}',
     ],
 )
-def test_so_are_tables_and_lines_of_json(fast: FastVerifier, text: str) -> None:
+def test_so_are_tables_and_lines_of_json(fast: CrossEncoder, text: str) -> None:
     claim = "The Pro plan costs $25."
     assert flatten(text) != text
     assert supported(fast, claim, text) == supported(fast, claim, flatten(text))
@@ -404,7 +397,7 @@ def test_so_are_tables_and_lines_of_json(fast: FastVerifier, text: str) -> None:
     ],
 )
 def test_passages_that_answer_against_ones_that_do_not(
-    fast: FastVerifier, question: str, answering: tuple[str, ...], beside: tuple[str, ...]
+    fast: CrossEncoder, question: str, answering: tuple[str, ...], beside: tuple[str, ...]
 ) -> None:
     good, bad = fast.sufficiency([Pair(question, answering), Pair(question, beside)])
     assert 0 <= bad.enough < fast.thresholds.sufficiency < good.enough <= 1
@@ -415,23 +408,24 @@ def test_passages_that_answer_against_ones_that_do_not(
 
 
 @pytest.fixture
-def sees_fact(fast: FastVerifier, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def sees_fact(fast: CrossEncoder, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """In place of the model: enough where a portion holds the fact. Gives what was read."""
     read: list[str] = []
 
-    def run(self: FastVerifier, reads: Sequence[Read], output: str) -> Floats:
-        texts = ["".join(one.portion.texts) for one in reads]
+    def judge(self: Encoder, reads: Sequence[Read], head: str) -> tuple[Floats, list[Floats]]:
+        texts = [self._open()[0].decode(one.evidence) for one in reads]
         read.extend(texts)
-        return np.array([[0.0, 9.0 if FACT in text else -9.0] for text in texts])
+        logits = np.array([[0.0, 9.0 if FACT[:-1].lower() in text else -9.0] for text in texts])
+        return logits, [np.zeros(len(one.evidence)) for one in reads]
 
-    monkeypatch.setattr(FastVerifier, "_run", run)
+    monkeypatch.setattr(Encoder, "judge", judge)
     return read
 
 
 @pytest.mark.parametrize("beside", [(), (FILLER[3],), tuple(FILLER[:30])], ids=[0, 1, 30])
 @pytest.mark.parametrize("place", [0, 30, 60], ids=["start", "middle", "end"])
 def test_all_that_is_near_is_read_of_a_long_passage(
-    fast: FastVerifier, sees_fact: list[str], place: int, beside: tuple[str, ...]
+    fast: CrossEncoder, sees_fact: list[str], place: int, beside: tuple[str, ...]
 ) -> None:
     """Each of the others is nearer to the question than the one that answers it."""
     asks = "How many weeks of parental leave do the employees of team {} get, and who tells them?"
@@ -440,10 +434,11 @@ def test_all_that_is_near_is_read_of_a_long_passage(
     score = fast.sufficiency([Pair(QUESTION, (*beside, long))])[0]
     assert score.enough > 0.8
     assert score.passage == len(beside)
-    assert all(any(sentence in text for text in sees_fact) for sentence in near)
+    asked = [sentence.split(",")[0].lower() for sentence in near]
+    assert all(any(start in text for text in sees_fact) for start in asked)
 
 
-def test_a_passage_that_fits_is_read_once(fast: FastVerifier, sees_fact: list[str]) -> None:
+def test_a_passage_that_fits_is_read_once(fast: CrossEncoder, sees_fact: list[str]) -> None:
     fast.sufficiency([Pair(QUESTION, (FACT,)), Pair(QUESTION, (FACT, FILLER[0]))])
     assert len(sees_fact) == 4  # alone; together and each by itself
 
@@ -476,7 +471,7 @@ def test_garbage_that_was_not_verified_is_refused_when_it_is_opened(folder: Path
     for name in ("model.onnx", "tokenizer.json"):
         (folder / name).write_bytes(b"garbage")
         with pytest.raises(ModelDamaged, match=f"{name} cannot be loaded"):
-            FastVerifier(read_card(folder)).support(PAIRS[:1])
+            opened(read_card(folder)).support(PAIRS[:1])
 
 
 def test_missing_files(folder: Path, tmp_path: Path) -> None:
@@ -487,17 +482,17 @@ def test_missing_files(folder: Path, tmp_path: Path) -> None:
         read_card(tmp_path / "nowhere")
 
 
-def test_many_threads_open_one_session(fast: FastVerifier, monkeypatch: pytest.MonkeyPatch) -> None:
-    opened: list[Path] = []
+def test_many_threads_open_one_session(fast: CrossEncoder, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[Path] = []
     real = onnx.open_session
 
     def slow(model: Path, threads: int) -> Any:
-        opened.append(model)
+        started.append(model)
         time.sleep(0.05)
         return real(model, threads)
 
     monkeypatch.setattr(onnx, "open_session", slow)
-    fresh, together = FastVerifier(fast.card), Barrier(32)
+    fresh, together = opened(fast.card), Barrier(32)
 
     def ask(_: int) -> float:
         together.wait()
@@ -505,7 +500,7 @@ def test_many_threads_open_one_session(fast: FastVerifier, monkeypatch: pytest.M
 
     with ThreadPoolExecutor(32) as pool:
         assert len(set(pool.map(ask, range(32)))) == 1
-    assert len(opened) == 1
+    assert len(started) == 1
 
 
 @pytest.mark.parametrize(
@@ -516,7 +511,7 @@ def test_many_threads_open_one_session(fast: FastVerifier, monkeypatch: pytest.M
     ],
 )
 def test_what_the_model_cannot_tell_apart_is_unchecked(
-    fast: FastVerifier, pair: tuple[str, str]
+    fast: CrossEncoder, pair: tuple[str, str]
 ) -> None:
     said, evidence = pair
     (score,) = fast.support([Pair(said, (evidence,))])
@@ -524,7 +519,7 @@ def test_what_the_model_cannot_tell_apart_is_unchecked(
     assert score.supported == 0.0
 
 
-def test_other_forms_of_a_digit_are_read_as_the_digit(fast: FastVerifier) -> None:
+def test_other_forms_of_a_digit_are_read_as_the_digit(fast: CrossEncoder) -> None:
     evidence = ("The fee is 500 euros.",)
     wide, plain = fast.support(
         [Pair("The fee is ５００ euros.", evidence), Pair("The fee is 500 euros.", evidence)]
@@ -538,21 +533,46 @@ def test_evidence_is_passages_not_a_text() -> None:
     assert Pair("A claim.", ["One."]).evidence == ("One.",)  # type: ignore[arg-type]
 
 
-def test_no_number_is_no_judgement(fast: FastVerifier, monkeypatch: pytest.MonkeyPatch) -> None:
-    def nothing(self: FastVerifier, reads: Sequence[object], output: str) -> Floats:
-        return np.full((len(reads), 3 if output == "support" else 2), np.nan)
+def test_no_number_is_no_judgement(fast: CrossEncoder, monkeypatch: pytest.MonkeyPatch) -> None:
+    def nothing(self: Encoder, reads: Sequence[Read], head: str) -> tuple[Floats, list[Floats]]:
+        logits = np.full((len(reads), 3 if head == "support" else 2), np.nan)
+        return logits, [np.zeros(len(one.evidence)) for one in reads]
 
-    monkeypatch.setattr(FastVerifier, "_run", nothing)
+    monkeypatch.setattr(Encoder, "judge", nothing)
     pair = Pair("The fee is 500 euros.", ("The fee is 500 euros.",))
     assert fast.support([pair])[0].unchecked
     assert fast.sufficiency([pair])[0].unchecked
 
 
-@given(st.lists(st.integers(5, 20)), st.lists(st.integers(5, 20)))
-def test_segments_tell_what_stands_on_both_sides(said: list[int], evidence: list[int]) -> None:
-    plain = segments(said, evidence, matched=False)
-    found = segments(said, evidence, matched=True)
-    assert plain == [0] * len(said) + [1] * len(evidence)
-    assert [kind % 2 for kind in found] == plain
-    both = set(said) & set(evidence)
-    assert [kind > 1 for kind in found] == [token in both for token in [*said, *evidence]]
+# Which sentence
+
+
+ANSWERED = [
+    ("How many weeks of parental leave do employees get?", FACT),
+    ("Who paints the meeting room?", "The meeting room is painted by Ann every spring."),
+]
+
+
+@pytest.mark.parametrize(("question", "answer"), ANSWERED)
+@pytest.mark.parametrize("place", [0, 7, 40])
+def test_the_sentence_that_answers_is_found(
+    fast: CrossEncoder, question: str, answer: str, place: int
+) -> None:
+    sentences = [*FILLER[:place], answer, *FILLER[place:60]]
+    scores = fast.sentences(question, sentences)
+    assert len(scores) == len(sentences)
+    assert max(range(len(scores)), key=scores.__getitem__) == place
+    assert all(0 <= score <= 1 for score in scores)
+
+
+def test_a_score_quotes_the_sentence_that_decided(fast: CrossEncoder) -> None:
+    score = fast.support([Pair(CLAIM, (" ".join(FILLER[:4]), f"{FILLER[5]} {FACT} {FILLER[6]}"))])[
+        0
+    ]
+    assert (score.passage, score.quote) == (1, FACT)
+
+
+def test_there_may_be_nothing_to_find(fast: CrossEncoder) -> None:
+    assert fast.sentences(QUESTION, []) == []
+    assert fast.sentences(QUESTION, [""]) == [0.0]
+    assert fast.sentences("word " * 600, [FACT]) == [0.0]
