@@ -34,4 +34,4 @@ def test_the_drawing_is_the_tree() -> None:
 def test_an_error_carries_its_remedy() -> None:
     problem = errors.StoreBusy("It is busy.", remedy="Wait.")
     assert str(problem) == "It is busy. Wait."
-    assert "suffice[local]" in str(errors.ExtraMissing("The local LLM", "local"))
+    assert "suffice[strong]" in str(errors.ExtraMissing("The strong tier", "strong"))

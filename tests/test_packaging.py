@@ -1,16 +1,21 @@
-"""What is published: the sdist can be tested and retrained from, the wheel holds the package."""
+"""What is published: the sdist can be tested and retrained from, the wheels hold the packages."""
 
 from __future__ import annotations
 
+import json
 import subprocess
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 from hatchling.builders.sdist import SdistBuilder
 from hatchling.builders.wheel import WheelBuilder
 
 ROOT = Path(__file__).parent.parent
+STRONG = ROOT / "strong"
 LARGE = 1_000_000
+LARGEST_WHEEL = 100_000_000
+"""PyPI takes no larger file unless asked."""
 
 
 def packed(builder: SdistBuilder | WheelBuilder) -> dict[str, int]:
@@ -34,13 +39,31 @@ def test_the_sdist_is_large_by_its_weights_alone() -> None:
     files = packed(SdistBuilder(str(ROOT)))
     large = [name for name, size in files.items() if size > LARGE]
     assert large
-    assert all(name.startswith("src/suffice/models/weights/") for name in large)
-    for folder in ("training", "scripts", "results", "tests", "docs"):
+    weights = "src/suffice/models/weights/", "strong/src/suffice_strong/weights/"
+    assert all(name.startswith(weights) for name in large)
+    for folder in ("training", "scripts", "strong", "results", "tests", "docs"):
         assert any(name.startswith(f"{folder}/") for name in files)
 
 
 def test_the_wheel_holds_the_package_and_nothing_else() -> None:
     files = packed(WheelBuilder(str(ROOT)))
     assert {name.split("/")[0] for name in files} == {"suffice"}
-    assert "suffice/models/weights/minilm-l6-verifier/model.onnx" in files
+    assert "suffice/models/weights/minilm-l12-verifier/model.onnx" in files
     assert "suffice/py.typed" in files
+    assert [name for name in files if "smollm" in name or name.endswith(".gguf")] == []
+
+
+def test_the_strong_wheel_holds_the_weights_of_its_tier(tmp_path: Path) -> None:
+    (built,) = WheelBuilder(str(STRONG)).build(directory=str(tmp_path), versions=["standard"])
+    assert Path(built).stat().st_size < LARGEST_WHEEL
+    with ZipFile(built) as wheel:
+        names = set(wheel.namelist())
+        weights = "suffice_strong/weights"
+        card = json.loads(wheel.read(f"{weights}/strong-verifier/card.json"))
+    assert {name.split("/")[0] for name in names} == {
+        "suffice_strong",
+        "suffice_strong-0.1.0.dist-info",
+    }
+    for member in card["members"]:
+        for file in ("model.onnx", "tokenizer.json", "card.json", "LICENSE"):
+            assert f"{weights}/{member}/{file}" in names

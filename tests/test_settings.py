@@ -100,12 +100,12 @@ def test_a_wrong_variable_is_named() -> None:
 
 
 def test_two_settings_of_a_group_keep_their_order_over_file_and_environment(tmp_path: Path) -> None:
-    file = write(tmp_path, "verifier: {low: 0.3, high: 0.3}\n")
-    assert read_settings(file, {}).verifier.high == 0.3
-    assert read_settings(file, {"SUFFICE_VERIFIER__LOW": "0.2"}).verifier.low == 0.2
-    wrong = r"environment: 'verifier.high' is 0.2. Allowed: at least 'low', which is 0.3"
+    file = write(tmp_path, "verifier: {llm: {low: 0.3, high: 0.3}}\n")
+    assert read_settings(file, {}).verifier.llm.high == 0.3
+    assert read_settings(file, {"SUFFICE_VERIFIER__LLM__LOW": "0.2"}).verifier.llm.low == 0.2
+    wrong = r"environment: 'verifier.llm.high' is 0.2. Allowed: at least 'low', which is 0.3"
     with pytest.raises(SettingsError, match=wrong):
-        read_settings(file, {"SUFFICE_VERIFIER__HIGH": "0.2"})
+        read_settings(file, {"SUFFICE_VERIFIER__LLM__HIGH": "0.2"})
 
 
 def test_a_missing_file_is_said(tmp_path: Path) -> None:

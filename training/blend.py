@@ -30,7 +30,7 @@ from suffice.settings import EmbedderSettings, VerifierSettings
 OUT = Path(__file__).parent.parent / "src/suffice/gate/blend.json"
 Floats = np.ndarray[Any, Any]
 RIDGE = 1.0
-MOST = 300
+MOST = 200
 """Questions of each set."""
 # What each blend weighs, by what is known.
 KNOWN = {

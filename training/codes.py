@@ -19,7 +19,7 @@ HEADS = ("support.", "sufficiency.", "tokens.")
 
 def write_codes(path: Path, tensors: Mapping[str, NDArray[Any]]) -> None:
     """Matrices of the encoder as codes, everything else as it is."""
-    held: dict[str, NDArray[Any]] = {}
+    held: dict[str, Any] = {}
     for name, value in tensors.items():
         if value.ndim != 2 or name.startswith(HEADS) or "token_type" in name:
             held[name] = value

@@ -33,6 +33,7 @@ class Item:
     margin: float
     kind: str = ""
     group: str = ""
+    item: str = ""
 
 
 def log_softmax(logits: Floats) -> Floats:
@@ -54,14 +55,21 @@ def items(pairs: Sequence[Mapping[str, Any]], logits: Floats) -> list[Item]:
     for place, pair in enumerate(pairs):
         places[pair["set"], pair["item"]].append(place)
     found = []
-    for (name, _), own in places.items():
+    for (name, item), own in places.items():
         first = pairs[own[0]]
         if first["task"] == 0:
             value = float(np.mean(sorted(said[own])[:WORST]))
         else:
             value = question_margin([(pairs[n]["way"], float(asked[n])) for n in own])
         found.append(
-            Item(name, first["truth"], value, first.get("kind") or "", first.get("group") or "")
+            Item(
+                name,
+                first["truth"],
+                value,
+                first.get("kind") or "",
+                first.get("group") or "",
+                item,
+            )
         )
     return found
 

@@ -1,6 +1,6 @@
 """Prepare the training rows.
 
-    python training/prepare.py --data ../shared/data --out build [--draws 8]
+    python training/prepare.py --data ../shared/data --out build [--draws 7]
 
 Needs no GPU. Writes labelled.npz (rows of the labelled sets, and what is made from them) and
 written-0.npz and on (the written cases, each time with other evidence beside them), as token ids.

@@ -1,6 +1,6 @@
 """Train one encoder with its heads: support, sufficiency, and tokens that answer or are wrong.
 
-    python training/train.py --base build/bases/msmarco --rows rows.pickle --out FOLDER
+    python training/train.py --base build/bases/msmarco --rows labelled.npz … --out FOLDER
 
 Needs a GPU and torch. With --teachers, logits of an ensemble are learned beside the
 labels, and rows without a label count too. Writes weights.npz (int8 codes with their scales, as the

@@ -59,7 +59,7 @@ RECIPE = (
 )
 NOTICE = """{name} is a fine-tuned and quantised form of {model}, published under {licence}.
 The fine-tuned weights are licensed under the Apache License, Version 2.0 (see LICENSE in this
-folder).{mit}
+folder).{more}
 
 Changes: trained to judge claims and questions beside evidence, with two heads on the first token
 and one on every token; converted to ONNX and quantised to 8 bits; truncation and padding settings
@@ -70,6 +70,24 @@ MSMARCO = """
 
 ms-marco-MiniLM-L-12-v2 was trained on MS MARCO, whose passages are for non-commercial research. The
 model is published under Apache-2.0."""
+
+
+MIT = """
+
+The base is published under the MIT licence:
+
+Permission is hereby granted, free of charge, to any person obtaining a copy of this software and
+associated documentation files (the "Software"), to deal in the Software without restriction,
+including without limitation the rights to use, copy, modify, merge, publish, distribute,
+sublicense, and/or sell copies of the Software, and to permit persons to whom the Software is
+furnished to do so, subject to the following conditions: The above copyright notice and this
+permission notice shall be included in all copies or substantial portions of the Software.
+
+THE SOFTWARE IS PROVIDED "AS IS", WITHOUT WARRANTY OF ANY KIND, EXPRESS OR IMPLIED, INCLUDING BUT
+NOT LIMITED TO THE WARRANTIES OF MERCHANTABILITY, FITNESS FOR A PARTICULAR PURPOSE AND
+NONINFRINGEMENT. IN NO EVENT SHALL THE AUTHORS OR COPYRIGHT HOLDERS BE LIABLE FOR ANY CLAIM, DAMAGES
+OR OTHER LIABILITY, WHETHER IN AN ACTION OF CONTRACT, TORT OR OTHERWISE, ARISING FROM, OUT OF OR IN
+CONNECTION WITH THE SOFTWARE OR THE USE OR OTHER DEALINGS IN THE SOFTWARE."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +104,7 @@ TAUGHT = (
     "Starts from the mean of two encoders trained by training/train.py on labelled and written "
     "rows from the same base; then learns the mean of three encoders (those two and one from "
     "bge-small) beside the labels, on further draws of the written rows and on rows without a "
-    "label. "
+    "label; last, learns once more from the labels alone. "
 )
 PLAIN = "Trained by training/train.py on labelled and written rows. "
 MADE = {
@@ -207,8 +225,8 @@ def build(trained: Trained, pairs: Sequence[Row], story: Story, scratch: Path) -
     (out / "card.json").write_text(json.dumps(card, indent=2, ensure_ascii=False) + "\n", "utf-8")
     shutil.copyfile(LICENCE, out / "LICENSE")
     base = trained.base
-    more = MSMARCO if made.base == "msmarco" else ""
-    notice = NOTICE.format(name=made.name, model=base.model, licence=base.licence, mit=more)
+    more = MSMARCO if made.base == "msmarco" else MIT
+    notice = NOTICE.format(name=made.name, model=base.model, licence=base.licence, more=more)
     (out / "NOTICE").write_text(notice, "utf-8")
     size = (out / "model.onnx").stat().st_size
     if size > LARGEST:

@@ -23,6 +23,8 @@ from suffice.text.digest import pieces, stems
 
 Case = dict[str, Any]
 TRUNK = "written"
+WHOLE = 0.7
+"""The share of what an answer rests on that must be read for the row to keep its label."""
 _WORD = re.compile(r"\w+|[^\w\s]")
 
 
@@ -49,7 +51,8 @@ class Passage:
             at += len(piece)
             if piece.rstrip()[-1:] in ".!?" or piece.endswith("\n"):
                 ends.append(at)
-        at = draw.choice([*ends[1:], len(self.text)])
+        inside = [at for at in ends if any(a < at < z for a, z in self.points)]
+        at = draw.choice([*(end for end in ends[1:] if end not in inside), len(self.text)])
         lead = "" if not self.text[:at] or self.text[at - 1].isspace() else " "
         text = f"{self.text[:at]}{lead}{sentence} {self.text[at:]}"
         start, grown = at + len(lead), len(lead) + len(sentence) + 1
@@ -87,6 +90,10 @@ def dev_cases(data: Path) -> list[Case]:
     return list(read(data / "written" / "dev.jsonl.gz"))
 
 
+def _length(points: Sequence[Span]) -> int:
+    return sum(end - start for start, end in points)
+
+
 class Stock:
     """All passages, found again by the words they share with a text."""
 
@@ -98,7 +105,7 @@ class Stock:
     def near(self, case: Case, text: str, count: int, draw: random.Random) -> list[Passage]:
         """Others than the case's own, and none that repeats one of those."""
         own = [self.stems.get(one) or stems(one) for one in case["passages"]]
-        found = []
+        found: list[Passage] = []
         for other in self.shelf.near(f"{text} {case['title']}", draw, words=10, each=8):
             words = self.stems[other]
             if len(found) < count and not any(_repeats(words, one) for one in own):
@@ -119,7 +126,7 @@ def written_rows(cases: Sequence[Case], seed: int, *, partial: bool = False) -> 
         draw = random.Random(f"{seed}{case['id']}")
         for row in Twins(case, stock, draw).rows():
             whole = cut(row)
-            if whole.points or not row.points:
+            if _length(whole.points) >= WHOLE * _length(row.points):
                 yield whole
             if partial and draw.random() < 0.3:
                 kept = [part for part in pieces(row.evidence) if draw.random() < 0.6]

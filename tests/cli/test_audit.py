@@ -76,7 +76,7 @@ def test_every_door_leaves_a_record(asked: tuple[Path, dict[str, str]]) -> None:
     assert entry["fields"]["outcome"]["action"] == "SERVE"
     assert {stage for stage, _ in entry["fields"]["timings"]} >= {"search", "gate", "total"}
     setup = loaded("audit", "show", entry["fields"]["setup"], "--store", store)["fields"]
-    assert setup["models"]["verifier"].startswith("minilm-l6-verifier")
+    assert setup["models"]["verifier"].startswith("minilm-l12-verifier")
     assert setup["packages"]["suffice"]
     assert setup["settings"]["gate"]["policy"] == "learned"
     gap = loaded("audit", "show", "--kind", "gap", "--store", store)

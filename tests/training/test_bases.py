@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,18 +17,16 @@ def test_codes_are_read_with_their_scale_and_zero(tmp_path: Path) -> None:
     linear = draw.integers(-128, 128, (3, 4)).astype(np.int8)
     scales = np.array([[0.5], [0.25], [2.0]], np.float32)
     zeros = np.array([[0], [7], [-3]], np.int8)
-    np.savez_compressed(
-        tmp_path / "base.npz",
-        **{
-            "embeddings.word_embeddings.weight": table,
-            "embeddings.word_embeddings.weight.scale": np.float32(0.5),
-            "embeddings.word_embeddings.weight.zero": np.uint8(200),
-            "encoder.layer.0.output.dense.weight": linear,
-            "encoder.layer.0.output.dense.weight.scale": scales,
-            "encoder.layer.0.output.dense.weight.zero": zeros,
-            "encoder.layer.0.output.dense.bias": np.ones(3, np.float32),
-        },
-    )
+    held: dict[str, Any] = {
+        "embeddings.word_embeddings.weight": table,
+        "embeddings.word_embeddings.weight.scale": np.float32(0.5),
+        "embeddings.word_embeddings.weight.zero": np.uint8(200),
+        "encoder.layer.0.output.dense.weight": linear,
+        "encoder.layer.0.output.dense.weight.scale": scales,
+        "encoder.layer.0.output.dense.weight.zero": zeros,
+        "encoder.layer.0.output.dense.bias": np.ones(3, np.float32),
+    }
+    np.savez_compressed(tmp_path / "base.npz", **held)
     read = read_base(tmp_path)
     assert set(read) == {
         "embeddings.word_embeddings.weight",

@@ -138,13 +138,10 @@ def test_held_questions_share_nothing_with_the_rest() -> None:
         for n in range(400)
     ]
     kept = held_rows(rows)
-    questions_of, passages_of = (
-        lambda some: {row["question"] for row in some},
-        lambda some: {passage for row in some for passage in row["evidence"]},
-    )
-    rest = [row for row in rows if row["question"] not in questions_of(kept)]
+    rest = [row for row in rows if row not in kept]
+    ours, theirs = ({text for row in some for text in row["evidence"]} for some in (kept, rest))
     assert 10 < len(kept) < 90
-    assert passages_of(kept).isdisjoint(passages_of(rest))
+    assert ours.isdisjoint(theirs)
     held = Held(kept)
     made = list(sufficiency_rows(kept, seed=1))
     assert made

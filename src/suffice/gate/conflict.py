@@ -28,9 +28,6 @@ _EVEN = 0.5
 _COVERED = 0.75
 # What has no word of it and reaches less than this share of the verifier's threshold answers not.
 _HARDLY = 0.6
-# The verifier that ships is quick to see a contradiction: scaled so that at the published threshold
-# of .8 at most one in seven questions without planted documents is reported (RAMDocs dev).
-_SCALE = 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,8 +206,7 @@ class Conflicts:
             score = (2 * view.literal * asked_for + judgement.apart) / 3
         else:
             score = (view.literal * view.near + judgement.apart) / 2
-        scale = 1.0 if judgement.unchecked else _SCALE
-        return Weighed(view, judgement, scale * score, self._ambiguous(view))
+        return Weighed(view, judgement, score, self._ambiguous(view))
 
 
 def _apart(passages: Sequence[Passage], view: View, then: bool) -> bool:
@@ -248,7 +244,9 @@ def _judgement(pairs: Sequence[Pair], scores: dict[Pair, SupportScore]) -> Judge
 
 
 def _more(own: float, other: float) -> float:
-    return own / (own + other) if own + other else _EVEN
+    """The odds of one against those of the other, as a share."""
+    ours, theirs = own * (1 - other), other * (1 - own)
+    return ours / (ours + theirs) if ours + theirs else _EVEN
 
 
 def _conflict(one: Weighed, passages: Sequence[Passage]) -> Conflict:

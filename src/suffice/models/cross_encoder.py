@@ -57,7 +57,9 @@ class CrossEncoder:
 
     @property
     def id(self) -> str:
-        return "+".join(member.card.id for member in self.members)
+        """Names all weights, and the version of their mean."""
+        members = "+".join(member.card.id for member in self.members)
+        return members if len(self.members) == 1 else f"{members}+{self.card.version}"
 
     @property
     def thresholds(self) -> Thresholds:
