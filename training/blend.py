@@ -3,7 +3,7 @@
     python training/blend.py --pairs build --fast build/fast --strong build/fast build/t2 build/t3
 
 Fitted on held.jsonl.gz, questions that no verifier was trained on; slope and shift come from the
-dev questions of near.jsonl.gz and public.jsonl.gz. What the verifiers say is read from the folders,
+dev questions of near.jsonl.gz. What the verifiers say is read from the folders,
 calibrated as their cards say; the rest is computed as the gate computes it. Writes gate/blend.json.
 """
 
@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from calibrate import NEAR, PUBLIC, balanced, chance, judged, logistic, told
+from calibrate import NEAR, balanced, chance, judged, logistic, told
 from measure import Item
 from rows import read
 from suffice.bench.gate import evidence_of
@@ -30,7 +30,7 @@ from suffice.settings import EmbedderSettings, VerifierSettings
 OUT = Path(__file__).parent.parent / "src/suffice/gate/blend.json"
 Floats = np.ndarray[Any, Any]
 RIDGE = 1.0
-MOST = 200
+MOST = 400
 """Questions of each set."""
 # What each blend weighs, by what is known.
 KNOWN = {
@@ -104,14 +104,13 @@ def blend(names: Sequence[str], there: Sequence[Asked], here: Sequence[Asked]) -
     slope, shift = logistic(scores[:, None], _truth(here), _weights(here))
     weights = {name: round(float(weight), 4) for name, weight in zip(names, line, strict=False)}
     rest = {"offset": line[-1], "slope": slope, "shift": shift}
-    for half in (NEAR["sufficiency"], PUBLIC["sufficiency"]):
-        for name in half:
-            own = [
-                Item(one.set, one.truth, float(score))
-                for one, score in zip(here, scores, strict=True)
-                if one.set == name
-            ]
-            told(f"   {name}", own, {"slope": float(slope), "offset": float(shift)})
+    for name in NEAR["sufficiency"]:
+        own = [
+            Item(one.set, one.truth, float(score))
+            for one, score in zip(here, scores, strict=True)
+            if one.set == name
+        ]
+        told(f"   {name}", own, {"slope": float(slope), "offset": float(shift)})
     return {"weights": weights, **{name: round(float(value), 4) for name, value in rest.items()}}
 
 
@@ -137,7 +136,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, default=OUT)
     given = parser.parse_args()
     embedder = open_embedder(EmbedderSettings())
-    held, dev = ["held"], ["near", "public"]
+    held, dev = ["held"], ["near"]
     fitted, calibrated = (asked(given.pairs, names, embedder) for names in (held, dev))
     made: dict[str, Any] = {"blends": {}, "verifiers": {}}
     for tier, folders in (("fast", given.fast), ("strong", given.strong)):
