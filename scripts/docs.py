@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import json
 import typing
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from pathlib import Path
-from statistics import fmean
 from typing import Annotated, Any, Literal
 
 import click

@@ -250,13 +250,13 @@ def test_a_retriever_may_score_by_itself(library: Library) -> None:
 
 def test_a_person_may_open_a_shut_gate(library: Library) -> None:
     pipeline = Pipeline.of(library.search(), library.embedder)
-    asked = "What is the expense limit for dinner with customers abroad?"
+    asked = "Which restaurants are approved for dinners with customers?"
     shut = pipeline.answer(asked)
     assert shut.draft is None
     weighed = Weighed(shut.evidence, shut.gate)
     verdict, trace = pipeline.open(weighed, Trace(shut.evidence), "Gate opened by Ada: x")
     assert verdict.action is Action.CAVEAT
-    assert "customers" in verdict.released
+    assert "Meals" in verdict.released
     assert verdict.findings  # it was checked like any other
     assert verdict.notes[-1] == "Gate opened by Ada: x"
     assert [name for name, _ in trace.timings] == ["draft", "check", "total"]

@@ -242,7 +242,7 @@ def test_the_command(opened: list[str]) -> None:
     done = CliRunner().invoke(cli, ["bench", "speed", "--strong"], catch_exceptions=False)
     assert opened == ["fast", "strong"]
     assert all(len(line) <= 80 for line in done.output.splitlines())
-    for said in ("20 or more", "4 or more", "8 or less", "123 MB", "to the power", "1.35 tokens"):
+    for said in ("25 or more", "4 or more", "4 or less", "123 MB", "to the power", "1.35 tokens"):
         assert said in done.output
     done = CliRunner().invoke(cli, ["bench", "speed", "--json", "--quiet"], catch_exceptions=False)
     assert "strong_ms" not in json.loads(done.output)

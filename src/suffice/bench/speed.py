@@ -45,11 +45,11 @@ MARKS = 3
 """[CLS] evidence [SEP] claim [SEP]"""
 GROWTH = (1, 2, 4, 8, 16, 32, 64)
 WANTED = {
-    "deberta_ratio": 1 / 20,
+    "deberta_ratio": 1 / 25,
     "modernbert_ratio": 1 / 4,
     "memory_mb": 250,
     "exponent": 1,
-    "strong_times_fast": 8,
+    "strong_times_fast": 4,
 }
 """The most that each may be."""
 _REPEATS, _SECONDS = 5, 4.0

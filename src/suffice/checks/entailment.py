@@ -96,7 +96,8 @@ class Entailment:
     def _finding(self, one: _Reading, score: SupportScore, sentences: Sentences) -> Finding:
         support = self._support(score)
         if support is Support.UNCHECKED:
-            return Finding(one.claim, self.name, support, reason=score.unchecked)
+            reason = f"{score.unchecked} {score.note}".strip()
+            return Finding(one.claim, self.name, support, reason=reason)
         spoken = support is not Support.UNBACKED and score.passage is not None and one.passages
         passage = one.passages[score.passage or 0] if spoken else None
         words = roots(score.quote or one.said)

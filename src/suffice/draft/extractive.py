@@ -13,10 +13,12 @@ from suffice.draft.brief import PLAIN, Brief
 from suffice.draft.flags import flag_notes, flagged, told
 from suffice.evidence.split import context
 from suffice.models.embedder import Embedder
-from suffice.models.verifier import sentence_scores
+from suffice.models.verifier import FindsSentences, sentence_scores
 from suffice.settings import DraftSettings
 from suffice.text.statements import Statement, apart
 from suffice.types import Citation, Claim, Draft, Evidence, Passage
+
+EVEN = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,17 +66,20 @@ class Extractive:
         return [float(cosine) for cosine in cosines]
 
     def choose(self, ranked: Sequence[Ranked]) -> list[Ranked]:
-        """The best, and those nearly as good; none if even the best does not answer."""
-        if not ranked or ranked[0].score < self.settings.answers:
+        """The best and those nearly as good; as the verifier says, also those that answer at even
+        odds. By nearness alone, none if even the best is far."""
+        by_verifier = isinstance(self.verifier, FindsSentences)
+        if not ranked or (not by_verifier and ranked[0].score < self.settings.answers):
             return []
         good = ranked[0].score * self.settings.keep
+        good = min(good, EVEN) if by_verifier else good
         chosen: list[Ranked] = []
         for entry in ranked:
             if len(chosen) == self.settings.sentences or entry.score < good:
                 break
             if not any(_repeats(entry, other) for other in chosen):
                 chosen.append(entry)
-        return chosen
+        return [*chosen, *_other_versions(ranked, chosen)]
 
 
 def answering(
@@ -94,6 +99,20 @@ def answering(
         texts.append(statement.wording)
     scores = sentence_scores(verifier, question, texts)
     return [scores[place] for place in places] if scores else []
+
+
+def _other_versions(ranked: Sequence[Ranked], chosen: Sequence[Ranked]) -> list[Ranked]:
+    """The best statement of each version of a quoted document that is not quoted yet: where
+    versions stand beside each other, the answer lies in how they differ."""
+    families = {entry.passage.family for entry in chosen if entry.passage.family}
+    told = {(entry.passage.family, entry.passage.version) for entry in chosen}
+    more = []
+    for entry in ranked:
+        own = (entry.passage.family, entry.passage.version)
+        if entry.passage.family in families and own not in told:
+            told.add(own)
+            more.append(entry)
+    return more
 
 
 def _changed(found: list[tuple[Passage, Statement]]) -> list[tuple[Passage, Statement]]:

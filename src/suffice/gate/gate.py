@@ -118,7 +118,7 @@ class Gate:
         read = cleared(replace(counted, question=counted.wanted))
         decision = self.policy.decide(adjusted(read, self.settings.kinds))
         if counted.timeless and when.asked is Asked.EVER:
-            decision = _to_compare(decision)
+            decision = _to_compare(decision, counted)
         decision = _whole(self._at_peace(self._diverse(decision, counted), read), counted)
         dropped = {exclusion.passage.id for exclusion in decision.excluded}
         kept = replace(
@@ -148,9 +148,12 @@ class Gate:
         return replace(said, level=Level.CONFLICT) if opposed else said
 
 
-def _to_compare(decision: GateDecision) -> GateDecision:
-    """Versions beside each other hold what changed, but no passage says it: that is a caveat."""
-    if decision.level is not Level.SUFFICIENT:
+def _to_compare(decision: GateDecision, evidence: Evidence) -> GateDecision:
+    """Versions beside each other hold what changed, but no passage says it: that is a caveat, and
+    no doubt of the policy's."""
+    families = [passage.family for passage in evidence.passages if passage.family]
+    beside = len(families) > len(set(families))
+    if decision.level is not Level.SUFFICIENT and not (decision.level is Level.REVIEW and beside):
         return decision
     return replace(decision, level=Level.PARTIAL, reasons=(*decision.reasons, _COMPARE))
 

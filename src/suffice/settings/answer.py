@@ -12,8 +12,9 @@ from suffice.settings.limits import AtMost, Count, Range, Share
 class DraftSettings:
     """Who writes: `llm` is `extractive` or the base URL of an OpenAI-compatible endpoint.
 
-    Extractive: the best statement must reach `answers`; others are added down to `keep` times its
-    score, up to `sentences` in all. An LLM is shown `room` characters of the evidence and writes
+    Extractive: the statements that answer, as the verifier says, up to `sentences` in all. Without
+    a verifier that can tell, the best must be as near as `answers`, and others are added down to
+    `keep` times its nearness. An LLM is shown `room` characters of the evidence and writes
     at most `tokens`; a URL has `timeout` seconds for a draft, its `retries` and their waits
     included. A draft that fails its checks goes back at most `rounds` times, while all drafts of
     an answer stay within `seconds` and within `budget` tokens, prompts counted.
