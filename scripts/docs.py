@@ -258,6 +258,7 @@ def conflict() -> Iterator[str]:
     results = _result("conflict")
     if not results:
         return
+    rows = f"{results['limit']} rows" if results["limit"] else "all rows"
     planted, clean = results["planted"], results["clean"]
     yield from _head("pairs, by what is asked for", "n", "positive", "AUROC", "precision", "recall")
     for name, row in {**results["asked"], "all": results["pairs"]}.items():
@@ -273,7 +274,7 @@ def conflict() -> Iterator[str]:
         f"planted misinformation, and in {clean['share']:.3f} of the same questions without it."
     )
     yield (
-        f"{results['model']}; RAMDocs dev, all rows; {results['ms_per_evidence']:.0f} ms an "
+        f"{results['model']}; RAMDocs dev, {rows}; {results['ms_per_evidence']:.0f} ms an "
         f"evidence, {_cores(results)}, from `results/conflict.json`."
     )
 

@@ -23,6 +23,7 @@ from bases import BASES
 from codes import read_codes, write_codes
 from embedder import open_session
 from export import FLOAT, INT8, PAD_MULTIPLE, BertShape, Graph, bert_encoder
+from restore import tensors as restored
 from rows import Label, Row, Task
 from suffice.models.card import read_card
 from tests.training.tiny import TOKENIZER, WORDS
@@ -283,3 +284,13 @@ def test_a_long_pair_fits_the_window_and_ends_well() -> None:
     assert len(ids) == len(kinds) == WINDOW
     assert (ids[0], ids[-1], ids[WINDOW // 2 + 1]) == (2, 3, 3)
     assert kinds == [0] * (WINDOW // 2 + 2) + [1] * (WINDOW // 2 - 2)
+
+
+def test_an_exported_file_read_back_and_exported_again_is_the_same(
+    trained: Trained, tmp_path: Path
+) -> None:
+    write_verifier(trained, INT8, tmp_path / "model.onnx")
+    read = dict(restored(tmp_path / "model.onnx"))
+    assert read.keys() == trained.tensors.keys()
+    write_verifier(replace(trained, tensors=read), INT8, tmp_path / "again.onnx")
+    assert (tmp_path / "again.onnx").read_bytes() == (tmp_path / "model.onnx").read_bytes()
