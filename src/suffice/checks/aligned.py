@@ -18,12 +18,10 @@ from suffice.text.words import content_words
 from suffice.types import Passage
 
 _ROOT = 6
-_MOST_ORDERED = 60
 _COMMON = 200
 _FEW = 2
 _BESIDE = 3
 _DIGITS = re.compile(r"\d+")
-_CAPITAL = re.compile(r"\b[A-Z][\w-]+")
 # Said in many words: who asks for consent has not left out "subject to approval".
 _SAME = {
     "approv": "consen permis permit agreem agre author",
@@ -41,21 +39,6 @@ def roots(text: str) -> frozenset[str]:
     """The content words of a text by their first letters, and its numbers in digits."""
     words = (stem(word)[:_ROOT] for word in content_words(text))
     return frozenset((*(_ROOTS.get(word, word) for word in words), *_DIGITS.findall(text)))
-
-
-def turned(said: str, source: str) -> bool:
-    """Whether a text gives the names of another mostly in the opposite order: who did it to whom
-    may then be another."""
-    places = {name: place for place, name in enumerate(_names(source))}
-    order = [places[name] for name in _names(said) if name in places]
-    pairs = [(one, other) for n, one in enumerate(order) for other in order[n + 1 :]]
-    return len(order) > 1 and 2 * sum(one > other for one, other in pairs) > len(pairs)
-
-
-def _names(text: str) -> list[str]:
-    """Capitalised words that carry meaning, in order."""
-    found = (word for word in _CAPITAL.findall(text) if content_words(word))
-    return list(dict.fromkeys(found))[:_MOST_ORDERED]
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ what to whom, and how many are meant. Pure rules over two sentences of nearly th
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -253,21 +253,6 @@ def opposites(word: str) -> frozenset[str]:
     made = {f"{prefix}{word}" for prefix in _PREFIXES} if len(word) > 3 else set()
     bare = {word[len(p) :] for p in _PREFIXES if word.startswith(p) and len(word) - len(p) > 3}
     return frozenset(_PAIRS.get(word, set()) | made | bare)
-
-
-_DENYING = ("un", "non", "dis", "im", "ir", "il")
-
-
-def denied_form(said: Iterable[str], known: Collection[str]) -> str:
-    """A word of a claim, all in lower case, that its source has only in the form that denies it, or
-    the other way round: "unpaid" where the source says "paid"; "" where there is none."""
-    for word in said:
-        made = {f"{prefix}{word}" for prefix in _DENYING}
-        bare = {word.removeprefix(prefix) for prefix in _DENYING if word.startswith(prefix)}
-        forms = {form for form in made | bare if len(form) > 3}
-        if len(word) > 3 and word not in known and not forms.isdisjoint(known):
-            return word
-    return ""
 
 
 _AROUND = 4
