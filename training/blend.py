@@ -151,7 +151,8 @@ def main() -> None:
     made["blends"]["no verifier"] = {
         known: blend(names[1:], fitted, calibrated) for known, names in KNOWN.items()
     }
-    made["fitted"] = dict(sorted(Counter(one.set for one in fitted).items()))
+    made["fitted"] = dict(sorted(Counter(one.set for one in there).items()))
+    made["fitted without the verifier"] = dict(sorted(Counter(one.set for one in fitted).items()))
     made["calibrated"] = dict(sorted(Counter(one.set for one in calibrated).items()))
     given.out.write_text(json.dumps(made, indent=2) + "\n")
     print(f"wrote {given.out}")

@@ -79,7 +79,17 @@ def held(case: Case) -> bool:
 
 
 def training_cases(data: Path, annotations: Path) -> list[Case]:
-    return [case for case in annotated(data, annotations) if not held(case)]
+    """What is trained on: no held document, and no case with a passage that stands in dev."""
+    dev = {_folded(text) for case in dev_cases(data) for text in case["passages"]}
+    return [
+        case
+        for case in annotated(data, annotations)
+        if not held(case) and dev.isdisjoint(map(_folded, case["passages"]))
+    ]
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.lower().split())
 
 
 def held_cases(data: Path, annotations: Path) -> list[Case]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ from click.testing import CliRunner, Result
 
 from suffice.cli import cli
 from suffice.errors import SourceMissing
+from suffice.models.verifier import Pair, SupportScore
 from tests.bench.overlap import OverlapVerifier, write
 
 DOCUMENTS = [
@@ -19,13 +22,20 @@ DOCUMENTS = [
 ROW = {"set": "own", "question": "How long is parental leave?", "documents": DOCUMENTS}
 
 
+class Hedging(OverlapVerifier):
+    """Counts words and is never certain, as no real verifier is: certainty has endless odds."""
+
+    def support(self, pairs: Sequence[Pair]) -> list[SupportScore]:
+        return [replace(one, supported=0.9 * one.supported) for one in super().support(pairs)]
+
+
 @pytest.fixture(autouse=True)
 def opened(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> list[str]:
     tiers: list[str] = []
 
     def open_verifier(settings: object, tier: str, draft: object = None) -> OverlapVerifier:
         tiers.append(tier)
-        return OverlapVerifier(tier=tier)
+        return Hedging(tier=tier)
 
     monkeypatch.setattr("suffice.models.catalog.open_verifier", open_verifier)
     monkeypatch.setenv("COLUMNS", "90")
@@ -55,7 +65,7 @@ def test_json_and_settings(tmp_path: Path) -> None:
     config = tmp_path / "own.yaml"
     config.write_text("gate:\n  conflict:\n    threshold: 0.99\n")
     figures = json.loads(run(data, "--json", "--config", config).output)
-    assert figures["threshold"] == 0.99
+    assert (figures["threshold"], figures["planted"]["share"]) == (0.99, 0.0)
 
 
 def test_no_such_file(tmp_path: Path) -> None:

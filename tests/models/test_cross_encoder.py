@@ -189,15 +189,20 @@ def test_what_supports_is_found_among_200_sentences(
     assert found > without + 0.3
 
 
+CAKES = " ".join(f"The cafeteria sold {n} cakes at 3 pm." for n in range(100, 200))
+"""Each of them shares as many words with "The cafeteria closes at 3 pm." as what supports it."""
+
+
 def test_what_supports_is_found_past_the_first_portion(fast: CrossEncoder) -> None:
-    """Each of the others shares as many words with the claim as the one that supports."""
-    claim, others = (
-        "The cafeteria closes at 3 pm.",
-        [f"The cafeteria sold {n} cakes at 3 pm." for n in range(100, 200)],
-    )
-    without = supported(fast, claim, " ".join(others))
-    found = supported(fast, claim, " ".join([*others, "The cafeteria closes at 3 pm daily."]))
+    claim = "The cafeteria closes at 3 pm."
+    without = supported(fast, claim, CAKES)
+    found = supported(fast, claim, f"{CAKES} The cafeteria closes at 3 pm daily.")
     assert found > max(fast.thresholds.support, without + 0.1)
+
+
+@pytest.mark.xfail(strict=True, reason="the weights that ship back it from shared words (.52)")
+def test_shared_words_alone_do_not_support(fast: CrossEncoder) -> None:
+    assert supported(fast, "The cafeteria closes at 3 pm.", CAKES) < fast.thresholds.support
 
 
 def test_what_supports_in_other_words_is_found_past_the_first_portion(fast: CrossEncoder) -> None:
