@@ -262,8 +262,10 @@ def test_licences_are_counted_by_set(monkeypatch: pytest.MonkeyPatch, tmp_path: 
         sets = [{"set": of, "licence": licence} for of, licence in entries]
         write(tmp_path / name / "train.jsonl.gz", sets)
     case = {"id": "bank-3", "source": "bank", "file": "a.html", "licence": "CC-BY-4.0"}
-    write(tmp_path / "written" / "train.jsonl.gz", [case])
+    shared = case | {"id": "bank-4", "passages": ["A cover  page."]}
+    write(tmp_path / "written" / "train.jsonl.gz", [case | {"passages": ["Fees."]}, shared])
     write(tmp_path / "written" / "unwritten.jsonl.gz", [])
+    write(tmp_path / "written" / "dev.jsonl.gz", [{"passages": ["A cover page."]}])
     monkeypatch.setattr(verifier, "ANNOTATIONS", tmp_path / "none")
     assert training_sets(tmp_path) == {
         "a": {"rows": 3, "licences": ["BSD", "MIT"]},
