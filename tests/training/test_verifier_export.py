@@ -261,7 +261,8 @@ def test_licences_are_counted_by_set(monkeypatch: pytest.MonkeyPatch, tmp_path: 
     for name, entries in rows.items():
         sets = [{"set": of, "licence": licence} for of, licence in entries]
         write(tmp_path / name / "train.jsonl.gz", sets)
-    case = {"id": "bank-3", "source": "bank", "file": "a.html", "licence": "CC-BY-4.0"}
+    case: dict[str, Any] = {"id": "bank-3", "source": "bank", "file": "a.html"}
+    case |= {"licence": "CC-BY-4.0"}
     shared = case | {"id": "bank-4", "passages": ["A cover  page."]}
     write(tmp_path / "written" / "train.jsonl.gz", [case | {"passages": ["Fees."]}, shared])
     write(tmp_path / "written" / "unwritten.jsonl.gz", [])
