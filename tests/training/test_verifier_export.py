@@ -251,7 +251,7 @@ def test_the_card_says_what_the_files_are(trained: Trained, tmp_path: Path) -> N
     assert "calibration" not in read_card(out).raw
 
 
-def write(path: Path, rows: Iterable[dict[str, str]]) -> None:
+def write(path: Path, rows: Iterable[dict[str, Any]]) -> None:
     path.parent.mkdir(exist_ok=True)
     path.write_bytes(gzip.compress("".join(json.dumps(row) + "\n" for row in rows).encode()))
 
