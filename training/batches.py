@@ -1,4 +1,4 @@
-"""Rows of token ids in batches of like length, prepared ahead of the GPU."""
+"""Rows of token ids in batches, prepared ahead of the GPU."""
 
 from __future__ import annotations
 
@@ -6,34 +6,53 @@ import queue
 import random
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from bert import LONGEST
+from encoded import UNKNOWN
+
+ROWS = 1024
+"""The most rows of a batch."""
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 Ints = np.ndarray[Any, np.dtype[np.int64]]
 
 
-def batches(lengths: Ints, tokens: int, draw: random.Random | None) -> Iterator[Ints]:
-    """Neighbours in length together, at most `tokens` with padding; with `draw`, in drawn order."""
+def batches(
+    lengths: Ints, tokens: int, draw: random.Random | None, rows: int = ROWS
+) -> Iterator[Ints]:
+    """At most so many tokens and rows together; with `draw`, in drawn order."""
     order = np.arange(len(lengths))
     if draw:
         np.random.default_rng(draw.getrandbits(32)).shuffle(order)
-    chunk = 40_000 if draw else max(len(order), 1)
-    for start in range(0, len(order), chunk):
-        part = order[start : start + chunk]
-        part = part[np.argsort(lengths[part], kind="stable")]
-        made: list[list[int]] = [[]]
-        for place in part:
-            if (len(made[-1]) + 1) * (lengths[place] + 7) > tokens and made[-1]:
-                made.append([])
-            made[-1].append(int(place))
-        if draw:
-            draw.shuffle(made)
-        yield from (np.array(rows) for rows in made if rows)
+    ends = np.cumsum(lengths[order])
+    start = 0
+    while start < len(order):
+        before = ends[start - 1] if start else 0
+        stop = int(np.searchsorted(ends, before + tokens, side="right"))
+        stop = max(start + 1, min(stop, start + rows))
+        yield order[start:stop]
+        start = stop
+
+
+def filled(arrays: Sequence[Any], tokens: int) -> list[Any]:
+    """A batch filled up with empty rows to one size, so that a training step is compiled once."""
+    ids, types, marks, places, bounds = arrays
+    missing = tokens - len(ids)
+    empty = np.zeros(missing, np.int64)
+    slots = ROWS + tokens // LONGEST + 1 - (len(bounds) - 1)
+    more = np.minimum(bounds[-1] + LONGEST * np.arange(1, slots + 1), tokens)
+    return [
+        np.concatenate([ids, empty]),
+        np.concatenate([types, empty]),
+        np.concatenate([marks, np.full(missing, UNKNOWN, marks.dtype)]),
+        np.concatenate([places, np.arange(missing) % LONGEST]),
+        np.concatenate([bounds, more.astype(bounds.dtype)]),
+    ]
 
 
 def ahead(chosen: Iterator[Ints], make: Callable[[Ints], Any], depth: int = 8) -> Iterator[Any]:

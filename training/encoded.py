@@ -84,16 +84,16 @@ class Encoded:
         lengths = np.concatenate([np.diff(part["starts"]) for part in held])
         return cls(starts=np.concatenate([[0], np.cumsum(lengths)]), **joined)
 
-    def inputs(self, rows: Array) -> tuple[Array, Array, Array, Array]:
-        """Ids, segments, mask and marks as rectangles, a multiple of eight wide."""
+    def inputs(self, rows: Array) -> tuple[Array, Array, Array, Array, Array]:
+        """Ids, segments and marks of the rows' tokens, end to end; where in its row each token
+        stands; and where the rows begin, with the end of the last."""
         lengths = self.lengths[rows]
-        columns = np.arange(-(-int(lengths.max()) // 8) * 8)
-        inside = columns < lengths[:, None]
-        places = np.minimum(self.starts[rows][:, None] + columns, len(self.ids) - 1)
-        ids = np.where(inside, self.ids[places], 0).astype(np.int64)
-        types = ((columns >= self.parts[rows][:, None]) & inside).astype(np.int64)
-        marks = np.where(inside, self.marks[places], UNKNOWN)
-        return ids, types, inside, marks
+        bounds = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
+        owner = np.repeat(np.arange(len(rows)), lengths)
+        places = np.arange(bounds[-1]) - bounds[owner]
+        tokens = self.starts[rows][owner] + places
+        types = (places >= self.parts[rows][owner]).astype(np.int64)
+        return self.ids[tokens].astype(np.int64), types, self.marks[tokens], places, bounds
 
 
 def _wrong(row: Row, offsets: Sequence[Span], shift: int) -> Sequence[int]:

@@ -2,9 +2,10 @@
 
     python training/prepare.py --data ../shared/data --out build [--draws 7]
 
-Needs no GPU. Writes labelled.npz (rows of the labelled sets, and what is made from them) and
-written-0.npz and on (the written cases, each time with other evidence beside them), as token ids.
-The last draws also hold rows for a teacher to label. The same data and seed give the same rows.
+Needs no GPU. Writes pairs.npz, documents.npz, company.npz, questions.npz and records.npz (rows of
+the labelled sets, and what is made from them, by sort) and written-0.npz and on (the written cases,
+each time with other evidence beside them), as token ids. The last draws also hold rows for a
+teacher to label. The same data and seed give the same rows.
 """
 
 from __future__ import annotations
@@ -20,13 +21,18 @@ from pathlib import Path
 
 from encoded import Encoded, load_tokenizer
 from held import Held, held_rows
-from rows import Row, all_rows, apart
+from rows import Row, Task, all_rows, apart
 from written import training_cases, written_rows
 
 SEED = 7
 ANNOTATIONS = Path(__file__).parent / "written"
-MOST = {"records": 9000, "squad2": 9000, "ud_nq": 9000, "ud_musique": 9000, "ud_squad": 9000}
-"""The most rows of an origin; 5,000 where none is named, and 1,200 among strangers."""
+MOST = {"pairs": 5000, "documents": 9000, "company": 1500, "questions": 9000, "records": 9000}
+"""The most rows of an origin, by sort: a large set of short pairs must not decide everything."""
+SHORT = set(
+    "snli snli_20k mnli mnli_binary wanli taxinli10k scitail conjnli cad_nli breaking_nli med "
+    "true_paws equate_numeric_nli fever_symmetric".split()
+)
+"""Sets of two sentences a row."""
 
 
 def main() -> None:
@@ -39,23 +45,33 @@ def main() -> None:
     parser.add_argument("--only", choices=("labelled", "written"))
     given = parser.parse_args()
     if given.only != "written":
-        write(given.out / "labelled.npz", labelled(given.data), given.base)
+        for name, rows in labelled(given.data).items():
+            write(given.out / f"{name}.npz", rows, given.base)
     if given.only != "labelled":
         draw = partial(written, given.data, given.out, given.base, given.draws - given.taught)
         with Pool() as workers:
             workers.map(draw, range(given.draws), chunksize=1)
 
 
-def labelled(data: Path) -> list[Row]:
+def labelled(data: Path) -> dict[str, list[Row]]:
     held = Held(held_rows(list(apart(data / "sufficiency"))))
     counts: Counter[str] = Counter()
-    kept = []
+    kept: dict[str, list[Row]] = {name: [] for name in MOST}
     for row in all_rows(data, SEED):
-        most = MOST.get(row.origin, 1200 if row.origin.endswith("+company") else 5000)
-        if counts[row.origin] < most and row not in held:
+        if counts[row.origin] < MOST[sort(row)] and row not in held:
             counts[row.origin] += 1
-            kept.append(row)
+            kept[sort(row)].append(row)
     return kept
+
+
+def sort(row: Row) -> str:
+    if row.task is Task.SUFFICIENCY:
+        return "questions"
+    if row.origin.endswith("+company"):
+        return "company"
+    if row.origin == "records":
+        return "records"
+    return "pairs" if row.origin in SHORT else "documents"
 
 
 def written(data: Path, out: Path, base: Path, taught: int, number: int) -> None:

@@ -23,7 +23,7 @@ import torch
 from torch import Tensor, nn
 
 from bases import read_base
-from batches import DEVICE, Pace, ahead, batches, support_loss
+from batches import DEVICE, Pace, ahead, batches, filled, support_loss
 from bert import Bert, Masters
 from codes import write_codes
 from encoded import Encoded, load_tokenizer
@@ -51,9 +51,11 @@ class Encoder(nn.Module):
         self.sufficiency = nn.Linear(hidden, 2)
         self.tokens = nn.Linear(hidden, 2)
 
-    def forward(self, ids: Tensor, types: Tensor, mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        every, last = self.encoder(ids, types, mask)
-        first = last[:, 0]
+    def forward(
+        self, ids: Tensor, types: Tensor, places: Tensor, bounds: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        every, last = self.encoder(ids, types, places, bounds)
+        first = last[bounds[:-1].clamp(max=len(ids) - 1)]
         found = (self.support(first), self.sufficiency(first), self.tokens(every))
         return tuple(one.float() for one in found)
 
@@ -74,13 +76,14 @@ def loss_of(outputs: Sequence[Tensor], batch: dict[str, Tensor]) -> Tensor:
         )
         known = torch.where(label == Label.UNLABELLED, 0.0, hard)
         hard = told + LABELS_COUNT * known
-    column = batch["types"] == 0
-    told = torch.where(column, tokens[..., 1], tokens[..., 0])
+    told = torch.where(batch["types"] == 0, tokens[:, 1], tokens[:, 0])
     known = (batch["marks"] >= 0).float()
     each = nn.functional.binary_cross_entropy_with_logits(
         told, batch["marks"].clamp(min=0).float(), reduction="none"
     )
-    marked = (each * known).sum(1) / known.sum(1).clamp(min=1)
+    none, owner = torch.zeros_like(weight), batch["owner"]
+    counted = none.index_add(0, owner, known).clamp(min=1)
+    marked = none.index_add(0, owner, each * known) / counted
     return ((hard + POINTS_COUNT * marked) * weight).sum() / weight.sum()
 
 
@@ -98,19 +101,20 @@ def train(model: Encoder, rows: Encoded, teacher: Tensor | None, given: argparse
         masters.exact, lr=given.rate, weight_decay=0.01, fused=DEVICE == "cuda"
     )
     total = sum(1 for _ in batches(rows.lengths, given.tokens, random.Random(0))) * given.epochs
+    total = min(total, given.steps or total)
     pace = Pace(total, given.until, warm=100)
     draw = random.Random(given.seed)
     model.train()
+    loss_at = torch.compile(step_loss, dynamic=False) if DEVICE == "cuda" else step_loss
     begun, more = time.time(), True
     chosen_batches = (
         chosen for _ in range(given.epochs) for chosen in batches(rows.lengths, given.tokens, draw)
     )
-    for chosen, arrays in ahead(chosen_batches, rows.inputs):
-        ids, types, mask, marks = on_gpu(arrays)
-        outputs = model(ids, types, mask)
-        batch = {"types": types, "marks": marks}
-        batch |= {name: value[chosen].to(DEVICE) for name, value in told.items()}
-        loss = loss_of(outputs, batch)
+    made = ahead(chosen_batches, lambda chosen: filled(rows.inputs(chosen), given.tokens))
+    for chosen, arrays in made:
+        tokens = on_gpu(arrays)
+        told_of = {name: _slots(value[chosen], len(tokens[-1]) - 1) for name, value in told.items()}
+        loss = loss_at(model, *tokens, told_of)
         loss.backward()
         masters.take_gradients()
         more = pace.next(optimizer, given.rate)
@@ -125,8 +129,24 @@ def train(model: Encoder, rows: Encoded, teacher: Tensor | None, given: argparse
     masters.load(model)
 
 
+def _slots(values: Tensor, count: int) -> Tensor:
+    """The values of a batch's rows, with zeros for the empty ones."""
+    whole = values.new_zeros((count, *values.shape[1:]))
+    whole[: len(values)] = values
+    return whole.to(DEVICE, non_blocking=True)
+
+
+def step_loss(
+    model: Encoder, ids: Tensor, types: Tensor, marks: Tensor, places: Tensor, bounds: Tensor,
+    told: dict[str, Tensor],
+) -> Tensor:  # fmt: skip
+    outputs = model(ids, types, places, bounds)
+    owner = torch.repeat_interleave(bounds.diff(), output_size=len(ids))
+    return loss_of(outputs, told | {"types": types, "marks": marks, "owner": owner})
+
+
 def on_gpu(arrays: Sequence[Any]) -> list[Tensor]:
-    return [torch.from_numpy(array).to(DEVICE) for array in arrays]
+    return [torch.from_numpy(one).to(DEVICE, non_blocking=True) for one in arrays]
 
 
 @torch.inference_mode()
@@ -136,9 +156,9 @@ def judge(model: Encoder, encoded: Encoded) -> np.ndarray[Any, Any]:
     found = np.zeros((len(encoded), 5), np.float32)
     chosen_batches = batches(encoded.lengths, JUDGED_TOKENS, None)
     for chosen, arrays in ahead(chosen_batches, encoded.inputs):
-        ids, types, mask, _ = on_gpu(arrays)
+        ids, types, _, places, bounds = on_gpu(arrays)
         with torch.autocast(DEVICE, dtype=torch.bfloat16, enabled=DEVICE == "cuda"):
-            support, sufficiency, _ = model(ids, types, mask)
+            support, sufficiency, _ = model(ids, types, places, bounds)
         found[chosen] = torch.cat([support, sufficiency], -1).float().cpu().numpy()
     return found
 
@@ -197,6 +217,7 @@ def main() -> None:
     parser.add_argument("--pairs", type=Path, nargs="*", default=[], help="files to judge")
     parser.add_argument("--label", type=Path, nargs="*", default=[], help="rows to judge")
     parser.add_argument("--epochs", type=int, default=2)
+    parser.add_argument("--steps", type=int, default=0, help="at most so many")
     parser.add_argument("--until", type=float, default=0.0, help="stop at this Unix time")
     parser.add_argument("--rate", type=float, default=2e-4)
     parser.add_argument("--dropout", type=float, default=0.1)

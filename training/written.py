@@ -62,13 +62,25 @@ class Passage:
 
 
 def annotated(data: Path, annotations: Path) -> list[Case]:
-    """The cases of the data folder's train file, and those annotated in this repository."""
+    """The cases of the data folder's train file, with what was added to them in this repository,
+    and those annotated here."""
     folder = data / "written"
-    cases = list(read(folder / "train.jsonl.gz"))
+    cases = {case["id"]: case for case in read(folder / "train.jsonl.gz")}
     bare = {case["id"]: case for case in read(folder / "unwritten.jsonl.gz")}
     for file in sorted(annotations.glob("*.jsonl")):
-        cases += [bare[one["id"]] | one for one in read_lines(file)]
-    return cases
+        for one in read_lines(file):
+            known = cases.get(one["id"])
+            cases[one["id"]] = _joined(known, one) if known else bare[one["id"]] | one
+    return list(cases.values())
+
+
+def _joined(case: Case, more: Case) -> Case:
+    """The case with further fields of its statements and answers, in their order."""
+    both = {
+        name: [one | further for one, further in zip(case[name], more[name], strict=True)]
+        for name in ("c", "qa")
+    }
+    return case | both
 
 
 def held(case: Case) -> bool:

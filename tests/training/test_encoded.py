@@ -49,12 +49,14 @@ def test_tokens_are_marked(tokenizer: Tokenizer) -> None:
 def test_a_row_is_read_as_the_verifier_reads_it(tokenizer: Tokenizer) -> None:
     verifier = pytest.importorskip("verifier", reason="needs onnx, of the dev extra")
     made = Encoded.of(tokenizer, ROWS)
-    ids, types, inside, _ = made.inputs(np.arange(len(ROWS)))
+    ids, types, _, places, bounds = made.inputs(np.arange(len(ROWS)))
     for place, row in enumerate(ROWS):
+        start, end = bounds[place : place + 2]
         own, kinds = verifier.tokens(tokenizer, row)
-        assert ids[place][inside[place]].tolist() == own
-        assert types[place][inside[place]].tolist() == kinds
-    assert not ids[~inside].any()
+        assert ids[start:end].tolist() == own
+        assert types[start:end].tolist() == kinds
+        assert places[start:end].tolist() == list(range(len(own)))
+    assert bounds[-1] == len(ids)
 
 
 def test_files_are_read_one_after_another(tokenizer: Tokenizer, tmp_path: Path) -> None:
