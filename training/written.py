@@ -64,18 +64,22 @@ class Passage:
 def annotated(data: Path, annotations: Path) -> list[Case]:
     """The cases of the data folder's train file, with what was added to them in this repository,
     and those annotated here."""
-    folder = data / "written"
-    cases = {case["id"]: case for case in read(folder / "train.jsonl.gz")}
-    bare = {case["id"]: case for case in read(folder / "unwritten.jsonl.gz")}
-    for file in sorted(annotations.glob("*.jsonl")):
-        for one in read_lines(file):
-            known = cases.get(one["id"])
-            cases[one["id"]] = _joined(known, one) if known else bare[one["id"]] | one
-    return list(cases.values())
+    more = _by_id(annotations / "older")
+    cases = [_joined(case, more.get(case["id"])) for case in read(data / "written/train.jsonl.gz")]
+    here = _by_id(annotations)
+    bare = {case["id"]: case for case in read(data / "written/unwritten.jsonl.gz")}
+    return cases + [bare[name] | one for name, one in here.items()]
 
 
-def _joined(case: Case, more: Case) -> Case:
+def _by_id(folder: Path) -> dict[str, Case]:
+    files = sorted(folder.glob("*.jsonl"))
+    return {one["id"]: one for file in files for one in read_lines(file)}
+
+
+def _joined(case: Case, more: Case | None) -> Case:
     """The case with further fields of its statements and answers, in their order."""
+    if more is None:
+        return case
     both = {
         name: [one | further for one, further in zip(case[name], more[name], strict=True)]
         for name in ("c", "qa")
