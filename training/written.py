@@ -77,14 +77,16 @@ def _by_id(folder: Path) -> dict[str, Case]:
 
 
 def _joined(case: Case, more: Case | None) -> Case:
-    """The case with further fields of its statements and answers, in their order."""
+    """The case with further fields of its statements and answers, in their order. A statement for
+    which there is none is left out: its label is in doubt."""
     if more is None:
         return case
-    both = {
-        name: [one | further for one, further in zip(case[name], more[name], strict=True)]
-        for name in ("c", "qa")
+    statements = zip(case["c"], more["c"], strict=True)
+    answers = zip(case["qa"], more["qa"], strict=True)
+    return case | {
+        "c": [one | further for one, further in statements if further],
+        "qa": [one | further for one, further in answers],
     }
-    return case | both
 
 
 def held(case: Case) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
 import random
@@ -25,6 +26,7 @@ from written import (
     Passage,
     Stock,
     Twins,
+    annotated,
     changed,
     dev_cases,
     held,
@@ -381,6 +383,39 @@ def test_the_annotations_are_well_formed(written_here: list[Case]) -> None:
             assert long["k"] in KINDS, case["id"]
             assert 1 <= long["i"] <= len(long["a"]), case["id"]
             assert long["t"].count(long["x"]) == 1, case["id"]
+
+
+def test_what_was_added_to_older_cases_is_well_formed() -> None:
+    files = sorted((ANNOTATIONS / "older").glob("*.jsonl"))
+    added = [json.loads(line) for file in files for line in file.read_text("utf-8").splitlines()]
+    assert len(added) == len(ids(added)) == 1225
+    for case in added:
+        assert case.keys() == {"id", "c", "qa"}, case["id"]
+        assert all(one.keys() <= {"e"} for one in case["qa"]), case["id"]
+        kinds = ({"e"}, {"r", "s"}, {"s"}, set())
+        assert all(one.keys() in kinds for one in case["c"]), case["id"]
+        for one in [*case["qa"], *case["c"]]:
+            assert all(well_formed(one[key]) for key in one.keys() - {"s"}), case["id"]
+
+
+def test_what_was_added_to_an_older_case_joins_it(tmp_path: Path) -> None:
+    case, bare = garden(), {"id": "bare-1", "passages": list(FERRY)}
+    folder = tmp_path / "data" / "written"
+    folder.mkdir(parents=True)
+    for name, rows in (("train", [case]), ("unwritten", [bare])):
+        with gzip.open(folder / f"{name}.jsonl.gz", "wt", encoding="utf-8") as file:
+            file.writelines(json.dumps(row) + "\n" for row in rows)
+    here = tmp_path / "written"
+    (here / "older").mkdir(parents=True)
+    doubted = [{} for _ in case["c"]]
+    told = {"s": "Sheds may be three metres high."}
+    for statements, left in ((doubted, 0), ([told, *doubted[1:]], 1)):
+        more = {"id": case["id"], "c": statements, "qa": [{"e": [[1, 0, 9]]} for _ in case["qa"]]}
+        (here / "older" / "00.jsonl").write_text(json.dumps(more) + "\n", "utf-8")
+        (joined,) = annotated(tmp_path / "data", here)
+        assert len(joined["c"]) == left
+        assert all(one["s"] == told["s"] for one in joined["c"])
+        assert all(qa["e"] == [[1, 0, 9]] for qa in joined["qa"])
 
 
 def test_right_and_wrong_are_of_one_length(written_here: list[Case]) -> None:
