@@ -25,7 +25,7 @@ from torch import Tensor, nn
 from bases import read_base
 from batches import DEVICE, Pace, ahead, batches, filled, support_loss
 from bert import Bert, Masters
-from codes import write_codes
+from codes import read_codes, write_codes
 from encoded import Encoded, load_tokenizer
 from rows import Label, Task, read_pairs
 
@@ -177,7 +177,7 @@ def state_of(model: Encoder) -> dict[str, Any]:
 
 
 def averaged(model: Encoder, folders: Sequence[Path]) -> None:
-    states = [dict(np.load(folder / "exact.npz")) for folder in folders]
+    states = [_state(folder) for folder in folders]
     names = {name.removeprefix("encoder."): name for name in model.state_dict()}
     mean = {
         whole: torch.from_numpy(np.mean([state[short] for state in states], axis=0))
@@ -185,6 +185,11 @@ def averaged(model: Encoder, folders: Sequence[Path]) -> None:
         if short in states[0]
     }
     model.load_state_dict(mean, strict=False)
+
+
+def _state(folder: Path) -> dict[str, Any]:
+    exact = folder / "exact.npz"
+    return dict(np.load(exact)) if exact.exists() else dict(read_codes(folder / "weights.npz"))
 
 
 def taught(files: Sequence[Path], folders: Sequence[Path]) -> Tensor:
