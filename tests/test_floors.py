@@ -13,7 +13,7 @@ SOURCE = Path(__file__).parent.parent / "src" / "suffice"
 
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("types", "errors"),
-    ("settings", "bounds"),
+    ("settings", "bounds", "switch"),
     ("text",),
     ("sql",),
     ("evidence", "models"),

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from suffice.checks.aligned import roots
+from suffice.switch import rule
 from suffice.text.facts.clauses import subject
 
 _DIGIT = re.compile(r"\d")
@@ -121,6 +122,7 @@ class Table:
         return next(others, None)
 
 
+@rule("misplaced", lambda said, known: "")
 def misplaced(said: str, known: Sequence[Table]) -> str:
     """Which value of the claim stands in another row or column than it speaks of, or ""."""
     return next((why for table in known if (why := _misplaced(said, table))), "")

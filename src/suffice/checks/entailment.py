@@ -9,6 +9,7 @@ from suffice.checks.aligned import Sentences, roots
 from suffice.checks.said import alone, cited, told
 from suffice.models.verifier import Pair, SupportScore, Verifier
 from suffice.settings import EntailmentSettings
+from suffice.switch import rule
 from suffice.text.facts import facts
 from suffice.types import Claim, Draft, Evidence, Fact, Finding, Hallucination, Passage, Support
 
@@ -136,6 +137,7 @@ def _readings(draft: Draft, evidence: Evidence) -> list[_Reading]:
     ]
 
 
+@rule("facts", lambda said: ())
 def _several(said: str) -> tuple[str, ...]:
     """The facts of a claim that has more than one."""
     found = tuple(fact.text for fact in facts(said))

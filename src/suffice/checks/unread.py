@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from suffice.checks.aligned import roots
 from suffice.checks.said import statements
+from suffice.switch import rule
 from suffice.text.claims import LONGEST_CONTEXT, Statement, StatementKind
 from suffice.text.nonclaims import nonclaim
 from suffice.types import Draft, Evidence, Passage
@@ -58,6 +59,7 @@ class _Known:
         return cls(asked.union(*map(roots, texts)), asked, numbers, numbers.union(*there))
 
 
+@rule("unread", lambda draft, evidence: ())
 def unread(draft: Draft, evidence: Evidence) -> tuple[Statement, ...]:
     """The statements outside a draft's claims that tell something of their own."""
     read = statements(draft.text)

@@ -27,6 +27,7 @@ _COMMANDS = {
     "check": ("suffice.cli.check", "Say whether an answer stays inside its evidence."),
     "documents": ("suffice.cli.documents", "List, show and retire documents and their versions."),
     "feedback": ("suffice.cli.feedback", "Say what you think of an answer."),
+    "eval": ("suffice.cli.evaluate", "Measure the whole path on labelled questions and drafts."),
     "gate": ("suffice.cli.gate", "Say whether documents hold enough to answer a question."),
     "index": ("suffice.cli.index", "Bring documents into a store."),
     "keys": ("suffice.cli.keys", "Make, list and revoke the keys of those who may ask."),

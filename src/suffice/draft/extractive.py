@@ -15,6 +15,7 @@ from suffice.evidence.split import context
 from suffice.models.embedder import Embedder
 from suffice.models.verifier import FindsSentences, sentence_scores
 from suffice.settings import DraftSettings
+from suffice.switch import rule
 from suffice.text.statements import Statement, apart
 from suffice.types import Citation, Claim, Draft, Evidence, Passage
 
@@ -101,6 +102,7 @@ def answering(
     return [scores[place] for place in places] if scores else []
 
 
+@rule("other versions", lambda ranked, chosen: [])
 def _other_versions(ranked: Sequence[Ranked], chosen: Sequence[Ranked]) -> list[Ranked]:
     """The best statement of each version of a quoted document that is not quoted yet: where
     versions stand beside each other, the answer lies in how they differ."""

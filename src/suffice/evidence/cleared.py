@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from suffice.switch import rule
 from suffice.text.instructions import instructs
 from suffice.text.statements import statements
 from suffice.types import Evidence, Passage
 
 
+@rule("instructions", lambda evidence: evidence)
 def cleared(evidence: Evidence) -> Evidence:
     """The evidence as it may be judged, and claims held against it: what instructs is blank, and
     every other character stands where it stood."""

@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from difflib import SequenceMatcher
 
 from suffice.settings import DiversitySettings
+from suffice.switch import rule
 from suffice.types import Evidence, Exclusion, Passage, Retrieved
 
 Shingle = tuple[str, ...]
@@ -101,6 +102,7 @@ class _Shelf:
         return ranked[: total - shared + 1]
 
 
+@rule("copies", lambda evidence, settings=None: (evidence, ()))
 def distinct(
     evidence: Evidence, settings: DiversitySettings | None = None
 ) -> tuple[Evidence, tuple[Exclusion, ...]]:

@@ -30,6 +30,7 @@ from suffice.settings import (
     GateSettings,
     VerifierSettings,
 )
+from suffice.switch import rule
 from suffice.text.asked import checked_question
 from suffice.text.synonyms import Synonyms
 from suffice.types import Conflict, Evidence, GateDecision, Level
@@ -148,6 +149,7 @@ class Gate:
         return replace(said, level=Level.CONFLICT) if opposed else said
 
 
+@rule("compare", lambda decision, evidence: decision)
 def _to_compare(decision: GateDecision, evidence: Evidence) -> GateDecision:
     """Versions beside each other hold what changed, but no passage says it: that is a caveat, and
     no doubt of the policy's."""

@@ -10,6 +10,7 @@ from datetime import date
 from enum import StrEnum
 from itertools import pairwise
 
+from suffice.switch import rule
 from suffice.text.literals.agree import agrees, comparable, ends_at, rounded
 from suffice.text.literals.attach import fits_better, namesake, rival, same_sort, words
 from suffice.text.literals.derive import Derivation, derive
@@ -143,11 +144,27 @@ def _judge_subject(
         return Comparison(claim, Outcome.MISMATCH, best, reason="another bound")
     weekday = claim.day is not None and claim.day.weekday is not None
     if claim.kind in _BOUND_TO_SUBJECT and not weekday:
-        known = mine & vocabulary
-        for one in rivals:
-            if same_sort(claim, one) and all(fits_better(mine, known, one, eq) for eq in equal):
-                return Comparison(claim, Outcome.MISMATCH, one, reason="said of something else")
+        other = _of_something_else(claim, equal, rivals, vocabulary)
+        if other is not None:
+            return Comparison(claim, Outcome.MISMATCH, other, reason="said of something else")
     return Comparison(claim, Outcome.EQUAL, best)
+
+
+@rule("of something else", lambda claim, equal, rivals, vocabulary: None)
+def _of_something_else(
+    claim: Literal, equal: list[Literal], rivals: list[Literal], vocabulary: frozenset[str]
+) -> Literal | None:
+    """Another value that fits what the claim speaks of better than its own."""
+    mine = set(claim.about)
+    known = mine & vocabulary
+    return next(
+        (
+            one
+            for one in rivals
+            if same_sort(claim, one) and all(fits_better(mine, known, one, eq) for eq in equal)
+        ),
+        None,
+    )
 
 
 def _bounds(claim: Literal, evidence: Literal) -> bool:

@@ -1,0 +1,169 @@
+"""Labelled questions and drafts, as `suffice eval` reads them.
+
+A folder holds questions.jsonl and drafts.jsonl, or one of them, and the documents the questions are
+asked of, as docs/ or docs.tar.gz. Where rows name a collection, that is a folder in there. A file
+holds drafts, or cases with passages and several answers each (`qa`).
+"""
+
+from __future__ import annotations
+
+import tarfile
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from suffice.bench.rows import OBJECT, PASSAGES, TEXT, TRUTH, Kind, or_null, read_rows
+from suffice.errors import SourceMissing
+
+Row = Mapping[str, Any]
+GROUPS = Kind(
+    "a list of lists of texts",
+    lambda value: (
+        isinstance(value, list)
+        and all(isinstance(one, list) and all(map(TEXT.holds, one)) for one in value)
+    ),
+)
+OBJECTS = Kind(
+    "a list of objects", lambda value: isinstance(value, list) and all(map(OBJECT.holds, value))
+)
+EVIDENCE = Kind(
+    "text, or a list of texts or of objects with “text”",
+    lambda value: (
+        PASSAGES.holds(value)
+        or (OBJECTS.holds(value) and all(TEXT.holds(one.get("text")) for one in value))
+    ),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question put to a collection. `answers`: a right answer holds one text of each group."""
+
+    id: str
+    question: str
+    answerable: bool
+    answers: tuple[tuple[str, ...], ...] = ()
+    collection: str = ""
+
+    def share(self, answer: str) -> float:
+        """The share of the groups of which something stands in the answer."""
+        folded = _folded(answer)
+        held = [any(_folded(one) in folded for one in group) for group in self.answers]
+        return sum(held) / len(held) if held else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """Somebody's answer, with the passages it was written from. Drafts of one `pair` answer one
+    question; at least one of them is right and one wrong."""
+
+    id: str
+    text: str
+    passages: tuple[Mapping[str, str], ...]
+    correct: bool
+    question: str = ""
+    kind: str = ""
+    pair: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Cases:
+    name: str
+    questions: tuple[Question, ...] = ()
+    drafts: tuple[Draft, ...] = ()
+    documents: Path | None = None
+    files: tuple[Path, ...] = ()
+
+
+QUESTION = {"question": TEXT, "answerable": TRUTH, "answers_all": or_null(GROUPS)}
+DRAFT = {"draft": TEXT, "correct": TRUTH, "evidence": EVIDENCE, "question": or_null(TEXT)}
+CLAIM = {"claim": TEXT, "label": TEXT, "evidence": EVIDENCE, "question": or_null(TEXT)}
+CASE = {"id": TEXT, "passages": PASSAGES, "qa": OBJECTS}
+
+
+def read_cases(path: Path) -> Cases:
+    """What a folder or a file holds."""
+    if not path.is_dir():
+        return Cases(path.name, drafts=tuple(_drafts(path)), files=(path,))
+    asked, drafted = path / "questions.jsonl", path / "drafts.jsonl"
+    if not asked.exists() and not drafted.exists():
+        raise SourceMissing(
+            f"{path} holds neither questions nor drafts.",
+            remedy="Put questions.jsonl or drafts.jsonl there.",
+        )
+    documents = next((one for one in (path / "docs", path / "docs.tar.gz") if one.exists()), None)
+    if asked.exists() and documents is None:
+        raise SourceMissing(
+            f"{path} has questions and no documents.",
+            remedy="Put the documents there, as docs/ or docs.tar.gz.",
+        )
+    return Cases(
+        path.name,
+        tuple(_questions(asked)) if asked.exists() else (),
+        tuple(_drafts(drafted)) if drafted.exists() else (),
+        documents,
+        tuple(one for one in (asked, drafted) if one.exists()),
+    )
+
+
+def unpacked(documents: Path, scratch: Path) -> Path:
+    """The folder of the documents; an archive is unpacked into `scratch`."""
+    if documents.is_dir():
+        return documents
+    with tarfile.open(documents) as archive:
+        archive.extractall(scratch, filter="data")
+    return scratch
+
+
+def _questions(path: Path) -> Iterator[Question]:
+    for number, row in enumerate(read_rows(path, ("question", "answerable"), QUESTION), 1):
+        yield Question(
+            str(row.get("id") or number),
+            row["question"],
+            row["answerable"],
+            tuple(tuple(group) for group in row.get("answers_all") or ()),
+            str(row.get("collection") or ""),
+        )
+
+
+def _drafts(path: Path) -> Iterator[Draft]:
+    """Drafts, claims as `bench grounding` reads them, or cases with several answers each."""
+    first = read_rows(path, ())[0]
+    if "qa" in first:
+        for case in read_rows(path, ("id", "passages", "qa"), CASE):
+            yield from _answers(case)
+    elif "claim" in first:
+        for number, row in enumerate(read_rows(path, ("claim", "label", "evidence"), CLAIM), 1):
+            yield _draft(row, number, row["claim"], row["label"] == "entail")
+    else:
+        for number, row in enumerate(read_rows(path, ("draft", "correct", "evidence"), DRAFT), 1):
+            yield _draft(row, number, row["draft"], row["correct"])
+
+
+def _draft(row: Row, number: int, text: str, correct: bool) -> Draft:
+    evidence = row["evidence"]
+    texts = evidence if isinstance(evidence, list) else [evidence]
+    return Draft(
+        str(row.get("id") or number),
+        text,
+        tuple(one if isinstance(one, dict) else {"text": one} for one in texts),
+        correct,
+        row.get("question") or "",
+        str(row.get("kind") or row.get("task") or ""),
+        str(row.get("pair") or row.get("qid") or ""),
+    )
+
+
+def _answers(case: Row) -> Iterator[Draft]:
+    """The right and the wrong answers of a case, each beside all of its passages."""
+    passages = tuple({"text": str(text)} for text in case["passages"])
+    for number, qa in enumerate(case["qa"]):
+        pair = f"{case['id']} {number}"
+        told = [(qa["a"], True, "")] + [(one["t"], False, one["k"]) for one in qa["w"]]
+        for place, (text, correct, kind) in enumerate(told):
+            yield Draft(f"{pair}.{place}", text, passages, correct, qa["q"], kind, pair)
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.lower().split())

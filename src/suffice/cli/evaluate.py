@@ -1,0 +1,118 @@
+"""`suffice eval`: what the whole path is worth on labelled questions and drafts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+from rich import box
+from rich.console import Console
+from rich.table import Table
+
+from suffice.cli import as_json as to_json
+from suffice.cli.progress import bars
+from suffice.cli.show import plain
+from suffice.settings import read_settings
+
+Figures = Mapping[str, Any]
+
+
+@click.command("eval")
+@click.argument("data", type=click.Path(exists=True, path_type=Path))
+@click.option("--without", "off", multiple=True, metavar="RULE", help="Also without this rule.")
+@click.option("--each", is_flag=True, help="Also without each rule in turn.")
+@click.option("--tier", type=click.Choice(["fast", "strong", "llm"]), help="Which verifier judges.")
+@click.option("--config", metavar="FILE", help="Settings to use.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--quiet", is_flag=True, help="No progress bars.")
+def eval(  # the command's own name
+    data: Path,
+    off: tuple[str, ...],
+    each: bool,
+    tier: str | None,
+    config: str | None,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """Decide every case of DATA and say how many were decided well.
+
+    DATA is a folder with questions.jsonl ("question", "answerable", and "answers_all": groups of
+    texts, one of each stands in a right answer), drafts.jsonl ("draft", "correct", "evidence") and
+    docs/ or docs.tar.gz; or a file of drafts, of claims as `bench grounding` reads them, or of
+    cases with "passages" and "qa". With --without or --each, decisions are compared case by case.
+    """
+    from suffice.bench.cases import read_cases
+    from suffice.bench.evaluation import evaluate
+    from suffice.models.catalog import open_verifier
+
+    settings = read_settings(config)
+    with bars(quiet=quiet) as progress:
+        verifier = open_verifier(settings.verifier, tier or "", settings.draft)
+        found = evaluate(read_cases(data), settings, verifier, progress, off=off, each=each)
+    if as_json:
+        to_json.show(found)
+    else:
+        _show(found)
+    return 0
+
+
+def _show(found: Figures) -> None:
+    console = Console()
+    console.print(_outcomes(found), _labels(found["precision"]))
+    if found["without"]:
+        console.print(_compared(found["without"]))
+    for line in _notes(found):
+        console.print(line, markup=False, highlight=False)
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
+    table.add_column(columns[0], no_wrap=True)
+    for title in columns[1:]:
+        table.add_column(title, justify="right", no_wrap=True)
+    return table
+
+
+def _outcomes(found: Figures) -> Table:
+    table = _table("what became of them", "cases")
+    for name, count in found["outcomes"].items():
+        table.add_row(plain(name), str(count))
+    return table
+
+
+def _labels(precision: Figures) -> Table:
+    table = _table("label", "served", "right")
+    for name, own in precision.items():
+        table.add_row(name, str(own["served"]), _share(own["right"]))
+    return table
+
+
+def _compared(rows: Figures) -> Table:
+    table = _table("without", "better", "worse", "change", "95 % interval")
+    ranked = sorted(rows.items(), key=lambda item: -item[1]["change"])
+    for name, own in ranked:
+        low, high = own["interval"]
+        change, interval = f"{own['change']:+.3f}", f"{low:+.3f} to {high:+.3f}"
+        table.add_row(plain(name), str(own["better"]), str(own["worse"]), change, interval)
+    return table
+
+
+def _notes(found: Figures) -> list[str]:
+    told, covered, f1 = found["pairs_told_apart"], found["coverage"], found["f1"]
+    lines = [
+        f"{found['model']} ({found['tier']}) · {found['cases']} cases, {_share(found['good'])}"
+    ]
+    lines[0] += " of them decided well"
+    if covered is not None:
+        lines.append(f"questions served: {_share(covered)}")
+    if told is not None:
+        lines.append(f"pairs of drafts of which the right one alone is served: {_share(told)}")
+    if f1 is not None:
+        lines.append(f"F1 of wrong drafts, flagged where not SERVE: {f1:.3f}")
+    return lines
+
+
+def _share(value: float | None) -> str:
+    return "–" if value is None else f"{value:.1%}"

@@ -1,0 +1,191 @@
+"""The whole path over labelled cases: what is counted, and what two configurations differ in."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import tarfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from suffice.bench.cases import Cases, Draft, Question, read_cases
+from suffice.bench.evaluation import Outcome, compare, evaluate, figures, rules
+from suffice.cli import cli
+from suffice.errors import SettingsError, SourceMissing, Unreadable
+from suffice.models.catalog import open_verifier
+from suffice.models.verifier import Verifier
+from suffice.settings import Settings, VerifierSettings
+from tests.bench.overlap import silent
+
+LEAVE = "# Parental leave\n\nParents may take 16 weeks of paid leave after a birth.\n"
+PETS = "# Pets\n\nDogs are welcome on Fridays. They stay on a lead in the canteen.\n"
+QUESTIONS: list[dict[str, Any]] = [
+    {"id": "q1", "question": "How many weeks of paid leave may parents take?", "answerable": True,
+     "answers_all": [["16 weeks", "sixteen weeks"]]},
+    {"id": "q2", "question": "Who won the world cup in 1998?", "answerable": False},
+]  # fmt: skip
+DRAFTS: list[dict[str, Any]] = [
+    {"id": "d1", "question": "How long is leave?", "draft": "Paid leave is 16 weeks.",
+     "correct": True, "evidence": [{"title": "Leave", "text": "Paid leave is 16 weeks."}],
+     "pair": "p"},
+    {"id": "d2", "question": "How long is leave?", "draft": "Paid leave is 61 weeks.",
+     "correct": False, "evidence": ["Paid leave is 16 weeks."], "kind": "number", "pair": "p"},
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def verifier() -> Verifier:
+    return open_verifier(VerifierSettings())
+
+
+def lines(path: Path, rows: Sequence[Any]) -> None:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    lines(tmp_path / "questions.jsonl", QUESTIONS)
+    lines(tmp_path / "drafts.jsonl", DRAFTS)
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "leave.md").write_text(LEAVE, "utf-8")
+    (tmp_path / "docs" / "pets.md").write_text(PETS, "utf-8")
+    return tmp_path
+
+
+def test_every_case_is_decided_and_counted(folder: Path, verifier: Verifier) -> None:
+    found = evaluate(read_cases(folder), Settings(), verifier, silent, off=["literals"])
+    assert found["outcomes"] == {
+        "answerable: right": 1,
+        "right draft: served": 1,
+        "unanswerable: withheld": 1,
+        "wrong draft: withheld": 1,
+    }
+    assert found["good"] == found["pairs_told_apart"] == found["f1"] == 1
+    assert found["coverage"] == 0.5
+    served = sum(own["served"] for own in found["precision"].values())
+    assert served == 1
+    other = found["without"]["literals"]
+    assert other["cases"] == 4
+    assert other["better"] == 0
+
+
+def test_a_rule_that_is_off_changes_what_becomes_of_a_case(
+    tmp_path: Path, verifier: Verifier
+) -> None:
+    """The conflict rule is what keeps this question from an answer."""
+    lines(tmp_path / "questions.jsonl", QUESTIONS[:1])
+    (tmp_path / "docs").mkdir()
+    for name, weeks in (("one", 16), ("two", 26)):
+        text = LEAVE.replace("16", str(weeks))
+        (tmp_path / "docs" / f"{name}.md").write_text(text, "utf-8")
+    found = evaluate(read_cases(tmp_path), Settings(), verifier, silent, off=["conflicts"])
+    assert found["outcomes"] == {"answerable: false conflict": 1}
+    other = found["without"]["conflicts"]
+    assert "answerable: false conflict" not in other["outcomes"]
+    assert found["good"] == 0
+
+
+def test_a_rule_that_is_not_there_is_named_with_those_that_are(
+    folder: Path, verifier: Verifier
+) -> None:
+    with pytest.raises(SettingsError, match="no rule “spelling”") as problem:
+        evaluate(read_cases(folder), Settings(), verifier, silent, off=["spelling"])
+    assert all(name in problem.value.remedy for name in rules())
+    assert {"literals", "facts", "misplaced", "conflicts"} <= set(rules())
+
+
+def test_documents_may_come_as_an_archive_with_collections(folder: Path) -> None:
+    with tarfile.open(folder / "docs.tar.gz", "w:gz") as archive:
+        archive.add(folder / "docs" / "leave.md", "hr/leave.md")
+    for file in (folder / "docs").iterdir():
+        file.unlink()
+    (folder / "docs").rmdir()
+    lines(folder / "questions.jsonl", [QUESTIONS[0] | {"collection": "hr"}])
+    (folder / "drafts.jsonl").unlink()
+    found = evaluate(read_cases(folder), Settings(), open_verifier(VerifierSettings()), silent)
+    assert found["outcomes"] == {"answerable: right": 1}
+    assert found["f1"] is None
+
+
+def test_files_of_claims_and_of_cases_are_drafts(tmp_path: Path) -> None:
+    claims = [
+        {"claim": "Leave is paid.", "evidence": "Leave is paid.", "label": "entail", "task": "qa"},
+        {"claim": "Leave is long.", "evidence": "Leave is paid.", "label": "neutral"},
+    ]
+    lines(tmp_path / "claims.jsonl", claims)
+    one, two = read_cases(tmp_path / "claims.jsonl").drafts
+    assert (one.correct, one.kind, two.correct) == (True, "qa", False)
+    case = {
+        "id": "c", "passages": ["Leave is paid."],
+        "qa": [{"q": "Is it paid?", "a": "Yes.", "w": [{"t": "No.", "k": "negation"}]}],
+    }  # fmt: skip
+    with gzip.open(tmp_path / "cases.jsonl.gz", "wt", encoding="utf-8") as file:
+        file.write(json.dumps(case))
+    right, wrong = read_cases(tmp_path / "cases.jsonl.gz").drafts
+    assert (right.text, right.correct, right.pair) == ("Yes.", True, "c 0")
+    assert (wrong.text, wrong.correct, wrong.kind) == ("No.", False, "negation")
+
+
+@pytest.mark.parametrize(
+    ("files", "error", "words"),
+    [
+        ({}, SourceMissing, "neither questions nor drafts"),
+        ({"questions.jsonl": QUESTIONS}, SourceMissing, "no documents"),
+        ({"drafts.jsonl": [{"draft": "x", "evidence": ["y"]}]}, Unreadable, "no field correct"),
+        ({"drafts.jsonl": [DRAFTS[0] | {"evidence": [{"t": 1}]}]}, Unreadable, "'evidence'"),
+    ],
+)
+def test_what_cannot_be_used_is_named(
+    tmp_path: Path, files: dict[str, Any], error: type[Exception], words: str
+) -> None:
+    for name, rows in files.items():
+        lines(tmp_path / name, rows)
+    with pytest.raises(error, match=words):
+        read_cases(tmp_path)
+
+
+def test_an_answer_is_right_in_part() -> None:
+    case = Question("q", "?", True, (("16 weeks",), ("full pay", "paid in full")))
+    assert case.share("It is 16  Weeks,\npaid in full.") == 1
+    assert case.share("It is 16 weeks.") == 0.5
+    assert case.share("It is long.") == 0
+
+
+def test_the_interval_is_paired() -> None:
+    """Both configurations fail on the same half of the cases: only what differs counts."""
+    cases = Cases("none")
+    base = [Outcome(str(n), "x", "SERVE", float(n % 2)) for n in range(200)]
+    better = [Outcome(str(n), "x", "SERVE", 1.0 if n < 4 else float(n % 2)) for n in range(200)]
+    same = compare(base, base, cases)
+    assert (same["change"], same["interval"]) == (0, [0, 0])
+    found = compare(base, better, cases)
+    assert (found["better"], found["worse"], found["change"]) == (2, 0, 0.01)
+    low, high = found["interval"]
+    assert 0 <= low < 0.01 < high < 0.04
+
+
+def test_a_pair_is_told_apart_only_where_both_are_decided_well() -> None:
+    drafts = tuple(
+        Draft(f"{pair}{correct}", "x", (), correct, pair=pair)
+        for pair in ("a", "b", "c")
+        for correct in (True, False)
+    )
+    good = {"aTrue": 1.0, "aFalse": 1.0, "bTrue": 1.0, "bFalse": 0.0, "cTrue": 0.0, "cFalse": 1.0}
+    outcomes = [Outcome(one.id, "x", "SERVE", good[one.id]) for one in drafts]
+    assert figures(outcomes, Cases("n", drafts=drafts))["pairs_told_apart"] == pytest.approx(1 / 3)
+
+
+def test_the_command_shows_and_prints_json(folder: Path) -> None:
+    run = CliRunner().invoke(cli, ["eval", str(folder), "--without", "facts", "--quiet"])
+    assert run.exit_code == 0, run.output
+    assert "answerable: right" in run.output
+    assert "95 % interval" in run.output
+    assert "100.0% of them decided well" in run.output
+    run = CliRunner().invoke(cli, ["eval", str(folder / "drafts.jsonl"), "--json"])
+    assert json.loads(run.output)["outcomes"] == {
+        "right draft: served": 1, "wrong draft: withheld": 1
+    }  # fmt: skip
