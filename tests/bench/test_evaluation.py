@@ -155,6 +155,13 @@ def test_an_answer_is_right_in_part() -> None:
     assert case.share("It is long.") == 0
 
 
+def test_a_limit_takes_cases_from_all_over() -> None:
+    drafts = tuple(Draft(str(n), "x", (), True) for n in range(10))
+    some = Cases("n", drafts=drafts).at_most(3)
+    assert [one.id for one in some.drafts] == ["0", "3", "6"]
+    assert Cases("n", drafts=drafts).at_most(99).drafts == drafts
+
+
 def test_the_interval_is_paired() -> None:
     """Both configurations fail on the same half of the cases: only what differs counts."""
     cases = Cases("none")

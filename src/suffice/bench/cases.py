@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import tarfile
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from suffice.bench.rows import OBJECT, PASSAGES, TEXT, TRUTH, Kind, or_null, read_rows
 from suffice.errors import SourceMissing
 
 Row = Mapping[str, Any]
+T = TypeVar("T")
 GROUPS = Kind(
     "a list of lists of texts",
     lambda value: (
@@ -74,6 +75,17 @@ class Cases:
     drafts: tuple[Draft, ...] = ()
     documents: Path | None = None
     files: tuple[Path, ...] = ()
+
+    def at_most(self, count: int) -> Cases:
+        """So many questions and so many drafts, evenly spread over those there are."""
+        return replace(
+            self, questions=_some(self.questions, count), drafts=_some(self.drafts, count)
+        )
+
+
+def _some(cases: tuple[T, ...], count: int) -> tuple[T, ...]:
+    step = max(1.0, len(cases) / count)
+    return tuple(cases[int(n * step)] for n in range(min(count, len(cases))))
 
 
 QUESTION = {"question": TEXT, "answerable": TRUTH, "answers_all": or_null(GROUPS)}

@@ -140,8 +140,9 @@ class Evaluation:
             return [*self._asked(settings, progress), *self._checked(settings, progress)]
 
     def _asked(self, settings: Settings, progress: Progress) -> Iterable[Outcome]:
+        own = settings.collection("default")
         pipelines = {
-            name: Pipeline.of(library.search(), self.embedder, settings.collection("default"), self.verifier)
+            name: Pipeline.of(library.search(), self.embedder, own, self.verifier)
             for name, library in self.libraries.items()
         }
         for number, one in enumerate(self.cases.questions, 1):

@@ -23,6 +23,9 @@ Figures = Mapping[str, Any]
 @click.argument("data", type=click.Path(exists=True, path_type=Path))
 @click.option("--without", "off", multiple=True, metavar="RULE", help="Also without this rule.")
 @click.option("--each", is_flag=True, help="Also without each rule in turn.")
+@click.option(
+    "--limit", type=click.IntRange(min=1), help="At most so many questions and so many drafts."
+)
 @click.option("--tier", type=click.Choice(["fast", "strong", "llm"]), help="Which verifier judges.")
 @click.option("--config", metavar="FILE", help="Settings to use.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -31,6 +34,7 @@ def eval(  # the command's own name
     data: Path,
     off: tuple[str, ...],
     each: bool,
+    limit: int | None,
     tier: str | None,
     config: str | None,
     as_json: bool,
@@ -50,7 +54,9 @@ def eval(  # the command's own name
     settings = read_settings(config)
     with bars(quiet=quiet) as progress:
         verifier = open_verifier(settings.verifier, tier or "", settings.draft)
-        found = evaluate(read_cases(data), settings, verifier, progress, off=off, each=each)
+        cases = read_cases(data)
+        cases = cases.at_most(limit) if limit else cases
+        found = evaluate(cases, settings, verifier, progress, off=off, each=each)
     if as_json:
         to_json.show(found)
     else:
