@@ -12,6 +12,7 @@ from suffice.gate.conflict import Conflicts
 from suffice.models.catalog import open_verifier
 from suffice.models.verifier import Pair, SufficiencyScore, SupportScore, Thresholds, Verifier
 from suffice.settings import ConflictSettings, VerifierSettings
+from suffice.switch import without
 from suffice.types import Conflict, Evidence, Passage, Retrieved
 
 LEAVE = "How long is parental leave?"
@@ -379,3 +380,18 @@ def test_the_verifier_has_a_say() -> None:
     question = "How long are invoices kept?"
     assert found(Counting(), question, *texts)
     assert not found(Agreeing(), question, *texts)
+
+
+def test_each_passage_must_answer_by_itself() -> None:
+    """Whatever words they share with the question."""
+
+    @dataclass(frozen=True)
+    class Half(Counting):
+        def sufficiency(self, pairs: Sequence[Pair]) -> list[SufficiencyScore]:
+            return [SufficiencyScore(0.2 if "18" in str(pair) else 0.9) for pair in pairs]
+
+    texts = ("Parental leave is 16 weeks.", "Parental leave is 18 weeks.")
+    assert found(Counting(), LEAVE, *texts)
+    assert not found(Half(), LEAVE, *texts)
+    with without(["both answer"]):
+        assert found(Half(), LEAVE, *texts)

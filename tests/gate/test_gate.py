@@ -91,13 +91,20 @@ def test_talk_alone_opens_nothing_where_a_fact_is_asked_for() -> None:
     assert "neither a fact" in refused.reasons[1]
 
 
-def test_a_conflict_is_shown_whatever_the_policy_says() -> None:
+def test_a_conflict_is_shown_over_an_open_gate() -> None:
     two = Evidence(QUESTION, (item("a"), item("b", "Parental leave is 18 weeks.", 0.1)))
     decision = gate(conflicts=Opposed()).decide(two)
     assert decision.level is Level.CONFLICT
     assert not decision.open
     assert "20 weeks against 18 weeks" in decision.reasons
     assert len(decision.conflicts) == 1
+
+
+def test_no_conflict_is_shown_over_a_shut_gate() -> None:
+    off_topic = Evidence("What is the capital of Mongolia?", (item("a", relevance=0.0),))
+    decision = gate(conflicts=Opposed()).decide(off_topic)
+    assert decision.level is Level.INSUFFICIENT
+    assert decision.conflicts == ()
 
 
 def test_different_things_of_one_name_are_said_and_are_no_conflict() -> None:

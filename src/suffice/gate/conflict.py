@@ -13,10 +13,12 @@ from dataclasses import dataclass, field, replace
 
 from suffice.gate.answers import Reading, Span
 from suffice.gate.aspect import Aspect, Stated, given, stated
+from suffice.gate.blend import read
 from suffice.gate.views import View, views
 from suffice.models.llm.verifier import below_llm
 from suffice.models.verifier import Pair, SufficiencyScore, SupportScore, Verifier
 from suffice.settings import ConflictSettings
+from suffice.switch import rule
 from suffice.types import Conflict, Evidence, Passage
 
 # A view that differs less than this as literals cannot become a conflict: nobody is asked.
@@ -68,8 +70,25 @@ class Conflicts:
         if not self.settings.on:
             return ()
         found = [one for one in self.weigh(evidence) if one.score >= self.settings.threshold]
+        found = self._both_answer(found, evidence)
         found.sort(key=lambda one: (one.ambiguous, -one.score, one.view.first, one.view.second))
         return tuple(_conflict(one, evidence.passages) for one in found)
+
+    @rule("both answer", lambda self, found, evidence: found)
+    def _both_answer(self, found: Sequence[Weighed], evidence: Evidence) -> list[Weighed]:
+        """Those of which each passage by itself answers the question, as the verifier reads it:
+        passages that answer different questions do not disagree."""
+        sides = {n for one in found for n in (one.view.first, one.view.second)}
+        if not sides or not evidence.question:
+            return list(found)
+        asked = sorted(sides)
+        pairs = [Pair(evidence.question, (read(evidence.passages[n]),)) for n in asked]
+        scores = dict(zip(asked, self.verifier.sufficiency(pairs), strict=True))
+        return [
+            one
+            for one in found
+            if not any(self._answers_not(scores[n], 1.0) for n in (one.view.first, one.view.second))
+        ]
 
     def weigh(self, evidence: Evidence) -> list[Weighed]:
         """Every pair of passages that both answer, once, with its score."""

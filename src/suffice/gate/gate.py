@@ -136,8 +136,9 @@ class Gate:
         return replace(decision, level=Level.INSUFFICIENT, reasons=(*decision.reasons, lack))
 
     def _at_peace(self, decision: GateDecision, evidence: Evidence) -> GateDecision:
-        """Passages that contradict each other are shown, whatever a policy thought of them."""
-        found = self.conflicts.find(evidence)
+        """Passages that contradict each other are shown where they answer; over a shut gate nobody
+        would have used either."""
+        found = self.conflicts.find(evidence) if decision.open else ()
         if not found:
             return decision
         said = replace(
