@@ -49,6 +49,7 @@ def pages() -> dict[str, str]:
         "record": ("bench.md", "\n".join(record())),
         "gateway": ("bench.md", "\n".join(gateway())),
         "written": ("models.md", "\n".join(written())),
+        "rules": ("bench.md", "\n".join(rules())),
     }
     found: dict[str, str] = {}
     for part, (name, text) in parts.items():
@@ -389,6 +390,32 @@ def written() -> Iterator[str]:
     for kind in tiers["fast"]["written answers"]["kinds"]:
         found = (sets["written answers"]["kinds"][kind] for sets in tiers.values())
         yield _line(kind, *map(_share, found))
+
+
+RULE_SETS = {"real": "real documents", "written": "written dev", "ragtruth": "RAGTruth dev"}
+
+
+def rules() -> Iterator[str]:
+    """What each rule is worth, from `suffice eval --each`."""
+    sets = {
+        title: found for name, title in RULE_SETS.items() if (found := _result(f"rules-{name}"))
+    }
+    if not sets:
+        return
+    yield from _head("without", *sets)
+    for name in sorted({rule for found in sets.values() for rule in found["without"]}):
+        yield _line(name, *(_changed(found["without"].get(name)) for found in sets.values()))
+    yield ""
+    for title, found in sets.items():
+        share = f"{found['good']:.1%} decided well"
+        yield f"- {title}: {found['cases']} cases, {share} ({found['model']})"
+
+
+def _changed(row: Figures | None) -> str:
+    if row is None:
+        return ""
+    low, high = row["interval"]
+    return f"{row['better']} better, {row['worse']} worse ({low:+.3f} to {high:+.3f})"
 
 
 def _share(value: float | None) -> str:

@@ -70,25 +70,8 @@ class Conflicts:
         if not self.settings.on:
             return ()
         found = [one for one in self.weigh(evidence) if one.score >= self.settings.threshold]
-        found = self._both_answer(found, evidence)
         found.sort(key=lambda one: (one.ambiguous, -one.score, one.view.first, one.view.second))
         return tuple(_conflict(one, evidence.passages) for one in found)
-
-    @rule("both answer", lambda self, found, evidence: found)
-    def _both_answer(self, found: Sequence[Weighed], evidence: Evidence) -> list[Weighed]:
-        """Those of which each passage by itself answers the question, as the verifier reads it:
-        passages that answer different questions do not disagree."""
-        sides = {n for one in found for n in (one.view.first, one.view.second)}
-        if not sides or not evidence.question:
-            return list(found)
-        asked = sorted(sides)
-        pairs = [Pair(evidence.question, (read(evidence.passages[n]),)) for n in asked]
-        scores = dict(zip(asked, self.verifier.sufficiency(pairs), strict=True))
-        return [
-            one
-            for one in found
-            if not any(self._answers_not(scores[n], 1.0) for n in (one.view.first, one.view.second))
-        ]
 
     def weigh(self, evidence: Evidence) -> list[Weighed]:
         """Every pair of passages that both answer, once, with its score."""
@@ -106,7 +89,27 @@ class Conflicts:
             pair = one.view.first, one.view.second
             if pair not in best or self._rank(one) > self._rank(best[pair]):
                 best[pair] = one
-        return list(best.values())
+        return self._both_answer(list(best.values()), evidence)
+
+    @rule("both answer", lambda self, found, evidence: found)
+    def _both_answer(self, found: Sequence[Weighed], evidence: Evidence) -> list[Weighed]:
+        """By half what would be reported although one of the passages alone does not answer, as the
+        verifier reads it: passages that answer different questions do not disagree."""
+        sides = sorted({n for one in found if self._reported(one) for n in one.view.passages})
+        if not sides or not evidence.question:
+            return list(found)
+        pairs = [Pair(evidence.question, (read(evidence.passages[n]),)) for n in sides]
+        scores = dict(zip(sides, self.verifier.sufficiency(pairs), strict=True))
+        return [
+            replace(one, score=one.score / 2)
+            if self._reported(one)
+            and any(self._answers_not(scores[n], 1.0) for n in one.view.passages)
+            else one
+            for one in found
+        ]
+
+    def _reported(self, one: Weighed) -> bool:
+        return one.score >= self.settings.threshold
 
     def _rank(self, one: Weighed) -> tuple[bool, float]:
         return one.score >= self.settings.threshold and not one.ambiguous, one.score

@@ -60,6 +60,10 @@ class View:
     agreed: Answer | None = None
     """An answer that both passages give, nearer to the question than these; of the first one."""
 
+    @property
+    def passages(self) -> tuple[int, int]:
+        return self.first, self.second
+
 
 def views(readings: Sequence[Reading], question: str) -> list[View]:
     """All that may differ, for every pair of passages."""
