@@ -83,8 +83,6 @@ class Code(StrEnum):
     MISPLACED = "misplaced"
     """The value is in the source, said of something else."""
     ABSENT = "absent"
-    CONTRARY = "contrary"
-    """The words are those of the source, and say something else."""
 
     UNSURE = "unsure"
     """The words are in the source, and the verifier cannot tell whether they say so there."""

@@ -95,7 +95,7 @@ def test_a_rule_that_is_not_there_is_named_with_those_that_are(
     with pytest.raises(SettingsError, match="no rule “spelling”") as problem:
         evaluate(read_cases(folder), Settings(), verifier, silent, off=["spelling"])
     assert all(name in problem.value.remedy for name in rules())
-    assert {"literals", "facts", "misplaced", "conflicts"} <= set(rules())
+    assert {"literals", "facts", "copies", "conflicts"} <= set(rules())
 
 
 def test_documents_may_come_as_an_archive_with_collections(folder: Path) -> None:

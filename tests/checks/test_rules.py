@@ -17,7 +17,7 @@ from suffice.settings import ChecksSettings, DraftSettings, read_settings
 from suffice.types import Code, Evidence, Support
 from tests.checks.drafts import draft, evidence, passage
 
-NAMES = ["structure", "citations", "literals", "omission", "contrary"]
+NAMES = ["structure", "citations", "literals", "omission"]
 CHECKS = rule_checks(ChecksSettings())
 
 texts = st.text(max_size=120) | st.lists(
@@ -69,7 +69,6 @@ def test_an_answer_without_marks_is_read_without_the_citations_check() -> None:
         "citations": Code.OFF,
         "literals": Code.CLEAR,
         "omission": Code.CLEAR,
-        "contrary": Code.CLEAR,
     }
 
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
-from suffice.checks.cells import misplaced, tables
 from suffice.checks.check import run_checks
 from suffice.checks.open import open_checks
 from suffice.draft.reading import read_draft
@@ -83,14 +82,3 @@ def test_a_run_of_adverbs_and_a_sentence_without_an_end() -> None:
         )
 
     assert seconds(8_000) < 9 * seconds(2_000)
-
-
-def test_a_table_is_read_once_for_many_claims() -> None:
-    def seconds(size: int) -> float:
-        rows = "\n".join(f"| {n} years | {n} weeks |" for n in range(size))
-        known = [*tables(f"| Service | Notice |\n|---|---|\n{rows}")]
-        misplaced("warm", known)
-        said = [f"After {n} years the notice is {n} weeks." for n in range(100)]
-        return quickest(lambda: [misplaced(one, known) for one in said])
-
-    assert seconds(4_000) < 3 * seconds(500)  # it does not grow with the table

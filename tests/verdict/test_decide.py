@@ -52,6 +52,24 @@ def test_a_quotation_is_served_with_the_source_as_retrieved() -> None:
     assert served.share_read == 1.0
 
 
+def test_a_condition_left_out_is_told_and_decides_nothing() -> None:
+    written = draft(f"{SAID} [1]", SAID)
+    (claim,) = written.claims
+    said = Finding(
+        claim,
+        "omission",
+        Support.UNBACKED,
+        reason="its source adds “if you ask”",
+        code=Code.OMITTED,
+    )
+    found = run_checks([Verbatim()], written, EVIDENCE)
+    served = decide(EVIDENCE, OPEN, written, (*found, said, said))
+    assert served.action is Action.SERVE
+    assert served.notes == ("“You get 30 days of leave”: its source adds “if you ask”.",)
+    minor = replace(said, support=Support.UNCHECKED)
+    assert decide(EVIDENCE, OPEN, written, (*found, minor)).notes == ()
+
+
 def test_a_source_is_quoted_in_its_own_words() -> None:
     """A paraphrase, right or wrong, is never shown as what the document says."""
     written = draft("Workers have 30 days off as leave. [1]")

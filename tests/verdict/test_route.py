@@ -33,7 +33,7 @@ def found(
         (found(0.64), Action.WITHHOLD),
         (found(0.39), Action.WITHHOLD),
         (found(1, 1, 0.3), Action.CAVEAT),
-        (found(1, 1, 0, "omitted"), Action.CAVEAT),
+        (found(1, 1, 0, "omitted"), Action.SERVE),
         (found(1, 1, 0, "fabricated"), Action.WITHHOLD),
         (found(1, 1, 0, "not retrieved"), Action.WITHHOLD),
         (found(1, 1, 0, "contradicted"), Action.WITHHOLD),

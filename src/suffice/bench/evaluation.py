@@ -39,7 +39,7 @@ from suffice.switch import RULES, without
 from suffice.types import Action, Verdict
 
 SERVED = (Action.SERVE, Action.CAVEAT)
-CHECKS = ("structure", "citations", "literals", "omission", "contrary", "verbatim", "grounding")
+CHECKS = ("structure", "citations", "literals", "omission", "verbatim", "grounding")
 _DRAWS = 2000
 K = TypeVar("K")
 V = TypeVar("V")

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
-from suffice.checks.cells import misplaced
 from suffice.checks.said import alone, cited
 from suffice.checks.shelf import Held, Shelf
 from suffice.text.language import unknown_language
@@ -79,17 +78,6 @@ class Literals:
         if grade is _Grade.ABSENT:
             elsewhere = compare(values, shelf.hold().reading) if sources else []
             return self._absent(claim, worst.claim, elsewhere, shelf, asked, share)
-        for passage in held.passages:
-            if reason := misplaced(said, shelf.tables(passage)):
-                return self._finding(
-                    claim,
-                    Code.MISPLACED,
-                    Support.CONTRADICTED,
-                    Hallucination.FAITHFULNESS,
-                    reason,
-                    share,
-                    (passage.id, None),
-                )
         return self._agree(claim, worst, held, share)
 
     def _mismatch(self, claim: Claim, worst: Comparison, held: Held, share: float) -> Finding:

@@ -6,7 +6,6 @@ from datetime import date
 
 from suffice.checks.check import Check, SwitchedOff
 from suffice.checks.citations import Citations
-from suffice.checks.contrary import Contrary
 from suffice.checks.literals import Literals
 from suffice.checks.omission import Omission
 from suffice.checks.sources import Documents
@@ -21,8 +20,7 @@ def rule_checks(
     day: date | None = None,
     uncited: bool = False,
 ) -> tuple[Check, ...]:
-    """One for each of structure, citations, literals, omission and contrary; what is switched off
-    says so.
+    """One for each of structure, citations, literals and omission; what is switched off says so.
 
     `documents` answers for sources beyond what was retrieved, `day` is the one on which they have
     to be in force. `uncited`: the answer carries no marks, and none are asked of it.
@@ -32,6 +30,5 @@ def rule_checks(
         (settings.citations and not uncited, Citations(documents, day)),
         (settings.literals, Literals()),
         (settings.omission, Omission()),
-        (settings.contrary, Contrary()),
     )
     return tuple(check if on else SwitchedOff(check.name) for on, check in wanted)

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 
-from suffice.checks.cells import Table, tables
 from suffice.checks.said import told
 from suffice.text.literals import APART, Literal, Reading
 from suffice.types import Passage
@@ -39,7 +38,6 @@ class Shelf:
     passages: tuple[Passage, ...]
     _readings: dict[str, Reading] = field(default_factory=dict)
     _held: dict[tuple[str, ...], Held] = field(default_factory=dict)
-    _tables: dict[str, tuple[Table, ...]] = field(default_factory=dict)
 
     def hold(self, passages: Sequence[Passage] = ()) -> Held:
         """These passages together; none named: all."""
@@ -51,11 +49,6 @@ class Shelf:
             starts = tuple(accumulate(sizes, initial=0))
             self._held[key] = Held(Reading.joined(readings), chosen, starts)
         return self._held[key]
-
-    def tables(self, passage: Passage) -> tuple[Table, ...]:
-        if passage.id not in self._tables:
-            self._tables[passage.id] = tuple(tables(passage.text))
-        return self._tables[passage.id]
 
     def _read(self, passage: Passage) -> Reading:
         if passage.id not in self._readings:

@@ -61,7 +61,6 @@ class ChecksSettings:
     citations: bool = True
     literals: bool = True
     omission: bool = True
-    contrary: bool = True
     verbatim: bool = True
     grounding: bool = True
     entailment: bool = True
@@ -81,7 +80,6 @@ ROUTES = (
     "expired -> REVIEW",
     "misattributed -> REVIEW",
     "unchecked > 0.2 and faithfulness >= 0.65 -> CAVEAT",
-    "omitted and faithfulness >= 0.65 -> CAVEAT",
     "faithfulness >= 0.85 and facts >= 0.80 -> SERVE",
     "faithfulness >= 0.65 -> CAVEAT",
     "faithfulness >= 0.40 -> WITHHOLD",

@@ -136,7 +136,7 @@ def decide(
             findings=tuple(findings),
             citations=cited(draft, evidence, findings),
             missing=gate.missing,
-            notes=(*evidence.notes, *draft.notes),
+            notes=(*evidence.notes, *draft.notes, *wording.adds(findings)),
         )
     else:
         made = withhold(evidence, gate, told, draft, findings, action)

@@ -6,7 +6,17 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from suffice.gate.freshness import left_out
 from suffice.text.facts.marks import bare
-from suffice.types import Action, Claim, Code, Conflict, GateDecision, Level, Support, Verdict
+from suffice.types import (
+    Action,
+    Claim,
+    Code,
+    Conflict,
+    Finding,
+    GateDecision,
+    Level,
+    Support,
+    Verdict,
+)
 from suffice.verdict.assess import UNVERIFIED, Assessment
 
 DISAGREE = "The documents contradict each other; both are quoted, and neither was chosen."
@@ -28,7 +38,6 @@ NO_SOURCE = "The draft names no source for what it says, so that it could not be
 NO_SUCH_SOURCE = "The draft names a source that does not exist"
 WRONG_SOURCE = "The draft names sources that do not hold as named; a person has to look at it"
 NOT_VERIFIED = "Not all of this could be verified against the documents"
-CONDITION = "A condition of the source may be missing; see what is cited"
 UNREAD = "Not everything it says was checked against the documents"
 MARKS = "The numbers of sources in it were not looked up: that check is switched off."
 NOT_WRITTEN = "The model that writes answers could not be reached."
@@ -65,11 +74,15 @@ def told(action: Action, gate: GateDecision, found: Assessment, *, quoted: bool)
         parts.append(_naming(NOT_VERIFIED, weak))
     elif found.unread:
         parts.append(f"{UNREAD}: “{_short(found.unread[0])}”.")
-    if action is Action.CAVEAT and "omitted" in found.flags:
-        parts.append(f"{CONDITION}.")
     if UNVERIFIED in found.flags:
         parts.append(MARKS)
     return " ".join(parts) or (QUOTED if quoted else CHECKED)
+
+
+def adds(findings: Sequence[Finding]) -> list[str]:
+    """The conditions of the source that a draft leaves out. They decide nothing."""
+    left_out = (f for f in findings if f.code is Code.OMITTED and f.support is Support.UNBACKED)
+    return list(dict.fromkeys(f"“{_short(one.claim.text)}”: {one.reason}." for one in left_out))
 
 
 def _lack(found: Assessment) -> str:
