@@ -111,14 +111,14 @@ class Literalist:
         return found if "customer" in question else []
 
 
-def test_before_it_refuses_it_searches_once_more(library: Library) -> None:
+def test_where_asked_for_it_searches_once_more_before_it_refuses(library: Library) -> None:
     question = "Where do clients park for free?"
-    verdict = Pipeline.of(Literalist(), library.embedder).answer(question)
+    settings = CollectionSettings(search=SearchSettings(rewrite="auto"))
+    verdict = Pipeline.of(Literalist(), library.embedder, settings).answer(question)
     assert verdict.served
     assert any("second time in other words" in note for note in verdict.notes)
     once = Literalist()
-    settings = CollectionSettings(search=SearchSettings(rewrite="never"))
-    assert not Pipeline.of(once, library.embedder, settings).answer(question).served
+    assert not Pipeline.of(once, library.embedder).answer(question).served
     assert once.asked == [question]
 
 

@@ -30,6 +30,8 @@ _EVEN = 0.5
 _COVERED = 0.75
 # What has no word of it and reaches less than this share of the verifier's threshold answers not.
 _HARDLY = 0.6
+# A passage by itself answers from this share of the threshold on.
+_ALONE = 0.3
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +105,7 @@ class Conflicts:
         return [
             replace(one, score=one.score / 2)
             if self._reported(one)
-            and any(self._answers_not(scores[n], 1.0) for n in one.view.passages)
+            and any(self._answers_not(scores[n], _ALONE) for n in one.view.passages)
             else one
             for one in found
         ]

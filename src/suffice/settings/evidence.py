@@ -38,14 +38,15 @@ class EmbedderSettings:
 @dataclass(frozen=True, slots=True)
 class SearchSettings:
     """How evidence is found. `dense_weight` is the cosine's share in the fused score. `rewrite`: a
-    question about to be refused is searched for once more in other words; `synonyms` are groups of
-    words of your own that stand for one another: ["wfh, remote work", "pto, holiday"]."""
+    question about to be refused is searched for once more in other words. On real documents that
+    brings more wrong answers than right ones, so it is off; with `synonyms` of your own, groups of
+    words that stand for one another (["wfh, remote work", "pto, holiday"]), it may pay."""
 
     top_k: Count = 5
     candidates: Count = 100
     dense_weight: Share = 0.5
     floor: Share = 0.2
-    rewrite: Literal["auto", "always", "never"] = "auto"
+    rewrite: Literal["auto", "always", "never"] = "never"
     synonyms: tuple[str, ...] = ()
 
 
