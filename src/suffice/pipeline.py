@@ -3,9 +3,9 @@
     question ─▶ evidence ─▶ gate ─▶ draft ─▶ checks ─▶ verdict ─▶ record
 
 No answer leaves without a verdict; if the gate is shut, nothing is drafted. Before it refuses, it
-may search once more in other words (`search.rewrite`). A drafter may be given less of the evidence to read; gate and
-checks always have all of it. A draft that cannot leave is revised, then trimmed to what is backed,
-then replaced by quotations; only then it is withheld.
+may search once more in other words (`search.rewrite`). A drafter may be given less of the evidence
+to read; gate and checks always have all of it. A draft that cannot leave is revised, then trimmed
+to what is backed, then replaced by quotations; only then it is withheld.
 """
 
 from __future__ import annotations
