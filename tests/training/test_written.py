@@ -392,7 +392,7 @@ def test_what_was_added_to_older_cases_is_well_formed() -> None:
     for case in added:
         assert case.keys() == {"id", "c", "qa"}, case["id"]
         assert all(one.keys() <= {"e"} for one in case["qa"]), case["id"]
-        kinds = ({"e"}, {"r", "s"}, {"s"}, set())
+        kinds: tuple[set[str], ...] = ({"e"}, {"r", "s"}, {"s"}, set())
         assert all(one.keys() in kinds for one in case["c"]), case["id"]
         for one in [*case["qa"], *case["c"]]:
             assert all(well_formed(one[key]) for key in one.keys() - {"s"}), case["id"]
@@ -407,7 +407,7 @@ def test_what_was_added_to_an_older_case_joins_it(tmp_path: Path) -> None:
             file.writelines(json.dumps(row) + "\n" for row in rows)
     here = tmp_path / "written"
     (here / "older").mkdir(parents=True)
-    doubted = [{} for _ in case["c"]]
+    doubted: list[dict[str, str]] = [{} for _ in case["c"]]
     told = {"s": "Sheds may be three metres high."}
     for statements, left in ((doubted, 0), ([told, *doubted[1:]], 1)):
         more = {"id": case["id"], "c": statements, "qa": [{"e": [[1, 0, 9]]} for _ in case["qa"]]}
