@@ -110,8 +110,12 @@ def test_golden_scores(fast: CrossEncoder) -> None:
         assert not isinstance(found, str)
         assert not isinstance(margin, str)
         within = {"abs": raw["golden_tolerance"]}
-        assert list(np.exp(found.logits)) == pytest.approx(row["support"], **within)
+        supported, *others = np.exp(found.logits)
+        assert supported == pytest.approx(row["support"][0], **within)
         assert 1 / (1 + np.exp(-margin[0])) == pytest.approx(row["sufficiency"][1], **within)
+        # How the rest is shared between the other two differs more from one CPU to another: by .032
+        # for one of these pairs between ARM and x86-64, which both get what decides within .003.
+        assert others == pytest.approx(row["support"][1:], abs=0.05)
 
 
 def test_calibration_comes_from_the_card_and_even_odds_decide(fast: CrossEncoder) -> None:
