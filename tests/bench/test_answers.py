@@ -10,7 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 from suffice.answers import Checker
-from suffice.bench.answers import Once, bench_answers, chosen
+from suffice.bench.answers import bench_answers, chosen
+from suffice.bench.once import Once
 from suffice.cli import cli
 from suffice.errors import Unreadable
 from suffice.models.verifier import Pair

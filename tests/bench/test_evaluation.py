@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import shutil
 import tarfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -35,6 +36,13 @@ DRAFTS: list[dict[str, Any]] = [
     {"id": "d2", "question": "How long is leave?", "draft": "Paid leave is 61 weeks.",
      "correct": False, "evidence": ["Paid leave is 16 weeks."], "kind": "number", "pair": "p"},
 ]  # fmt: skip
+
+
+CLAIM = {"claim": "Leave is paid.", "evidence": "Leave is paid.", "label": "entail", "task": "qa"}
+CASE: dict[str, Any] = {
+    "id": "c", "passages": ["Leave is paid."],
+    "qa": [{"q": "Is it paid?", "a": "Yes.", "w": [{"t": "No.", "k": "negation"}]}],
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -101,9 +109,7 @@ def test_a_rule_that_is_not_there_is_named_with_those_that_are(
 def test_documents_may_come_as_an_archive_with_collections(folder: Path) -> None:
     with tarfile.open(folder / "docs.tar.gz", "w:gz") as archive:
         archive.add(folder / "docs" / "leave.md", "hr/leave.md")
-    for file in (folder / "docs").iterdir():
-        file.unlink()
-    (folder / "docs").rmdir()
+    shutil.rmtree(folder / "docs")
     lines(folder / "questions.jsonl", [QUESTIONS[0] | {"collection": "hr"}])
     (folder / "drafts.jsonl").unlink()
     found = evaluate(read_cases(folder), Settings(), open_verifier(VerifierSettings()), silent)
@@ -112,19 +118,11 @@ def test_documents_may_come_as_an_archive_with_collections(folder: Path) -> None
 
 
 def test_files_of_claims_and_of_cases_are_drafts(tmp_path: Path) -> None:
-    claims = [
-        {"claim": "Leave is paid.", "evidence": "Leave is paid.", "label": "entail", "task": "qa"},
-        {"claim": "Leave is long.", "evidence": "Leave is paid.", "label": "neutral"},
-    ]
-    lines(tmp_path / "claims.jsonl", claims)
+    lines(tmp_path / "claims.jsonl", [CLAIM, CLAIM | {"label": "neutral", "task": None}])
     one, two = read_cases(tmp_path / "claims.jsonl").drafts
     assert (one.correct, one.kind, two.correct) == (True, "qa", False)
-    case = {
-        "id": "c", "passages": ["Leave is paid."],
-        "qa": [{"q": "Is it paid?", "a": "Yes.", "w": [{"t": "No.", "k": "negation"}]}],
-    }  # fmt: skip
     with gzip.open(tmp_path / "cases.jsonl.gz", "wt", encoding="utf-8") as file:
-        file.write(json.dumps(case))
+        file.write(json.dumps(CASE))
     right, wrong = read_cases(tmp_path / "cases.jsonl.gz").drafts
     assert (right.text, right.correct, right.pair) == ("Yes.", True, "c 0")
     assert (wrong.text, wrong.correct, wrong.kind) == ("No.", False, "negation")
@@ -137,6 +135,13 @@ def test_files_of_claims_and_of_cases_are_drafts(tmp_path: Path) -> None:
         ({"questions.jsonl": QUESTIONS}, SourceMissing, "no documents"),
         ({"drafts.jsonl": [{"draft": "x", "evidence": ["y"]}]}, Unreadable, "no field correct"),
         ({"drafts.jsonl": [DRAFTS[0] | {"evidence": [{"t": 1}]}]}, Unreadable, "'evidence'"),
+        ({"drafts.jsonl": [CLAIM | {"label": "yes"}]}, Unreadable, "'label' is 'yes'"),
+        ({"drafts.jsonl": [CASE | {"qa": [{"q": "?", "a": "x"}]}]}, Unreadable, "'qa'"),
+        (
+            {"docs.tar.gz": [], "questions.jsonl": [{"question": "?", "answerable": True}]},
+            Unreadable,
+            "question 1: it is answerable, and nothing says how",
+        ),
     ],
 )
 def test_what_cannot_be_used_is_named(
@@ -148,25 +153,39 @@ def test_what_cannot_be_used_is_named(
         read_cases(tmp_path)
 
 
+def test_an_archive_that_is_none_is_named(folder: Path, verifier: Verifier) -> None:
+    shutil.rmtree(folder / "docs")
+    (folder / "docs.tar.gz").write_text("no archive")
+    with pytest.raises(Unreadable, match="cannot be unpacked"):
+        evaluate(read_cases(folder), Settings(), verifier, silent)
+
+
+def test_cases_need_no_names_to_be_kept_apart(folder: Path, verifier: Verifier) -> None:
+    for name, rows in (("questions", QUESTIONS), ("drafts", DRAFTS)):
+        lines(folder / f"{name}.jsonl", [row | {"id": "1"} for row in rows])
+    found = evaluate(read_cases(folder), Settings(), verifier, silent)
+    assert (found["good"], found["coverage"], found["f1"]) == (1, 0.5, 1)
+
+
 def test_an_answer_is_right_in_part() -> None:
-    case = Question("q", "?", True, (("16 weeks",), ("full pay", "paid in full")))
+    case = Question("?", True, (("16 weeks",), ("full pay", "paid in full")))
     assert case.share("It is 16  Weeks,\npaid in full.") == 1
     assert case.share("It is 16 weeks.") == 0.5
     assert case.share("It is long.") == 0
 
 
 def test_a_limit_takes_cases_from_all_over() -> None:
-    drafts = tuple(Draft(str(n), "x", (), True) for n in range(10))
+    drafts = tuple(Draft(str(n), (), True) for n in range(10))
     some = Cases("n", drafts=drafts).at_most(3)
-    assert [one.id for one in some.drafts] == ["0", "3", "6"]
+    assert [one.text for one in some.drafts] == ["0", "3", "6"]
     assert Cases("n", drafts=drafts).at_most(99).drafts == drafts
 
 
 def test_the_interval_is_paired() -> None:
     """Both configurations fail on the same half of the cases: only what differs counts."""
-    cases = Cases("none")
-    base = [Outcome(str(n), "x", "SERVE", float(n % 2)) for n in range(200)]
-    better = [Outcome(str(n), "x", "SERVE", 1.0 if n < 4 else float(n % 2)) for n in range(200)]
+    cases = Cases("n", drafts=tuple(Draft("x", (), True) for _ in range(200)))
+    base = [Outcome("x", "SERVE", float(n % 2)) for n in range(200)]
+    better = [Outcome("x", "SERVE", 1.0 if n < 4 else float(n % 2)) for n in range(200)]
     same = compare(base, base, cases)
     assert (same["change"], same["interval"]) == (0, [0, 0])
     found = compare(base, better, cases)
@@ -177,12 +196,9 @@ def test_the_interval_is_paired() -> None:
 
 def test_a_pair_is_told_apart_only_where_both_are_decided_well() -> None:
     drafts = tuple(
-        Draft(f"{pair}{correct}", "x", (), correct, pair=pair)
-        for pair in ("a", "b", "c")
-        for correct in (True, False)
+        Draft("x", (), correct, pair=pair) for pair in ("a", "b", "c") for correct in (True, False)
     )
-    good = {"aTrue": 1.0, "aFalse": 1.0, "bTrue": 1.0, "bFalse": 0.0, "cTrue": 0.0, "cFalse": 1.0}
-    outcomes = [Outcome(one.id, "x", "SERVE", good[one.id]) for one in drafts]
+    outcomes = [Outcome("x", "SERVE", good) for good in (1.0, 1.0, 1.0, 0.0, 0.0, 1.0)]
     assert figures(outcomes, Cases("n", drafts=drafts))["pairs_told_apart"] == pytest.approx(1 / 3)
 
 

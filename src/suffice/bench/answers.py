@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -23,11 +23,12 @@ from suffice.bench.figures import (
     recall_flagged,
 )
 from suffice.bench.judged import Judged, Judgement, Row, choose, passages
+from suffice.bench.once import Once
 from suffice.bench.rows import Kind, or_null
 from suffice.bench.run_record import run_record
 from suffice.draft.reading import readable
 from suffice.evidence.ingest import Progress
-from suffice.models.verifier import Pair, SufficiencyScore, SupportScore, Thresholds, Verifier
+from suffice.models.verifier import Verifier
 from suffice.types import Action, Code, Support, Verdict
 from suffice.verdict.assess import assess
 
@@ -56,35 +57,6 @@ class Answered(Judgement):
     """The characters that people marked; `None`: nobody marked any."""
     against: tuple[str, ...] = ()
     alone: bool = False
-
-
-@dataclass(frozen=True)
-class Once:
-    """A verifier that judges a pair once: the check and the verifier alone ask the same ones."""
-
-    verifier: Verifier
-    known: dict[Pair, SupportScore] = field(default_factory=dict)
-
-    @property
-    def id(self) -> str:
-        return self.verifier.id
-
-    @property
-    def tier(self) -> str:
-        return self.verifier.tier
-
-    @property
-    def thresholds(self) -> Thresholds:
-        return self.verifier.thresholds
-
-    def support(self, pairs: Sequence[Pair]) -> list[SupportScore]:
-        fresh = [pair for pair in dict.fromkeys(pairs) if pair not in self.known]
-        if fresh:
-            self.known.update(zip(fresh, self.verifier.support(fresh), strict=True))
-        return [self.known[pair] for pair in pairs]
-
-    def sufficiency(self, pairs: Sequence[Pair]) -> list[SufficiencyScore]:
-        return self.verifier.sufficiency(pairs)
 
 
 def bench_answers(

@@ -13,8 +13,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from suffice.bench.rows import OBJECT, PASSAGES, TEXT, TRUTH, Kind, or_null, read_rows
-from suffice.errors import SourceMissing
+from suffice.bench.grounding import NOT_SUPPORTED, SUPPORTED
+from suffice.bench.rows import OBJECT, PASSAGES, TEXT, TRUTH, Kind, one_of, or_null, read_rows
+from suffice.errors import SourceMissing, Unreadable
 
 Row = Mapping[str, Any]
 T = TypeVar("T")
@@ -27,6 +28,15 @@ GROUPS = Kind(
 )
 OBJECTS = Kind(
     "a list of objects", lambda value: isinstance(value, list) and all(map(OBJECT.holds, value))
+)
+ANSWERS = Kind(
+    "a list of objects with “q”, “a” and “w”: a list of objects with “t”",
+    lambda value: (
+        OBJECTS.holds(value)
+        and all(TEXT.holds(one.get("q")) and TEXT.holds(one.get("a")) for one in value)
+        and all(OBJECTS.holds(one.get("w")) for one in value)
+        and all(TEXT.holds(wrong.get("t")) for one in value for wrong in one["w"])
+    ),
 )
 EVIDENCE = Kind(
     "text, or a list of texts or of objects with “text”",
@@ -41,7 +51,6 @@ EVIDENCE = Kind(
 class Question:
     """A question put to a collection. `answers`: a right answer holds one text of each group."""
 
-    id: str
     question: str
     answerable: bool
     answers: tuple[tuple[str, ...], ...] = ()
@@ -59,7 +68,6 @@ class Draft:
     """Somebody's answer, with the passages it was written from. Drafts of one `pair` answer one
     question; at least one of them is right and one wrong."""
 
-    id: str
     text: str
     passages: tuple[Mapping[str, str], ...]
     correct: bool
@@ -90,8 +98,9 @@ def _some(cases: tuple[T, ...], count: int) -> tuple[T, ...]:
 
 QUESTION = {"question": TEXT, "answerable": TRUTH, "answers_all": or_null(GROUPS)}
 DRAFT = {"draft": TEXT, "correct": TRUTH, "evidence": EVIDENCE, "question": or_null(TEXT)}
-CLAIM = {"claim": TEXT, "label": TEXT, "evidence": EVIDENCE, "question": or_null(TEXT)}
-CASE = {"id": TEXT, "passages": PASSAGES, "qa": OBJECTS}
+LABEL = one_of(SUPPORTED, *NOT_SUPPORTED)
+CLAIM = {"claim": TEXT, "label": LABEL, "evidence": EVIDENCE, "question": or_null(TEXT)}
+CASE = {"id": TEXT, "passages": PASSAGES, "qa": ANSWERS}
 
 
 def read_cases(path: Path) -> Cases:
@@ -123,18 +132,28 @@ def unpacked(documents: Path, scratch: Path) -> Path:
     """The folder of the documents; an archive is unpacked into `scratch`."""
     if documents.is_dir():
         return documents
-    with tarfile.open(documents) as archive:
-        archive.extractall(scratch, filter="data")
+    try:
+        with tarfile.open(documents) as archive:
+            archive.extractall(scratch, filter="data")
+    except (OSError, EOFError, tarfile.TarError) as problem:
+        raise Unreadable(
+            f"{documents} cannot be unpacked: {problem}.", remedy="Name a tar archive, or a folder."
+        ) from problem
     return scratch
 
 
 def _questions(path: Path) -> Iterator[Question]:
     for number, row in enumerate(read_rows(path, ("question", "answerable"), QUESTION), 1):
+        answers = row.get("answers_all") or ()
+        if row["answerable"] and not answers:
+            raise Unreadable(
+                f"{path}, question {number}: it is answerable, and nothing says how.",
+                remedy="Give answers_all: groups of texts, of which a right answer holds one each.",
+            )
         yield Question(
-            str(row.get("id") or number),
             row["question"],
             row["answerable"],
-            tuple(tuple(group) for group in row.get("answers_all") or ()),
+            tuple(tuple(group) for group in answers),
             str(row.get("collection") or ""),
         )
 
@@ -146,20 +165,17 @@ def _drafts(path: Path) -> Iterator[Draft]:
         for case in read_rows(path, ("id", "passages", "qa"), CASE):
             yield from _answers(case)
     elif "claim" in first:
-        for number, row in enumerate(read_rows(path, ("claim", "label", "evidence"), CLAIM), 1):
-            yield _draft(row, number, row["claim"], row["label"] == "entail")
+        for row in read_rows(path, ("claim", "label", "evidence"), CLAIM):
+            yield _draft(row, row["claim"], row["label"] == SUPPORTED)
     else:
-        for number, row in enumerate(read_rows(path, ("draft", "correct", "evidence"), DRAFT), 1):
-            yield _draft(row, number, row["draft"], row["correct"])
+        for row in read_rows(path, ("draft", "correct", "evidence"), DRAFT):
+            yield _draft(row, row["draft"], row["correct"])
 
 
-def _draft(row: Row, number: int, text: str, correct: bool) -> Draft:
-    evidence = row["evidence"]
-    texts = evidence if isinstance(evidence, list) else [evidence]
+def _draft(row: Row, text: str, correct: bool) -> Draft:
     return Draft(
-        str(row.get("id") or number),
         text,
-        tuple(one if isinstance(one, dict) else {"text": one} for one in texts),
+        _passages(row["evidence"]),
         correct,
         row.get("question") or "",
         str(row.get("kind") or row.get("task") or ""),
@@ -169,12 +185,17 @@ def _draft(row: Row, number: int, text: str, correct: bool) -> Draft:
 
 def _answers(case: Row) -> Iterator[Draft]:
     """The right and the wrong answers of a case, each beside all of its passages."""
-    passages = tuple({"text": str(text)} for text in case["passages"])
+    passages = _passages(case["passages"])
     for number, qa in enumerate(case["qa"]):
         pair = f"{case['id']} {number}"
-        told = [(qa["a"], True, "")] + [(one["t"], False, one["k"]) for one in qa["w"]]
-        for place, (text, correct, kind) in enumerate(told):
-            yield Draft(f"{pair}.{place}", text, passages, correct, qa["q"], kind, pair)
+        yield Draft(qa["a"], passages, True, qa["q"], pair=pair)
+        for wrong in qa["w"]:
+            yield Draft(wrong["t"], passages, False, qa["q"], wrong.get("k", ""), pair)
+
+
+def _passages(given: Any) -> tuple[Mapping[str, str], ...]:
+    texts = given if isinstance(given, list) else [given]
+    return tuple(one if isinstance(one, dict) else {"text": one} for one in texts)
 
 
 def _folded(text: str) -> str:

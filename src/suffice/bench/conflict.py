@@ -19,7 +19,8 @@ from suffice.bench.rows import TEXT, Kind, read_rows
 from suffice.bench.run_record import run_record
 from suffice.evidence.ingest import Progress
 from suffice.gate.answers import asked
-from suffice.gate.conflict import Conflicts, Weighed
+from suffice.gate.conflict import Conflicts
+from suffice.gate.disagreement import Disagreement
 from suffice.types import Evidence, Passage, Retrieved
 
 CORRECT, PLANTED, NOISE = "correct", "misinfo", "noise"
@@ -143,7 +144,9 @@ def _relation(first: Row, second: Row) -> Relation:
     return Relation.AMBIGUOUS if types == {CORRECT} else Relation.OTHER
 
 
-def _compared(relation: Relation, kind: str, weighed: Weighed | None, threshold: float) -> Compared:
+def _compared(
+    relation: Relation, kind: str, weighed: Disagreement | None, threshold: float
+) -> Compared:
     if weighed is None:
         return Compared(relation, kind, 0.0, reported=False, ambiguous=False)
     over = weighed.score >= threshold

@@ -9,15 +9,16 @@ from __future__ import annotations
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
 from suffice.answers import Checker
 from suffice.bench.cases import Cases, Draft, Question, unpacked
 from suffice.bench.figures import f1_flagged
+from suffice.bench.once import Once
 from suffice.bench.run_record import run_record
 from suffice.errors import SettingsError
 from suffice.evidence.ingest import Progress
@@ -25,24 +26,16 @@ from suffice.evidence.library import Library
 from suffice.models.catalog import open_embedder
 from suffice.models.embedder import Embedder
 from suffice.models.remembering import Remembering
-from suffice.models.verifier import (
-    Pair,
-    SufficiencyScore,
-    SupportScore,
-    Thresholds,
-    Verifier,
-    sentence_scores,
-)
+from suffice.models.verifier import Verifier
 from suffice.pipeline import Pipeline
 from suffice.settings import Settings
 from suffice.switch import RULES, without
+from suffice.text.facts.marks import citations
 from suffice.types import Action, Verdict
 
 SERVED = (Action.SERVE, Action.CAVEAT)
 CHECKS = ("structure", "citations", "literals", "omission", "verbatim", "grounding")
 _DRAWS = 2000
-K = TypeVar("K")
-V = TypeVar("V")
 
 
 def _check_off(name: str) -> Callable[[Settings], Settings]:
@@ -74,51 +67,9 @@ def rules() -> list[str]:
 class Outcome:
     """What became of one case, and how good that is, from 0 to 1."""
 
-    id: str
     said: str
     action: str
     good: float
-
-
-@dataclass(frozen=True)
-class Known:
-    """A verifier that judges a pair once: configurations ask mostly the same."""
-
-    verifier: Verifier
-    support_of: dict[Pair, SupportScore] = field(default_factory=dict)
-    enough_of: dict[Pair, SufficiencyScore] = field(default_factory=dict)
-    sentences_of: dict[tuple[str, tuple[str, ...]], list[float]] = field(default_factory=dict)
-
-    @property
-    def id(self) -> str:
-        return self.verifier.id
-
-    @property
-    def tier(self) -> str:
-        return self.verifier.tier
-
-    @property
-    def thresholds(self) -> Thresholds:
-        return self.verifier.thresholds
-
-    def support(self, pairs: Sequence[Pair]) -> list[SupportScore]:
-        return _once(self.support_of, pairs, self.verifier.support)
-
-    def sufficiency(self, pairs: Sequence[Pair]) -> list[SufficiencyScore]:
-        return _once(self.enough_of, pairs, self.verifier.sufficiency)
-
-    def sentences(self, said: str, sentences: Sequence[str]) -> list[float]:
-        key = said, tuple(sentences)
-        if key not in self.sentences_of:
-            self.sentences_of[key] = sentence_scores(self.verifier, said, sentences)
-        return self.sentences_of[key]
-
-
-def _once(known: dict[K, V], asked: Sequence[K], ask: Callable[[list[K]], list[V]]) -> list[V]:
-    fresh = [one for one in dict.fromkeys(asked) if one not in known]
-    if fresh:
-        known.update(zip(fresh, ask(fresh), strict=True))
-    return [known[one] for one in asked]
 
 
 @dataclass(frozen=True)
@@ -127,7 +78,7 @@ class Evaluation:
 
     cases: Cases
     libraries: Mapping[str, Library]
-    verifier: Known
+    verifier: Once
     embedder: Embedder
     settings: Settings
 
@@ -155,7 +106,7 @@ class Evaluation:
             for uncited in (True, False)
         }
         for number, one in enumerate(self.cases.drafts, 1):
-            checker = checkers["[" not in one.text]
+            checker = checkers[not citations(one.text)]
             yield checked(one, checker.check(one.text, one.passages, one.question or None))
             progress("drafts", number, len(self.cases.drafts))
 
@@ -171,14 +122,14 @@ def asked(case: Question, verdict: Verdict) -> Outcome:
     else:
         good, said = 0.0, _unserved(verdict)
     kind = "answerable" if case.answerable else "unanswerable"
-    return Outcome(case.id, f"{kind}: {said}", verdict.action.name, good)
+    return Outcome(f"{kind}: {said}", verdict.action.name, good)
 
 
 def checked(case: Draft, verdict: Verdict) -> Outcome:
     served = verdict.action in SERVED
     kind = "right draft" if case.correct else "wrong draft"
     said = "served" if served else _unserved(verdict)
-    return Outcome(case.id, f"{kind}: {said}", verdict.action.name, float(served == case.correct))
+    return Outcome(f"{kind}: {said}", verdict.action.name, float(served == case.correct))
 
 
 def _unserved(verdict: Verdict) -> str:
@@ -206,7 +157,7 @@ def evaluate(
     with tempfile.TemporaryDirectory() as scratch:
         libraries = _indexed(cases, settings, Path(scratch), progress)
         try:
-            whole = Evaluation(cases, libraries, Known(verifier), embedder, settings)
+            whole = Evaluation(cases, libraries, Once(verifier), embedder, settings)
             base = whole.outcomes((), progress)
             configurations = [tuple(off)] if off else []
             configurations += [(name,) for name in rules()] if each else []
@@ -219,6 +170,8 @@ def evaluate(
                 library.store.close()
     return {
         "data": cases.name,
+        "questions": len(cases.questions),
+        "drafts": len(cases.drafts),
         "tier": verifier.tier,
         "model": verifier.id,
         **figures(base, cases),
@@ -241,48 +194,37 @@ def _indexed(
 
 
 def figures(outcomes: Sequence[Outcome], cases: Cases) -> dict[str, Any]:
-    """Counts of what became of the cases, coverage, and how often each label was right."""
-    asked_of = {case.id for case in cases.questions}
-    answerable = {case.id for case in cases.questions if case.answerable}
-    correct = {case.id: case.correct for case in cases.drafts}
-    labels: dict[str, list[float]] = defaultdict(list)
-    for one in outcomes:
-        if one.id in asked_of and one.action in ("SERVE", "CAVEAT"):
-            labels[one.action].append(one.good if one.id in answerable else 0.0)
-    drafts = [one for one in outcomes if one.id in correct]
+    """Counts of what became of the cases, coverage, and how often each label was right. Outcomes
+    stand in the order of the cases, questions first."""
+    count = len(cases.questions)
+    answers, drafts = outcomes[:count], outcomes[count:]
+    labels: dict[str, list[bool]] = defaultdict(list)
+    for case, one in zip(cases.questions, answers, strict=True):
+        if one.action in ("SERVE", "CAVEAT"):
+            labels[one.action].append(case.answerable and one.good == 1)
     passed = np.array([one.action == "SERVE" for one in drafts])
-    true = np.array([correct[one.id] for one in drafts])
+    correct = np.array([case.correct for case in cases.drafts])
     served = sum(map(len, labels.values()))
     return {
         "cases": len(outcomes),
         "outcomes": dict(sorted(Counter(one.said for one in outcomes).items())),
         "good": _mean([one.good for one in outcomes]),
-        "coverage": served / len(asked_of) if asked_of else None,
+        "coverage": served / count if count else None,
         "precision": {
-            name: {"served": len(own), "right": _mean([float(good == 1) for good in own])}
-            for name, own in sorted(labels.items())
+            name: {"served": len(own), "right": _mean(own)} for name, own in sorted(labels.items())
         },
         "pairs_told_apart": _told_apart(drafts, cases),
-        "f1": f1_flagged(passed, true) if len(drafts) else None,
+        "f1": f1_flagged(passed, correct) if len(drafts) else None,
     }
 
 
 def _told_apart(drafts: Sequence[Outcome], cases: Cases) -> float | None:
     """The share of pairs of a right and a wrong draft in which the right one alone is served."""
-    good = {one.id: one.good for one in drafts}
-    pairs: dict[str, list[Draft]] = defaultdict(list)
-    for case in cases.drafts:
+    pairs: dict[str, tuple[list[float], list[float]]] = defaultdict(lambda: ([], []))
+    for case, one in zip(cases.drafts, drafts, strict=True):
         if case.pair:
-            pairs[case.pair].append(case)
-    told = [
-        good[right.id] * good[wrong.id]
-        for own in pairs.values()
-        for right in own
-        if right.correct
-        for wrong in own
-        if not wrong.correct
-    ]
-    return _mean(told)
+            pairs[case.pair][case.correct].append(one.good)
+    return _mean([one * two for wrong, right in pairs.values() for one in right for two in wrong])
 
 
 def compare(base: Sequence[Outcome], other: Sequence[Outcome], cases: Cases) -> dict[str, Any]:
@@ -299,5 +241,5 @@ def compare(base: Sequence[Outcome], other: Sequence[Outcome], cases: Cases) -> 
     }
 
 
-def _mean(values: Sequence[float]) -> float | None:
+def _mean(values: Sequence[float | bool]) -> float | None:
     return float(np.mean(values)) if values else None

@@ -11,9 +11,10 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from suffice.gate.answers import Reading, Span
+from suffice.gate.answers import Reading
 from suffice.gate.aspect import Aspect, Stated, given, stated
 from suffice.gate.blend import read
+from suffice.gate.disagreement import EVEN, Disagreement, Judgement, reported
 from suffice.gate.views import View, views
 from suffice.models.llm.verifier import below_llm
 from suffice.models.verifier import Pair, SufficiencyScore, SupportScore, Verifier
@@ -25,35 +26,12 @@ from suffice.types import Conflict, Evidence, Passage
 _WORTH = 0.5
 _RIVALS = 5
 _SURE = 0.8
-_EVEN = 0.5
 # From so many of the question's words on, a statement plainly speaks of what is asked.
 _COVERED = 0.75
 # What has no word of it and reaches less than this share of the verifier's threshold answers not.
 _HARDLY = 0.6
 # A passage by itself answers from this share of the threshold on.
 _ALONE = 0.3
-
-
-@dataclass(frozen=True, slots=True)
-class Judgement:
-    """What the verifier says of a view: `own`, that each statement gives its own answer; `apart`,
-    how much more than the other's (one half: as much); `agreed`, that what both passages give is
-    the answer. Where it cannot say, neither way."""
-
-    own: float = 0.0
-    apart: float = _EVEN
-    agreed: float = 0.0
-    unchecked: str = "not asked"
-
-
-@dataclass(frozen=True, slots=True)
-class Weighed:
-    """Two passages, and how surely they answer differently. `ambiguous`: of different things."""
-
-    view: View
-    judgement: Judgement
-    score: float
-    ambiguous: bool
 
 
 @dataclass(frozen=True)
@@ -71,11 +49,11 @@ class Conflicts:
         """The conflicts, surest first; then what is ambiguous."""
         if not self.settings.on:
             return ()
-        found = [one for one in self.weigh(evidence) if one.score >= self.settings.threshold]
+        found = [one for one in self.weigh(evidence) if self._reported(one)]
         found.sort(key=lambda one: (one.ambiguous, -one.score, one.view.first, one.view.second))
-        return tuple(_conflict(one, evidence.passages) for one in found)
+        return tuple(reported(one, evidence.passages) for one in found)
 
-    def weigh(self, evidence: Evidence) -> list[Weighed]:
+    def weigh(self, evidence: Evidence) -> list[Disagreement]:
         """Every pair of passages that both answer, once, with its score."""
         passages = evidence.passages[: self.settings.passages]
         readings = [Reading.of(passage.text, evidence.question) for passage in passages]
@@ -84,7 +62,7 @@ class Conflicts:
             for view in views(readings, evidence.question)
             if _apart(passages, view, evidence.then)
         ]
-        best: dict[tuple[int, int], Weighed] = {}
+        best: dict[tuple[int, int], Disagreement] = {}
         judged = self._judged(open_views, readings, evidence.question)
         aspect = Aspect(evidence.question)
         for one in self._answering(judged, readings, passages, aspect):
@@ -94,7 +72,7 @@ class Conflicts:
         return self._both_answer(list(best.values()), evidence)
 
     @rule("both answer", lambda self, found, evidence: found)
-    def _both_answer(self, found: Sequence[Weighed], evidence: Evidence) -> list[Weighed]:
+    def _both_answer(self, found: Sequence[Disagreement], evidence: Evidence) -> list[Disagreement]:
         """By half what would be reported although one of the passages alone does not answer, as the
         verifier reads it: passages that answer different questions do not disagree."""
         sides = sorted({n for one in found if self._reported(one) for n in one.view.passages})
@@ -110,15 +88,15 @@ class Conflicts:
             for one in found
         ]
 
-    def _reported(self, one: Weighed) -> bool:
+    def _reported(self, one: Disagreement) -> bool:
         return one.score >= self.settings.threshold
 
-    def _rank(self, one: Weighed) -> tuple[bool, float]:
-        return one.score >= self.settings.threshold and not one.ambiguous, one.score
+    def _rank(self, one: Disagreement) -> tuple[bool, float]:
+        return self._reported(one) and not one.ambiguous, one.score
 
     def _judged(
         self, found: Sequence[View], readings: Sequence[Reading], question: str
-    ) -> list[Weighed]:
+    ) -> list[Disagreement]:
         """One call of the verifier for all of them."""
         asked = self._worth_asking(found)
         pairs = {n: _pairs(found[n], readings, question) for n in asked}
@@ -131,11 +109,11 @@ class Conflicts:
 
     def _answering(
         self,
-        found: Sequence[Weighed],
+        found: Sequence[Disagreement],
         readings: Sequence[Reading],
         passages: Sequence[Passage],
         aspect: Aspect,
-    ) -> list[Weighed]:
+    ) -> list[Disagreement]:
         """Statements of all sorts look alike: those that would be reported are halved where the two
         do not speak of the same, or where one of them does not answer by itself. What speaks of
         nearly all that is asked needs nobody to say so."""
@@ -161,11 +139,11 @@ class Conflicts:
 
     def _halved(
         self,
-        found: Sequence[Weighed],
+        found: Sequence[Disagreement],
         apart: Collection[int],
         asked: Mapping[int, Sequence[tuple[Stated, float]]],
         question: str,
-    ) -> list[Weighed]:
+    ) -> list[Disagreement]:
         """All that was found, by half what is `apart` and what holds a statement that does not
         answer: one that reaches less than its share of the verifier's threshold."""
         texts = dict.fromkeys(one.text for some in asked.values() for one, _ in some)
@@ -184,21 +162,20 @@ class Conflicts:
         threshold = self.verifier.thresholds.of(score.tier).sufficiency
         return not score.unchecked and score.enough < least * threshold
 
-    def _of_one_name(self, one: Weighed) -> bool:
+    def _of_one_name(self, one: Disagreement) -> bool:
         """Whether it would be reported as said of different things of one name."""
-        over = one.score >= self.settings.threshold
-        return over and one.ambiguous and not one.view.copied
+        return self._reported(one) and one.ambiguous and not one.view.copied
 
-    def _doubtful(self, one: Weighed) -> bool:
+    def _doubtful(self, one: Disagreement) -> bool:
         """Whether it would be reported although nothing shows what its statements speak of."""
-        return one.score >= self.settings.threshold and not one.view.copied and one.view.same == 1
+        return self._reported(one) and not one.view.copied and one.view.same == 1
 
     def _unasked(
-        self, one: Weighed, passages: Sequence[Passage], aspect: Aspect, most: float
+        self, one: Disagreement, passages: Sequence[Passage], aspect: Aspect, most: float
     ) -> bool:
         """Whether two wordings of one text differ in a sentence that has no word of what is asked,
         while another sentence has nearly all of them."""
-        if not one.view.copied or one.score < self.settings.threshold or most < _COVERED:
+        if not one.view.copied or not self._reported(one) or most < _COVERED:
             return False
         return not any(map(aspect.named, stated(one.view, passages)))
 
@@ -221,7 +198,7 @@ class Conflicts:
     def _ambiguous(self, view: View) -> bool:
         return view.same < (self.settings.copies if view.copied else self.settings.statements)
 
-    def _weighed(self, view: View, judgement: Judgement) -> Weighed:
+    def _weighed(self, view: View, judgement: Judgement) -> Disagreement:
         """Two wordings of one text show by themselves that they differ; of two statements the
         verifier must say so as well."""
         if view.copied:
@@ -230,7 +207,7 @@ class Conflicts:
             score = (2 * view.literal * asked_for + judgement.apart) / 3
         else:
             score = (view.literal * view.near + judgement.apart) / 2
-        return Weighed(view, judgement, score, self._ambiguous(view))
+        return Disagreement(view, judgement, score, self._ambiguous(view))
 
 
 def _apart(passages: Sequence[Passage], view: View, then: bool) -> bool:
@@ -270,45 +247,4 @@ def _judgement(pairs: Sequence[Pair], scores: dict[Pair, SupportScore]) -> Judge
 def _more(own: float, other: float) -> float:
     """The odds of one against those of the other, as a share."""
     ours, theirs = own * (1 - other), other * (1 - own)
-    return ours / (ours + theirs) if ours + theirs else _EVEN
-
-
-def _conflict(one: Weighed, passages: Sequence[Passage]) -> Conflict:
-    view = one.view
-    first, second = passages[view.first], passages[view.second]
-    return Conflict(
-        first,
-        second,
-        _quote(first, view.statements[0]),
-        _quote(second, view.statements[1]),
-        one.score,
-        _reason(one, first, second),
-        one.ambiguous,
-    )
-
-
-def _quote(passage: Passage, span: Span) -> str:
-    return passage.text[slice(*span)].strip()
-
-
-def _reason(one: Weighed, first: Passage, second: Passage) -> str:
-    mine, theirs = (answer.text for answer in one.view.answers)
-    said = f"“{mine}” in {_source(first)} against “{theirs}” in {_source(second)}"
-    if one.judgement.unchecked:
-        said += "; by literals alone, the verifier did not judge it"
-    if one.ambiguous:
-        return f"{said}; they seem to speak of different things of one name"
-    if first.document and first.document == second.document:
-        return f"{said}; these are two versions of one document"
-    return said
-
-
-def _source(passage: Passage) -> str:
-    """The document with its version and its dates, as far as they are known."""
-    parts = [f"version {passage.version}"] if passage.version else []
-    if passage.effective:
-        parts.append(f"effective {passage.effective.isoformat()}")
-    if passage.expires:
-        parts.append(f"expires {passage.expires.isoformat()}")
-    name = passage.title or passage.document or passage.id
-    return f"{name} ({', '.join(parts)})" if parts else name
+    return ours / (ours + theirs) if ours + theirs else EVEN

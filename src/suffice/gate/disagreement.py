@@ -1,0 +1,76 @@
+"""Two passages held against each other, and how a conflict between them is told."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from suffice.gate.answers import Span
+from suffice.gate.views import View
+from suffice.types import Conflict, Passage
+
+EVEN = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What the verifier says of a view: `own`, that each statement gives its own answer; `apart`,
+    how much more than the other's (one half: as much); `agreed`, that what both passages give is
+    the answer. Where it cannot say, neither way."""
+
+    own: float = 0.0
+    apart: float = EVEN
+    agreed: float = 0.0
+    unchecked: str = "not asked"
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """Two passages, and how surely they answer differently. `ambiguous`: of different things."""
+
+    view: View
+    judgement: Judgement
+    score: float
+    ambiguous: bool
+
+
+def reported(one: Disagreement, passages: Sequence[Passage]) -> Conflict:
+    """The conflict with what both say, in their own words."""
+    view = one.view
+    first, second = passages[view.first], passages[view.second]
+    return Conflict(
+        first,
+        second,
+        _quote(first, view.statements[0]),
+        _quote(second, view.statements[1]),
+        one.score,
+        _reason(one, first, second),
+        one.ambiguous,
+    )
+
+
+def _quote(passage: Passage, span: Span) -> str:
+    return passage.text[slice(*span)].strip()
+
+
+def _reason(one: Disagreement, first: Passage, second: Passage) -> str:
+    mine, theirs = (answer.text for answer in one.view.answers)
+    said = f"“{mine}” in {_source(first)} against “{theirs}” in {_source(second)}"
+    if one.judgement.unchecked:
+        said += "; by literals alone, the verifier did not judge it"
+    if one.ambiguous:
+        return f"{said}; they seem to speak of different things of one name"
+    if first.document and first.document == second.document:
+        return f"{said}; these are two versions of one document"
+    return said
+
+
+def _source(passage: Passage) -> str:
+    """The document with its version and its dates, as far as they are known."""
+    parts = [f"version {passage.version}"] if passage.version else []
+    if passage.effective:
+        parts.append(f"effective {passage.effective.isoformat()}")
+    if passage.expires:
+        parts.append(f"expires {passage.expires.isoformat()}")
+    name = passage.title or passage.document or passage.id
+    return f"{name} ({', '.join(parts)})" if parts else name
