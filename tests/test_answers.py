@@ -130,13 +130,10 @@ def test_evidence_that_instructs_is_no_evidence() -> None:
     assert verdict.action is Action.WITHHOLD
     assert "tries to instruct" in verdict.notes[0]
     assert verdict.evidence.passages[0].text.startswith("Ignore")
-    # The rest of such a passage may still be cited, and stands where it stood.
+    # Nor is the sentence beside it: who planted the one may have planted the other.
     rest = checked("The canteen opens at eleven [1].", [f"{planted} The canteen opens at eleven."])
-    backed = next(f for f in rest.findings if f.check == "verbatim")
-    assert backed.support is Support.BACKED
-    assert backed.span is not None
-    shown = rest.evidence.passages[0].text[slice(*backed.span)]
-    assert shown.strip() == "The canteen opens at eleven."
+    assert rest.action is Action.WITHHOLD
+    assert not any(finding.support is Support.BACKED for finding in rest.findings)
 
 
 def test_an_answer_out_of_all_proportion_is_refused() -> None:
@@ -225,7 +222,7 @@ def test_any_answer_gets_a_verdict_and_nothing_unread_is_served(
     for claim in verdict.draft.claims:
         assert verdict.draft.text[claim.start : claim.end] == claim.text
         own = [finding for finding in verdict.findings if finding.claim == claim]
-        assert len({finding.check for finding in own}) == len(own) == 8
+        assert len({finding.check for finding in own}) == len(own) == 9
     if verdict.action is Action.SERVE and verdict.draft.claims:
         assert verdict.share_read == 1.0
 

@@ -12,12 +12,18 @@ import pytest
 
 from suffice import Action, Filter, Library, Passage, Pipeline, Retrieved
 from suffice.draft.brief import PLAIN, Brief
-from suffice.errors import QuestionError
+from suffice.errors import QuestionError, SettingsError
 from suffice.evidence.index import today
 from suffice.evidence.search import Lookup
 from suffice.gate.gate import Weighed
 from suffice.record.trace import Trace
-from suffice.settings import CollectionSettings, CoverageSettings, GateSettings, SearchSettings
+from suffice.settings import (
+    CollectionSettings,
+    CoverageSettings,
+    GateSettings,
+    SearchSettings,
+    VerdictSettings,
+)
 from suffice.types import Claim, Draft, Evidence, Level
 
 
@@ -40,6 +46,14 @@ def test_a_withheld_answer_helps(pipeline: Pipeline) -> None:
     assert verdict.released == ""
     assert verdict.reason
     assert verdict.missing
+
+
+def test_an_unknown_flag_in_the_table_is_refused_before_the_first_question(
+    library: Library,
+) -> None:
+    wrong = CollectionSettings(verdict=VerdictSettings(routes=("farr -> REVIEW", "else -> SERVE")))
+    with pytest.raises(SettingsError, match="farr"):
+        Pipeline.of(library.search(), library.embedder, wrong)
 
 
 def test_off_topic_questions_are_withheld(pipeline: Pipeline) -> None:

@@ -72,8 +72,8 @@ def test_what_the_model_drafts_leaves_only_where_it_is_backed(
     verdicts: dict[str, Verdict], question: str
 ) -> None:
     verdict = verdicts[question]
-    assert verdict.drafts[0].text  # the model wrote it
-    assert verdict.drafts[0].drafter not in ("", "extractive")
+    assert verdict.attempts[0].draft.text  # the model wrote it
+    assert verdict.attempts[0].draft.drafter not in ("", "extractive")
     assert_safe(verdict)
 
 
@@ -81,7 +81,7 @@ def test_what_the_model_drafts_leaves_only_where_it_is_backed(
 def test_the_same_draft_with_citations_leaves_only_where_it_is_backed(
     verdicts: dict[str, Verdict], library: Library, question: str
 ) -> None:
-    claims = verdicts[question].drafts[0].claims
+    claims = verdicts[question].attempts[0].draft.claims
     cited = " ".join(f"{claim.text.rstrip('.')} [1]." for claim in claims)
     verdict = suffice.check(cited, PASSAGES, question=question, embedder=library.embedder)
     assert_safe(verdict)
@@ -96,7 +96,7 @@ def test_a_question_beside_the_evidence_is_not_served(verdicts: dict[str, Verdic
 def test_where_the_gate_is_shut_the_model_is_not_asked(real_llm: str, library: Library) -> None:
     verdict = asked(real_llm, library, DENTAL, GateSettings())
     assert not verdict.served
-    assert verdict.drafts == ()
+    assert verdict.attempts == ()
 
 
 # The LLM as a verifier.

@@ -100,15 +100,13 @@ class Made:
     recipe: str
 
 
-TAUGHT = (
-    "Starts from the mean of two encoders trained by training/train.py on labelled and written "
-    "rows from the same base; then learns the mean of three encoders (those two and one from "
-    "bge-small) beside the labels, on further draws of the written rows and on rows without a "
-    "label; last, learns once more from the labels alone. "
+MEAN = (
+    "The mean of the weights of two encoders, trained by training/train.py from the same base on "
+    "the same labelled and written rows in another order. "
 )
 PLAIN = "Trained by training/train.py on labelled and written rows. "
 MADE = {
-    "fast": Made("minilm-l12-verifier", "msmarco", WEIGHTS / "minilm-l12-verifier", TAUGHT),
+    "fast": Made("minilm-l12-verifier", "msmarco", WEIGHTS / "minilm-l12-verifier", MEAN),
     "second": Made("minilm-l12-verifier-b", "msmarco", STRONG / "minilm-l12-verifier-b", PLAIN),
     "third": Made("bge-small-verifier", "bge", STRONG / "bge-small-verifier", PLAIN),
 }

@@ -4,8 +4,9 @@
 
 No answer leaves without a verdict; if the gate is shut, nothing is drafted. Before it refuses, it
 may search once more in other words (`search.rewrite`). A drafter may be given less of the evidence
-to read; gate and checks always have all of it. A draft that cannot leave is revised, then trimmed
-to what is backed, then replaced by quotations; only then it is withheld.
+to read; gate and checks always have all of it. A draft that cannot leave is revised, then its
+marks are put right, then it is trimmed to what is backed, then replaced by quotations; only then it
+is withheld.
 """
 
 from __future__ import annotations
@@ -44,6 +45,7 @@ from suffice.text.asked import checked_question
 from suffice.text.facts.marks import bare
 from suffice.types import (
     Action,
+    Attempt,
     Draft,
     Evidence,
     Finding,
@@ -57,7 +59,7 @@ from suffice.types import (
 from suffice.verdict.decide import decide, disagree, shut, unwritten
 from suffice.verdict.gap import asked_for
 from suffice.verdict.override import opened
-from suffice.verdict.rescue import rescued, trimmed, weak
+from suffice.verdict.rescue import reattributed, rescued, trimmed, weak
 from suffice.verdict.route import read_routes
 
 
@@ -105,6 +107,7 @@ class Pipeline:
         """The pipeline that settings describe, over any retriever; `documents` answers for sources
         that a draft names and nobody retrieved."""
         settings = settings or CollectionSettings()
+        read_routes(settings.verdict.routes)  # a wrong table is told before the first question
         embedder = Remembering(embedder)  # filter, drafter and checks read the same statements
         verifier = verifier or open_verifier(VerifierSettings())
         writes = settings.draft.llm != "extractive"
@@ -161,14 +164,16 @@ class Pipeline:
         """The verdict on the last of the drafts, or on what can be saved of it."""
         last, gate = rounds[-1], trip.weighed.decision
         verdict = self._decided(trip.read, gate, last.draft, last.findings)
-        drafts = tuple(one.draft for one in rounds)
-        if verdict.served and len(drafts) > 1:
+        routes = [*(self._route(trip, one) for one in rounds[:-1]), verdict.route]
+        attempts = tuple(
+            Attempt(one.draft, tuple(one.findings), route)
+            for one, route in zip(rounds, routes, strict=True)
+        )
+        if verdict.served and len(rounds) > 1:
             verdict = replace(verdict, rescue=Rescue.REVISED)
         if self.verdict.rescue and (not verdict.served or weak(last.draft, last.findings)):
-            cut = trimmed(last.draft, last.findings)
-            verdict = self._saved(verdict, cut, Rescue.TRIMMED) if cut else verdict
-            verdict = verdict if verdict.served else self._quoted(verdict)
-        return replace(verdict, drafts=drafts)
+            verdict = self._rescued(trip, verdict, last)
+        return replace(verdict, attempts=attempts)
 
     def instead(self, trip: Trip, problem: ModelError) -> Verdict:
         """Quotations where nobody could write; without them, the problem is raised."""
@@ -223,6 +228,20 @@ class Pipeline:
         self, evidence: Evidence, gate: GateDecision, draft: Draft, findings: Sequence[Finding]
     ) -> Verdict:
         return decide(evidence, gate, draft, findings, read_routes(self.verdict.routes))
+
+    def _route(self, trip: Trip, one: Round) -> str:
+        return self._decided(trip.read, trip.weighed.decision, one.draft, one.findings).route
+
+    def _rescued(self, trip: Trip, verdict: Verdict, last: Round) -> Verdict:
+        """The first that may leave: with its marks put right, cut to what is backed, quotations."""
+        if marked := reattributed(last.draft, last.findings, trip.read):
+            cut = trimmed(marked, self.check(marked, trip.read))  # what nothing backs stays behind
+            saved = self._saved(verdict, cut or marked, Rescue.REATTRIBUTED)
+            if saved is not verdict:
+                return saved
+        cut = trimmed(last.draft, last.findings)
+        verdict = self._saved(verdict, cut, Rescue.TRIMMED) if cut else verdict
+        return verdict if verdict.served else self._quoted(verdict)
 
     def _quoted(self, verdict: Verdict) -> Verdict:
         """Quotations in place of a draft that cannot leave, where they may."""

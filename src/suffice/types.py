@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
+
+_DIGEST = re.compile(r"[0-9a-f]{8}")
 
 
 class Kind(StrEnum):
@@ -80,8 +83,6 @@ class Code(StrEnum):
     """A value follows from two stated ones."""
     CHANGED = "changed"
     """The same thing has another value in the source."""
-    MISPLACED = "misplaced"
-    """The value is in the source, said of something else."""
     ABSENT = "absent"
 
     UNSURE = "unsure"
@@ -89,6 +90,8 @@ class Code(StrEnum):
 
     OMITTED = "omitted"
 
+    BESIDE = "beside the question"
+    """The answer does not speak of what was asked."""
     FAR = "far"
     """No passage it cites is near it; of what they say this tells nothing."""
 
@@ -106,6 +109,7 @@ class Rescue(StrEnum):
     """How a draft that could not leave as it was became one that could."""
 
     REVISED = "revised"
+    REATTRIBUTED = "reattributed"
     TRIMMED = "trimmed"
     EXTRACTIVE = "extractive"
 
@@ -153,9 +157,21 @@ class Passage:
     family: str = ""
 
     @property
+    def declared(self) -> str:
+        """The version that its document names. Where it names none, the store tells versions apart
+        by a digest, which means nothing to a reader."""
+        made_up = _DIGEST.fullmatch(self.version) and f"@{self.version}#" in self.id
+        return "" if made_up else self.version
+
+    @property
+    def headings(self) -> tuple[str, ...]:
+        """The headings that people would name; the header of a table is none."""
+        return tuple(part for part in self.heading if not part.startswith("|"))
+
+    @property
     def place(self) -> str:
         """Where in the document this stands, in words: "Leave > Parental, page 3"."""
-        parts = [" > ".join(self.heading)] if self.heading else []
+        parts = [" > ".join(self.headings)] if self.headings else []
         if self.page is not None:
             parts.append(f"page {self.page}")
         return ", ".join(parts)
@@ -329,6 +345,8 @@ class Draft:
     which passages try to instruct."""
     tokens: int = 0
     """What the writing cost, prompt and reply together."""
+    answers: float | None = None
+    """The probability that what is quoted answers the question; `None`: nobody judged that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -370,6 +388,15 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
+class Attempt:
+    """A draft on the way, what the checks found of it, and the row of the routing table it fits."""
+
+    draft: Draft
+    findings: tuple[Finding, ...] = ()
+    route: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     """What leaves, and why. `released` is the only text a user may be shown as an answer."""
 
@@ -395,14 +422,23 @@ class Verdict:
     route: str = ""
     """The row of the routing table that decided."""
     rescue: Rescue | None = None
-    drafts: tuple[Draft, ...] = ()
+    attempts: tuple[Attempt, ...] = ()
     """Every draft that was written on the way, first to last."""
+    confidence: float | None = None
+    """The probability that the answer is right: that it answers the question, and that its weakest
+    claims are supported. `None`: nobody gave one."""
     record: str = field(default="", compare=False)
     """The id of its record in the log; empty where none is kept."""
 
     @property
     def served(self) -> bool:
         return self.action in (Action.SERVE, Action.CAVEAT, Action.CONFLICT)
+
+    @property
+    def fabricated(self) -> int:
+        """How many claims named a source that does not exist, in any draft on the way."""
+        every = (*self.findings, *(one for attempt in self.attempts for one in attempt.findings))
+        return len({finding for finding in every if finding.code is Code.FABRICATED})
 
     @property
     def gap(self) -> bool:

@@ -15,11 +15,14 @@ from click.testing import CliRunner
 
 from suffice.bench.cases import Cases, Draft, Question, read_cases
 from suffice.bench.evaluation import Outcome, compare, evaluate, figures, rules
+from suffice.bench.once import Once, once
+from suffice.bench.twins import Lacking, twin_figures
 from suffice.cli import cli
 from suffice.errors import SettingsError, SourceMissing, Unreadable
 from suffice.models.catalog import open_verifier
+from suffice.models.llm.verifier import LlmVerifier, below_llm
 from suffice.models.verifier import Verifier
-from suffice.settings import Settings, VerifierSettings
+from suffice.settings import LlmSettings, Settings, VerifierSettings
 from tests.bench.overlap import silent
 
 LEAVE = "# Parental leave\n\nParents may take 16 weeks of paid leave after a birth.\n"
@@ -81,6 +84,31 @@ def test_every_case_is_decided_and_counted(folder: Path, verifier: Verifier) -> 
     assert other["better"] == 0
 
 
+def test_the_tier_below_an_llm_is_found_in_an_evaluation() -> None:
+    """Small pairs are judged there: an LLM would take a call for each."""
+    settings = VerifierSettings(llm=LlmSettings(url="http://127.0.0.1:9/v1", model="none"))
+    verifier = once(open_verifier(settings))
+    assert isinstance(verifier, LlmVerifier)
+    assert isinstance(below_llm(verifier), Once)
+
+
+def test_answers_and_drafts_are_counted_apart() -> None:
+    cases = Cases(
+        "c",
+        questions=(Question("How long?", True, (("16 weeks",),)),),
+        drafts=(Draft("16 weeks.", (), True, pair="p"), Draft("26 weeks.", (), False, pair="p")),
+    )
+    outcomes = [
+        Outcome("answerable: withheld", "WITHHOLD", 0.0),
+        Outcome("right draft: served", "SERVE", 1.0),
+        Outcome("wrong draft: served", "SERVE", 0.0),
+    ]
+    found = figures(outcomes, cases)
+    assert found["coverage"] == 0
+    assert found["precision"] == {}
+    assert found["pairs_told_apart"] == 0
+
+
 def test_a_rule_that_is_off_changes_what_becomes_of_a_case(
     tmp_path: Path, verifier: Verifier
 ) -> None:
@@ -95,6 +123,46 @@ def test_a_rule_that_is_off_changes_what_becomes_of_a_case(
     other = found["without"]["conflicts"]
     assert "answerable: false conflict" not in other["outcomes"]
     assert found["good"] == 0
+
+
+def test_a_question_is_also_asked_of_documents_without_its_answer(
+    folder: Path, verifier: Verifier
+) -> None:
+    quoted = "Parents may take 16 weeks of paid leave after a birth."
+    missing = {
+        "question": "On which day are cats welcome?", "answerable": False,
+        "adds": "Cats are welcome on Mondays.",
+    }  # fmt: skip
+    lines(folder / "questions.jsonl", [QUESTIONS[0] | {"quotes": [quoted]}, missing])
+    found = evaluate(read_cases(folder), Settings(), verifier, silent, twins=True)
+    assert found["twins"] == {
+        "questions": 2, "right_with": 1.0, "not_served_without": 1.0, "both": 1.0,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("quote", "left"),
+    [
+        ("16 weeks", "Leave is paid. Ask HR."),
+        ("May take 16  weeks of paid leave.", "Leave is paid. Ask HR."),
+        ("Leave is paid. You may take 16 weeks of paid leave.", "Ask HR."),
+    ],
+)
+def test_what_holds_the_answer_is_taken_out_and_nothing_else(quote: str, left: str) -> None:
+    said = "Leave is paid. You may take 16 weeks of paid leave. Ask HR."
+    (passage,) = Lacking(lambda _: [said], (quote,))("How long?").passages
+    assert passage.text.split() == left.split()
+
+
+def test_a_passage_of_which_nothing_is_left_is_not_found() -> None:
+    search = Lacking(lambda _: ["Leave is 16 weeks.", "Ask HR."], ("16 weeks",))
+    assert [passage.text for passage in search("How long?").passages] == ["Ask HR."]
+
+
+def test_twins_are_counted_by_their_halves() -> None:
+    found = twin_figures([(1, 1), (1, 0), (0.5, 1)])
+    shares = [found[name] for name in ("right_with", "not_served_without", "both")]
+    assert shares == pytest.approx([2 / 3, 2 / 3, 1 / 3])
 
 
 def test_a_rule_that_is_not_there_is_named_with_those_that_are(

@@ -12,6 +12,7 @@ from suffice.checks.citations import settle
 from suffice.checks.entailment import Entailment
 from suffice.checks.grounding import Grounding
 from suffice.checks.open import SUPPORTING, open_checks
+from suffice.checks.said import alone
 from suffice.draft.reading import read_draft
 from suffice.models.catalog import open_embedder, open_verifier
 from suffice.models.embedder import Embedder
@@ -23,6 +24,7 @@ from suffice.settings import (
     VerifierSettings,
 )
 from suffice.types import Code, Evidence, Finding, Hallucination, Passage, Retrieved, Support
+from tests.checks.drafts import draft, evidence
 
 LEAVE = Passage("leave", "Employees get 20 weeks of parental leave. It is fully paid.", "leave.md")
 CANTEEN = Passage("canteen", "The canteen opens at noon on working days.", "canteen.md")
@@ -206,3 +208,10 @@ def test_even_odds_decide(supported: float, contradicted: float, support: Suppor
             return SupportScore(supported, contradicted, rest, 0, tier="fast")
 
     assert judged(Entailment(Fixed()), "It is paid. [1]")[0].support is support
+
+
+def test_yes_and_no_are_judged_with_the_sentence_that_says_what() -> None:
+    given = evidence("Leave lasts 18 weeks and is paid.", question="Is leave paid?")
+    read = alone(draft("Yes. Leave is paid in full [1].", given))
+    assert read == ["Yes. Leave is paid in full.", "Leave is paid in full."]
+    assert alone(draft("Yes.", given)) == ["Yes."]

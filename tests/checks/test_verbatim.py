@@ -5,10 +5,13 @@ from __future__ import annotations
 import time
 from typing import Any
 
+import pytest
+
 from suffice.checks.check import run_checks, share_read
 from suffice.checks.verbatim import Verbatim
 from suffice.types import Citation, Claim, Draft, Evidence, Passage, Retrieved, Support
 from tests.checks import drafts
+from tests.checks.drafts import only
 
 HERE = Passage(id="a@1#0-9", text="Leave is 20 weeks. Pay is full.", document="a")
 ELSEWHERE = Passage(id="b@1#0-9", text="Leave is 16 weeks.", document="b")
@@ -121,3 +124,17 @@ def test_many_claims_and_long_passages_take_time_by_their_size() -> None:
 
     seconds(50)
     assert seconds(1600) < 12 * seconds(400)  # four times the size, not sixteen times the time
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "Ask the help desk first.",
+        "Ask the [help desk](https://example.org/desk) **first**.",
+    ],
+)
+def test_a_quotation_without_marks_is_found_where_the_source_has_them(claim: str) -> None:
+    source = "Leave is paid. Ask the [help desk](https://example.org/desk) **first**. Then go."
+    found = only(Verbatim(), f"{claim} [1]", source)
+    assert found.support is Support.BACKED
+    assert found.span == (15, source.index(" Then"))

@@ -24,7 +24,7 @@ def test_the_table_shows_shares_beside_what_is_wanted() -> None:
 
 def test_json_has_the_shares_and_what_went_wrong() -> None:
     figures = json.loads(run("--n", "15", "--json"))
-    assert figures["edits"]["n"] == figures["rewordings"]["n"] == figures["subjects"]["n"] == 15
+    assert figures["edits"]["n"] == figures["rewordings"]["n"] == 15
     assert set(figures["edits"]) == {"n", "share", "by", "wrong"}
     assert figures["wanted"] == {"caught": 0.95, "flagged": 0.03}
     assert figures["run"]["versions"]
@@ -37,5 +37,4 @@ def test_rows_may_be_named(tmp_path: Path) -> None:
     figures = json.loads(run(str(file), "--json"))
     assert figures["edits"] == {"n": 1, "share": 1.0, "by": {"number": 1.0}, "wrong": []}
     assert figures["rewordings"]["share"] == 0
-    assert "subjects" not in figures
     assert figures["run"]["data"]

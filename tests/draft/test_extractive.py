@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from suffice.checks.verbatim import Verbatim
 from suffice.draft.extractive import Extractive
 from suffice.evidence.library import Library
+from suffice.models.verifier import Pair, SufficiencyScore, SupportScore, Thresholds
 from suffice.settings import DraftSettings
 from suffice.types import Evidence, Passage, Retrieved, Support
 from tests.fakes import HashEmbedder
@@ -55,10 +58,90 @@ def test_a_repeated_sentence_is_quoted_once() -> None:
     assert draft.text == f"{same} [1]"
 
 
+@dataclass(frozen=True)
+class Reader:
+    """A verifier that knows what it says of every text."""
+
+    together: Mapping[str, float]
+    alone: Mapping[str, float]
+    seen: list[Pair] = field(default_factory=list)
+    id: str = "reader"
+    tier: str = "fast"
+    thresholds: Thresholds = field(default_factory=Thresholds)
+
+    def sentences(self, said: str, sentences: Sequence[str]) -> list[float]:
+        return [self.together.get(one, 0.0) for one in sentences]
+
+    def sufficiency(self, pairs: Sequence[Pair]) -> list[SufficiencyScore]:
+        self.seen.extend(pairs)
+        found = (self.alone.get(pair.evidence[0].splitlines()[-1], 0.01) for pair in pairs)
+        return [SufficiencyScore(chance) for chance in found]
+
+    def support(self, pairs: Sequence[Pair]) -> list[SupportScore]:
+        raise AssertionError("Nothing is claimed here.")
+
+
+SAID = [f"Fact number {n}." for n in range(8)]
+
+
+def test_what_answers_by_itself_is_preferred_to_what_only_stands_beside_the_answer() -> None:
+    reader = Reader({SAID[0]: 0.7, SAID[1]: 0.6}, {SAID[0]: 0.05, SAID[1]: 0.9})
+    draft = Extractive(HashEmbedder(), DraftSettings(), reader).write(
+        evidence("Which?", " ".join(SAID[:2]))
+    )
+    assert draft.text == f"{SAID[1]} [1]"
+    assert draft.answers == 0.9
+    assert [pair.evidence for pair in reader.seen[:2]] == [(f"T0\n{one}",) for one in SAID[:2]]
+
+
+def test_only_the_best_are_read_once_more() -> None:
+    reader = Reader(dict.fromkeys(SAID, 0.6), {})
+    Extractive(HashEmbedder(), DraftSettings(), reader).write(evidence("Which?", " ".join(SAID)))
+    assert len(reader.seen) == 10  # each alone, and with the one before it
+
+
+def test_the_longer_of_two_that_repeat_each_other_is_quoted() -> None:
+    short, long = "Parking is free.", "Parking is free except on Sundays."
+    reader = Reader({short: 0.9, long: 0.8}, {short: 0.9, long: 0.9})
+    draft = Extractive(HashEmbedder(), DraftSettings(), reader).write(
+        evidence("Is parking free?", short, long)
+    )
+    assert draft.text == f"{long} [1]"
+
+
+def test_a_number_that_begins_a_sentence_stays() -> None:
+    said = "12. March is the deadline for all claims."
+    assert QUOTER.write(evidence("deadline for claims", said)).text == f"{said} [1]"
+
+
+def test_a_row_of_a_table_that_began_in_another_passage_comes_with_its_header() -> None:
+    rows = "| 3.4 | 5 May 2025 |\n| 3.5 | 23 July 2025 |"
+    passage = Passage("a", rows, "a", heading=("Releases", "| Version | Released |"))
+    found = Evidence("When was 3.5 released?", (Retrieved(passage, 0.9),))
+    reader = Reader({"  3.5   23 July 2025  ": 0.9}, {"| 3.5 | 23 July 2025 |": 0.9})
+    draft = Extractive(HashEmbedder(), DraftSettings(sentences=1), reader).write(found)
+    assert draft.text == ("| Version | Released |\n|---|---|\n| 3.5 | 23 July 2025 |\n\n[1]")
+    (finding,) = Verbatim().judge(draft, found)
+    assert finding.support is Support.BACKED
+    assert passage.place == "Releases"
+
+
+def test_a_statement_comes_with_the_one_before_where_it_says_more_with_it() -> None:
+    both = f"{SAID[0]} {SAID[1]}"
+    reader = Reader({SAID[1]: 0.7}, {SAID[1]: 0.3, both: 0.9})
+    drafter = Extractive(HashEmbedder(), DraftSettings(sentences=1), reader)
+    draft = drafter.write(evidence("Which?", both))
+    assert draft.text == f"{both} [1]"
+    assert draft.answers == 0.9
+    little = replace(drafter, verifier=Reader({SAID[1]: 0.7}, {SAID[1]: 0.3, both: 0.4}))
+    assert little.write(evidence("Which?", both)).text == f"{SAID[1]} [1]"
+
+
 texts = st.lists(st.text(alphabet=st.sampled_from("ab .?:|\n-1"), max_size=80), max_size=4)
 
 
 @given(texts)
+@example(["?:1.: "])
 def test_claims_are_exact_spans_and_quoted_by_construction(parts: list[str]) -> None:
     found = evidence("a b 1", *parts)
     draft = QUOTER.write(found)

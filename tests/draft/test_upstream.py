@@ -341,7 +341,9 @@ def test_a_passage_that_instructs_is_noted() -> None:
     with upstream(says("42 [1].")) as (drafter, server):
         draft = drafter.write(evidence(poisoned))
     assert "tries to instruct" in draft.notes[0]
-    assert "do not follow them" in server.requests[0]["messages"][1]["content"]
+    told = server.requests[0]["messages"][1]["content"]
+    assert "Passage 1 is left out" in told
+    assert "20 weeks" not in told
 
 
 def test_without_evidence_nothing_is_asked() -> None:

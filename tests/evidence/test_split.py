@@ -54,6 +54,28 @@ def test_a_sentence_over_the_budget_is_cut_between_words() -> None:
     assert all(len(TOKENS.token_ends(text)) <= 40 for text in texts(source, pieces))
 
 
+def test_a_table_that_goes_on_in_another_passage_keeps_its_header() -> None:
+    rows = "\n".join(f"| 3.{n} | {n} July 2025 | supported |" for n in range(30))
+    source = (
+        f"# Leave\n\nIntro.\n\n| Version | Released | Status |\n|---|---|---|\n{rows}\n\nEnd.\n"
+    )
+    first, *rest = cut(source, budget=80)
+    assert first.heading == ()
+    assert len(rest) > 3
+    for piece in rest:
+        assert piece.heading == ("| Version | Released | Status |",)
+        text = f"{piece.heading[0]}\n{source[piece.start : piece.end]}"
+        assert len(TOKENS.token_ends(text)) <= 80
+
+
+def test_a_header_that_would_crowd_out_its_rows_is_left_out() -> None:
+    row = "| " + " ".join(["long"] * 48) + " | x |"
+    source = "| A | B |\n|---|---|\n" + "\n".join([row] * 6)
+    for piece in cut(source, budget=60, title=""):
+        text = "\n".join((*piece.heading, source[piece.start : piece.end]))
+        assert len(TOKENS.token_ends(text)) <= 60
+
+
 def test_a_heading_in_code_is_no_heading() -> None:
     source = "Start.\n\n```\n# not a heading\n```\n"
     assert len(cut(source)) == 1

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from datetime import date, timedelta
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from suffice.evidence.read import FrontMatter
 from suffice.evidence.versions import EVER, NEVER, Dated, family, in_force, version_order
+from suffice.types import Passage
 
 TODAY = date(2026, 11, 15)
 
@@ -140,3 +142,16 @@ def test_a_forgotten_version_number_is_told_by_the_date() -> None:
     old = dated(1, 1, "1.0", effective=date(2023, 1, 1))
     new = dated(2, 2, "1.0", effective=date(2025, 1, 1))
     assert holding([old, new], TODAY) == [2]
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "declared"),
+    [
+        ("a.md@9cdac8d9#0-9", "9cdac8d9", ""),
+        ("a.md@2.0+9cdac8d9#0-9", "2.0", "2.0"),
+        ("a.md@20240101+9cdac8d9#0-9", "20240101", "20240101"),
+        ("passage-1", "9cdac8d9", "9cdac8d9"),
+    ],
+)
+def test_a_digest_is_no_version_to_a_reader(name: str, version: str, declared: str) -> None:
+    assert Passage(name, "text", "a.md", version).declared == declared

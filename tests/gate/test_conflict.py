@@ -395,3 +395,22 @@ def test_each_passage_must_answer_by_itself() -> None:
     assert not found(Half(), LEAVE, *texts)
     with without(["both answer"]):
         assert found(Half(), LEAVE, *texts)
+
+
+def test_under_different_headings_each_must_answer_clearly() -> None:
+    """What stands under other headings is as a rule of something else."""
+
+    @dataclass(frozen=True)
+    class Unsure(Counting):
+        def sufficiency(self, pairs: Sequence[Pair]) -> list[SufficiencyScore]:
+            return [SufficiencyScore(0.7) for _ in pairs]
+
+    texts = ("Parental leave is 16 weeks.", "Parental leave is 18 weeks.")
+    titles = ("Leave", "Leave of contractors")
+    apart = [
+        Passage(str(n), text, f"{n}.md", title=title)
+        for n, (text, title) in enumerate(zip(texts, titles, strict=True))
+    ]
+    assert found(Unsure(), LEAVE, *texts)
+    assert not found(Unsure(), LEAVE, *apart)
+    assert found(Counting(), LEAVE, *apart)

@@ -47,7 +47,7 @@ def test_no_evidence_is_never_enough(name: str) -> None:
 
 
 @every_policy
-@settings(deadline=None, max_examples=30)  # some ask a model
+@settings(deadline=None, max_examples=15)  # some ask a model
 @given(many)
 def test_any_evidence_gets_a_decision_that_can_be_repeated(
     name: str, relevances: list[float | None]
@@ -63,7 +63,7 @@ def test_any_evidence_gets_a_decision_that_can_be_repeated(
 
 
 @every_policy
-@settings(deadline=None, max_examples=30)  # some ask a model
+@settings(deadline=None, max_examples=15)  # some ask a model
 @given(many, st.integers(0, 49))
 def test_an_irrelevant_duplicate_does_no_harm(
     name: str, relevances: list[float | None], which: int

@@ -11,7 +11,7 @@ from typing import Any
 from suffice.draft.scripted import Reply, Scripted, ScriptedUpstream, says
 from suffice.models.llm.open import open_llm_verifier
 from suffice.models.llm.verifier import LlmVerifier
-from suffice.models.verifier import Pair, SufficiencyScore, SupportScore, Thresholds
+from suffice.models.verifier import Pair, SufficiencyScore, SupportScore, Thresholds, Verifier
 from suffice.settings import LlmSettings
 
 LEAVE = "Parental leave lasts 18 weeks and is paid in full."
@@ -44,7 +44,7 @@ class Rough:
 
 @contextmanager
 def llm(
-    *script: Reply, inner: Rough | None = None, **changes: Any
+    *script: Reply, inner: Verifier | None = None, **changes: Any
 ) -> Iterator[tuple[LlmVerifier, ScriptedUpstream]]:
     """The tier around `inner` with a scripted endpoint."""
     with ScriptedUpstream(script) as server:

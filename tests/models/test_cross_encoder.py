@@ -204,7 +204,6 @@ def test_what_supports_is_found_past_the_first_portion(fast: CrossEncoder) -> No
     assert found > max(fast.thresholds.support, without + 0.1)
 
 
-@pytest.mark.xfail(strict=True, reason="the weights that ship back it from shared words (.52)")
 def test_shared_words_alone_do_not_support(fast: CrossEncoder) -> None:
     assert supported(fast, "The cafeteria closes at 3 pm.", CAKES) < fast.thresholds.support
 

@@ -128,13 +128,27 @@ def test_the_gate_tells_why_the_llm_could_not_judge() -> None:
     assert any("the fast tier's word stands" in reason for reason in decision.reasons)
 
 
-def test_conflicts_do_not_ask_the_llm() -> None:
-    with llm(SUPPORTED, ask="always") as (verifier, server):
+@pytest.mark.parametrize(
+    ("reply", "shown"),
+    [
+        (rulings(ruling("contradicted", "lasts 20 weeks", 1)), True),
+        (NOT_MENTIONED, False),
+        (fails(500), True),
+    ],
+)
+def test_the_llm_confirms_a_conflict_before_it_is_shown(reply: Scripted, shown: bool) -> None:
+    texts = ("Parental leave lasts 18 weeks.", "Parental leave lasts 20 weeks.")
+    found = evidence(*texts, question="How long is parental leave?")
+    fast = open_verifier(VerifierSettings())
+    assert Conflicts(fast).find(found)
+    with llm(reply, inner=fast) as (verifier, server):
         conflicts = Conflicts(verifier)
-        texts = ("Parental leave lasts 18 weeks.", "Parental leave lasts 20 weeks.")
-        conflicts.find(evidence(*texts, question="How long is parental leave?"))
-        assert conflicts.verifier is verifier.inner
-    assert server.requests == []
+        assert bool(conflicts.find(found)) is shown
+        assert conflicts.verifier is fast
+        assert 1 <= len(server.requests) <= 2  # the two sides, and nothing on the way to them
+    with llm(NOT_MENTIONED, inner=fast, ask="never") as (verifier, server):
+        assert Conflicts(verifier).find(found)
+        assert server.requests == []
 
 
 # The record, the catalogue, many threads.

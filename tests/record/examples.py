@@ -9,6 +9,7 @@ from suffice.record.trace import Trace
 from suffice.text.times import Asked, When
 from suffice.types import (
     Action,
+    Attempt,
     Citation,
     Claim,
     Code,
@@ -52,7 +53,7 @@ GATE = GateDecision(
     (Conflict(LEAVE, OLD, "18 weeks", "16 weeks", 0.9, "they differ", True),), ("Ask HR.",),
 )  # fmt: skip
 CLAIM = Claim("Leave lasts 18 weeks [1].", 0, 25, (1,))
-DRAFT = Draft(CLAIM.text, (CLAIM,), (Citation(1, LEAVE, "18 weeks"),), "m", True, ("cut",), 9)
+DRAFT = Draft(CLAIM.text, (CLAIM,), (Citation(1, LEAVE, "18 weeks"),), "m", True, ("cut",), 9, 0.8)
 FINDING = Finding(
     CLAIM, "literals", Support.CONTRADICTED, 0.1, LEAVE.id, (15, 30), "it differs", Code.CHANGED,
     Hallucination.FAITHFULNESS, (Fact("18 weeks", Support.BACKED),),
@@ -61,7 +62,8 @@ VERDICT = Verdict(
     FOUND.question, Action.CAVEAT, "Based on little.", GATE, COUNTED, DRAFT, DRAFT.text, (FINDING,),
     (Citation(1, LEAVE, "18 weeks"),), ("no figure for 2025",),
     (Source("leave.md", "Leave", "2", ("Leave",), 0.7),), 0.9, ("a note",), 0.5, 0.25,
-    Grade.PARTIAL, "else -> CAVEAT", Rescue.TRIMMED, (Draft("A first one."), DRAFT),
+    Grade.PARTIAL, "else -> CAVEAT", Rescue.TRIMMED,
+    (Attempt(Draft("A first one."), (FINDING,), "else -> WITHHOLD"), Attempt(DRAFT)), 0.7,
 )  # fmt: skip
 TRACE = Trace(
     FOUND,

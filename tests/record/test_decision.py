@@ -68,7 +68,7 @@ def test_any_text_and_any_score_pass_through(text: str, score: float) -> None:
         ),
         question=whole,
         draft=Draft(whole),
-        drafts=(),
+        attempts=(),
         released=whole,
     )
     (record,) = of_verdict(verdict, None, Filing())

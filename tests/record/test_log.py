@@ -21,7 +21,7 @@ from suffice.record.setup import Setup
 from suffice.record.tables import CHECKPOINTS, HEAD, RECORDS
 from suffice.settings import RecordSettings
 from suffice.sql.database import Database
-from suffice.types import Draft
+from suffice.types import Attempt, Draft
 from tests.postgres import Postgres
 from tests.record import examples as some
 
@@ -123,7 +123,7 @@ def test_any_text_passes_through(log: Log) -> None:
 
 def test_a_draft_of_five_megabytes_is_recorded(log: Log) -> None:
     draft = Draft("A word and 12 weeks. " * 250_000)
-    id = log.write(replace(some.VERDICT, draft=draft, drafts=(draft,)))
+    id = log.write(replace(some.VERDICT, draft=draft, attempts=(Attempt(draft),)))
     found = decision_of(log.entry(id)).verdict
     assert found is not None
     assert found.draft == draft

@@ -230,7 +230,7 @@ def test_the_queue_is_that_of_ones_collections(review: Review) -> None:
     mine = [review.log.write(held, some.TRACE) for _ in range(3)]
     other = replace(some.COUNTED, items=(Retrieved(OTHER, 0.5),))
     bare = replace(some.GATE, excluded=(), conflicts=())
-    theirs = replace(held, evidence=other, gate=bare, draft=None, drafts=(), findings=())
+    theirs = replace(held, evidence=other, gate=bare, draft=None, attempts=(), findings=())
     theirs = replace(theirs, citations=())
     review.log.write(theirs, Trace(other))
     assert len(review.queue()) == 4

@@ -10,7 +10,7 @@ import pytest
 from suffice.record.decision import Filing, of_gate, of_verdict
 from suffice.record.sampling import Draw, Sampler, Why, borderline, queued
 from suffice.settings import RecordSettings
-from suffice.types import Action, Level, Signal
+from suffice.types import Action, Attempt, Code, Draft, Level, Signal, Support
 from tests.record import examples as some
 
 FAR = replace(some.GATE, signals=(Signal("enough", 0.62, 0.3),))
@@ -23,6 +23,16 @@ def test_what_is_left_to_a_person_is_always_there() -> None:
     assert sampler.verdict(left) == Draw((Why.REVIEW,), 1.0, served=False)
     assert sampler.gate(replace(FAR, level=Level.REVIEW)) == Draw((Why.REVIEW,), 1.0, served=False)
     assert sampler.gate(FAR) == Draw((), 0.0, served=False)
+
+
+def test_an_invented_source_is_always_there_whatever_was_served() -> None:
+    finding = replace(some.VERDICT.findings[0], code=Code.FABRICATED, support=Support.UNBACKED)
+    attempt = Attempt(Draft("Leave lasts 18 weeks [9]."), (finding,))
+    served = replace(SERVED, attempts=(attempt, *SERVED.attempts))
+    sampler = Sampler(0.0, 0.0)
+    assert sampler.verdict(served) == Draw((Why.FABRICATED,), 1.0, served=True)
+    left = replace(served, action=Action.REVIEW)
+    assert sampler.verdict(left).why == (Why.REVIEW, Why.FABRICATED)
 
 
 @pytest.mark.parametrize(

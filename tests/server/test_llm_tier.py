@@ -23,6 +23,7 @@ REFUTED = rulings(ruling("contradicted", "up to 3 days per week", 1))
 ENOUGH = assessment(True, (1, "up to 3 days per week"))
 LACKING = assessment(False, missing=["how many days"])
 PASSAGE = "Eligible employees may work remotely up to 3 days per week."
+PLAINLY = "Whoever is eligible may work from home three days a week. [1]"
 SAID = "Three days of each week can be spent at home by those who are eligible. [1]"
 
 
@@ -80,7 +81,7 @@ def test_mcp_asks_the_llm(library: Library, reply: Scripted, verdict: str) -> No
 
 def test_a_broken_llm_leaves_the_cheaper_word_with_a_caveat(library: Library) -> None:
     with (
-        ScriptedUpstream([says(SAID)]) as writing,
+        ScriptedUpstream([says(PLAINLY)]) as writing,
         ScriptedUpstream([fails(500)]) as judging,
     ):
         settings = replace(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from suffice.text.expected import Answer, Expected, expected
+from suffice.text.expected import Answer, Expected, expected, lacking
 
 
 @pytest.mark.parametrize(
@@ -29,6 +29,25 @@ from suffice.text.expected import Answer, Expected, expected
 )
 def test_the_sort_of_answer(question: str, answer: Expected | None) -> None:
     assert expected(question) == answer
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "lacks"),
+    [
+        ("How long is leave?", "Leave is paid in full.", "length of time"),
+        ("How long is leave?", "Leave lasts three weeks.", ""),
+        ("When is it paid?", "It is paid in cash.", "date"),
+        ("When is it paid?", "It is paid on 25 May.", ""),
+        ("How much does it cost?", "It costs 40 euros.", ""),
+        ("Who may approve it?", "A manager may.", ""),
+        ("When traveling abroad, who pays?", "The company pays.", ""),
+        ("When do I need a permit?", "You need one if the wall is high.", ""),
+    ],
+)
+def test_what_an_answer_lacks_of_the_sort_that_is_asked_for(
+    question: str, answer: str, lacks: str
+) -> None:
+    assert lacking(question, answer) == lacks
 
 
 @settings(deadline=None)

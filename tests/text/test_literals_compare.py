@@ -109,31 +109,6 @@ def test_another_value_of_the_same_thing_is_a_mismatch(claim: str, evidence: str
 @pytest.mark.parametrize(
     ("claim", "evidence"),
     [
-        ("Costs were $4.2M.", FINANCE),
-        ("Revenue was $3.1M.", FINANCE),
-        ("Birth parents get 16 weeks.", LEAVE),
-        ("Adopters get 20 weeks.", LEAVE),
-        ("The minimum for a technician is 29,500.", POLICY),
-        ("The maximum for a workshop assistant is 43,000 euros.", POLICY),
-        ("The minimum for grade 4 is 43,000.", POLICY),
-        (
-            "Revenue in 2020 was $4M.",
-            "In 2019, revenue was $4M; in 2020, revenue was $5M.",
-        ),
-        (
-            "The London office has 40 employees.",
-            "The Paris office has 40 employees. The London office has 25 employees.",
-        ),
-    ],
-)
-def test_the_right_number_on_the_wrong_subject_is_a_mismatch(claim: str, evidence: str) -> None:
-    bad = [one for one in judged(claim, evidence) if one.outcome is Outcome.MISMATCH]
-    assert [one.reason for one in bad] == ["said of something else"]
-
-
-@pytest.mark.parametrize(
-    ("claim", "evidence"),
-    [
         ("Turnout was 56.0 percent.", "Turnout was 56.1 percent."),
         ("The team has two coaches.", "The team has one coach."),
         ("The team has one coach.", "The team has two coaches."),
@@ -166,13 +141,6 @@ def test_readings_are_joined_without_reading_again() -> None:
         assert [one.outcome for one in compare(claim, joined)] == [
             one.outcome for one in compare(claim, "\n\n".join(texts))
         ]
-
-
-def test_both_directions_in_one_claim() -> None:
-    right = compare("Revenue was $4.2M and costs were $3.1M.", FINANCE)
-    swapped = compare("Revenue was $3.1M and costs were $4.2M.", FINANCE)
-    assert [one.outcome for one in right] == [Outcome.EQUAL] * 2
-    assert [one.outcome for one in swapped] == [Outcome.MISMATCH] * 2
 
 
 @pytest.mark.parametrize(

@@ -29,8 +29,8 @@ def found(
         (found(0.85, 0.80), Action.SERVE),
         (found(0.85, 0.79), Action.CAVEAT),
         (found(0.84), Action.CAVEAT),
-        (found(0.65), Action.CAVEAT),
-        (found(0.64), Action.WITHHOLD),
+        (found(0.5), Action.CAVEAT),
+        (found(0.49), Action.WITHHOLD),
         (found(0.39), Action.WITHHOLD),
         (found(1, 1, 0.3), Action.CAVEAT),
         (found(1, 1, 0, "omitted"), Action.SERVE),
@@ -130,3 +130,16 @@ def test_a_condition_left_out_is_a_flag() -> None:
     findings = [says(0, Support.BACKED), says(0, Support.UNBACKED, Code.OMITTED)]
     assert stands(findings) is Support.BACKED
     assert "omitted" in assess(DRAFT, findings).flags
+
+
+def test_what_is_far_or_beside_the_question_is_a_flag_of_its_own() -> None:
+    routes = read_routes(("far -> REVIEW", "beside the question -> WITHHOLD", "else -> SERVE"))
+    for code, action in (
+        (Code.FAR, Action.REVIEW),
+        (Code.BESIDE, Action.WITHHOLD),
+        (Code.CLEAR, Action.SERVE),
+    ):
+        claim = Claim("Leave is paid.", 0, 14)
+        finding = Finding(claim, "grounding", Support.UNCHECKED, code=code)
+        seen = assess(Draft(claim.text, (claim,)), [finding])
+        assert first(routes, seen).action is action

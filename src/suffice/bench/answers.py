@@ -26,7 +26,7 @@ from suffice.bench.judged import Judged, Judgement, Row, choose, passages
 from suffice.bench.once import Once
 from suffice.bench.rows import Kind, or_null
 from suffice.bench.run_record import run_record
-from suffice.draft.reading import readable
+from suffice.draft.reading import storable
 from suffice.evidence.ingest import Progress
 from suffice.models.verifier import Verifier
 from suffice.types import Action, Code, Support, Verdict
@@ -122,7 +122,7 @@ def _fallen(verdict: Verdict, answer: str) -> list[Span]:
     """Where in the answer the claims stand that checks spoke against."""
     if verdict.draft is None:
         return []
-    start = max(readable(answer).find(verdict.draft.text), 0)
+    start = max(storable(answer).find(verdict.draft.text), 0)
     fallen = assess(verdict.draft, verdict.findings).claims_with(*AGAINST)
     return [(start + claim.start, start + claim.end) for claim in fallen]
 

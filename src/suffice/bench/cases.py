@@ -26,6 +26,9 @@ GROUPS = Kind(
         and all(isinstance(one, list) and all(map(TEXT.holds, one)) for one in value)
     ),
 )
+TEXTS = Kind(
+    "a list of texts", lambda value: isinstance(value, list) and all(map(TEXT.holds, value))
+)
 OBJECTS = Kind(
     "a list of objects", lambda value: isinstance(value, list) and all(map(OBJECT.holds, value))
 )
@@ -55,11 +58,15 @@ class Question:
     answerable: bool
     answers: tuple[tuple[str, ...], ...] = ()
     collection: str = ""
+    quotes: tuple[str, ...] = ()
+    """What the documents say that answers it, word for word."""
+    adds: str = ""
+    """A sentence that would answer it, where the documents do not."""
 
     def share(self, answer: str) -> float:
         """The share of the groups of which something stands in the answer."""
-        folded = _folded(answer)
-        held = [any(_folded(one) in folded for one in group) for group in self.answers]
+        said = folded(answer)
+        held = [any(folded(one) in said for one in group) for group in self.answers]
         return sum(held) / len(held) if held else 0.0
 
 
@@ -96,7 +103,10 @@ def _some(cases: tuple[T, ...], count: int) -> tuple[T, ...]:
     return tuple(cases[int(n * step)] for n in range(min(count, len(cases))))
 
 
-QUESTION = {"question": TEXT, "answerable": TRUTH, "answers_all": or_null(GROUPS)}
+QUESTION = {
+    "question": TEXT, "answerable": TRUTH, "answers_all": or_null(GROUPS),
+    "quotes": or_null(TEXTS), "adds": or_null(TEXT),
+}  # fmt: skip
 DRAFT = {"draft": TEXT, "correct": TRUTH, "evidence": EVIDENCE, "question": or_null(TEXT)}
 LABEL = one_of(SUPPORTED, *NOT_SUPPORTED)
 CLAIM = {"claim": TEXT, "label": LABEL, "evidence": EVIDENCE, "question": or_null(TEXT)}
@@ -155,6 +165,8 @@ def _questions(path: Path) -> Iterator[Question]:
             row["answerable"],
             tuple(tuple(group) for group in answers),
             str(row.get("collection") or ""),
+            tuple(row.get("quotes") or ()),
+            row.get("adds") or "",
         )
 
 
@@ -198,5 +210,6 @@ def _passages(given: Any) -> tuple[Mapping[str, str], ...]:
     return tuple(one if isinstance(one, dict) else {"text": one} for one in texts)
 
 
-def _folded(text: str) -> str:
+def folded(text: str) -> str:
+    """In small letters, with single spaces."""
     return " ".join(text.lower().split())

@@ -18,8 +18,9 @@ import numpy as np
 from suffice.answers import Checker
 from suffice.bench.cases import Cases, Draft, Question, unpacked
 from suffice.bench.figures import f1_flagged
-from suffice.bench.once import Once
+from suffice.bench.once import once
 from suffice.bench.run_record import run_record
+from suffice.bench.twins import twin_figures, twin_of
 from suffice.errors import SettingsError
 from suffice.evidence.ingest import Progress
 from suffice.evidence.library import Library
@@ -34,7 +35,7 @@ from suffice.text.facts.marks import citations
 from suffice.types import Action, Verdict
 
 SERVED = (Action.SERVE, Action.CAVEAT)
-CHECKS = ("structure", "citations", "literals", "omission", "verbatim", "grounding")
+CHECKS = ("structure", "citations", "literals", "omission", "verbatim", "grounding", "addresses")
 _DRAWS = 2000
 
 
@@ -78,7 +79,7 @@ class Evaluation:
 
     cases: Cases
     libraries: Mapping[str, Library]
-    verifier: Once
+    verifier: Verifier
     embedder: Embedder
     settings: Settings
 
@@ -91,14 +92,31 @@ class Evaluation:
             return [*self._asked(settings, progress), *self._checked(settings, progress)]
 
     def _asked(self, settings: Settings, progress: Progress) -> Iterable[Outcome]:
-        own = settings.collection("default")
-        pipelines = {
-            name: Pipeline.of(library.search(), self.embedder, own, self.verifier)
-            for name, library in self.libraries.items()
-        }
+        pipelines = self._pipelines(settings)
         for number, one in enumerate(self.cases.questions, 1):
             yield asked(one, pipelines[one.collection].answer(one.question))
             progress("questions", number, len(self.cases.questions))
+
+    def _pipelines(self, settings: Settings) -> dict[str, Pipeline]:
+        own = settings.collection("default")
+        return {
+            name: Pipeline.of(library.search(), self.embedder, own, self.verifier)
+            for name, library in self.libraries.items()
+        }
+
+    def twins(self, base: Sequence[Outcome], progress: Progress) -> Mapping[str, Any]:
+        """What becomes of the other half of each question, beside what became of it as it is."""
+        pipelines = self._pipelines(self.settings)
+        pairs = []
+        for number, (case, one) in enumerate(zip(self.cases.questions, base, strict=False), 1):
+            pipeline = pipelines[case.collection]
+            if twin := twin_of(case, pipeline.retriever):
+                other, search = twin
+                verdict = replace(pipeline, retriever=search).answer(case.question)
+                good = asked(other, verdict).good
+                pairs.append((one.good, good) if case.answerable else (good, one.good))
+            progress("twins", number, len(self.cases.questions))
+        return twin_figures(pairs)
 
     def _checked(self, settings: Settings, progress: Progress) -> Iterable[Outcome]:
         checkers = {
@@ -146,9 +164,10 @@ def evaluate(
     *,
     off: Sequence[str] = (),
     each: bool = False,
+    twins: bool = False,
 ) -> dict[str, Any]:
     """Figures as configured; with `off` also without these rules, with `each` without each rule in
-    turn, and how the decisions differ."""
+    turn, and how the decisions differ; with `twins` also on documents without the answers."""
     if unknown := [name for name in off if name not in rules()]:
         raise SettingsError(
             f"There is no rule “{unknown[0]}”.", remedy=f"Name one of {', '.join(rules())}."
@@ -157,8 +176,9 @@ def evaluate(
     with tempfile.TemporaryDirectory() as scratch:
         libraries = _indexed(cases, settings, Path(scratch), progress)
         try:
-            whole = Evaluation(cases, libraries, Once(verifier), embedder, settings)
+            whole = Evaluation(cases, libraries, once(verifier), embedder, settings)
             base = whole.outcomes((), progress)
+            halves = whole.twins(base, progress) if twins else None
             configurations = [tuple(off)] if off else []
             configurations += [(name,) for name in rules()] if each else []
             compared = {
@@ -175,6 +195,7 @@ def evaluate(
         "tier": verifier.tier,
         "model": verifier.id,
         **figures(base, cases),
+        "twins": halves,
         "without": compared,
         "run": run_record(*cases.files),
     }

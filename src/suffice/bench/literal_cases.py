@@ -12,13 +12,13 @@ from random import Random
 from suffice.bench.fact_templates import FACTS, Fact
 from suffice.bench.written import Value
 
-REWORDED, SUBJECT = "reworded", "subject"
+REWORDED = "reworded"
 _BESIDE = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """`what` names the edit (number, date, unit, subject), or says that nothing was changed."""
+    """`what` names the edit (number, date, unit), or says that nothing was changed."""
 
     claim: str
     evidence: str
@@ -45,20 +45,6 @@ def rewordings(random: Random, number: int) -> Iterator[Case]:
         fact, value, evidence = _source(random)
         written = random.choice(value.writings)
         yield Case(_said(random, fact, written), evidence, REWORDED, value.writings[0], written)
-
-
-def subjects(random: Random, number: int) -> Iterator[Case]:
-    """Claims with the value that the source gives something else of the same sort."""
-    for _ in range(number):
-        fact = random.choice(FACTS)
-        other = random.choice([one for one in FACTS if one.make is fact.make and one != fact])
-        mine, theirs = fact.make(random), other.make(random)
-        lines = [_stated(random, fact, mine), _stated(random, other, theirs)]
-        lines += _beside(random, (fact, other))
-        random.shuffle(lines)
-        written = random.choice(theirs.writings)
-        claim = _said(random, fact, written)
-        yield Case(claim, " ".join(lines), SUBJECT, mine.writings[0], written)
 
 
 def _source(random: Random) -> tuple[Fact, Value, str]:

@@ -9,7 +9,7 @@ from random import Random
 from typing import Any
 
 from suffice.bench import claim_edits
-from suffice.bench.literal_cases import REWORDED, Case, edits, rewordings, subjects
+from suffice.bench.literal_cases import REWORDED, Case, edits, rewordings
 from suffice.bench.rows import PASSAGES, TEXT, read_rows
 from suffice.bench.run_record import run_record
 from suffice.checks.check import run_checks
@@ -29,7 +29,6 @@ def bench_literals(data: Path | None, n: int, seed: int) -> dict[str, Any]:
         made = {
             "edits": edits(Random(seed), n),
             "rewordings": rewordings(Random(seed + 1), n),
-            "subjects": subjects(Random(seed + 2), n),
         }
     else:
         rows = read_rows(data, tuple(_FIELDS), _FIELDS)

@@ -3,52 +3,49 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import replace
 from typing import TypeVar
 
+from suffice.models.llm.verifier import LlmVerifier
 from suffice.models.verifier import (
     Pair,
     SufficiencyScore,
     SupportScore,
-    Thresholds,
     Verifier,
     sentence_scores,
 )
+from suffice.models.wrapped import WrappedVerifier
 
 K = TypeVar("K")
 V = TypeVar("V")
 
 
-@dataclass(frozen=True)
-class Once:
-    verifier: Verifier
-    _support: dict[Pair, SupportScore] = field(default_factory=dict)
-    _sufficiency: dict[Pair, SufficiencyScore] = field(default_factory=dict)
-    _sentences: dict[tuple[str, tuple[str, ...]], list[float]] = field(default_factory=dict)
-
-    @property
-    def id(self) -> str:
-        return self.verifier.id
-
-    @property
-    def tier(self) -> str:
-        return self.verifier.tier
-
-    @property
-    def thresholds(self) -> Thresholds:
-        return self.verifier.thresholds
+class Once(WrappedVerifier):
+    def __init__(self, verifier: Verifier) -> None:
+        super().__init__(verifier)
+        self._support: dict[Pair, SupportScore] = {}
+        self._sufficiency: dict[Pair, SufficiencyScore] = {}
+        self._sentences: dict[tuple[str, tuple[str, ...]], list[float]] = {}
 
     def support(self, pairs: Sequence[Pair]) -> list[SupportScore]:
-        return _once(self._support, pairs, self.verifier.support)
+        return _once(self._support, pairs, self._verifier.support)
 
     def sufficiency(self, pairs: Sequence[Pair]) -> list[SufficiencyScore]:
-        return _once(self._sufficiency, pairs, self.verifier.sufficiency)
+        return _once(self._sufficiency, pairs, self._verifier.sufficiency)
 
     def sentences(self, said: str, sentences: Sequence[str]) -> list[float]:
         key = said, tuple(sentences)
         if key not in self._sentences:
-            self._sentences[key] = sentence_scores(self.verifier, said, sentences)
+            self._sentences[key] = sentence_scores(self._verifier, said, sentences)
         return self._sentences[key]
+
+
+def once(verifier: Verifier) -> Verifier:
+    """Of a verifier with an LLM, the tier below is asked once; the LLM keeps its own verdicts, and
+    whoever asks the tier below about many small pairs still finds it."""
+    if isinstance(verifier, LlmVerifier):
+        return replace(verifier, inner=Once(verifier.inner))
+    return Once(verifier)
 
 
 def _once(known: dict[K, V], asked: Sequence[K], ask: Callable[[list[K]], list[V]]) -> list[V]:

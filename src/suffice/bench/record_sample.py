@@ -9,6 +9,7 @@ from suffice.record.setup import Setup
 from suffice.record.trace import Trace
 from suffice.types import (
     Action,
+    Attempt,
     Citation,
     Claim,
     Code,
@@ -69,7 +70,7 @@ def _verdict() -> Verdict:
         GateDecision(Level.SUFFICIENT, 0.71234, "learned", ("five passages",), signals=signals),
         evidence, draft, text, findings, citations, share_read=1.0, faithfulness=1.0,
         fact_score=1.0, grade=Grade.SUPPORTED, route="faithfulness >= 0.85 -> SERVE",
-        drafts=(draft,),
+        attempts=(Attempt(draft, findings),),
     )  # fmt: skip
 
 

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 from suffice.checks.aligned import Sentences, roots
+from suffice.checks.closely import read_closely
 from suffice.checks.said import alone, cited, told
 from suffice.models.verifier import Pair, SupportScore, Verifier
 from suffice.settings import EntailmentSettings
@@ -65,6 +66,8 @@ class Entailment:
             surer = (second.score or 0.0) >= (found[claim].score or 0.0) + _SURER
             if second.support is Support.BACKED and surer:
                 found[claim] = second
+        still = [one for one in read if _open(found[one.claim])]
+        found |= self._closer(still, found, draft, evidence.question)
         left = (
             Finding(claim, self.name, Support.UNCHECKED, reason=_LEFT_ALONE)
             for claim in draft.claims
@@ -94,6 +97,30 @@ class Entailment:
             found[one.claim] = replace(finding, facts=parts)
         return found
 
+    def _closer(
+        self, read: Sequence[_Reading], found: dict[Claim, Finding], draft: Draft, question: str
+    ) -> dict[Claim, Finding]:
+        """What a second reading beside the nearest statements finds more likely than the first."""
+        pairs = [Pair(one.said, (), question, draft.text) for one in read]
+        seconds = read_closely(self.verifier, pairs, [one.passages for one in read])
+        more: dict[Claim, Finding] = {}
+        for one, second in zip(read, seconds, strict=True):
+            first = found[one.claim]
+            if second is None or second.score.supported <= (first.score or 0.0):
+                continue
+            support = self._support(second.score)
+            backed = support is Support.BACKED
+            more[one.claim] = replace(
+                first,
+                support=support,
+                score=second.score.supported,
+                passage_id=second.passage.id if backed else None,
+                span=second.span if backed else None,
+                reason=_told(support, second.score),
+                kind=_KINDS.get(support),
+            )
+        return more
+
     def _finding(self, one: _Reading, score: SupportScore, sentences: Sentences) -> Finding:
         support = self._support(score)
         if support is Support.UNCHECKED:
@@ -103,7 +130,7 @@ class Entailment:
         passage = one.passages[score.passage or 0] if spoken else None
         words = roots(score.quote or one.said)
         quoted = sentences.nearest(words, (passage,)) if passage else None
-        reason = f"{_SAID[support]} ({score.supported:.2f}, {score.tier})"
+        reason = _told(support, score)
         return Finding(
             one.claim,
             self.name,
@@ -123,6 +150,10 @@ class Entailment:
             return Support.BACKED
         against = score.contradicted >= self.settings.contradiction
         return Support.CONTRADICTED if against else Support.UNBACKED
+
+
+def _told(support: Support, score: SupportScore) -> str:
+    return f"{_SAID[support]} ({score.supported:.2f}, {score.tier})"
 
 
 def _open(finding: Finding) -> bool:
@@ -146,5 +177,5 @@ def _several(said: str) -> tuple[str, ...]:
 
 def _text(passage: Passage) -> str:
     """With what is known of its document, where something is."""
-    known = passage.title or passage.version or passage.effective or passage.expires
+    known = passage.title or passage.declared or passage.effective or passage.expires
     return told(passage) if known else passage.text

@@ -30,7 +30,7 @@ from suffice.types import (
     Support,
 )
 
-_BOUND, _MISPLACED = "another bound", "said of something else"
+_BOUND = "another bound"
 
 
 class _Grade(IntEnum):
@@ -45,9 +45,9 @@ class _Grade(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Literals:
-    """Contradicts a claim whose value is another one in the source, or is there said of something
-    else; finds no backing for a value that is in no passage. That all values agree backs nothing:
-    the rest of the claim may still be wrong."""
+    """Contradicts a claim whose value is another one in the source; finds no backing for a value
+    that is in no passage. That all values agree backs nothing: the rest of the claim may still be
+    wrong."""
 
     name: str = "literals"
 
@@ -83,7 +83,7 @@ class Literals:
     def _mismatch(self, claim: Claim, worst: Comparison, held: Held, share: float) -> Finding:
         return self._finding(
             claim,
-            Code.MISPLACED if worst.reason == _MISPLACED else Code.CHANGED,
+            Code.CHANGED,
             Support.CONTRADICTED,
             Hallucination.FAITHFULNESS,
             _mismatch(worst),
@@ -186,8 +186,6 @@ def _mismatch(worst: Comparison) -> str:
     if worst.evidence is None:
         return f"{said} is not what the source says"
     source = f"“{worst.evidence.text}”"
-    if worst.reason == _MISPLACED:
-        return f"{said} is in the source, but said of something else; there it is {source}"
     if worst.reason == _BOUND:
         mine, theirs = worst.claim.comparator, worst.evidence.comparator
         return f"{said} is {mine} in the claim, {theirs} in the source"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import date
 
+from suffice.checks.addresses import Addresses
 from suffice.checks.check import Check, SwitchedOff
 from suffice.checks.entailment import Entailment
 from suffice.checks.grounding import Grounding
@@ -33,6 +34,7 @@ def open_checks(
     wanted: tuple[tuple[bool, Check], ...] = (
         (settings.verbatim, Verbatim(uncited)),
         (settings.grounding, Grounding(embedder, settings.near)),
+        (settings.addresses, Addresses(verifier)),
         (settings.entailment, Entailment(verifier, settings.support)),
     )
     rules = rule_checks(settings, documents, day=day, uncited=uncited)

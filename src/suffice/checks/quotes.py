@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 from suffice.text.facts.clauses import finite, tokens
 from suffice.text.facts.marks import bare
-from suffice.text.sentences import ANSWER_MARK, Span, sentences
-from suffice.text.statements import leans
+from suffice.text.readable import Readable, readable
+from suffice.text.sentences import ANSWER_MARK, ITEM_MARK, Span, sentences
+from suffice.text.statements import is_header, leans
 from suffice.text.words import content_words
 from suffice.types import Passage
 
-_ITEM = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s")
 _HEADING = re.compile(r"#{1,6}\s|(?:\*\*|__)[^*\n]{1,120}(?:\*\*|__):?$")
 _ASKS = re.compile(r"\?[*_\"')\]]*$")
 # An answer that is nothing without its question.
@@ -54,6 +54,43 @@ class Quote:
     head: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class _Face:
+    """One form of a passage's text: where its sentences start, by the letters there, with the place
+    in the source and the number of the sentence; and where they end, with the place in the source.
+    """
+
+    text: str
+    starts: Mapping[str, list[tuple[int, int, int]]]
+    ends: Mapping[int, int]
+
+    @classmethod
+    def of(cls, read: Readable, spans: Sequence[Span]) -> _Face:
+        starts: dict[str, list[tuple[int, int, int]]] = defaultdict(list)
+        ends: dict[int, int] = {}
+        for number, (first, last) in enumerate(spans):
+            start, end = read.bounds(first, last)
+            ends[end] = last
+            marks = (one.match(read.text, start, end) for one in (ANSWER_MARK, ITEM_MARK))
+            for place in {start, *(mark.end() for mark in marks if mark and mark.end() < end)}:
+                source = first if place == start else read.places[place]
+                for key in {read.text[place : place + _KEY], read.text[place:end][:_KEY]}:
+                    starts[key].append((place, source, number))
+        return cls(read.text, starts, ends)
+
+    def find(self, said: str) -> Iterator[tuple[Span, int]]:
+        for start, source, number in self._at(said) if said else ():
+            end = self.ends.get(start + len(said))
+            if end is not None and self.text.startswith(said, start):
+                yield (source, end), number
+
+    def _at(self, said: str) -> Iterable[tuple[int, int, int]]:
+        """Where it may start; what is shorter than a key may be several sentences."""
+        if len(said) >= _KEY:
+            return self.starts.get(said[:_KEY], ())
+        return dict.fromkeys(place for places in self.starts.values() for place in places)
+
+
 @dataclass(frozen=True)
 class Quotable:
     """The sentences of a passage, found by how they begin."""
@@ -65,20 +102,12 @@ class Quotable:
         return sentences(self.passage.text)
 
     @cached_property
-    def _ends(self) -> frozenset[int]:
-        return frozenset(end for _, end in self._spans)
-
-    @cached_property
-    def _starts(self) -> dict[str, list[tuple[int, int]]]:
-        """Places where a sentence starts, with its number, by the letters there."""
-        found: dict[str, list[tuple[int, int]]] = defaultdict(list)
-        text = self.passage.text
-        for number, (first, last) in enumerate(self._spans):
-            marks = (one.match(text, first, last) for one in (ANSWER_MARK, _ITEM))
-            for start in {first, *(mark.end() for mark in marks if mark)}:
-                for key in {text[start : start + _KEY], text[start:last][:_KEY]}:
-                    found[key].append((start, number))
-        return found
+    def _faces(self) -> list[_Face]:
+        """As people read it, and as it is written where that differs: a writer may quote either."""
+        read = Readable.of(self.passage.text)
+        written = Readable.plain(self.passage.text)
+        faces = [read] if read.text == written.text else [read, written]
+        return [_Face.of(face, self._spans) for face in faces]
 
     @cached_property
     def _leads(self) -> list[str]:
@@ -86,15 +115,21 @@ class Quotable:
 
     @cached_property
     def _heads(self) -> dict[int, str]:
-        return heads(self.passage.text, self._spans)
+        found = heads(self.passage.text, self._spans)
+        above = self.passage.heading[-1:]
+        if above and is_header(above[0]):  # the passage goes on with a table
+            first = next(iter(found.values()), "")
+            found |= {start: cells(above[0]) for start, head in found.items() if head == first}
+        return found
 
     def find(self, said: str) -> Iterator[Quote]:
         """Where the passage holds this, from the start of a sentence to the end of one."""
-        text = self.passage.text
-        for start, number in self._starts.get(said[:_KEY], ()) if said else ():
-            end = start + len(said)
-            if end in self._ends and text.startswith(said, start):
-                yield self._quote((start, end), number)
+        found: set[Span] = set()
+        for face, words in zip(self._faces, (readable(said).strip(), said), strict=False):
+            for span, number in face.find(words):
+                if span not in found:
+                    found.add(span)
+                    yield self._quote(span, number)
 
     def _quote(self, span: Span, number: int) -> Quote:
         text = self.passage.text
@@ -118,7 +153,7 @@ def lead_ins(passage: Passage, spans: Sequence[Span]) -> Iterator[str]:
     lead, opened = "", False
     for start, end in spans:
         said = text[start:end].rstrip()
-        item = bool(_ITEM.match(said))
+        item = bool(ITEM_MARK.match(said))
         titled = bool(_HEADING.match(said))
         takes_back = _UNSAID.search(heading) or (item and _EXCLUDES.search(heading))
         if titled:
@@ -139,13 +174,13 @@ def heads(text: str, spans: Sequence[Span]) -> dict[int, str]:
             head = ""
             continue
         if not head or "\n\n" in text[last:start]:
-            head = _cells(text[start:end])
+            head = cells(text[start:end])
         found[start] = head
         last = end
     return found
 
 
-def _cells(row: str) -> str:
+def cells(row: str) -> str:
     return "|".join(bare(cell).strip() for cell in row.strip().strip("|").split("|"))
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
+from itertools import zip_longest
 
 from suffice.text.claims import Statement, claims
 from suffice.text.facts.marks import bare
 from suffice.types import Draft, Evidence, Passage
+
+_ONLY_YES_OR_NO = re.compile(r"(?:yes|no)\W*", re.IGNORECASE)
 
 
 # The checks of one run read one draft: its sentences are found once. A pure function of the text.
@@ -18,12 +22,17 @@ def statements(text: str) -> tuple[Statement, ...]:
 
 def alone(draft: Draft) -> list[str]:
     """Each claim as it reads by itself: without marks, a pronoun with what it stands for, a row of
-    a table with its headings."""
+    a table with its headings, "Yes." with the sentence after it."""
     read = {(one.start, one.end): one for one in statements(draft.text)}
     known = [read.get((claim.start, claim.end)) for claim in draft.claims]
-    return [
+    said = [
         one.alone if one else bare(claim.text)
         for one, claim in zip(known, draft.claims, strict=True)
+    ]
+    # "No." says nothing by itself: it is judged with the sentence that says what.
+    return [
+        f"{one} {after}" if _ONLY_YES_OR_NO.fullmatch(one) and after else one
+        for one, after in zip_longest(said, said[1:], fillvalue="")
     ]
 
 
@@ -47,8 +56,8 @@ def told(passage: Passage) -> str:
     """What a passage says, and below it what is known of its document: title, version and dates are
     evidence too. `told(passage)[: len(passage.text)] == passage.text`."""
     about = [f"{passage.title or passage.document}."]
-    if passage.version:
-        about.append(f"Version {passage.version}.")
+    if passage.declared:
+        about.append(f"Version {passage.declared}.")
     if since := passage.effective or passage.since:
         about.append(f"Effective, updated, published and in force since {since.isoformat()}.")
     if passage.expires:

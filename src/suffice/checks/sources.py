@@ -45,7 +45,7 @@ def standing(passage: Passage, day: date) -> Code | None:
 
 def described(passage: Passage) -> str:
     """A document to its reader: "Remote work policy, version 2.0"."""
-    version = f", version {passage.version}" if passage.version else ""
+    version = f", version {passage.declared}" if passage.declared else ""
     return f"“{passage.title or passage.document}”{version}"
 
 

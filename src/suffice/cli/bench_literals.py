@@ -15,7 +15,6 @@ from suffice.cli.show import plain
 
 _ROWS = (
     ("edits", "one number, date or unit changed", "caught"),
-    ("subjects", "the value of something else", "caught"),
     ("rewordings", "the same value in other words", "flagged"),
 )
 

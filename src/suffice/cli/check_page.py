@@ -61,6 +61,7 @@ def _header(verdict: Verdict, found: Sequence[Standing]) -> str:
 
 def _figures(verdict: Verdict, found: Sequence[Standing]) -> Iterator[str]:
     shares = {
+        "confidence": verdict.confidence,
         "faithfulness": verdict.faithfulness,
         "fact score": verdict.fact_score,
         "read": verdict.share_read,
@@ -135,7 +136,7 @@ def _passages(verdict: Verdict, found: Sequence[Standing]) -> Iterator[str]:
     for n, passage in enumerate(verdict.evidence.passages, 1):
         own = [one for one in found if one.passage and one.passage[0] == n]
         name = passage.title or passage.document
-        about = [f"version {passage.version}"] if passage.version else []
+        about = [f"version {passage.declared}"] if passage.declared else []
         about += [f"in force since {passage.effective}"] if passage.effective else []
         about += [f"expires {passage.expires}"] if passage.expires else []
         about += [passage.place] if passage.place else []

@@ -23,6 +23,7 @@ Figures = Mapping[str, Any]
 @click.argument("data", type=click.Path(exists=True, path_type=Path))
 @click.option("--without", "off", multiple=True, metavar="RULE", help="Also without this rule.")
 @click.option("--each", is_flag=True, help="Also without each rule in turn.")
+@click.option("--twins", is_flag=True, help="Also on the same documents without the answers.")
 @click.option(
     "--limit", type=click.IntRange(min=1), help="At most so many questions and so many drafts."
 )
@@ -34,6 +35,7 @@ def eval(  # the command's own name
     data: Path,
     off: tuple[str, ...],
     each: bool,
+    twins: bool,
     limit: int | None,
     tier: str | None,
     config: str | None,
@@ -46,6 +48,10 @@ def eval(  # the command's own name
     texts, one of each stands in a right answer), drafts.jsonl ("draft", "correct", "evidence") and
     docs/ or docs.tar.gz; or a file of drafts, of claims as `bench grounding` reads them, or of
     cases with "passages" and "qa". With --without or --each, decisions are compared case by case.
+
+    With --twins each question is also asked of the same documents without its answer: without the
+    sentences in "quotes", or those that hold a text of "answers_all"; one that is not answerable,
+    with the sentence in "adds".
     """
     from suffice.bench.cases import read_cases
     from suffice.bench.evaluation import evaluate
@@ -56,7 +62,7 @@ def eval(  # the command's own name
         verifier = open_verifier(settings.verifier, tier or "", settings.draft)
         cases = read_cases(data)
         cases = cases.at_most(limit) if limit else cases
-        found = evaluate(cases, settings, verifier, progress, off=off, each=each)
+        found = evaluate(cases, settings, verifier, progress, off=off, each=each, twins=twins)
     if as_json:
         to_json.show(found)
     else:
@@ -107,12 +113,18 @@ def _compared(rows: Figures) -> Table:
 
 def _notes(found: Figures) -> list[str]:
     told, covered, f1 = found["pairs_told_apart"], found["coverage"], found["f1"]
+    twins = found["twins"]
     lines = [
         f"{found['model']} ({found['tier']}) · {found['cases']} cases, {_share(found['good'])}"
     ]
     lines[0] += " of them decided well"
     if covered is not None:
         lines.append(f"questions served: {_share(covered)}")
+    if twins and twins["questions"]:
+        lines.append(
+            f"{twins['questions']} twins: right with the answer {_share(twins['right_with'])}, not "
+            f"served without it {_share(twins['not_served_without'])}, both {_share(twins['both'])}"
+        )
     if told is not None:
         lines.append(f"pairs of drafts of which the right one alone is served: {_share(told)}")
     if f1 is not None:

@@ -1,9 +1,12 @@
-"""Progress bars for long work, on standard error; silent when asked to be or when nobody looks."""
+"""Progress of long work, on standard error: bars on a terminal, a line at times elsewhere, since a
+log may be all that anyone sees."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, field
+from time import monotonic
 
 from rich.console import Console
 from rich.progress import (
@@ -19,6 +22,8 @@ from rich.text import Text
 
 from suffice.evidence.ingest import Progress as Report
 
+EVERY = 10.0
+
 
 class _Rate(TextColumn):
     """How many a second."""
@@ -30,11 +35,33 @@ class _Rate(TextColumn):
         return Text(f"{task.speed:,.0f}/s" if task.speed else "", style="dim")
 
 
+@dataclass
+class Lines:
+    """A line for work that takes long, at most one in `EVERY` seconds. Short work says nothing."""
+
+    console: Console
+    clock: Callable[[], float] = monotonic
+    told: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.told = self.clock()
+
+    def __call__(self, what: str, done: int, total: int) -> None:
+        now = self.clock()
+        if now - self.told >= EVERY:
+            self.told = now
+            self.console.print(f"{what}: {done:,} of {total:,}", highlight=False, soft_wrap=True)
+
+
 @contextmanager
 def bars(*, quiet: bool) -> Iterator[Report]:
-    """A callback that draws a bar for each kind of work: documents, passages, index."""
+    """A callback that draws a bar for each kind of work: documents, passages, index. `quiet` draws
+    none; off a terminal lines are told in any case."""
     console = Console(stderr=True)
-    if quiet or not console.is_terminal:
+    if not console.is_terminal:
+        yield Lines(console)
+        return
+    if quiet:
         yield lambda what, done, total: None
         return
     columns = (

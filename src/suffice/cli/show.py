@@ -17,6 +17,7 @@ from suffice.evidence.index import today
 from suffice.evidence.ingest import Report
 from suffice.evidence.rows import VersionInfo
 from suffice.gate.similarity import counted
+from suffice.text.readable import readable
 from suffice.types import (
     Conflict,
     Evidence,
@@ -42,13 +43,13 @@ def plain(text: str, style: str = "") -> Text:
 
 
 def one_line(quote: str) -> str:
-    """A quote on one line; the rules and bars of a table become spaces."""
-    return " ".join(re.sub(r":?-{3,}:?|\|", " ", quote).split())
+    """A quote as people read it, on one line; the rules and bars of a table become spaces."""
+    return " ".join(re.sub(r":?-{3,}:?|\|", " ", readable(quote)).split())
 
 
 def origin(mark: str, passage: Passage) -> RenderableType:
     """Which document, which version, where in it: two lines."""
-    facts = [f"version {passage.version}"] if passage.version else []
+    facts = [f"version {passage.declared}"] if passage.declared else []
     if passage.effective:
         facts.append(f"in force since {passage.effective}")
     if passage.until and passage.until <= today():

@@ -78,7 +78,7 @@ def _claim(one: Standing) -> list[RenderableType]:
 
 def _source(one: Standing, number: int, passage: Passage) -> Text:
     near = "nearest: " if one.nearest else ""
-    about = [passage.version and f"version {passage.version}", passage.place]
+    about = [passage.declared and f"version {passage.declared}", passage.place]
     about += [passage.document] if passage.title not in ("", passage.document) else []
     name = passage.title or passage.document
     head = Text.assemble((near, "dim"), (f"[{number}] ", "bold cyan"), plain(name, "bold"))
@@ -97,7 +97,11 @@ def _quote(one: Standing) -> Text:
 
 
 def _figures(verdict: Verdict) -> str:
-    shares = {"faithfulness": verdict.faithfulness, "facts": verdict.fact_score}
+    shares = {
+        "confidence": verdict.confidence,
+        "faithfulness": verdict.faithfulness,
+        "facts": verdict.fact_score,
+    }
     parts = [f"{name} {value:.2f}" for name, value in shares.items() if value is not None]
     grade = [verdict.grade.value] if verdict.grade else []
     passages = counted(len(verdict.evidence))

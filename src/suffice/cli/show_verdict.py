@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from rich.console import Console, Group, RenderableType
@@ -15,6 +16,8 @@ from suffice.cli.show import CONTROL, one_line, origin, plain
 from suffice.types import Citation, Source, Verdict
 from suffice.verdict.wording import steps
 
+_CODE_OR_TAG = re.compile(r"(```.*?```|`[^`\n]*`)|<(?=[a-zA-Z/!?])", re.DOTALL)
+
 
 def show_verdict(verdict: Verdict, console: Console | None = None) -> None:
     """The answer with its sources, or the refusal with what helps."""
@@ -25,12 +28,17 @@ def show_verdict(verdict: Verdict, console: Console | None = None) -> None:
 
 
 def _served(verdict: Verdict) -> RenderableType:
-    parts: list[RenderableType] = [Markdown(CONTROL.sub("", verdict.released)), Text()]
+    parts: list[RenderableType] = [Markdown(_no_tags(CONTROL.sub("", verdict.released))), Text()]
     parts += [_citation(citation) for citation in verdict.citations]
     if verdict.missing:
         parts.append(Text.assemble(("The sources hold ", "yellow"), "; ".join(verdict.missing)))
     parts.append(Text(verdict.reason, style="dim"))
     return _panel(verdict, parts, "green")
+
+
+def _no_tags(text: str) -> str:
+    """Markdown drops what looks like a tag: in "git checkout <branch>" it is the point."""
+    return _CODE_OR_TAG.sub(lambda found: found[1] or r"\<", text)
 
 
 def _withheld(verdict: Verdict) -> RenderableType:
@@ -45,12 +53,13 @@ def _withheld(verdict: Verdict) -> RenderableType:
 
 
 def _panel(verdict: Verdict, parts: list[RenderableType], colour: str) -> RenderableType:
-    gate = verdict.gate
+    gate, chance = verdict.gate, verdict.confidence
+    sure = "" if chance is None else f"confidence {chance:.2f} · "
     return Panel(
         Group(*parts),
         title=f"[bold {colour}]{verdict.action.value}",
         title_align="left",
-        subtitle=f"[dim]evidence {gate.level.value.lower()} · {gate.policy} {gate.score:.2f}",
+        subtitle=f"[dim]{sure}evidence {gate.level.value.lower()} · {gate.policy} {gate.score:.2f}",
         subtitle_align="left",
         border_style=colour,
         padding=(1, 2),

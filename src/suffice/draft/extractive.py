@@ -5,21 +5,39 @@ Grounded by construction: every claim of its draft is a slice of the passage it 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
+from typing import cast
 
 from suffice.draft.brief import PLAIN, Brief
 from suffice.draft.flags import flag_notes, flagged, told
-from suffice.evidence.split import context
+from suffice.evidence.split import context, placed
 from suffice.models.embedder import Embedder
-from suffice.models.verifier import FindsSentences, sentence_scores
+from suffice.models.llm.verifier import below_llm
+from suffice.models.odds import log_odds, together
+from suffice.models.verifier import (
+    FindsSentences,
+    Pair,
+    SufficiencyScore,
+    Verifier,
+    sentence_scores,
+)
 from suffice.settings import DraftSettings
 from suffice.switch import rule
-from suffice.text.statements import Statement, apart
+from suffice.text.readable import Readable, readable
+from suffice.text.statements import TABLE_RULE, Statement, apart, is_header, statements
 from suffice.types import Citation, Claim, Draft, Evidence, Passage
 
 EVEN = 0.5
+_READ_ALONE = 5
+"""So many of the best statements are read once more, each by itself."""
+_BULLET = re.compile(r"\A\s*[-*+•]\s+")
+_CELL = re.compile(r"[^|]+")
+_WORD = re.compile(r"\w+")
+_WIDEN = 1.0
+"""So much surer, in log-odds, a statement must be together with the one before it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +47,15 @@ class Ranked:
     passage: Passage
     statement: Statement
     score: float
+    answers: float | None = None
+    """The probability that it answers by itself, where that was judged."""
+
+    @property
+    def alone(self) -> str:
+        """The statement under the headings it stands under; a row as the table has it."""
+        row = len(self.statement.slices) > 1
+        text = "\n".join(self.quotes) if row else self.statement.wording
+        return placed(replace(self.passage, text=text))
 
     @property
     def quotes(self) -> list[str]:
@@ -45,8 +72,17 @@ class Extractive:
     verifier: object | None = None
 
     def write(self, evidence: Evidence, brief: Brief = PLAIN) -> Draft:
-        draft = compose(self.choose(self.rank(evidence)))
-        return replace(draft, notes=flag_notes(flagged(evidence)))
+        ranked = self.rank(evidence)
+        best = max(_READ_ALONE, self.settings.sentences)
+        chosen = self.choose(self.reread(evidence.wanted, ranked[:best]), ranked[best:])
+        judged = [entry.answers for entry in chosen if entry.answers is not None]
+        if _compared(chosen):  # the answer lies between the statements, none of them gives it
+            judged = []
+        return replace(
+            compose(chosen),
+            notes=flag_notes(flagged(evidence)),
+            answers=max(judged) if judged else None,
+        )
 
     def rank(self, evidence: Evidence) -> list[Ranked]:
         """All statements that tell something, best first; one that instructs is no answer."""
@@ -58,6 +94,24 @@ class Extractive:
         ranked = [Ranked(p, s, score) for (p, s), score in zip(found, scores, strict=True)]
         return sorted(ranked, key=lambda entry: -entry.score)
 
+    def reread(self, question: str, ranked: Sequence[Ranked]) -> list[Ranked]:
+        """The best, ranked anew by how well each answers where nothing stands beside it: beside its
+        neighbours a statement is easily taken for what they say."""
+        if not ranked or not isinstance(self.verifier, FindsSentences):
+            return list(ranked)
+        best = list(ranked)
+        wider = [_with_what_precedes(entry) for entry in best]
+        pairs = [Pair(question, (entry.alone,)) for entry in (*best, *wider)]
+        scores = below_llm(cast(Verifier, self.verifier)).sufficiency(pairs)
+        narrow, wide = scores[: len(best)], scores[len(best) :]
+        read = [
+            _judged(entry, score)
+            if log_odds(more.enough) < log_odds(score.enough) + _WIDEN
+            else _judged(other, more)
+            for entry, score, other, more in zip(best, narrow, wider, wide, strict=True)
+        ]
+        return sorted(read, key=lambda entry: -entry.score)
+
     def _near(self, question: str, found: Sequence[tuple[Passage, Statement]]) -> list[float]:
         alone = [s.wording for _, s in found]
         placed = [f"{context(p.title, p.heading)}: {s.wording}" for p, s in found]
@@ -66,7 +120,7 @@ class Extractive:
         cosines = (vectors[1:] @ vectors[0]).reshape(2, len(found)).mean(axis=0)
         return [float(cosine) for cosine in cosines]
 
-    def choose(self, ranked: Sequence[Ranked]) -> list[Ranked]:
+    def choose(self, ranked: Sequence[Ranked], rest: Sequence[Ranked] = ()) -> list[Ranked]:
         """The best and those nearly as good; as the verifier says, also those that answer at even
         odds. By nearness alone, none if even the best is far."""
         by_verifier = isinstance(self.verifier, FindsSentences)
@@ -78,9 +132,32 @@ class Extractive:
         for entry in ranked:
             if len(chosen) == self.settings.sentences or entry.score < good:
                 break
-            if not any(_repeats(entry, other) for other in chosen):
-                chosen.append(entry)
-        return [*chosen, *_other_versions(ranked, chosen)]
+            if any(_said_in(entry, other) for other in chosen):
+                continue
+            chosen = [other for other in chosen if not _said_in(other, entry)]
+            chosen.append(entry)
+        return [*chosen, *_other_versions([*ranked, *rest], chosen)]
+
+
+def _judged(entry: Ranked, alone: SufficiencyScore) -> Ranked:
+    if alone.unchecked:
+        return entry
+    return replace(entry, score=together((entry.score, alone.enough)), answers=alone.enough)
+
+
+def _with_what_precedes(entry: Ranked) -> Ranked:
+    """The statement with the one before it; a row of a table, or the first, as it is."""
+    (start, end), *more = entry.statement.slices
+    before = None
+    for one in statements(entry.passage.text):
+        if one.slices[-1][1] > start:
+            break
+        before = one
+    if more or before is None:
+        return entry
+    span = before.slices[0][0], end
+    said = entry.passage.text[slice(*span)]
+    return entry if "|" in said else replace(entry, statement=Statement((span,), said))
 
 
 def answering(
@@ -117,6 +194,13 @@ def _other_versions(ranked: Sequence[Ranked], chosen: Sequence[Ranked]) -> list[
     return more
 
 
+def _compared(chosen: Sequence[Ranked]) -> bool:
+    """Whether versions of one document are quoted beside each other."""
+    versions = {(entry.passage.family, entry.passage.version) for entry in chosen}
+    families = [family for family, _ in versions if family]
+    return len(families) > len(set(families))
+
+
 def _changed(found: list[tuple[Passage, Statement]]) -> list[tuple[Passage, Statement]]:
     """Where versions of one document stand beside each other, what they say alike tells nothing of
     how they differ."""
@@ -141,8 +225,9 @@ def compose(chosen: Sequence[Ranked]) -> Draft:
     for n, entries in enumerate(by_passage.values(), 1):
         passage = entries[0].passage
         slices = apart({span for entry in entries for span in entry.statement.slices})
-        quotes = [passage.text[start:end] for start, end in slices]
-        page.write(quotes, n)
+        read = Readable.of(passage.text)
+        page.write([said for span in slices if (said := read.cut(*span))], n, _header(passage))
+        quotes = (passage.text[start:end] for start, end in slices)
         citations.append(Citation(n, passage, " … ".join(quotes)))
     return Draft(page.text, tuple(page.claims), tuple(citations), "extractive")
 
@@ -154,24 +239,43 @@ class _Page:
     text: str = ""
     claims: list[Claim] = field(default_factory=list)
 
-    def write(self, quotes: Sequence[str], n: int) -> None:
+    def write(self, quotes: Sequence[str], n: int, header: str = "") -> None:
+        """`header`: of the table that the passage goes on with."""
         for table, run in groupby(quotes, key=lambda quote: "|" in quote):
             if table:
-                self._add(list(run), n, mark=f"\n\n[{n}]", gap="\n\n")
+                rows = list(run)
+                headed = any(map(TABLE_RULE.fullmatch, rows[0].split("\n")))
+                above = f"{header}\n" if header and not headed else ""
+                self._add(rows, n, mark=f"\n\n[{n}]", gap="\n\n", above=above)
                 continue
             for quote in run:
-                self._add([quote], n, mark=f" [{n}]", gap="\n\n" if "\n" in self.text else " ")
+                self._add(
+                    [_unlisted(quote)], n, mark=f" [{n}]", gap="\n\n" if "\n" in self.text else " "
+                )
 
-    def _add(self, lines: Sequence[str], n: int, *, mark: str, gap: str) -> None:
+    def _add(self, lines: Sequence[str], n: int, *, mark: str, gap: str, above: str = "") -> None:
         for place, line in enumerate(lines):
-            self.text += "\n" if place else (gap if self.text else "")
+            self.text += "\n" if place else f"{gap if self.text else ''}{above}"
             start = len(self.text)
             self.text += line
             self.claims.append(Claim(line, start, len(self.text), (n,)))
         self.text += mark
 
 
-def _repeats(entry: Ranked, other: Ranked) -> bool:
-    """Whether one says what the other already says, word for word."""
-    mine, theirs = " ".join(entry.quotes), " ".join(other.quotes)
-    return mine in theirs or theirs in mine
+def _header(passage: Passage) -> str:
+    above = "".join(passage.heading[-1:])
+    return f"{readable(above)}\n{_CELL.sub('---', above)}" if is_header(above) else ""
+
+
+def _unlisted(quote: str) -> str:
+    """An item that stands alone needs no bullet."""
+    return quote if "\n" in quote else _BULLET.sub("", quote) or quote
+
+
+def _said_in(entry: Ranked, other: Ranked) -> bool:
+    """Whether the words of one stand in the other, in their order."""
+    mine, theirs = (
+        f" {' '.join(_WORD.findall(readable(' '.join(one.quotes)).lower()))} "
+        for one in (entry, other)
+    )
+    return mine in theirs

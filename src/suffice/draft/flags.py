@@ -1,11 +1,10 @@
-"""Passages that try to instruct: they are flagged, and what instructs in them is never quoted."""
+"""Passages that try to instruct: they are flagged, and no drafter is given them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
 from suffice.evidence.cleared import instructs_in
-from suffice.text.instructions import instructs
 from suffice.text.statements import Statement, statements
 from suffice.types import Evidence, Passage
 
@@ -27,10 +26,10 @@ def flag_notes(flags: Flags) -> tuple[str, ...]:
 
 
 def told(evidence: Evidence) -> Iterator[tuple[Passage, Statement]]:
-    """What a drafter is given of the evidence, in order, without what instructs."""
+    """What a drafter is given of the evidence, in order, without passages that instruct."""
     for item in evidence:
-        suspect = instructs_in(item.passage) is not None
+        if instructs_in(item.passage) is not None:
+            continue
         for statement in statements(item.passage.text):
-            given = all(item.reads(*span) for span in statement.slices)
-            if given and not (suspect and instructs(statement.wording)):
+            if all(item.reads(*span) for span in statement.slices):
                 yield item.passage, statement

@@ -29,7 +29,7 @@ def read_draft(
 
     A mark that names no passage stays with its claim and has no citation: a check tells it.
     """
-    said = readable(text)
+    said = storable(text)
     thought = thought_aloud(said)
     answer = "" if thought is None else said[thought:].strip()
     found = claims(answer)
@@ -68,6 +68,6 @@ def answer_begins(text: str) -> int | None:
     return len(text) - len(answer)
 
 
-def readable(text: str) -> str:
+def storable(text: str) -> str:
     """A text that can be stored and shown: half a surrogate pair and NUL are no characters."""
     return _NO_CHARACTER.sub("\N{REPLACEMENT CHARACTER}", text)

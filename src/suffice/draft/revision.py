@@ -60,7 +60,8 @@ def wanting(round_: Round) -> bool:
     it broke off."""
     bad = (Support.CONTRADICTED, Support.UNBACKED)
     return round_.draft.cut or any(
-        finding.support in bad or finding.code is Code.UNSURE for finding in round_.findings
+        finding.support in bad or finding.code in (Code.UNSURE, Code.BESIDE)
+        for finding in round_.findings
     )
 
 

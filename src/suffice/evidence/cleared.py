@@ -1,19 +1,21 @@
-"""Evidence without what tries to instruct its reader: no judge of ours reads it as a statement."""
+"""Evidence without passages that try to instruct their reader: no judge of ours reads them."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 from suffice.switch import rule
 from suffice.text.instructions import instructs
-from suffice.text.statements import statements
 from suffice.types import Evidence, Passage
+
+_LETTER = re.compile(r"\S")
 
 
 @rule("instructions", lambda evidence: evidence)
 def cleared(evidence: Evidence) -> Evidence:
-    """The evidence as it may be judged, and claims held against it: what instructs is blank, and
-    every other character stands where it stood."""
+    """The evidence as it may be judged, and claims held against it: a passage that instructs is
+    blank, and keeps its length and its place."""
     return replace(
         evidence,
         items=tuple(replace(item, passage=_cleared(item.passage)) for item in evidence),
@@ -22,16 +24,12 @@ def cleared(evidence: Evidence) -> Evidence:
 
 def instructs_in(passage: Passage) -> str | None:
     """The words of a passage that try to instruct, if there are any."""
-    return instructs(passage.text) or instructs(passage.title)
+    above = (passage.title, *passage.heading, passage.summary)
+    return next(filter(None, map(instructs, (passage.text, *above))), None)
 
 
 def _cleared(passage: Passage) -> Passage:
+    """Who can plant an instruction can plant the sentence beside it: the whole passage goes."""
     if instructs_in(passage) is None:
         return passage
-    kept = list(passage.text)
-    for statement in statements(passage.text):
-        if instructs(statement.wording):
-            for start, end in statement.slices:
-                kept[start:end] = " " * (end - start)
-    title = "" if instructs(passage.title) else passage.title
-    return replace(passage, text="".join(kept), title=title)
+    return replace(passage, text=_LETTER.sub(" ", passage.text), title="", heading=(), summary="")

@@ -15,6 +15,7 @@ from typing import Protocol
 
 from suffice.evidence.read import Content
 from suffice.text.sentences import Span, sentences
+from suffice.text.statements import TABLE_RULE, is_header
 from suffice.types import Passage
 
 _HEADING = re.compile(r"^(#{1,6})[ \t]+(.+?)[ \t]*#*[ \t]*$", re.MULTILINE)
@@ -32,7 +33,8 @@ class Tokens(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A passage to be: its place in the source text and the headings above it."""
+    """A passage to be: its place in the source text and the headings above it; last among them the
+    header of the table that it goes on with."""
 
     start: int
     end: int
@@ -57,6 +59,12 @@ def split(content: Content, title: str, tokens: Tokens, budget: int) -> list[Pie
         whole = _Section(content.body, len(content.text), ())
         pieces = list(_pack(content, whole, title, tokens, budget))
     return pieces
+
+
+def placed(passage: Passage) -> str:
+    """A passage as a judge reads it: under the headings it stands under."""
+    above = [part for part in (passage.title, *passage.heading) if part not in passage.text]
+    return "\n".join([*above, passage.text])
 
 
 def context(title: str, heading: Sequence[str]) -> str:
@@ -108,19 +116,23 @@ def _pack(
     def page(place: int) -> int:
         return bisect_right(content.pages, section.start + place)
 
-    goal = _even(len(ends), room)
+    goal, left = _even(len(ends), room), room
     start: int | None = None
-    end = 0
+    end, header = 0, ""
     for unit in _units(body, ends, room):
         turned = start is not None and page(start) != page(unit[0])
         full = start is not None and size((start, end)) >= goal
-        if start is not None and (turned or full or size((start, unit[1])) > room):
-            yield _piece(content, section, start, end)
+        if start is not None and (turned or full or size((start, unit[1])) > left):
+            yield _piece(content, section, start, end, header)
             start = None
-        start = unit[0] if start is None else start
+        if start is None:
+            start, header = unit[0], table_header(body, unit[0])
+            left = room - len(tokens.token_ends(header))
+            if left < max(room // 2, size(unit)):  # it would crowd out its own rows
+                header, left = "", room
         end = unit[1]
     if start is not None:
-        yield _piece(content, section, start, end)
+        yield _piece(content, section, start, end, header)
 
 
 def _units(body: str, ends: list[int], room: int) -> Iterator[Span]:
@@ -169,7 +181,24 @@ def _token_ends(body: str, tokens: Tokens) -> list[int]:
     return ends
 
 
-def _piece(content: Content, section: _Section, start: int, end: int) -> Piece:
+def table_header(text: str, start: int) -> str:
+    """The first row of the table in whose midst a place lies; empty where it lies in none."""
+    end = text.find("\n", start)
+    if "|" not in text[start : end if end >= 0 else len(text)]:
+        return ""
+    first, second = "", ""
+    while start > 0:
+        begin = text.rfind("\n", 0, start - 1) + 1
+        line = text[begin : start - 1].strip()
+        if "|" not in line:
+            break
+        first, second, start = line, first, begin
+    if not TABLE_RULE.fullmatch(second):
+        return ""
+    return first if is_header(first) else f"| {first.strip('| ')} |"
+
+
+def _piece(content: Content, section: _Section, start: int, end: int, header: str) -> Piece:
     first, last = section.start + start, section.start + end
     page = bisect_right(content.pages, first) or None if content.pages else None
-    return Piece(first, last, section.heading, page)
+    return Piece(first, last, (*section.heading, header) if header else section.heading, page)

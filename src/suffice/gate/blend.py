@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from math import exp, log
-from typing import Any
 
+from suffice.evidence.split import placed
 from suffice.gate.similarity import similarity
 from suffice.text.digest import stems
 from suffice.text.words import content_words
@@ -66,15 +66,9 @@ class Blend:
 def look(evidence: Evidence, enough: float | None) -> Looks:
     """The looks of evidence, with what a verifier said of it."""
     found = similarity(evidence)
-    texts = [read(item.passage) for item in evidence]
+    texts = [placed(item.passage) for item in evidence]
     known = found.best if found.scores else None
     return Looks(enough, known, word_coverage(evidence.question, texts), found.passages)
-
-
-def read(passage: Any) -> str:
-    """A passage as a judge reads it: under the headings it stands under."""
-    above = [part for part in (passage.title, *passage.heading) if part not in passage.text]
-    return "\n".join([*above, passage.text])
 
 
 def word_coverage(question: str, texts: list[str]) -> float:

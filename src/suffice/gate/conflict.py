@@ -11,13 +11,13 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from suffice.evidence.split import placed
 from suffice.gate.answers import Reading
 from suffice.gate.aspect import Aspect, Stated, given, stated
-from suffice.gate.blend import read
 from suffice.gate.disagreement import EVEN, Disagreement, Judgement, reported
 from suffice.gate.views import View, views
-from suffice.models.llm.verifier import below_llm
-from suffice.models.verifier import Pair, SufficiencyScore, SupportScore, Verifier
+from suffice.models.llm.verifier import LlmVerifier, below_llm
+from suffice.models.verifier import LLM, Pair, SufficiencyScore, SupportScore, Verifier
 from suffice.settings import ConflictSettings
 from suffice.switch import rule
 from suffice.types import Conflict, Evidence, Passage
@@ -30,19 +30,24 @@ _SURE = 0.8
 _COVERED = 0.75
 # What has no word of it and reaches less than this share of the verifier's threshold answers not.
 _HARDLY = 0.6
-# A passage by itself answers from this share of the threshold on.
-_ALONE = 0.3
+# A statement by itself answers from this share of the threshold on; more is asked, on average, of
+# two that stand under different headings, which as a rule speak of different things.
+_ALONE, _ALONE_APART = 0.2, 1.7
 
 
 @dataclass(frozen=True)
 class Conflicts:
     """Finds what contradicts among passages. The work grows with the passages: each is held against
-    a few others only, those that differ most. An LLM is not asked: every view would be a call."""
+    a few others only, those that differ most. An LLM is not asked about each of them, since every
+    one would be a call; it confirms what would be shown."""
 
     verifier: Verifier
     settings: ConflictSettings = field(default_factory=ConflictSettings)
+    llm: LlmVerifier | None = None
 
     def __post_init__(self) -> None:
+        if isinstance(self.verifier, LlmVerifier):
+            object.__setattr__(self, "llm", self.verifier.always())
         object.__setattr__(self, "verifier", below_llm(self.verifier))
 
     def find(self, evidence: Evidence) -> tuple[Conflict, ...]:
@@ -51,7 +56,20 @@ class Conflicts:
             return ()
         found = [one for one in self.weigh(evidence) if self._reported(one)]
         found.sort(key=lambda one: (one.ambiguous, -one.score, one.view.first, one.view.second))
-        return tuple(reported(one, evidence.passages) for one in found)
+        told = tuple(reported(one, evidence.passages) for one in found)
+        return tuple(
+            one for one in told if one.ambiguous or self._confirmed(one, evidence.question)
+        )
+
+    def _confirmed(self, one: Conflict, question: str) -> bool:
+        """Whether the LLM says that either side contradicts the other, where there is an LLM and it
+        has a word to say."""
+        if self.llm is None:
+            return True
+        sides = (one.first_quote, one.second), (one.second_quote, one.first)
+        pairs = [Pair(said, (placed(other),), question) for said, other in sides]
+        scores = [score for score in self.llm.support(pairs) if score.tier == LLM]
+        return not scores or any(score.contradicted >= EVEN for score in scores)
 
     def weigh(self, evidence: Evidence) -> list[Disagreement]:
         """Every pair of passages that both answer, once, with its score."""
@@ -73,20 +91,44 @@ class Conflicts:
 
     @rule("both answer", lambda self, found, evidence: found)
     def _both_answer(self, found: Sequence[Disagreement], evidence: Evidence) -> list[Disagreement]:
-        """By half what would be reported although one of the passages alone does not answer, as the
-        verifier reads it: passages that answer different questions do not disagree."""
-        sides = sorted({n for one in found if self._reported(one) for n in one.view.passages})
+        """By half what would be reported although one of the two statements, read by itself, does
+        not answer: what answers different questions does not disagree."""
+        sides = {
+            (n, span): Pair(
+                evidence.question,
+                (
+                    placed(
+                        replace(evidence.passages[n], text=evidence.passages[n].text[slice(*span)])
+                    ),
+                ),
+            )
+            for one in found
+            if self._reported(one)
+            for n, span in zip(one.view.passages, one.view.statements, strict=True)
+        }
         if not sides or not evidence.question:
             return list(found)
-        pairs = [Pair(evidence.question, (read(evidence.passages[n]),)) for n in sides]
-        scores = dict(zip(sides, self.verifier.sufficiency(pairs), strict=True))
+        scores = dict(zip(sides, self.verifier.sufficiency(list(sides.values())), strict=True))
         return [
             replace(one, score=one.score / 2)
             if self._reported(one)
-            and any(self._answers_not(scores[n], _ALONE) for n in one.view.passages)
+            and not self._answered(
+                [scores[side] for side in zip(one.view.passages, one.view.statements, strict=True)],
+                apart=_headed_apart(one.view, evidence.passages),
+            )
             else one
             for one in found
         ]
+
+    def _answered(self, scores: Sequence[SufficiencyScore], *, apart: bool) -> bool:
+        """Whether each of two statements answers, and clearly where their headings differ."""
+        if any(self._answers_not(score, _ALONE) for score in scores):
+            return False
+        read = [score for score in scores if not score.unchecked]
+        if not apart or not read:
+            return True
+        threshold = self.verifier.thresholds.of(read[0].tier).sufficiency
+        return sum(score.enough for score in read) >= _ALONE_APART * threshold * len(read)
 
     def _reported(self, one: Disagreement) -> bool:
         return one.score >= self.settings.threshold
@@ -208,6 +250,11 @@ class Conflicts:
         else:
             score = (view.literal * view.near + judgement.apart) / 2
         return Disagreement(view, judgement, score, self._ambiguous(view))
+
+
+def _headed_apart(view: View, passages: Sequence[Passage]) -> bool:
+    first, second = passages[view.first], passages[view.second]
+    return (first.title, *first.heading) != (second.title, *second.heading)
 
 
 def _apart(passages: Sequence[Passage], view: View, then: bool) -> bool:

@@ -67,7 +67,7 @@ def _reason(one: Disagreement, first: Passage, second: Passage) -> str:
 
 def _source(passage: Passage) -> str:
     """The document with its version and its dates, as far as they are known."""
-    parts = [f"version {passage.version}"] if passage.version else []
+    parts = [f"version {passage.declared}"] if passage.declared else []
     if passage.effective:
         parts.append(f"effective {passage.effective.isoformat()}")
     if passage.expires:

@@ -128,7 +128,7 @@ def left_out(excluded: Iterable[Exclusion]) -> tuple[str, ...]:
 
 def _titled(passage: Passage) -> str:
     title = passage.title or passage.document
-    return f"{title}, version {passage.version}" if passage.version else title
+    return f"{title}, version {passage.declared}" if passage.declared else title
 
 
 # Versions of one document, oldest first

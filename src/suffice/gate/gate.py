@@ -35,7 +35,7 @@ from suffice.text.asked import checked_question
 from suffice.text.synonyms import Synonyms
 from suffice.types import Conflict, Evidence, GateDecision, Level
 
-_COMPARE = "the passages are of several versions, to be compared by whoever reads them"
+COMPARE = "the passages are of several versions, to be compared by whoever reads them"
 
 
 class FindsConflicts(Protocol):
@@ -158,7 +158,7 @@ def _to_compare(decision: GateDecision, evidence: Evidence) -> GateDecision:
     beside = len(families) > len(set(families))
     if decision.level is not Level.SUFFICIENT and not (decision.level is Level.REVIEW and beside):
         return decision
-    return replace(decision, level=Level.PARTIAL, reasons=(*decision.reasons, _COMPARE))
+    return replace(decision, level=Level.PARTIAL, reasons=(*decision.reasons, COMPARE))
 
 
 def _whole(decision: GateDecision, evidence: Evidence) -> GateDecision:

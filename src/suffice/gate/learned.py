@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from suffice.gate.blend import blend_for, look, read
+from suffice.evidence.split import placed
+from suffice.gate.blend import blend_for, look
 from suffice.gate.missing import missing_aspects
 from suffice.gate.similarity import NO_PASSAGE
 from suffice.models.verifier import LLM, Pair, SufficiencyScore, Verifier
@@ -39,7 +40,7 @@ class Learned:
                 missing=self.aspects(evidence),
                 signals=(Signal("probability", 0.0),),
             )
-        pair = Pair(evidence.question, tuple(read(item.passage) for item in evidence))
+        pair = Pair(evidence.question, tuple(placed(item.passage) for item in evidence))
         score = self.verifier.sufficiency([pair])[0]
         if score.tier == LLM:
             return self._told(evidence, score)

@@ -15,11 +15,10 @@ from itertools import combinations, product
 
 from suffice.evidence.keywords import stems
 from suffice.models.embedder import Embedder
-from suffice.text.expected import Answer, Expected, expected
-from suffice.text.literals import Literal, LiteralKind, literals
+from suffice.text.expected import KINDS, Answer, Expected, expected
+from suffice.text.literals import Literal, literals
 from suffice.text.literals.binding import stem
 from suffice.text.literals.same import same_day
-from suffice.text.literals.values import QUANTITIES
 from suffice.text.question import Part, asking, parts
 from suffice.text.sentences import sentences
 from suffice.text.synonyms import Synonyms
@@ -38,16 +37,6 @@ _NEARER = 0.05
 _FURTHER = -0.06
 _CLOSE = 0.4
 
-_ANSWERS = {
-    Answer.AMOUNT: {LiteralKind.MONEY, LiteralKind.PERCENTAGE, LiteralKind.FRACTION},
-    Answer.NUMBER: {LiteralKind.NUMBER, LiteralKind.PERCENTAGE, LiteralKind.FRACTION},
-    Answer.DURATION: {LiteralKind.DURATION, LiteralKind.DATE, LiteralKind.TIME},
-    Answer.DATE: {
-        LiteralKind.DATE, LiteralKind.TIME, LiteralKind.DURATION, LiteralKind.ORDINAL,
-    },
-    Answer.PERCENTAGE: {LiteralKind.PERCENTAGE, LiteralKind.FRACTION, LiteralKind.RATIO},
-    Answer.FIGURE: {*QUANTITIES, LiteralKind.RATIO},
-}  # fmt: skip
 _JOINED = re.compile(r" of (?:the |an? )?")
 _NAME = re.compile(r"[A-Z][\w-]*(?: (?:(?:of|and|the|for) )*[A-Z][\w-]*)+")
 
@@ -285,7 +274,7 @@ def _dated(asked: Literal, one: _Read) -> bool:
 
 def _answers(wants: Expected, one: _Read) -> bool:
     """Whether a passage has a figure of this sort, of what is counted where something is."""
-    figures = [found for found in one.literals if found.kind in _ANSWERS[wants.answer]]
+    figures = [found for found in one.literals if found.kind in KINDS[wants.answer]]
     return any(not wants.of or _counts(found, wants.of, one.text) for found in figures)
 
 

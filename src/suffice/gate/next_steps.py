@@ -41,7 +41,7 @@ def _other_time(stale: Sequence[Exclusion]) -> str:
     """A version that was left out may be what was meant."""
     for p in (one.passage for one in stale):
         if p.since or p.until or p.expires or p.effective:
-            label = f", version {p.version}" if p.version else ""
+            label = f", version {p.declared}" if p.declared else ""
             return f"If you mean {p.title or p.document}{label}, name its time."
     return ""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from suffice.gate.blend import read
+from suffice.evidence.split import placed
 from suffice.gate.missing import missing_aspects
 from suffice.gate.similarity import NO_PASSAGE, counted
 from suffice.models.verifier import Pair, SufficiencyScore, Verifier
@@ -22,7 +22,7 @@ class Reranked:
 
     def decide(self, evidence: Evidence) -> GateDecision:
         items = {item.passage.id: item for item in evidence}
-        pairs = [Pair(evidence.question, (read(item.passage),)) for item in items.values()]
+        pairs = [Pair(evidence.question, (placed(item.passage),)) for item in items.values()]
         scores = dict(zip(items, self.verifier.sufficiency(pairs), strict=True))
         kept = [id for id, score in scores.items() if self._kept(score)]
         best = max((s.enough for s in scores.values() if not s.unchecked), default=0.0)

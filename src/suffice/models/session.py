@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -9,12 +11,29 @@ from suffice.errors import ModelDamaged
 from suffice.models.threads import bounded
 
 
+def state_of(file: Path) -> tuple[int, int] | None:
+    """What tells a file from another one at the same place; `None` where there is none."""
+    try:
+        found = file.stat()
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size
+
+
 def open_session(model: Path, threads: int = 0) -> Any:
-    """An onnxruntime session on the CPU; `threads` 0 takes the cores there are, at most four."""
+    """An onnxruntime session on the CPU; `threads` 0 takes the cores there are, at most four. One
+    process opens a file once: sessions may run in several threads at a time."""
+    return _opened(model, bounded(threads), state_of(model), os.getpid())
+
+
+# Unbounded: a forked process opens its own, and must not let go of one that its parent opened: the
+# end of a session waits for threads that live on in the parent only.
+@cache
+def _opened(model: Path, threads: int, _state: object, _process: int) -> Any:
     import onnxruntime
 
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = bounded(threads)
+    options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
     # Waiting threads sleep: costs 2 % alone, and leaves the cores to others in a server.

@@ -23,11 +23,10 @@ from suffice.models.verifier import (
     Pair,
     SufficiencyScore,
     SupportScore,
-    Thresholds,
     Verifier,
     sentence_scores,
 )
-from suffice.models.wrapped import Wrapped
+from suffice.models.wrapped import Wrapped, WrappedVerifier
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -121,29 +120,17 @@ class Together(Generic[A, B]):
             call.done = True
 
 
-class SharedVerifier:
+class SharedVerifier(WrappedVerifier):
     """Any verifier, for many threads at once."""
 
     def __init__(self, verifier: Verifier, lanes: Lanes | None = None) -> None:
         lanes = lanes or Lanes()
         # Requests put together would share the budget of an LLM.
         most = ALONE if verifier.tier == LLM else MOST
-        self._verifier = verifier
+        super().__init__(verifier)
         self._support = Together[Pair, SupportScore](verifier.support, lanes, most)
         self._sufficiency = Together[Pair, SufficiencyScore](verifier.sufficiency, lanes, most)
         self._sentences = Together[tuple[str, tuple[str, ...]], list[float]](self._found, lanes)
-
-    @property
-    def id(self) -> str:
-        return self._verifier.id
-
-    @property
-    def tier(self) -> str:
-        return self._verifier.tier
-
-    @property
-    def thresholds(self) -> Thresholds:
-        return self._verifier.thresholds
 
     def support(self, pairs: Sequence[Pair]) -> list[SupportScore]:
         return list(self._support(pairs))

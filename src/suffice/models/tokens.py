@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from suffice.errors import ModelDamaged
+from suffice.models.session import state_of
 
 # Enough to keep a few cores busy, little enough to stay in their caches (measured: 256 to 1024).
 _TOKENS_A_BATCH = 512
 
 
 def load_tokenizer(path: Path) -> Any:
-    """A fast tokenizer that neither cuts nor pads."""
+    """A fast tokenizer that neither cuts nor pads; one process loads a file once."""
+    return _loaded(path, state_of(path))
+
+
+@lru_cache(maxsize=8)
+def _loaded(path: Path, _state: object) -> Any:
     from tokenizers import Tokenizer
 
     try:

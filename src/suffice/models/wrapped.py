@@ -1,10 +1,11 @@
-"""An embedder around another: all that does not depend on how texts are embedded."""
+"""An embedder or a verifier around another: all that does not depend on how it is asked."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from suffice.models.embedder import Embedder
+from suffice.models.verifier import Thresholds, Verifier
 
 
 class Wrapped:
@@ -27,3 +28,22 @@ class Wrapped:
 
     def token_ends(self, text: str) -> Sequence[int]:
         return self._embedder.token_ends(text)
+
+
+class WrappedVerifier:
+    """Says of itself what the verifier within says."""
+
+    def __init__(self, verifier: Verifier) -> None:
+        self._verifier = verifier
+
+    @property
+    def id(self) -> str:
+        return self._verifier.id
+
+    @property
+    def tier(self) -> str:
+        return self._verifier.tier
+
+    @property
+    def thresholds(self) -> Thresholds:
+        return self._verifier.thresholds

@@ -30,7 +30,7 @@ from suffice.verdict.decide import nearest
 VERDICT, GATE, GAP = "verdict", "gate", "gap"
 _TEXTS = ("text", "summary")
 # What of a verdict stands in a field of its own, or is the name of the record itself.
-_APART = {"question", "gate", "evidence", "draft", "drafts", "released", "findings", "record"}
+_APART = {"question", "gate", "evidence", "draft", "attempts", "released", "findings", "record"}
 _OUTCOME = tuple(field.name for field in fields(Verdict) if field.name not in _APART)
 
 
@@ -60,14 +60,14 @@ def of_verdict(verdict: Verdict, trace: Trace | None, filing: Filing) -> list[Re
     """The record of a verdict, and that of the gap where it tells of one."""
     shelves = _shelves()
     draft = plain(verdict.draft, shelves)
-    drafts = plain(verdict.drafts, shelves)
+    attempts = plain(verdict.attempts, shelves)
     said = {
         "findings": plain(verdict.findings, shelves),
         "released": verdict.released,
         "outcome": {name: plain(getattr(verdict, name), shelves) for name in _OUTCOME},
     }
     written = [laid_out(one, shelves) for one in shelves[Draft].entries]
-    said["drafts"] = {"all": written, "draft": draft, "drafts": drafts}
+    said["drafts"] = {"all": written, "draft": draft, "attempts": attempts}
     weighed = _weighed(verdict.evidence, verdict.gate, trace, shelves, filing)
     record = _record(VERDICT, {**weighed, **said}, filing)
     gated = verdict.gate.policy != "none"  # an answer from elsewhere tells of no documents
@@ -200,6 +200,6 @@ def _read_verdict(
         "released": said["released"],
         "findings": said["findings"],
         "draft": drafts["draft"],
-        "drafts": drafts["drafts"],
+        "attempts": drafts["attempts"],
     }
     return rebuilt(Verdict, tree, shelves, evidence=evidence, gate=gate)

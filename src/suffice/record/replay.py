@@ -32,7 +32,7 @@ from suffice.verdict.route import read_routes
 
 _NEAR = 1e-6
 _JUDGE = "judge"
-_NUMBERS = ("faithfulness", "fact_score", "share_read", "grade", "route")
+_NUMBERS = ("confidence", "faithfulness", "fact_score", "share_read", "grade", "route")
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +106,7 @@ class Replay:
 
     def _verdict(self, decision: Decision, was: Verdict) -> Verdict | None:
         """What the recorded draft would be told now; `None` where there is none to tell of."""
-        draft = was.draft or (was.drafts[-1] if was.drafts else None)
+        draft = was.draft or (was.attempts[-1].draft if was.attempts else None)
         routes = read_routes(self.setup.settings.verdict.routes)
         if draft is not None:
             findings = self._findings(decision, was, draft)

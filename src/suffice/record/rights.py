@@ -117,7 +117,7 @@ def _verdict(
         gate=gate,
         evidence=evidence,
         draft=None,
-        drafts=(),
+        attempts=(),
         released="",
         findings=(),
         citations=(),

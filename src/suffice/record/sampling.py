@@ -1,15 +1,16 @@
 """Which decisions a person is asked to look at, and how likely each was to be chosen.
 
-What is left to a person, and what lay near a threshold, is always chosen. Of the other answers that
-were served, each is chosen by chance, independently of all others and of what it says, with the
-rate `record.sample`. The chance is the operating system's: nobody can foresee or repeat it, not
-even who knows the record. It need not be repeated, since outcome and probability are both recorded.
+What is left to a person, what invented a source and what lay near a threshold is always chosen. Of
+the other answers that were served, each is chosen by chance, independently of all others and of
+what it says, with the rate `record.sample`. The chance is the operating system's: nobody can
+foresee or repeat it, not even who knows the record. It need not be repeated, since outcome and
+probability are both recorded.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
@@ -27,6 +28,8 @@ class Why(StrEnum):
 
     REVIEW = "review"
     """The decision itself leaves it to a person."""
+    FABRICATED = "fabricated"
+    """A draft on the way named a source that does not exist, whatever was served in the end."""
     BORDERLINE = "borderline"
     """The gate's score lay near the number it was held against."""
     SAMPLED = "sampled"
@@ -66,17 +69,18 @@ class Sampler:
         return cls(settings.sample, settings.borderline)
 
     def verdict(self, verdict: Verdict) -> Draw:
-        left = verdict.action is Action.REVIEW
-        return self._draw(verdict.gate, left=left, served=verdict.served)
+        why = [Why.REVIEW] if verdict.action is Action.REVIEW else []
+        why += [Why.FABRICATED] if verdict.fabricated else []
+        return self._draw(verdict.gate, why, served=verdict.served)
 
     def gate(self, gate: GateDecision) -> Draw:
-        return self._draw(gate, left=gate.level is Level.REVIEW, served=False)
+        why = [Why.REVIEW] if gate.level is Level.REVIEW else []
+        return self._draw(gate, why, served=False)
 
-    def _draw(self, gate: GateDecision, *, left: bool, served: bool) -> Draw:
-        near = borderline(gate, self.margin)
-        why = [reason for reason, so in ((Why.REVIEW, left), (Why.BORDERLINE, near)) if so]
-        if why:
-            return Draw(tuple(why), 1.0, served)
+    def _draw(self, gate: GateDecision, why: Sequence[Why], *, served: bool) -> Draw:
+        near = [Why.BORDERLINE] if borderline(gate, self.margin) else []
+        if why or near:
+            return Draw((*why, *near), 1.0, served)
         if not served:
             return Draw((), 0.0, served)
         drawn = self.chance() < self.rate

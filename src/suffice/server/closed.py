@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from suffice.pipeline import Trip
 from suffice.settings import RouteSettings
-from suffice.types import Action, Code, Draft, Finding, Support, Verdict
+from suffice.types import Action, Attempt, Code, Draft, Finding, Support, Verdict
 from suffice.verdict.decide import withhold
 
 FAILED = "A check failed, so that this could not be verified; nobody is shown what nobody checked."
@@ -26,7 +26,7 @@ def bounded(verdict: Verdict, route: RouteSettings) -> Verdict:
         verdict.findings,
         _ACTIONS[route.failed],
     )
-    return replace(held, drafts=verdict.drafts, faithfulness=verdict.faithfulness)
+    return replace(held, attempts=verdict.attempts, faithfulness=verdict.faithfulness)
 
 
 def unchecked(trip: Trip, draft: Draft, route: RouteSettings) -> Verdict:
@@ -37,4 +37,5 @@ def unchecked(trip: Trip, draft: Draft, route: RouteSettings) -> Verdict:
         for claim in draft.claims
     ]
     gate, action = trip.weighed.decision, _ACTIONS[route.failed]
-    return replace(withhold(trip.read, gate, FAILED, draft, findings, action), drafts=(draft,))
+    held = withhold(trip.read, gate, FAILED, draft, findings, action)
+    return replace(held, attempts=(Attempt(draft, tuple(findings)),))

@@ -77,6 +77,12 @@ class Metrics:
             ["route"],
             registry=own,
         )
+        self._fabricated = Counter(
+            "suffice_fabricated_citations",
+            "Claims that named a source that does not exist, in any draft.",
+            ["route"],
+            registry=own,
+        )
         self._under_way = Gauge(
             "suffice_requests_under_way",
             "Requests let in and not answered yet.",
@@ -98,7 +104,8 @@ class Metrics:
             self._stages.labels(stage).observe(seconds)
         for verdict in seen.verdicts:
             self._verdicts.labels(route, verdict.action.value).inc()
-            if verdict.rescue is Rescue.EXTRACTIVE and not verdict.drafts:
+            self._fabricated.labels(route).inc(verdict.fabricated)
+            if verdict.rescue is Rescue.EXTRACTIVE and not verdict.attempts:
                 self._replaced.labels(route).inc()
         for decision in gates_of(seen):
             self._gates.labels(route, decision.level.value).inc()

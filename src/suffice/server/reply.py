@@ -158,6 +158,7 @@ def suffice_of(verdict: Verdict) -> dict[str, Any]:
         "reason": verdict.reason,
         "claims": claims_of(verdict),
         "share_read": round(verdict.share_read, 4),
+        "confidence": as_json.rounded(verdict.confidence),
         "faithfulness": as_json.rounded(verdict.faithfulness),
         "sources": [as_json.citation(one) for one in verdict.citations],
         "missing": list(verdict.missing),

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from suffice.draft.reading import answer_begins, readable, thought_aloud
+from suffice.draft.reading import answer_begins, storable, thought_aloud
 from suffice.models.chat import content_in, refusal_in
 from suffice.server.beside import logprobs_of, unheard
 from suffice.server.drafts import Written, draft_of
@@ -69,7 +69,7 @@ class Telling:
         """What waited for more and goes on now that there is none: the beginning of a tag that
         never came, or a refusal where nothing else was said."""
         if not (self.held or self.text):
-            self.held = readable(self._refused)
+            self.held = storable(self._refused)
         thought = None if self.text else thought_aloud(self.held)
         text = "" if thought is None else self.held[thought:].lstrip()
         if not text:
@@ -79,7 +79,7 @@ class Telling:
 
     def _told(self, said: str) -> str:
         """What of more text goes on: nothing before it is known that the answer has begun."""
-        said = readable(said)
+        said = storable(said)
         if self.text:
             self.text += said
             return said

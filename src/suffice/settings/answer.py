@@ -63,6 +63,7 @@ class ChecksSettings:
     omission: bool = True
     verbatim: bool = True
     grounding: bool = True
+    addresses: bool = True
     entailment: bool = True
     judge: bool = False
     shortest: Count = 3
@@ -74,14 +75,16 @@ ROUTES = (
     "fabricated -> WITHHOLD, possibly systematic: a source was invented",
     "not retrieved -> WITHHOLD, possibly systematic: a source was named that was not at hand",
     "conflict -> CONFLICT",
+    "beside the question -> WITHHOLD",
     "contradicted -> WITHHOLD",
     "mismatch -> WITHHOLD",
     "stale -> REVIEW",
     "expired -> REVIEW",
     "misattributed -> REVIEW",
-    "unchecked > 0.2 and faithfulness >= 0.65 -> CAVEAT",
-    "faithfulness >= 0.85 and facts >= 0.80 -> SERVE",
-    "faithfulness >= 0.65 -> CAVEAT",
+    "unchecked > 0.2 and faithfulness >= 0.65 and confidence >= 0.5 -> CAVEAT",
+    "faithfulness >= 0.85 and facts >= 0.80 and confidence >= 0.8 -> SERVE",
+    "faithfulness >= 0.5 and confidence >= 0.5 -> CAVEAT",
+    "faithfulness >= 0.5 and confidence >= 0.4 -> REVIEW",
     "faithfulness >= 0.40 -> WITHHOLD",
     "else -> WITHHOLD, knowledge gap",
 )

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from suffice.text.facts.clauses import finite, subject, tokens
 from suffice.text.facts.marks import bare, citations
 from suffice.text.nonclaims import StatementKind, nonclaim
-from suffice.text.sentences import is_code, sentences
+from suffice.text.sentences import ITEM_MARK, is_code, sentences
 
 __all__ = ["LONGEST_CONTEXT", "Statement", "StatementKind", "claims"]
 
@@ -35,7 +35,6 @@ _BOLD = re.compile(r"(?:\*\*|__)[^*\n]{1,120}(?:\*\*|__):?")
 _ASKING = re.compile(r"(?:what|how|why|when|where|who|which)\b", re.IGNORECASE)
 _LABEL = re.compile(r"[A-Z][\w&/'’ -]{0,60}:$")
 _RULE = re.compile(r"[\s|:=*_~-]+$")
-_ITEM = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s")
 _PRONOUN = re.compile(
     r"(?:(?:however|additionally|also|moreover|furthermore|overall|in addition|therefore),?\s)?"
     r"(?:it|they|he|she|this|these|its|their|his|her)\b",
@@ -247,7 +246,7 @@ def _with_context(text: str, found: list[Statement]) -> list[Statement]:
     sourced = False
     for place, one in enumerate(found):
         follows = found[place + 1] if place + 1 < len(found) else None
-        item = bool(_ITEM.match(one.text))
+        item = bool(ITEM_MARK.match(one.text))
         if _introduces(one, follows) and not item:
             lead_in = one.words[:LONGEST_CONTEXT]
             one = replace(one, kind=_lead_kind(one, follows))
@@ -276,13 +275,13 @@ def _topic(one: Statement) -> str:
 
 def _in_item(text: str, place: int) -> bool:
     line = text.rfind("\n", 0, place) + 1
-    return bool(_ITEM.match(text, line))
+    return bool(ITEM_MARK.match(text, line))
 
 
 def _introduces(one: Statement, follows: Statement | None) -> bool:
     if follows is None or not one.words.rstrip().endswith(":"):
         return False
-    return bool(_ITEM.match(follows.text)) or follows.kind is StatementKind.CODE
+    return bool(ITEM_MARK.match(follows.text)) or follows.kind is StatementKind.CODE
 
 
 def _lead_kind(one: Statement, follows: Statement | None) -> StatementKind:

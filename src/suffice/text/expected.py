@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 from enum import StrEnum
 
+from suffice.text.literals import LiteralKind, literals
+from suffice.text.literals.values import QUANTITIES
 from suffice.text.question import parts
 
 _LENGTHS = frozenset("second minute hour day night week month quarter year decade".split())
@@ -30,6 +32,13 @@ _WHEN = re.compile(
     r"[;,:]\s*(?:by |since |until )?when (?:do|does|did|is|are|was|were|will|can|must|may)\b",
     re.I,
 )
+_AT_WHAT_TIME = re.compile(
+    r"^\W*(?:(?:by|since|until|till|from|and|so)\s+)?"
+    r"when (?:is|are|was|were|did|does|do|will|must)\b|"
+    r"\b(?:what|which) (?:date|year|month|day|weekday|time|century|deadline)\b",
+    re.I,
+)
+_CONDITION = re.compile(r"\b(?:if|once|after|before|unless|when(?:ever)?|until|as soon as)\b", re.I)
 _PERCENTAGE = re.compile(r"\b(?:what|which) (?:percentage|percent|share|proportion)\b", re.I)
 _WHAT_AMOUNT = re.compile(
     r"\b(?:what|which) (?:is|are|was|were)?\s*(?:the\s+)?(?:maximum |minimum |average |total )?"
@@ -47,6 +56,19 @@ class Answer(StrEnum):
     DATE = "date"
     PERCENTAGE = "percentage"
     FIGURE = "figure"
+
+
+KINDS = {
+    Answer.AMOUNT: {LiteralKind.MONEY, LiteralKind.PERCENTAGE, LiteralKind.FRACTION},
+    Answer.NUMBER: {LiteralKind.NUMBER, LiteralKind.PERCENTAGE, LiteralKind.FRACTION},
+    Answer.DURATION: {LiteralKind.DURATION, LiteralKind.DATE, LiteralKind.TIME},
+    Answer.DATE: {
+        LiteralKind.DATE, LiteralKind.TIME, LiteralKind.DURATION, LiteralKind.ORDINAL,
+    },
+    Answer.PERCENTAGE: {LiteralKind.PERCENTAGE, LiteralKind.FRACTION, LiteralKind.RATIO},
+    Answer.FIGURE: {*QUANTITIES, LiteralKind.RATIO},
+}  # fmt: skip
+"""The sorts of literals that are such an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +98,16 @@ def expected(question: str) -> Expected | None:
     if _HOW_BIG.search(question):
         return Expected(Answer.FIGURE)
     return Expected(Answer.DATE) if _WHEN.search(question) else None
+
+
+def lacking(question: str, answer: str) -> str:
+    """The sort of answer that a question asks for and a text does not give; empty where it does."""
+    wanted = expected(question)
+    if wanted is None or any(one.kind in KINDS[wanted.answer] for one in literals(answer)):
+        return ""
+    # "When do I need a permit?": if, once or after something happens.
+    any_time = not _AT_WHAT_TIME.search(question) or _CONDITION.search(answer)
+    return "" if wanted.answer is Answer.DATE and any_time else wanted.answer.value
 
 
 def _counted(question: str, start: int) -> str:

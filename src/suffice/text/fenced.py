@@ -39,7 +39,7 @@ def described(passage: Passage) -> str:
     """Where a passage comes from: title, place, version and dates, on one line."""
     parts = [f'"{quoted(passage.title or passage.document)}"']
     parts += [f'section "{quoted(passage.place)}"'] if passage.place else []
-    parts += [f"version {quoted(passage.version)}"] if passage.version else []
+    parts += [f"version {quoted(passage.declared)}"] if passage.declared else []
     since, until = passage.effective or passage.since, passage.expires or passage.until
     parts += [f"in force from {since.isoformat()}"] if since else []
     parts += [f"until {until.isoformat()}"] if until else []

@@ -13,9 +13,13 @@ Span = tuple[int, int]
 # What stands before the answer in a question-and-answer pair.
 ANSWER_MARK = re.compile(r"(?:\*\*)?(?:A|Answer)\s*:(?:\*\*)?\s*")
 
+# What stands before the text of a list item.
+ITEM_MARK = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+")
+
 # A list item, a table row or a heading is a unit of its own, even without a full stop.
 _UNIT_START = re.compile(
-    r"[ \t]*(?:[-*+•]\s|\d{1,3}[.)]\s|\||#{1,6}\s|>\s|\*\*[A-Z]:|\w[\w-]*(?:\.\w[\w-]*)+: )"
+    r"[ \t]*(?:[-*+•]\s|\d{1,3}[.)]\s|\||#{1,6}\s|>\s|\*\*[A-Z]:|\w[\w-]*(?:\.\w[\w-]*)+: "
+    r"|</?(?:p|div|[udo]l|li|d[td]|table|t[rdh]|h[1-6]|section|details|summary|blockquote)\b)"
 )
 _ROW = re.compile(r"[^\n|]*\|[^\n]*")
 # "…in the brain.The next sentence": extracted text often loses the space between sentences.

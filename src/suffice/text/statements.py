@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from suffice.text.sentences import ANSWER_MARK, Span, sentences
+from suffice.text.sentences import ANSWER_MARK, ITEM_MARK, Span, sentences
 
 # A sentence that leans on the one before it is quoted with it.
 _LEANS = re.compile(
@@ -15,8 +15,12 @@ _LEANS = re.compile(
     re.IGNORECASE,
 )
 _QUESTION = re.compile(r"\?[*_\"')\]]*$")
-_RULE = re.compile(r"\|?[\s:|\-]+\|?")
-_ITEM = re.compile(r"[ \t]*(?:[-*+•]|\d{1,3}[.)])\s")
+TABLE_RULE = re.compile(r"\|?[\s:|\-]+\|?")
+
+
+def is_header(line: str) -> bool:
+    """Whether a heading is the header of a table that goes on: "| Version | Released |"."""
+    return len(line) > 2 and line.startswith("|") and line.endswith("|")
 
 
 def leans(said: str) -> bool:
@@ -64,7 +68,7 @@ def _whole(text: str, spans: list[Span], place: int) -> int:
             if "\n\n" in text[spans[last][1] : spans[last][1] + 3]:
                 break
     elif said.endswith(":"):
-        while last + 1 < len(spans) and _ITEM.match(text[slice(*spans[last + 1])]):
+        while last + 1 < len(spans) and ITEM_MARK.match(text[slice(*spans[last + 1])]):
             last += 1
     return last
 
@@ -88,10 +92,10 @@ def _row(
     """A table row with its header; the header itself and the rule under it state nothing."""
     span = spans[place]
     said = text[slice(*span)]
-    if _RULE.fullmatch(said):
+    if TABLE_RULE.fullmatch(said):
         return None, (header[0], span[1]) if header else None
     following = text[slice(*spans[place + 1])] if place + 1 < len(spans) else ""
-    if header is None and _RULE.fullmatch(following):
+    if header is None and TABLE_RULE.fullmatch(following):
         return None, span
     slices = (header, span) if header else (span,)
     wording = " ".join(text[slice(*part)] for part in slices)

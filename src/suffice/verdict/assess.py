@@ -13,7 +13,10 @@ from suffice.types import Claim, Code, Draft, Evidence, Finding, Grade, Support
 GRADES = ((0.85, Grade.SUPPORTED), (0.65, Grade.PARTIAL), (0.40, Grade.WEAK))
 UNVERIFIED = "unverified"
 """The flag of marks that nobody looked up: the check of citations is switched off."""
-_MISMATCHED = (Code.CHANGED, Code.MISPLACED)
+
+
+_TOLD = (Code.FAILED, Code.BESIDE, Code.FAR)
+"""What is a flag although it speaks against no claim."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +30,9 @@ class Assessment:
     unchecked: float
     share_read: float
     flags: frozenset[str]
+    confidence: float | None = None
+    """See `verdict.confidence`; `None` where nobody gave a probability, and no row asks for more
+    than that."""
     unread: tuple[str, ...] = ()
     """What the draft tells outside its claims, where nobody read it."""
 
@@ -89,13 +95,12 @@ def _facts(standing: Support, findings: Iterable[Finding]) -> list[Support]:
 def _flags(findings: Sequence[Finding], supports: Sequence[Support]) -> Iterable[str]:
     against = (Support.CONTRADICTED, Support.UNBACKED)
     yield from (f.code.value for f in findings if f.code and f.support in against)
-    if any(finding.code is Code.FAILED for finding in findings):
-        yield Code.FAILED.value
+    yield from (f.code.value for f in findings if f.code in _TOLD)
     if any(f.check == "citations" and f.code is Code.OFF and f.claim.cites for f in findings):
         yield UNVERIFIED
     if Support.CONTRADICTED in supports:
         yield "contradicted"
-    if any(f.code in _MISMATCHED and f.support is Support.CONTRADICTED for f in findings):
+    if any(f.code is Code.CHANGED and f.support is Support.CONTRADICTED for f in findings):
         yield "mismatch"
 
 

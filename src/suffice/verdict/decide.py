@@ -9,6 +9,7 @@ from dataclasses import replace
 from suffice.checks.check import share_read
 from suffice.settings import ROUTES
 from suffice.text.claims import claims
+from suffice.text.expected import lacking
 from suffice.text.facts.marks import bare
 from suffice.types import (
     Action,
@@ -25,6 +26,7 @@ from suffice.types import (
 )
 from suffice.verdict import wording
 from suffice.verdict.assess import UNVERIFIED, Assessment, assess
+from suffice.verdict.confidence import confidence
 from suffice.verdict.route import Route, first, read_routes
 from suffice.verdict.sources import cited
 
@@ -117,13 +119,15 @@ def decide(
     never leaves as it stands, whatever a table says, and what nobody read leaves with a caveat."""
     if not draft.claims:
         return withhold(evidence, gate, wording.unanswered(gate), draft)
-    found = assess(draft, findings, evidence)
+    found = replace(assess(draft, findings, evidence), confidence=confidence(gate, draft, findings))
     opposed = any(not conflict.ambiguous for conflict in gate.conflicts)
     route = first(routes, found, conflict=opposed)
     if route.action is Action.CONFLICT and opposed:
         return disagree(evidence, gate)
     action = _bounded(route.action, found, gate, draft)
-    told = wording.told(action, gate, found, quoted=_all_quoted(findings, found))
+    lacks = lacking(evidence.question, draft.text)
+    action = Action.CAVEAT if lacks and action is Action.SERVE else action
+    told = wording.told(action, gate, found, quoted=_all_quoted(findings, found), lacks=lacks)
     if action in (Action.SERVE, Action.CAVEAT):
         made = Verdict(
             question=evidence.question,
@@ -142,6 +146,7 @@ def decide(
         made = withhold(evidence, gate, told, draft, findings, action)
     return replace(
         made,
+        confidence=found.confidence,
         faithfulness=found.faithfulness,
         fact_score=found.facts,
         share_read=found.share_read,
@@ -188,7 +193,7 @@ def nearest(evidence: Evidence, most: int = 3) -> tuple[Source, ...]:
     for item in evidence:
         passage = item.passage
         source = Source(
-            passage.document, passage.title, passage.version, passage.heading, item.relevance
+            passage.document, passage.title, passage.version, passage.headings, item.relevance
         )
         found.setdefault(passage.document, source)
     return tuple(found.values())[:most]

@@ -1,12 +1,24 @@
-"""A draft that cannot leave, saved as far as it can be: cut to what is backed."""
+"""A draft that cannot leave, saved as far as it can be: its marks put right, then cut to what is
+backed."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
 
+from suffice.draft.reading import read_draft
 from suffice.text.facts.marks import citations
-from suffice.types import Action, Claim, Draft, Finding, Rescue, Support, Verdict
+from suffice.types import (
+    Action,
+    Claim,
+    Code,
+    Draft,
+    Evidence,
+    Finding,
+    Rescue,
+    Support,
+    Verdict,
+)
 from suffice.verdict import wording
 from suffice.verdict.assess import assess
 
@@ -29,6 +41,29 @@ def trimmed(draft: Draft, findings: Sequence[Finding]) -> Draft | None:
     return replace(draft, text=text, claims=tuple(claims), citations=cited, cut=False)
 
 
+def reattributed(draft: Draft, findings: Sequence[Finding], evidence: Evidence) -> Draft | None:
+    """The draft with each claim that names the wrong passage marked with the one that backs it;
+    `None` where there is no such claim."""
+    numbers = {passage.id: n for n, passage in enumerate(evidence.passages, 1)}
+    right = {
+        one.claim.start: numbers[one.passage_id]
+        for one in findings
+        if one.code is Code.MISATTRIBUTED and one.passage_id in numbers
+    }
+    if not right:
+        return None
+    text = draft.text
+    ends = [*(claim.start for claim in draft.claims[1:]), len(text)]
+    for claim, end in reversed([*zip(draft.claims, ends, strict=True)]):
+        if claim.start in right:
+            said, mark = text[claim.start : end], f"[{right[claim.start]}]"
+            for place, (span, _) in reversed([*enumerate(citations(said))]):
+                said = f"{said[: span[0]]}{'' if place else mark}{said[span[1] :]}"
+            text = f"{text[: claim.start]}{said}{text[end:]}"
+    read = read_draft(text, evidence.passages)
+    return replace(draft, text=read.text, claims=read.claims, citations=read.citations)
+
+
 def weak(draft: Draft, findings: Sequence[Finding]) -> bool:
     """Whether a draft holds a claim that nothing backs: better cut off than told with a caveat."""
     return bool(assess(draft, findings).claims_with(Support.UNBACKED, Support.UNCHECKED))
@@ -42,8 +77,18 @@ def _within(said: str) -> set[int]:
 def rescued(verdict: Verdict, how: Rescue, first: Verdict) -> Verdict:
     """The verdict on what was saved, with a caveat that says how; what the log should know of the
     first draft stays."""
-    instead = wording.REPLACED if first.draft else wording.UNWRITTEN
-    said = wording.SHORTENED if how is Rescue.TRIMMED else instead
+    said = _said(how, verdict, first)
     reason = said if verdict.action is Action.SERVE else f"{said} {verdict.reason}"
     notes = tuple(dict.fromkeys((*verdict.notes, *first.notes)))
     return replace(verdict, action=Action.CAVEAT, reason=reason, rescue=how, notes=notes)
+
+
+def _said(how: Rescue, verdict: Verdict, first: Verdict) -> str:
+    if how is Rescue.REATTRIBUTED:
+        wrong = [one.claim for one in first.findings if one.code is Code.MISATTRIBUTED]
+        return wording.naming(wording.CORRECTED, list(dict.fromkeys(wrong)))
+    if how is Rescue.TRIMMED and first.draft and verdict.draft:
+        kept = {claim.text for claim in verdict.draft.claims}
+        left_out = [claim for claim in first.draft.claims if claim.text not in kept]
+        return wording.naming(wording.SHORTENED, left_out)
+    return wording.REPLACED if first.draft else wording.UNWRITTEN

@@ -16,7 +16,7 @@ from suffice.errors import SettingsError
 from suffice.types import Action, Code
 from suffice.verdict.assess import UNVERIFIED, Assessment
 
-_NUMBERS = ("faithfulness", "facts", "unchecked")
+_NUMBERS = ("confidence", "faithfulness", "facts", "unchecked")
 _FLAGS = (*(code.value for code in Code), "contradicted", "mismatch", "conflict", UNVERIFIED)
 _COMPARE: dict[str, Callable[[float, float], bool]] = {
     ">=": operator.ge, ">": operator.gt, "<=": operator.le, "<": operator.lt,
@@ -66,11 +66,16 @@ def _route(row: str) -> Route:
     return Route(row.strip(), Action[read["action"]], read["note"] or "", conditions)
 
 
+def _holds(value: float | None, compare: Callable[[float, float], bool], least: float) -> bool:
+    """A number that nobody gave holds nothing back and lets nothing pass by being low."""
+    return compare(1.0 if value is None else value, least)
+
+
 def _condition(text: str, row: str) -> Condition:
     if number := _NUMBER.fullmatch(text):
         name, sign, value = number.groups()
         compare, least = _COMPARE[sign], float(value)
-        return lambda found, _: compare(float(getattr(found, name)), least)
+        return lambda found, _: _holds(getattr(found, name), compare, least)
     if text == "conflict":
         return lambda _, conflict: conflict
     if text in _FLAGS:

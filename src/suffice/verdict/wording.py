@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from suffice.gate.freshness import left_out
 from suffice.text.facts.marks import bare
+from suffice.text.readable import readable
 from suffice.types import (
     Action,
     Claim,
@@ -37,17 +38,23 @@ SAYS_OTHERWISE = "The draft says something that the documents contradict"
 NO_SOURCE = "The draft names no source for what it says, so that it could not be verified"
 NO_SUCH_SOURCE = "The draft names a source that does not exist"
 WRONG_SOURCE = "The draft names sources that do not hold as named; a person has to look at it"
+UNSURE = "The answer found is right with probability {:.2f}"
+UNLIKELY = "What the documents say may not answer this question"
+OF_ANOTHER_SORT = "The answer does not give what is asked for: {}."
+ANOTHER_QUESTION = "The draft does not speak of what was asked."
 NOT_VERIFIED = "Not all of this could be verified against the documents"
 UNREAD = "Not everything it says was checked against the documents"
 MARKS = "The numbers of sources in it were not looked up: that check is switched off."
 NOT_WRITTEN = "The model that writes answers could not be reached."
-SHORTENED = "What the documents do not back was left out."
+SHORTENED = "What the documents do not back was left out"
+CORRECTED = "A wrong source was named; the mark now names the passage that says it"
 REPLACED = "No answer could be verified; this is quoted from the documents instead."
 UNWRITTEN = "No answer could be written; this is quoted from the documents instead."
 OPENED = "A person had this written."
 RELEASED = "A person released this."
 WITHDRAWN = "A person withdrew this answer."
 _LONGEST = 120
+_SOURCES = frozenset(code.value for code in (Code.STALE, Code.EXPIRED, Code.MISATTRIBUTED))
 
 NEXT_STEPS = ("Rephrase the question, name the document you have in mind, or ask its owner.",)
 
@@ -59,24 +66,50 @@ def caveat(gate: GateDecision) -> str:
     return THIN
 
 
-def told(action: Action, gate: GateDecision, found: Assessment, *, quoted: bool) -> str:
+def told(
+    action: Action, gate: GateDecision, found: Assessment, *, quoted: bool, lacks: str = ""
+) -> str:
     """Why a draft leaves as it does; the weak claim is named."""
     against = found.claims_with(Support.CONTRADICTED)
     weak = found.claims_with(Support.UNBACKED, Support.UNCHECKED)
-    if action is Action.REVIEW:
+    if action is Action.REVIEW and found.flags & _SOURCES:
         return f"{WRONG_SOURCE}."
+    if action is Action.REVIEW:
+        return f"{unsure(found)}; a person has to look at it."
+    invented = Code.FABRICATED.value in found.flags
+    if action is Action.WITHHOLD and Code.BESIDE.value in found.flags and not invented:
+        return ANOTHER_QUESTION
     if action is Action.WITHHOLD and against:
-        return _naming(SAYS_OTHERWISE, against)
+        return naming(SAYS_OTHERWISE, against)
+    if (
+        action is Action.WITHHOLD
+        and not weak
+        and found.flags <= {Code.FAR.value}
+        and found.confidence
+    ):
+        return f"{UNLIKELY}: {_lower(unsure(found))}."
     if action is Action.WITHHOLD:
-        return _naming(_lack(found), weak)
+        return naming(_lack(found), weak)
     parts = [] if gate.level is Level.SUFFICIENT else [caveat(gate)]
     if weak:
-        parts.append(_naming(NOT_VERIFIED, weak))
+        parts.append(naming(NOT_VERIFIED, weak))
     elif found.unread:
         parts.append(f"{UNREAD}: “{_short(found.unread[0])}”.")
+    if lacks:
+        parts.append(OF_ANOTHER_SORT.format(lacks))
     if UNVERIFIED in found.flags:
         parts.append(MARKS)
+    if action is Action.CAVEAT and not parts and found.confidence is not None:
+        parts.append(f"{unsure(found)}.")
     return " ".join(parts) or (QUOTED if quoted else CHECKED)
+
+
+def unsure(found: Assessment) -> str:
+    return UNSURE.format(found.confidence or 0.0)
+
+
+def _lower(said: str) -> str:
+    return f"{said[:1].lower()}{said[1:]}"
 
 
 def adds(findings: Sequence[Finding]) -> list[str]:
@@ -94,7 +127,8 @@ def _lack(found: Assessment) -> str:
     return NOT_ANSWERED if found.faithfulness >= 0.4 else NOT_BACKED
 
 
-def _naming(said: str, claims: Sequence[Claim]) -> str:
+def naming(said: str, claims: Sequence[Claim]) -> str:
+    """What is said, with the first of the claims it is said of."""
     if not claims:
         return f"{said}."
     more = f" and {len(claims) - 1} more" if len(claims) > 1 else ""
@@ -102,7 +136,7 @@ def _naming(said: str, claims: Sequence[Claim]) -> str:
 
 
 def _short(said: str) -> str:
-    text = bare(" ".join(said.split())).rstrip(".")
+    text = bare(" ".join(readable(said).split())).rstrip(".")
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST].rstrip()}…"
 
 
@@ -114,10 +148,12 @@ def both_sides(conflicts: Sequence[Conflict], numbered: Mapping[str, int]) -> st
             (conflict.first, conflict.first_quote),
             (conflict.second, conflict.second_quote),
         ):
-            dated = f", version {passage.version}" if passage.version else ""
+            dated = f", version {passage.declared}" if passage.declared else ""
             since = f", in force since {passage.effective}" if passage.effective else ""
             name = passage.title or passage.document
-            lines.append(f"- {name}{dated}{since}: “{quote.strip()}” [{numbered[passage.id]}]")
+            lines.append(
+                f"- {name}{dated}{since}: “{readable(quote).strip()}” [{numbered[passage.id]}]"
+            )
     return "\n".join(dict.fromkeys(lines))
 
 

@@ -25,8 +25,22 @@ def test_pages_and_title(pdf_of: Write) -> None:
     assert content.front.title == "Leave policy"
 
 
-def test_no_title(pdf_of: Write) -> None:
-    assert read_bytes(pdf_of(["text"]), ".pdf", "a.pdf").front.title is None
+@pytest.mark.parametrize(
+    ("text", "title"),
+    [
+        (
+            "Group Life Insurance (SGLI)\nIf you serve, you are covered.",
+            "Group Life Insurance (SGLI)",
+        ),
+        ("text", None),
+        ("You are covered from the first day.", None),
+        ("Order: 7\nSomething", None),
+    ],
+)
+def test_without_a_title_the_first_line_is_one_if_it_reads_so(
+    pdf_of: Write, text: str, title: str | None
+) -> None:
+    assert read_bytes(pdf_of([text]), ".pdf", "a.pdf").front.title == title
 
 
 def test_word_split_at_a_line_end(pdf_of: Write) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from contextlib import closing
 from itertools import accumulate
 from threading import Lock
@@ -14,6 +15,7 @@ from suffice.evidence.read.source import Content, FrontMatter
 
 _PDFIUM = Lock()  # pdfium is not thread-safe
 _BREAK = "\n\n"
+_TITLE = re.compile(r"[^.!?:;|]{3,119}[^.!?:;|,\s]")
 _SPLIT_WORD = re.compile(r"(?<=[^\W\d_])[\ufffe\x02](?=[^\W\d_A-Z])")
 
 
@@ -24,8 +26,17 @@ def read(data: bytes) -> Content:
     if not any(text.strip() for text in texts):
         raise Unreadable("has no text layer", remedy="Run OCR on it first, then read the result.")
     starts = accumulate((len(text) + len(_BREAK) for text in texts[:-1]), initial=0)
-    front = FrontMatter(title=" ".join(title.split()) or None)
+    front = FrontMatter(title=" ".join(title.split()) or _first_line(texts) or None)
     return Content(text=_BREAK.join(texts), front=front, pages=tuple(starts))
+
+
+def _first_line(texts: Sequence[str]) -> str:
+    """The line that a document begins with, where that reads as a title: no sentence, no field of a
+    form. Few PDFs name their title otherwise."""
+    lines = (line.strip() for text in texts for line in text.splitlines())
+    first = next(filter(None, lines), "")
+    begins = first[:1].isupper() or first[:1].isdigit()
+    return first if begins and _TITLE.fullmatch(first) else ""
 
 
 def _extract(data: bytes) -> tuple[str, list[str]]:

@@ -58,6 +58,11 @@ class LlmVerifier:
         tiers = {**inner.tiers, self.inner.tier: inner, LLM: Thresholds()}
         return replace(inner, tiers=tiers)
 
+    def always(self) -> LlmVerifier | None:
+        """The same, asked about every pair; `None` where it is never asked."""
+        never = self.settings.ask == "never"
+        return None if never else replace(self, settings=replace(self.settings, ask="always"))
+
     @property
     def cost(self) -> Cost:
         """Of all calls so far."""

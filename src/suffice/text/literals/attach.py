@@ -6,66 +6,10 @@ from collections.abc import Iterable
 
 from suffice.text.literals.values import Literal, LiteralKind
 
-_ROOT = 6
-
 
 def words(literal: Literal) -> set[str]:
     """The words of the literal's whole sentence."""
     return {*literal.about, *literal.context}
-
-
-def fits_better(mine: set[str], known: set[str], rival: Literal, equal: Literal) -> bool:
-    """Whether the claim's words name the rival and not the literal that has the claim's value.
-
-    `mine` are the claim's words, `known` those of them that the evidence uses. Two clauses of one
-    sentence are told apart by one word; two sentences need more.
-    """
-    beside = rival.sentence == equal.sentence
-    if not beside and _stranger(mine, known, rival, equal):
-        return True
-    theirs = set(equal.about) if beside else words(equal)
-    for_rival = known & set(rival.about) - theirs
-    for_equal = known & theirs - set(rival.about) - set(rival.shared)
-    foreign = set(equal.about) - mine
-    if not for_rival or not foreign or for_equal or 4 * len(for_rival) < len(mine):
-        return False
-    if not (beside or rival.cell) and _vague(rival):
-        return False
-    if beside or rival.cell:
-        return 2 * len(for_rival) >= len(known & (set(rival.about) | theirs) - set(rival.shared))
-    if known <= set(rival.about) and set(rival.about) & theirs & known:
-        return True  # two sentences built alike: "The Paris office has…", "The London office has…"
-    return len(for_rival) >= 2 and 3 * len(for_rival) >= 2 * len(known)
-
-
-def _stranger(mine: set[str], known: set[str], rival: Literal, equal: Literal) -> bool:
-    """Whether the sentence with the claim's value shares no word with the claim, and that of the
-    rival nearly all. Words count as the same from their first letters: "automated", "automation".
-    """
-    said = _roots(mine)
-    shared = said & _roots(rival.about)
-    if said & _roots(words(equal)) or not shared:
-        return False
-    if shared == said or (len(shared) >= 2 and 3 * len(shared) >= 2 * len(said)):
-        return True
-    return not _vague(rival) and _roots(known) <= shared
-
-
-def _roots(stems: Iterable[str]) -> set[str]:
-    return {word[:_ROOT] for word in stems}
-
-
-def _vague(literal: Literal) -> bool:
-    """A year, a quarter or a number of nothing in particular stands in too many sentences."""
-    if literal.day:
-        return literal.day.day is None
-    return literal.kind is LiteralKind.NUMBER and not literal.nouns
-
-
-def same_sort(claim: Literal, rival: Literal) -> bool:
-    """Plain numbers count the same sort of thing only if the noun after them is shared."""
-    plain = claim.kind is LiteralKind.NUMBER and not rival.cell
-    return not plain or not claim.nouns or bool(set(claim.nouns) & set(rival.nouns))
 
 
 def rival(claim: Literal, rivals: Iterable[Literal], vocabulary: frozenset[str]) -> Literal | None:

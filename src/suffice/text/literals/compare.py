@@ -10,22 +10,13 @@ from datetime import date
 from enum import StrEnum
 from itertools import pairwise
 
-from suffice.switch import rule
 from suffice.text.literals.agree import agrees, comparable, ends_at, rounded
-from suffice.text.literals.attach import fits_better, namesake, rival, same_sort, words
+from suffice.text.literals.attach import namesake, rival, words
 from suffice.text.literals.derive import Derivation, derive
 from suffice.text.literals.identifiers import normalised
 from suffice.text.literals.read import literals
 from suffice.text.literals.same import readings, same_amount
 from suffice.text.literals.values import QUANTITIES, Day, Literal, LiteralKind
-
-_BOUND_TO_SUBJECT = QUANTITIES | {
-    LiteralKind.TIME,
-    LiteralKind.DATE,
-    LiteralKind.VERSION,
-    LiteralKind.IDENTIFIER,
-}
-
 
 _HEADED = frozenset({"section", "clause", "chapter", "paragraph", "part", "article"})
 
@@ -117,7 +108,7 @@ def _judge(claim: Literal, said: str, reading: Reading) -> Comparison:
     equal = [one for one in loose if same_amount(claim, one) or ends_at(claim, one)]
     # A number without its unit backs the claim only if nothing with that unit speaks against it.
     if equal or (loose and not (other and claim.unit and other.unit == claim.unit)):
-        return _judge_subject(claim, equal or loose, rivals, reading.vocabulary)
+        return _judge_bound(claim, equal or loose)
     if near := next((one for one in reading.literals if rounded(claim, one)), None):
         return Comparison(claim, Outcome.EQUAL, near, reason="rounded")
     if part := _composed(claim, reading) or _on_weekday(claim, reading):
@@ -131,10 +122,8 @@ def _judge(claim: Literal, said: str, reading: Reading) -> Comparison:
     return Comparison(claim, Outcome.ABSENT)
 
 
-def _judge_subject(
-    claim: Literal, equal: list[Literal], rivals: list[Literal], vocabulary: frozenset[str]
-) -> Comparison:
-    """The value is there: is it said of the same thing, and does it bound the same way?"""
+def _judge_bound(claim: Literal, equal: list[Literal]) -> Comparison:
+    """The value is there: does it bound the same way? What it is said of is for the verifier."""
     mine = set(claim.about)
     best = max(
         equal,
@@ -142,29 +131,7 @@ def _judge_subject(
     )
     if not _bounds(claim, best):
         return Comparison(claim, Outcome.MISMATCH, best, reason="another bound")
-    weekday = claim.day is not None and claim.day.weekday is not None
-    if claim.kind in _BOUND_TO_SUBJECT and not weekday:
-        other = _of_something_else(claim, equal, rivals, vocabulary)
-        if other is not None:
-            return Comparison(claim, Outcome.MISMATCH, other, reason="said of something else")
     return Comparison(claim, Outcome.EQUAL, best)
-
-
-@rule("of something else", lambda claim, equal, rivals, vocabulary: None)
-def _of_something_else(
-    claim: Literal, equal: list[Literal], rivals: list[Literal], vocabulary: frozenset[str]
-) -> Literal | None:
-    """Another value that fits what the claim speaks of better than its own."""
-    mine = set(claim.about)
-    known = mine & vocabulary
-    return next(
-        (
-            one
-            for one in rivals
-            if same_sort(claim, one) and all(fits_better(mine, known, one, eq) for eq in equal)
-        ),
-        None,
-    )
 
 
 def _bounds(claim: Literal, evidence: Literal) -> bool:

@@ -1,0 +1,94 @@
+"""A second reading of a claim that was not found backed: beside the few statements nearest to it.
+
+Among many others a statement is easily overlooked, a row of a table most of all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from suffice.evidence.split import context
+from suffice.models.llm.verifier import LlmVerifier
+from suffice.models.odds import together
+from suffice.models.verifier import FindsSentences, Pair, SupportScore, Verifier
+from suffice.switch import rule
+from suffice.text.sentences import Span
+from suffice.text.statements import Statement, statements
+from suffice.types import Passage
+
+FEW = (1, 3)
+"""The claim is read beside so many statements, and the log-odds of these readings are averaged."""
+
+
+@dataclass(frozen=True, slots=True)
+class Nearest:
+    """The statements of some passages, those first that back what is said."""
+
+    found: tuple[tuple[Passage, Statement], ...]
+
+    @property
+    def passage(self) -> Passage:
+        return self.found[0][0]
+
+    @property
+    def span(self) -> Span:
+        return self.found[0][1].slices[-1]
+
+    def beside(self, count: int) -> str:
+        """The first so many, each under its headings, in the order of the documents."""
+        order = list(dict.fromkeys(passage.id for passage, _ in self.found))
+        chosen = sorted(self.found[:count], key=lambda one: (order.index(one[0].id), one[1].slices))
+        lines: list[str] = []
+        last = ""
+        for passage, statement in chosen:
+            above = context(passage.title, passage.heading)
+            lines += [above] if above != last else []
+            last = above
+            lines.append("\n".join(passage.text[slice(*span)] for span in statement.slices))
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True)
+class Second:
+    """What the second reading says, and the place of the statement nearest to the claim."""
+
+    score: SupportScore
+    passage: Passage
+    span: Span
+
+
+def nearest(verifier: FindsSentences, said: str, passages: Sequence[Passage]) -> Nearest | None:
+    every = [(passage, one) for passage in passages for one in statements(passage.text)]
+    if not every:
+        return None
+    scores = verifier.sentences(said, [one.wording for _, one in every])
+    ranked = sorted(range(len(every)), key=lambda n: -scores[n]) if scores else []
+    return Nearest(tuple(every[n] for n in ranked[: max(FEW)])) if ranked else None
+
+
+@rule("closer reading", lambda verifier, pairs, passages: [None] * len(pairs))
+def read_closely(
+    verifier: Verifier, pairs: Sequence[Pair], passages: Sequence[Sequence[Passage]]
+) -> list[Second | None]:
+    """For each pair how likely the statements nearest to it back it; `None` where nobody can tell,
+    or an LLM has the last word."""
+    if isinstance(verifier, LlmVerifier) or not isinstance(verifier, FindsSentences):
+        return [None] * len(pairs)
+    near = [nearest(verifier, pair.said, own) for pair, own in zip(pairs, passages, strict=True)]
+    asked = [
+        replace(pair, evidence=(one.beside(count),))
+        for pair, one in zip(pairs, near, strict=True)
+        if one
+        for count in FEW
+    ]
+    scores = iter(verifier.support(asked) if asked else ())
+    return [_second(one, [next(scores) for _ in FEW]) if one else None for one in near]
+
+
+def _second(near: Nearest, scores: Sequence[SupportScore]) -> Second | None:
+    if any(one.unchecked for one in scores):
+        return None
+    likely = together([one.supported for one in scores])
+    score = SupportScore(likely, 0.0, 1 - likely, tier=scores[0].tier)
+    return Second(score, near.passage, near.span)

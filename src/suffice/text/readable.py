@@ -1,0 +1,125 @@
+"""Text without the marks of Markdown and HTML, and where each letter of it stands in the source.
+
+People read "See the guide", not "See the [guide](/docs/guide.md#start)"; what they read still maps
+to the exact place it was quoted from.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from bisect import bisect_left
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from suffice.text.sentences import Span
+
+_INSIDE = r"(?:[^\[\]\n]|\[[^\[\]\n]{0,200}\])"
+_TARGET = r"(?:\([^()\n]{0,500}(?:\([^()\n]{0,200}\)[^()\n]{0,200})?\)|\[[^\]\n]{0,200}\])"
+# Tags that only format. What is struck out, and what only looks like a tag, stays as it is.
+_TAG = (
+    "a|abbr|article|aside|b|big|blockquote|br|button|center|cite|code|dd|details|div|dl|dt|em|"
+    "figcaption|figure|font|footer|h[1-6]|header|hr|i|iframe|img|input|kbd|label|li|main|mark|nav|"
+    "nobr|ol|p|picture|pre|q|samp|section|small|source|span|strong|sub|summary|sup|svg|table|tbody|"
+    "td|tfoot|th|thead|tr|tt|u|ul|var|video|wbr"
+)
+_MARKS = re.compile(
+    rf"""
+      (?P<code>^[ \t]*(?P<fence>```|~~~)[^\n]*\n(?P<block>.{{0,5000}}?)^[ \t]*(?P=fence)[ \t]*$)
+    | <!--.{{0,2000}}?-->
+    | \{{\{{[<%][^{{}}]{{0,300}}?[%>]\}}\}} | \{{%[^{{}}]{{0,300}}?%\}}
+    | \{{[:.\#][^{{}}\n]{{0,200}}\}}
+    | ^[ \t]*\[[^\]\n]{{1,200}}\]:[ \t]+<?(?:https?://|www\.|mailto:|\.{{0,2}}/|\#)\S*[^\n]*$
+    | !\[(?P<image>{_INSIDE}{{0,300}})\]{_TARGET}
+    | \[(?P<link>{_INSIDE}{{1,300}})\]{_TARGET}
+    | <(?P<address>(?:https?://|mailto:)[^\s<>]{{1,500}}|[\w.+-]{{1,100}}@[\w.-]{{1,200}})>
+    | </?(?:{_TAG})(?:\s[^<>]{{0,1000}})?/?>
+    | \A\s*(?:(?:href|src|class|id|style|target|rel)=(?:"[^"<>]*"|'[^'<>]*')\s*)+/?>  # half a tag
+    | <(?:a|img|div|span)\s+(?:[\w-]+=["'][^<>]{{0,1000}})?\Z
+    | ^[ \t]*(?:!!!|\?\?\?\+?|===)[ \t]+[\w \t-]{{0,100}}(?:"(?P<title>[^"\n]{{0,300}})")?[ \t]*$
+    | ^[ \t]*>?[ \t]*\[!\w+\][ \t]*$
+    | ^[ \t]*\#{{1,6}}[ \t]+(?P<heading>[^\n]*?)[ \t]*\#*$
+    | ^[ \t]*>[ \t]?(?!\s*\d)
+    | ``(?P<ticks>[^`\n]+(?:`[^`\n]+)*)`` | `(?P<tick>[^`\n]+)`
+    | (?<![\w\\*])\*\*\*(?=\S)(?P<three>[^\n]{{1,500}}?)(?<=\S)\*\*\*(?!\w)
+    | (?<![\w\\*])\*\*(?=[^\s*])(?P<bold>[^\n]{{1,500}}?)(?<=\S)\*\*(?!\w)
+    | (?<!\w)__(?=\S)(?P<under>[^\n]{{1,500}}?)(?<=\S)__(?!\w)
+    | (?<![\w*\\])\*(?=[^\s*])(?P<star>[^*\n]{{1,500}}?)(?<=[^\s*])\*(?![\w*])
+    | (?<![\w\\])_(?=[^\s_])(?P<low>[^_\n]{{1,500}}?)(?<=[^\s_])_(?!\w)
+    | \\(?P<escaped>[\\`*_{{}}\[\]()\#+.!<>-])
+    | &(?:\#\d{{1,7}}|\#x[\da-fA-F]{{1,6}}|[a-zA-Z][a-zA-Z\d]{{1,30}});
+    """,
+    re.VERBOSE | re.MULTILINE | re.DOTALL,
+)
+_APART = re.compile(r"</?(?:br|p|li|tr|td|th|div|h[1-6])\b", re.IGNORECASE)
+_RAISED = {"<sup": "^", "<sub": "_"}
+_MARK = re.compile(r"[*_`\[<>#&\\{!?=]")
+_KEPT_AS_IT_IS = ("block", "tick", "ticks", "escaped", "address")
+_READ_ON = ("image", "link", "title", "heading", "three", "bold", "under", "star", "low")
+
+
+@dataclass(frozen=True, slots=True)
+class Readable:
+    """`text[n]` stands at `places[n]` of the source."""
+
+    text: str
+    places: tuple[int, ...]
+
+    @classmethod
+    def of(cls, source: str) -> Readable:
+        if not _MARK.search(source):
+            return cls.plain(source)
+        kept = list(_kept(source, 0, len(source)))
+        text = "".join(char for char, _ in kept)
+        return cls(text, tuple(place for _, place in kept))
+
+    @classmethod
+    def plain(cls, source: str) -> Readable:
+        """The source as it is."""
+        return cls(source, tuple(range(len(source))))
+
+    def bounds(self, start: int, end: int) -> Span:
+        """Where in this text stands what is read of a part of the source, without white space."""
+        first, last = bisect_left(self.places, start), bisect_left(self.places, end)
+        while first < last and self.text[first].isspace():
+            first += 1
+        while last > first and self.text[last - 1].isspace():
+            last -= 1
+        return first, last
+
+    def cut(self, start: int, end: int) -> str:
+        """What a reader sees of a part of the source."""
+        return self.text[slice(*self.bounds(start, end))]
+
+
+def readable(source: str) -> str:
+    """The text alone."""
+    return Readable.of(source).text
+
+
+def _kept(source: str, start: int, end: int) -> Iterator[tuple[str, int]]:
+    """Each character that is read, with its place."""
+    place = start
+    for match in _MARKS.finditer(source, start, end):
+        yield from ((source[n], n) for n in range(place, match.start()))
+        yield from _inside(source, match)
+        place = match.end()
+    yield from ((source[n], n) for n in range(place, end))
+
+
+def _inside(source: str, match: re.Match[str]) -> Iterator[tuple[str, int]]:
+    for name in _KEPT_AS_IT_IS:
+        if match[name] is not None:
+            yield from ((source[n], n) for n in range(*match.span(name)))
+            return
+    for name in _READ_ON:
+        if match[name] is not None:
+            yield from _kept(source, *match.span(name))
+            return
+    said = match[0]
+    if said.startswith("&"):
+        yield from ((char, match.start()) for char in html.unescape(said))
+    elif said[:4].lower() in _RAISED:  # "10<sup>6</sup>" is no 106
+        yield _RAISED[said[:4].lower()], match.start()
+    elif _APART.match(said):
+        yield " ", match.start()

@@ -1,0 +1,25 @@
+"""What is told of long work where there is no terminal."""
+
+from __future__ import annotations
+
+from io import StringIO
+
+from rich.console import Console
+
+from suffice.cli.progress import EVERY, Lines, bars
+
+
+def test_long_work_is_told_now_and_then_and_short_work_not_at_all() -> None:
+    now, written = [0.0], StringIO()
+    tell = Lines(Console(file=written), clock=lambda: now[0])
+    for second in range(25):
+        now[0] = float(second)
+        tell("passages", 1000 * second, 24_000)
+    assert EVERY == 10
+    assert written.getvalue() == "passages: 10,000 of 24,000\npassages: 20,000 of 24,000\n"
+
+
+def test_quiet_or_not_off_a_terminal_lines_are_told() -> None:
+    for quiet in (True, False):
+        with bars(quiet=quiet) as progress:
+            assert isinstance(progress, Lines)

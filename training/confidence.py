@@ -1,0 +1,183 @@
+"""Fit the probability that quotations answer a question.
+
+    python training/confidence.py --data ../shared/data --retrieved build/retrieved.jsonl
+
+Needs no GPU. The extractive drafter writes for questions that no verifier was trained on: the held
+written cases, each with its answer among the passages and without it, and the questions on the real
+documents. A draft is right where it holds what the answer rests on. Writes
+src/suffice/verdict/confidence.json: a line over the log-odds of the gate and of the quotation. Its
+slopes come from both sets; how steep it is and where it crosses even odds, from the real documents,
+where a draft is right as a reader would say.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from calibrate import balanced, ece, logistic
+from measure import auroc
+from rows import read_lines
+from suffice.bench.cases import folded
+from suffice.draft.extractive import Extractive
+from suffice.evidence.split import embedded_text
+from suffice.gate.learned import Learned
+from suffice.models.catalog import open_embedder, open_verifier
+from suffice.models.embedder import Embedder
+from suffice.models.odds import log_odds
+from suffice.models.remembering import Remembering
+from suffice.settings import DraftSettings, EmbedderSettings, SearchSettings, VerifierSettings
+from suffice.types import Draft, Evidence, Passage, Retrieved
+from suffice.verdict.confidence import FILE, SURE
+from written import Passage as Marked
+from written import Stock, Twins, annotated, held_cases
+
+ANNOTATIONS = Path(__file__).parent / "written"
+TOP = SearchSettings().top_k
+ENOUGH_HELD = 0.7
+"""The share of what an answer rests on that a right draft quotes."""
+SEED = 7
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question with its passages. `answers`: a right draft holds one text of each group;
+    `points`: or it quotes most of these spans, by the id of their passage."""
+
+    set: str
+    question: str
+    passages: tuple[Passage, ...]
+    answers: tuple[tuple[str, ...], ...] = ()
+    points: tuple[tuple[str, int, int], ...] = ()
+
+    def right(self, draft: Draft) -> bool:
+        if self.answers:
+            said = folded(draft.text)
+            return all(any(folded(one) in said for one in group) for group in self.answers)
+        total = sum(end - start for _, start, end in self.points)
+        return bool(total) and self._quoted(draft) >= ENOUGH_HELD * total
+
+    def _quoted(self, draft: Draft) -> int:
+        quoted = [
+            (citation.passage.id, start, start + len(part))
+            for citation in draft.citations
+            for part in citation.quote.split(" … ")
+            if (start := citation.passage.text.find(part)) >= 0
+        ]
+        return sum(
+            max(0, min(end, last) - max(start, first))
+            for name, start, end in self.points
+            for other, first, last in quoted
+            if name == other
+        )
+
+
+def real(path: Path) -> Iterator[Asked]:
+    for row in read_lines(path):
+        passages = tuple(
+            Passage(f"p{n}", one["text"], f"d{n}", one["title"], heading=tuple(one["heading"]))
+            for n, one in enumerate(row["passages"][:TOP])
+        )
+        answers = row.get("answers_all") or () if row["answerable"] else ()
+        yield Asked("real", row["question"], passages, tuple(map(tuple, answers)))
+
+
+def held(data: Path, most: int) -> Iterator[Asked]:
+    """Held cases in twins; near passages fill up what a search would find."""
+    draw = random.Random(SEED)
+    cases = held_cases(data, ANNOTATIONS)
+    stock = Stock(annotated(data, ANNOTATIONS))
+    questions = [(case, qa) for case in cases for qa in case["qa"] if qa.get("e")]
+    for case, qa in draw.sample(questions, min(most, len(questions))):
+        twins = Twins(case, stock, draw)
+        own = twins.passages(qa["e"])
+        lacking = twins.emptied(own) if draw.random() < 0.5 else None
+        for marked in (own, lacking or twins.lacking(own, qa["p"], qa["q"])):
+            known = {one.text for one in marked}
+            near = stock.near(case, qa["q"], max(0, TOP - len(marked)), draw)
+            found = [*marked, *(one for one in near if one.text not in known)]
+            yield _asked(qa["q"], case["title"], draw.sample(found, len(found)))
+
+
+def _asked(question: str, title: str, found: Sequence[Marked]) -> Asked:
+    passages = tuple(Passage(f"p{n}", one.text, f"d{n}", title) for n, one in enumerate(found))
+    points = tuple((f"p{n}", *span) for n, one in enumerate(found) for span in one.points)
+    return Asked("written", question, passages, points=points)
+
+
+def evidence(one: Asked, embedder: Embedder) -> Evidence:
+    vectors = embedder.embed([one.question, *map(embedded_text, one.passages)])
+    items = (
+        Retrieved(passage, float(vector @ vectors[0]))
+        for passage, vector in zip(one.passages, vectors[1:], strict=True)
+    )
+    return Evidence(one.question, tuple(items))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
+    parser.add_argument("--retrieved", type=Path, required=True)
+    parser.add_argument("--most", type=int, default=100, help="questions of the held cases")
+    given = parser.parse_args()
+    embedder = Remembering(open_embedder(EmbedderSettings()))
+    verifier = open_verifier(VerifierSettings())
+    gate, drafter = Learned(verifier), Extractive(embedder, DraftSettings(), verifier)
+    rows: list[tuple[str, float, float, bool]] = []
+    for one in [*real(given.retrieved), *held(given.data, given.most)]:
+        found = evidence(one, embedder)
+        draft = drafter.write(found)
+        if draft.answers is not None:
+            chance = gate.decide(found).score
+            rows.append(
+                (one.set, log_odds(chance, SURE), log_odds(draft.answers, SURE), one.right(draft))
+            )
+        print(f"{len(rows)}", end="\r", flush=True)
+    sets = np.array([row[0] for row in rows])
+    inputs = np.array([row[1:3] for row in rows])
+    truth = np.array([row[3] for row in rows])
+    report(sets, inputs, truth)
+    passages, quoted, offset = (round(float(one), 3) for one in line_of(sets, inputs, truth))
+    fitted = {name: int((sets == name).sum()) for name in sorted(set(sets.tolist()))}
+    made: dict[str, Any] = {"passages": passages, "quoted": quoted, "offset": offset}
+    FILE.write_text(json.dumps(made | {"fitted": fitted}, indent=2) + "\n", "utf-8")
+    print(f"wrote {FILE}: {made}")
+
+
+def line_of(sets: Any, inputs: Any, truth: Any) -> Any:
+    """Two slopes and an offset."""
+    right = truth.astype(float)
+    *slopes, _ = logistic(inputs, right, balanced(sets), ridge=1.0)
+    near = sets == "real"
+    steep, offset = logistic((inputs @ slopes)[near, None], right[near], np.ones(near.sum()))
+    return np.array([*(steep * np.array(slopes)), offset])
+
+
+def report(sets: Any, inputs: Any, truth: Any) -> None:
+    """Each half by the line of the other."""
+    half = np.random.default_rng(SEED).random(len(truth)) < 0.5
+    chances = np.zeros(len(truth))
+    for own in (half, ~half):
+        *slopes, offset = line_of(sets[~own], inputs[~own], truth[~own])
+        chances[own] = 1 / (1 + np.exp(-(inputs[own] @ np.array(slopes) + offset)))
+    for name in dict.fromkeys(sets.tolist()):
+        own = sets == name
+        print(
+            f"{name:8} n {own.sum()} right {truth[own].sum()} AUROC "
+            f"{auroc(truth[own], chances[own]):.3f} ECE {ece(chances[own], truth[own]):.3f}"
+        )
+        for low, high in ((0, 0.3), (0.3, 0.5), (0.5, 0.65), (0.65, 0.8), (0.8, 0.9), (0.9, 1.01)):
+            some = own & (chances >= low) & (chances < high)
+            if some.any():
+                print(f"   {low:.2f} to {high:.2f}: {some.sum()}, right {truth[some].mean():.2f}")
+
+
+if __name__ == "__main__":
+    main()
