@@ -46,7 +46,7 @@ def answered(
     with ScriptedUpstream(list(replies)) as upstream:
         settings = CollectionSettings(
             draft=DraftSettings(
-                llm=upstream.url, model="any", rounds=rounds, retries=0, timeout=20
+                llm=upstream.url, model="any", rounds=rounds, retries=0, timeout=120
             ),
             verdict=VerdictSettings(rescue=rescue, routes=routes),
         )

@@ -13,6 +13,8 @@ from suffice.models import session
 from suffice.models.catalog import open_embedder, open_verifier
 from suffice.settings import EmbedderSettings, VerifierSettings
 
+pytestmark = pytest.mark.timing
+
 QUESTIONS = (
     "How many days of paid holiday do full-time employees have?",
     "What is the maximum price of a hotel room in Zurich?",

@@ -174,6 +174,7 @@ class Loading(OverlapVerifier):
         return super().support(pairs)
 
 
+@pytest.mark.timing
 def test_the_strong_tier_is_loaded_before_it_is_timed_and_reads_anew_each_turn() -> None:
     strong = Loading(tier="strong")
     assert 20 <= measured(strong=strong)["strong_ms"] < 400

@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from random import Random
 
+import pytest
+
 from suffice.checks.check import run_checks
 from suffice.checks.open import open_checks
 from suffice.draft.reading import read_draft
@@ -16,6 +18,8 @@ from suffice.text.claims import claims
 from suffice.text.facts.clauses import subject
 from tests.checks.drafts import evidence
 from tests.fakes import HashEmbedder
+
+pytestmark = pytest.mark.timing
 
 WORDS = "leave manager request budget travel hotel contract holiday office notice rule form".split()
 

@@ -109,6 +109,7 @@ def test_a_row_is_quoted_under_the_head_of_its_table() -> None:
     assert quoted(f"{turned}\n[1]", TABLE)[-1] is Support.UNCHECKED
 
 
+@pytest.mark.timing
 def test_many_claims_and_long_passages_take_time_by_their_size() -> None:
     def seconds(size: int) -> float:
         source = " ".join(f"Room {n} has {n} chairs in it." for n in range(size))

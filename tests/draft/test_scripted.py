@@ -14,7 +14,7 @@ def echo(request: Request) -> Scripted:
 
 def post(url: str, text: str) -> httpx2.Response:
     body = {"messages": [{"role": "user", "content": text}]}
-    return httpx2.post(f"{url}/chat/completions", json=body)
+    return httpx2.post(f"{url}/chat/completions", json=body, timeout=120)
 
 
 def test_replies_in_order_the_last_for_good() -> None:
@@ -27,7 +27,7 @@ def test_replies_in_order_the_last_for_good() -> None:
 
 def test_other_paths_are_not_there() -> None:
     with ScriptedUpstream([echo]) as upstream:
-        assert httpx2.post(f"{upstream.url}/completions", json={}).status_code == 404
+        assert httpx2.post(f"{upstream.url}/completions", json={}, timeout=120).status_code == 404
 
 
 def test_an_empty_script_and_a_server_that_is_not_started() -> None:

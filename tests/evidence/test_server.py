@@ -21,9 +21,9 @@ from tests.fakes import HashEmbedder
 @pytest.fixture
 def machines(postgres_url: str, tmp_path: Path) -> Iterator[tuple[Library, Library]]:
     """Two machines: one store, and an index of its own for each."""
-    settings = replace(Settings(), wait=5.0)
+    settings = replace(Settings(), wait=60.0)
     stores = [
-        Store.open(postgres_url, create=True, wait=5.0, index=str(tmp_path / name))
+        Store.open(postgres_url, create=True, wait=60.0, index=str(tmp_path / name))
         for name in ("one", "other")
     ]
     one, other = (Library(store, HashEmbedder(), settings) for store in stores)
@@ -149,7 +149,7 @@ def test_who_waits_for_the_lock_gets_it(machines: tuple[Library, Library]) -> No
 
     thread = threading.Thread(target=first)
     thread.start()
-    held.wait(5)
+    held.wait(60)
     with other.store.alone(5):
         order.append("second")
     thread.join()

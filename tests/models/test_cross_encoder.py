@@ -214,6 +214,7 @@ def test_what_supports_in_other_words_is_found_past_the_first_portion(fast: Cros
     assert supported(fast, "The cafeteria closes at 3 pm.", evidence) > fast.thresholds.support
 
 
+@pytest.mark.timing
 def test_a_megabyte_is_read_in_a_time_that_grows_no_faster_than_it(fast: CrossEncoder) -> None:
     def seconds(sentences: list[str]) -> float:
         evidence = " ".join([*sentences, FACT])

@@ -28,7 +28,7 @@ class Slow:
     def __call__(self, items: Sequence[int]) -> list[int]:
         self.sizes.append(len(items))
         self.started.set()
-        assert self.go_on.wait(5)
+        assert self.go_on.wait(60)
         if -1 in items:
             raise ValueError("no")
         return [2 * item for item in items]
@@ -40,7 +40,7 @@ def queued(
     """The first call runs while the others wait; what each comes to."""
     with ThreadPoolExecutor(len(calls)) as pool:
         futures = [pool.submit(together, calls[0])]
-        assert slow.started.wait(5)
+        assert slow.started.wait(60)
         futures += [pool.submit(together, call) for call in calls[1:]]
         while len(together._waiting) < len(calls) - 1:
             threading.Event().wait(0.001)

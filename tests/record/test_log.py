@@ -28,7 +28,7 @@ from tests.record import examples as some
 
 @pytest.fixture
 def log(place: str) -> Iterator[Log]:
-    opened = Log.open(place, create=True, wait=10)
+    opened = Log.open(place, create=True, wait=60)
     yield opened
     opened.close()
     opened.database.close()

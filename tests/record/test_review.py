@@ -37,7 +37,7 @@ GAP = replace(some.GAP, gate=SHUT)
 
 @pytest.fixture
 def log(place: str) -> Iterator[Log]:
-    opened = Log.open(place, RecordSettings(sample=0, borderline=0), create=True, wait=10)
+    opened = Log.open(place, RecordSettings(sample=0, borderline=0), create=True, wait=60)
     yield opened
     opened.close()
     opened.database.close()

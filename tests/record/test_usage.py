@@ -49,7 +49,7 @@ def test_processes_count_together(tmp_path: Path) -> None:
     both = [spawn.Process(target=_takes, args=(place, 6, told)) for _ in range(2)]
     for one in both:
         one.start()
-    assert sum(told.get(timeout=60) for _ in both) == 7
+    assert sum(told.get(timeout=300) for _ in both) == 7
     for one in both:
         one.join(30)
 

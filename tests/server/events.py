@@ -42,7 +42,7 @@ def replies(message: dict[str, Any], finish: str = "stop", **more: Any) -> Scrip
 def asked(gateway: Gateway, route: str, **more: Any) -> httpx2.Response:
     """The reply to a request for a stream."""
     body = {"stream": True, "messages": [{"role": "user", "content": QUESTION}], **more}
-    return httpx2.post(f"{gateway.url}/{route}/v1/chat/completions", json=body, timeout=30)
+    return httpx2.post(f"{gateway.url}/{route}/v1/chat/completions", json=body, timeout=120)
 
 
 def heard(gateway: Gateway, route: str = "signal", **more: Any) -> list[dict[str, Any]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -27,6 +27,16 @@ WRONG = "Eligible employees may work remotely up to 4 days per week. [1]"
 OFF_TOPIC = "Who won the world cup in 1998?"
 PASSAGE = "You may work remotely 3 days per week."
 SERVED = "You may work remotely 3 days per week. [1]"
+PATIENCE = 120.0
+"""How long a test waits for what must come. Only a fault, never a busy machine, takes longer."""
+
+
+def until(true: Callable[[], Any]) -> None:
+    """Waits for something that happens in another thread or process."""
+    deadline = time.monotonic() + PATIENCE
+    while not true():
+        assert time.monotonic() < deadline, "it never happened"
+        time.sleep(0.01)
 
 
 @dataclass(frozen=True)
@@ -40,13 +50,13 @@ class Gateway:
         return f"{self.url}/v1"
 
     def client(self, key: str = "any", **options: Any) -> OpenAI:
-        return OpenAI(base_url=self.base, api_key=key, max_retries=0, timeout=30, **options)
+        return OpenAI(base_url=self.base, api_key=key, max_retries=0, timeout=PATIENCE, **options)
 
     def async_client(self, key: str = "any") -> AsyncOpenAI:
-        return AsyncOpenAI(base_url=self.base, api_key=key, max_retries=0, timeout=30)
+        return AsyncOpenAI(base_url=self.base, api_key=key, max_retries=0, timeout=PATIENCE)
 
     def post(self, path: str, body: Any, **options: Any) -> httpx2.Response:
-        return httpx2.post(f"{self.base}{path}", json=body, timeout=30, **options)
+        return httpx2.post(f"{self.base}{path}", json=body, timeout=PATIENCE, **options)
 
     def chat(self, question: str = QUESTION, **more: Any) -> Any:
         return self.client().chat.completions.create(
@@ -61,22 +71,22 @@ def routes(route: RouteSettings | Mapping[str, RouteSettings], **server: Any) ->
 
 
 @contextmanager
-def running(library: Library, settings: Settings, host: str = "127.0.0.1") -> Iterator[Gateway]:
+def running(
+    library: Library, settings: Settings, host: str = "127.0.0.1", stop: float = 4
+) -> Iterator[Gateway]:
     """`host` is what the app believes to be bound to; it listens on loopback in any case."""
     app = create_app(settings, library, host=host)
     listening = socket.socket()
     listening.bind(("127.0.0.1", 0))
-    server = uvicorn.Server(config_of(app, replace(settings.server, stop=4)))
+    server = uvicorn.Server(config_of(app, replace(settings.server, stop=stop)))
     thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
     thread.start()
-    deadline = time.monotonic() + 20
-    while not server.started and time.monotonic() < deadline:
-        time.sleep(0.01)
+    until(lambda: server.started)
     try:
         yield Gateway(f"http://127.0.0.1:{listening.getsockname()[1]}", app.state.house)
     finally:
         server.should_exit = True
-        thread.join(20)
+        thread.join(PATIENCE)
 
 
 def plays(upstream: ScriptedUpstream, *replies: Reply) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import socket
-import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -17,63 +16,76 @@ from suffice.record.principals import Principals
 from suffice.server.callers import Door
 from suffice.server.fault import Fault
 from suffice.settings import LimitSettings, RouteSettings
-from tests.server.gateway import QUESTION, RIGHT, Gateway, plays, routes, running
+from tests.server.gateway import PATIENCE, QUESTION, RIGHT, Gateway, plays, routes, running, until
 
 BODY = {"messages": [{"role": "user", "content": QUESTION}]}
 
 
 @pytest.fixture(scope="module")
 def strict(library: Library, upstream: ScriptedUpstream) -> Iterator[Gateway]:
-    limits = LimitSettings(
-        head_seconds=0.5, body_seconds=0.5, header_bytes=4_000, body_bytes=20_000
-    )
-    route = RouteSettings(upstream=upstream.url)
-    with running(library, routes(route, limits=limits, timeout=2)) as gateway:
+    limits = LimitSettings(header_bytes=4_000, body_bytes=20_000)
+    with running(library, routes(RouteSettings(upstream=upstream.url), limits=limits)) as gateway:
         yield gateway
 
 
-def said(gateway: Gateway, *parts: bytes, pause: float = 0.0) -> tuple[bytes, float]:
-    """What a server says to these bytes until it closes the connection, and when it did."""
+@pytest.fixture(scope="module")
+def hasty(library: Library, upstream: ScriptedUpstream) -> Iterator[Gateway]:
+    """Only a test of slowness uses it: elsewhere a busy machine must not matter."""
+    limits = LimitSettings(head_seconds=0.5, body_seconds=0.5)
+    with running(library, routes(RouteSettings(upstream=upstream.url), limits=limits)) as gateway:
+        yield gateway
+
+
+def said(gateway: Gateway, *parts: bytes) -> bytes:
+    """What a server says to these bytes until it closes the connection."""
     port = int(gateway.url.rpartition(":")[2])
-    began = time.monotonic()
-    with socket.create_connection(("127.0.0.1", port), timeout=10) as client:
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as client:
         found = b""
         try:
             for part in parts:
                 client.sendall(part)
-                time.sleep(pause)
             while data := client.recv(65_536):
                 found += data
         except ConnectionError:
             pass
-    return found, time.monotonic() - began
+    return found
 
 
 POST = b"POST /v1/gate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 
 
-def test_a_head_that_does_not_come_is_not_waited_for(strict: Gateway) -> None:
+def test_a_head_that_does_not_come_is_not_waited_for(hasty: Gateway) -> None:
     for parts in ((b"",), (b"GET /healthz HT",), (b"GET /healthz HTTP/1.1\r\nHost: a\r\nX: ",)):
-        found, seconds = said(strict, *parts)
-        assert found == b""
-        assert 0.3 < seconds < 3
-    drips = (b"GET /healthz HTTP/1.1\r\n", *(b"X-%d: 1\r\n" % n for n in range(30)))
-    found, seconds = said(strict, *drips, pause=0.1)
-    assert b"200" not in found
-    assert seconds < 3.5
+        assert said(hasty, *parts) == b""
     # Nor is a second one, on a connection that was answered.
     first = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
-    found, seconds = said(strict, first, b"GET /heal")
-    assert found.count(b"HTTP/1.1 200") == 1
-    assert seconds < 3
+    assert said(hasty, first, b"GET /heal").count(b"HTTP/1.1 200") == 1
 
 
-def test_a_body_that_does_not_come_is_not_waited_for(strict: Gateway) -> None:
+def test_a_head_that_drips_is_not_waited_for(hasty: Gateway) -> None:
+    port = int(hasty.url.rpartition(":")[2])
+    with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as client:
+        client.sendall(b"GET /healthz HTTP/1.1\r\n")
+        dripped = 0
+
+        def closed() -> bool:
+            nonlocal dripped
+            try:
+                client.sendall(b"X-%d: 1\r\n" % dripped)
+            except ConnectionError:
+                return True
+            dripped += 1
+            return False
+
+        until(closed)
+    assert dripped
+
+
+def test_a_body_that_does_not_come_is_not_waited_for(hasty: Gateway) -> None:
     for length in (b"Content-Length: 500\r\n", b"Transfer-Encoding: chunked\r\n"):
-        found, seconds = said(strict, POST + length + b"Connection: close\r\n\r\n")
+        found = said(hasty, POST + length + b"Connection: close\r\n\r\n")
         assert found.startswith(b"HTTP/1.1 408")
         assert b"request_timeout" in found
-        assert seconds < 3
 
 
 @pytest.mark.parametrize(
@@ -89,35 +101,31 @@ def test_a_body_that_does_not_come_is_not_waited_for(strict: Gateway) -> None:
     ],
 )
 def test_heads_that_are_too_large_or_crooked_are_refused(strict: Gateway, head: bytes) -> None:
-    found, _ = said(strict, POST + head + b"\r\nConnection: close\r\n\r\n", b"0\r\n\r\n")
+    found = said(strict, POST + head + b"\r\nConnection: close\r\n\r\n", b"0\r\n\r\n")
     assert not found or found.split()[1] in (b"400", b"408", b"431"), found
-    assert httpx2.get(f"{strict.url}/healthz").status_code == 200
+    assert httpx2.get(f"{strict.url}/healthz", timeout=120).status_code == 200
 
 
 def test_chunks_without_a_length_are_counted(strict: Gateway) -> None:
     chunk = b"2710\r\n" + b"a" * 10_000 + b"\r\n"
     head = POST + b"Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
-    found, _ = said(strict, head, chunk, chunk, chunk, b"0\r\n\r\n")
+    found = said(strict, head, chunk, chunk, chunk, b"0\r\n\r\n")
     assert found.startswith(b"HTTP/1.1 413")
 
 
 @pytest.mark.parametrize("mode", ["whole", "held", "signal"])
 def test_a_request_has_a_time_to_end_in(
-    strict: Gateway, library: Library, upstream: ScriptedUpstream, mode: Any
+    library: Library, upstream: ScriptedUpstream, mode: Any
 ) -> None:
-    plays(upstream, slow(RIGHT, wait=5))
+    plays(upstream, slow(RIGHT, wait=PATIENCE))
     settings = routes(
         RouteSettings(upstream=upstream.url, mode="signal" if mode == "signal" else "buffer"),
         timeout=1.5,
         keep_alive=0.2,
     )
     with running(library, settings) as gateway:
-        began = time.monotonic()
         reply = gateway.post("/chat/completions", {**BODY, "stream": mode != "whole"})
-        assert time.monotonic() - began < 4
-        plays(upstream, says(RIGHT))
-        assert gateway.post("/chat/completions", BODY).status_code == 200
-        assert gateway.house.work.under_way == 0
+        until(lambda: gateway.house.work.under_way == 0)
     if mode != "whole":  # its comments had left already
         assert json.loads(reply.text.split("data: ")[-1])["error"]["code"] == "request_timeout"
         assert "3 days" not in reply.text
@@ -177,9 +185,5 @@ def test_a_stream_that_nobody_reads_gives_its_place_back(
         client.connect(("127.0.0.1", int(gateway.url.rpartition(":")[2])))
         client.sendall(head.encode() + sent)
         work = gateway.house.work
-        began = time.monotonic()
-        while not work.under_way and time.monotonic() < began + 5:
-            time.sleep(0.01)
-        while work.under_way and time.monotonic() < began + 8:
-            time.sleep(0.05)
-        assert not work.under_way
+        until(lambda: work.under_way)
+        until(lambda: not work.under_way)

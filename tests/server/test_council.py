@@ -175,7 +175,7 @@ def test_all_that_is_shown_to_a_model_stands_in_fences() -> None:
 
 
 def put(gateway: Gateway, **body: Any) -> dict[str, Any]:
-    found = httpx2.post(f"{gateway.base}/council/vote", json=body, timeout=60)
+    found = httpx2.post(f"{gateway.base}/council/vote", json=body, timeout=120)
     assert found.status_code == 200, found.text
     return dict(found.json())
 
@@ -226,7 +226,7 @@ def test_evidence_of_the_request_counts_alone(own: Gateway) -> None:
     ],
 )
 def test_what_is_asked_wrongly_is_told(own: Gateway, body: dict[str, Any]) -> None:
-    found = httpx2.post(f"{own.base}/council/vote", json=body)
+    found = httpx2.post(f"{own.base}/council/vote", json=body, timeout=120)
     assert found.status_code == 400
     assert found.json()["error"]["type"] == "invalid_request_error"
 
@@ -245,7 +245,7 @@ def votes_as(vote: str) -> Any:
 def council(*urls: str) -> Settings:
     routes = {"default": RouteSettings()}
     routes |= {f"judge-{n}": RouteSettings(upstream=url) for n, url in enumerate(urls)}
-    judges = CouncilSettings(tuple(routes)[1:], seconds=5)
+    judges = CouncilSettings(tuple(routes)[1:], seconds=60)
     return Settings(server=ServerSettings(routes=routes, council=judges))
 
 

@@ -31,6 +31,7 @@ from suffice.server.desk import Asking, Desk
 from suffice.server.mcp import open_server
 from suffice.server.mcp_http import http_app
 from suffice.settings import ServerSettings, Settings
+from tests.server.gateway import until
 
 ROOT = Path(__file__).parent.parent.parent
 TOOLS = {
@@ -132,7 +133,7 @@ def http(library: Library) -> Iterator[str]:
         yield f"http://127.0.0.1:{port}/mcp"
     finally:
         process.terminate()
-        process.wait(10)
+        process.wait(120)
 
 
 @pytest.fixture(params=["stdio", "http"])
@@ -295,16 +296,15 @@ def keyed(desk: Desk) -> Iterator[tuple[str, Principals]]:
     running = uvicorn.Server(uvicorn.Config(app, log_level="warning"))
     thread = threading.Thread(target=running.run, args=([listening],), daemon=True)
     thread.start()
-    while not running.started:
-        time.sleep(0.01)
+    until(lambda: running.started)
     url = f"http://127.0.0.1:{listening.getsockname()[1]}/mcp"
     yield url, Principals(desk.library.store.database)
     running.should_exit = True
-    thread.join(10)
+    thread.join(120)
 
 
 def with_key(url: str, secret: str) -> Any:
-    client = httpx2.AsyncClient(headers={"Authorization": f"Bearer {secret}"}, timeout=30)
+    client = httpx2.AsyncClient(headers={"Authorization": f"Bearer {secret}"}, timeout=120)
     return streamable_http_client(url, http_client=client)
 
 
@@ -313,10 +313,12 @@ def test_from_elsewhere_a_key_is_needed_and_its_labels_count(
 ) -> None:
     url, principals = keyed
     for headers in ({}, {"Authorization": "Bearer sk-suffice-wrong"}):
-        assert httpx2.post(url, json={}, headers=headers).status_code == 401
+        assert httpx2.post(url, json={}, headers=headers, timeout=120).status_code == 401
     plain, hr = principals.create("site"), principals.create("hr desk", labels=["hr"])
     other = principals.create("elsewhere", collections=["other"])
-    denied = httpx2.post(url, json={}, headers={"Authorization": f"Bearer {other.secret}"})
+    denied = httpx2.post(
+        url, json={}, headers={"Authorization": f"Bearer {other.secret}"}, timeout=120
+    )
     assert denied.status_code == 403
     assert (
         "salary"
@@ -335,7 +337,9 @@ def test_from_elsewhere_a_key_is_needed_and_its_labels_count(
     seen = [with_client(with_key(url, one.secret), listed) for one in (plain, hr)]
     assert seen[1] - seen[0] == {"salary-bands.md"}
     principals.revoke("site")
-    again = httpx2.post(url, json={}, headers={"Authorization": f"Bearer {plain.secret}"})
+    again = httpx2.post(
+        url, json={}, headers={"Authorization": f"Bearer {plain.secret}"}, timeout=120
+    )
     assert again.status_code == 401
 
 

@@ -140,10 +140,10 @@ def scraped(library: Library) -> dict[str, float]:
         with running(library, settings) as gateway:
             body = {"model": "m", "messages": [{"role": "user", "content": REMOTE}]}
             for _ in range(2):
-                httpx2.post(f"{gateway.base}/chat/completions", json=body, timeout=60)
+                httpx2.post(f"{gateway.base}/chat/completions", json=body, timeout=120)
             asked = {"question": "What is the capital of Mongolia?"}
-            httpx2.post(f"{gateway.base}/gate", json=asked, timeout=60)
-            text = httpx2.get(f"{gateway.url}/metrics").text
+            httpx2.post(f"{gateway.base}/gate", json=asked, timeout=120)
+            text = httpx2.get(f"{gateway.url}/metrics", timeout=120).text
     assert list(text_string_to_metric_families(text))
     return samples(text)
 
@@ -168,7 +168,7 @@ def test_a_gateway_tells_what_it_did(scraped: dict[str, float]) -> None:
 
 def test_metrics_ask_for_a_key_where_requests_do(library: Library) -> None:
     with running(library, Settings(), host="0.0.0.0") as gateway:
-        assert httpx2.get(f"{gateway.url}/metrics").status_code == 401
+        assert httpx2.get(f"{gateway.url}/metrics", timeout=120).status_code == 401
 
 
 @pytest.fixture

@@ -95,10 +95,10 @@ def test_a_collector_is_sent_each_stage_and_no_text(tmp_path: Path, collector: C
         ready(url.removesuffix("/v1"))
         carried = {"traceparent": f"00-{TRACE}-b7ad6b7169203331-01"}
         for _ in range(2):
-            httpx2.post(f"{url}/chat/completions", json=body, headers=carried, timeout=60)
+            httpx2.post(f"{url}/chat/completions", json=body, headers=carried, timeout=120)
         # What waits to be sent is sent before the process ends.
         process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=30)
+        process.communicate(timeout=120)
     assert process.returncode == 0
     spans = collector.spans()
     by_name = {span.name: attributes(span) for span in reversed(spans)}

@@ -33,8 +33,8 @@ def test_keys_are_asked_for_from_then_on(fresh: Gateway) -> None:
     assert fresh.post("/gate", ASKED).status_code == 200
     assert "were reloaded" in reloaded(fresh, keys="required")
     assert fresh.post("/gate", ASKED).status_code == 401
-    assert httpx2.get(f"{fresh.url}/metrics").status_code == 401
-    assert httpx2.get(f"{fresh.url}/readyz").json() == {"status": "ready"}
+    assert httpx2.get(f"{fresh.url}/metrics", timeout=120).status_code == 401
+    assert httpx2.get(f"{fresh.url}/readyz", timeout=120).json() == {"status": "ready"}
     reloaded(fresh, keys="auto")
     assert fresh.post("/gate", ASKED).status_code == 200
 
@@ -47,12 +47,12 @@ def test_a_gateway_that_others_reach_stays_shut(library: Library) -> None:
 
 def test_origins_come_and_go(fresh: Gateway) -> None:
     url, name = f"{fresh.base}/chat/completions", "access-control-allow-origin"
-    assert name not in httpx2.options(url, headers=PREFLIGHT).headers
+    assert name not in httpx2.options(url, headers=PREFLIGHT, timeout=120).headers
     reloaded(fresh, cors=CorsSettings(("https://a.example",)))
-    assert httpx2.options(url, headers=PREFLIGHT).headers[name] == "https://a.example"
+    assert httpx2.options(url, headers=PREFLIGHT, timeout=120).headers[name] == "https://a.example"
     assert fresh.post("/gate", ASKED, headers=PREFLIGHT).headers[name] == "https://a.example"
     reloaded(fresh, cors=CorsSettings(("https://b.example",)))
-    assert name not in httpx2.options(url, headers=PREFLIGHT).headers
+    assert name not in httpx2.options(url, headers=PREFLIGHT, timeout=120).headers
     reloaded(fresh, cors=CorsSettings())
     assert name not in fresh.post("/gate", ASKED, headers=PREFLIGHT).headers
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import threading
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -20,7 +19,17 @@ from suffice.server.translate import as_chat
 from suffice.settings import CollectionSettings, DraftSettings, RouteSettings, VerdictSettings
 from suffice.types import Action
 from tests.server.events import piece, said, sends
-from tests.server.gateway import OFF_TOPIC, QUESTION, RIGHT, WRONG, Gateway, plays, routes, running
+from tests.server.gateway import (
+    OFF_TOPIC,
+    QUESTION,
+    RIGHT,
+    WRONG,
+    Gateway,
+    plays,
+    routes,
+    running,
+    until,
+)
 
 OWN = CollectionSettings(
     draft=DraftSettings(rounds=0, retries=0), verdict=VerdictSettings(rescue=False)
@@ -207,8 +216,7 @@ def test_shadow_streams_what_comes(modes: Gateway, upstream: ScriptedUpstream) -
     modes.house.watches.append(seen.append)
     try:
         parts = events(modes, "shadow")
-        while not seen:  # told once the last of it was sent
-            time.sleep(0.01)
+        until(lambda: seen)  # told once the last of it was sent
     finally:
         modes.house.watches.remove(seen.append)
     assert [one.type for one in parts] == [one["type"] for one in sent]

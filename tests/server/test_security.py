@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import socket
 import threading
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
@@ -39,12 +38,14 @@ from suffice.sql.database import Database
 from tests.server.gateway import (
     OFF_TOPIC,
     PASSAGE,
+    PATIENCE,
     QUESTION,
     RIGHT,
     Gateway,
     plays,
     routes,
     running,
+    until,
 )
 
 BODY = {"model": "m", "messages": [{"role": "user", "content": QUESTION}]}
@@ -69,7 +70,7 @@ def test_without_a_key_nothing_is_told(guarded: Gateway, upstream: ScriptedUpstr
         for headers in ({}, {"Authorization": "Bearer sk-any"}, {"Authorization": "Basic x"}):
             reply = guarded.post(path, BODY, headers=headers)
             assert (reply.status_code, reply.json()["error"]["code"]) == (401, "invalid_api_key")
-    assert httpx2.get(f"{guarded.base}/models").status_code == 401
+    assert httpx2.get(f"{guarded.base}/models", timeout=120).status_code == 401
     assert upstream.requests == []
 
 
@@ -93,10 +94,10 @@ def test_a_key_has_rights_to_routes_and_collections(guarded: Gateway) -> None:
     one = {"Authorization": f"Bearer {key(guarded, 'one route', routes=['other'])}"}
     assert guarded.post("/chat/completions", BODY, headers=one).status_code == 403
     url = f"{guarded.url}/other/v1/chat/completions"
-    assert httpx2.post(url, json=BODY, headers=one, timeout=30).status_code == 200
+    assert httpx2.post(url, json=BODY, headers=one, timeout=PATIENCE).status_code == 200
     none = {"Authorization": f"Bearer {key(guarded, 'no documents', collections=['hr'])}"}
-    assert httpx2.post(url, json=BODY, headers=none).status_code == 403
-    assert httpx2.get(f"{guarded.base}/models", headers=none).json()["data"] == []
+    assert httpx2.post(url, json=BODY, headers=none, timeout=120).status_code == 403
+    assert httpx2.get(f"{guarded.base}/models", headers=none, timeout=120).json()["data"] == []
 
 
 def test_feedback_is_for_ones_own_answers(guarded: Gateway, upstream: ScriptedUpstream) -> None:
@@ -116,7 +117,9 @@ def test_on_this_machine_no_key_is_needed_but_a_bad_one_is_told(gateway: Gateway
     assert gateway.post("/gate", {"question": QUESTION}, headers=headers).status_code == 401
     rebound = {"Host": "evil.example"}
     assert gateway.post("/gate", {"question": QUESTION}, headers=rebound).status_code == 403
-    page = httpx2.post(f"{gateway.base}/gate", content="{}", headers={"Content-Type": "text/plain"})
+    page = httpx2.post(
+        f"{gateway.base}/gate", content="{}", headers={"Content-Type": "text/plain"}, timeout=120
+    )
     assert page.status_code == 415
 
 
@@ -154,7 +157,7 @@ def test_limits_of_size(library: Library, upstream: ScriptedUpstream) -> None:
         chunks = iter([b'{"a": "', b"x" * 6_000, b'"}'])
         headers = {"Content-Type": "application/json"}
         url = f"{gateway.base}/chat/completions"
-        assert httpx2.post(url, content=chunks, headers=headers).status_code == 413
+        assert httpx2.post(url, content=chunks, headers=headers, timeout=120).status_code == 413
         for evidence in (["x" * 101], ["a", "b", "c"]):
             reply = gateway.post("/chat/completions", {**BODY, "suffice": {"evidence": evidence}})
             assert reply.status_code == 400
@@ -185,7 +188,9 @@ def test_limits_of_size(library: Library, upstream: ScriptedUpstream) -> None:
 )
 def test_what_cannot_be_read_is_told(gateway: Gateway, body: bytes) -> None:
     headers = {"Content-Type": "application/json"}
-    reply = httpx2.post(f"{gateway.base}/chat/completions", content=body, headers=headers)
+    reply = httpx2.post(
+        f"{gateway.base}/chat/completions", content=body, headers=headers, timeout=120
+    )
     assert reply.status_code == 400
     assert set(reply.json()["error"]) == {"message", "type", "param", "code"}
 
@@ -321,12 +326,12 @@ def test_browsers_of_other_origins_are_shut_out(
     gateway: Gateway, library: Library, upstream: ScriptedUpstream
 ) -> None:
     asks = {"Origin": "https://a.example", "Access-Control-Request-Method": "POST"}
-    closed = httpx2.options(f"{gateway.base}/chat/completions", headers=asks)
+    closed = httpx2.options(f"{gateway.base}/chat/completions", headers=asks, timeout=120)
     assert "access-control-allow-origin" not in closed.headers
     cors = CorsSettings(origins=("https://a.example",))
     with running(library, routes(RouteSettings(upstream=upstream.url), cors=cors)) as opened:
         url = f"{opened.base}/chat/completions"
-        allowed = httpx2.options(url, headers=asks).headers
+        allowed = httpx2.options(url, headers=asks, timeout=120).headers
         other = httpx2.options(url, headers={**asks, "Origin": "https://b.example"}).headers
     assert allowed["access-control-allow-origin"] == "https://a.example"
     assert "access-control-allow-origin" not in other
@@ -337,14 +342,14 @@ def test_a_shutdown_finishes_what_is_under_way(
 ) -> None:
     plays(upstream, slow(RIGHT, wait=0.7))
     said: list[httpx2.Response] = []
-    with running(library, routes(RouteSettings(upstream=upstream.url))) as gateway:
+    settings = routes(RouteSettings(upstream=upstream.url))
+    with running(library, settings, stop=PATIENCE) as gateway:
         asking = threading.Thread(
             target=lambda: said.append(gateway.post("/chat/completions", BODY))
         )
         asking.start()
-        while not upstream.requests:
-            time.sleep(0.02)
-    asking.join(20)
+        until(lambda: upstream.requests)
+    asking.join(PATIENCE)
     assert said[0].status_code == 200
     assert RIGHT in said[0].text
 
@@ -378,17 +383,17 @@ def test_a_key_for_some_routes_is_not_told_of_others(guarded: Gateway) -> None:
 
     def told(name: str, headers: dict[str, str]) -> tuple[int, str]:
         url = f"{guarded.url}/{name}/v1/chat/completions"
-        reply = httpx2.post(url, json=BODY, headers=headers, timeout=30)
+        reply = httpx2.post(url, json=BODY, headers=headers, timeout=PATIENCE)
         return reply.status_code, reply.text.replace(name, "X")
 
     assert told("default", some) == told("nowhere", some)
     assert told("nowhere", every)[0] == 404
-    assert httpx2.get(f"{guarded.url}/metrics", headers=some).status_code == 403
-    assert httpx2.get(f"{guarded.url}/metrics", headers=every).status_code == 200
+    assert httpx2.get(f"{guarded.url}/metrics", headers=some, timeout=120).status_code == 403
+    assert httpx2.get(f"{guarded.url}/metrics", headers=every, timeout=120).status_code == 200
     ready = f"{guarded.url}/readyz"
-    assert httpx2.get(ready).json() == {"status": "ready"}
-    assert httpx2.get(ready, headers=some).json()["routes"] == ["other"]
-    assert httpx2.get(ready, headers=every).json()["routes"] == ["default", "other"]
+    assert httpx2.get(ready, timeout=120).json() == {"status": "ready"}
+    assert httpx2.get(ready, headers=some, timeout=120).json()["routes"] == ["other"]
+    assert httpx2.get(ready, headers=every, timeout=120).json()["routes"] == ["default", "other"]
 
 
 def test_a_key_is_taken_from_its_header_alone(guarded: Gateway) -> None:

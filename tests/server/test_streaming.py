@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import socket
 import threading
-import time
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -24,6 +23,7 @@ from suffice.settings import CollectionSettings, DraftSettings, RouteSettings, V
 from suffice.types import Claim, Passage
 from tests.server.gateway import (
     OFF_TOPIC,
+    PATIENCE,
     QUESTION,
     RIGHT,
     WRONG,
@@ -31,6 +31,7 @@ from tests.server.gateway import (
     plays,
     routes,
     running,
+    until,
 )
 
 
@@ -81,7 +82,7 @@ def test_a_waiting_stream_is_kept_open(
     plays(upstream, slow(RIGHT, wait=1.0))
     body = {"model": "m", "stream": True, "messages": [{"role": "user", "content": QUESTION}]}
     url = f"{modes.url}/{route}/v1/chat/completions"
-    with httpx2.stream("POST", url, json=body, timeout=30) as reply:
+    with httpx2.stream("POST", url, json=body, timeout=PATIENCE) as reply:
         lines = list(reply.iter_lines())
     assert lines.count(": keep-alive") >= 2
     assert lines.index(": keep-alive") < next(n for n, li in enumerate(lines) if "data:" in li)
@@ -137,7 +138,7 @@ def test_named_events_only_on_request(modes: Gateway, upstream: ScriptedUpstream
         plays(upstream, says(f"{WRONG} Thursday is the anchor day. [1]"))
         url = f"{modes.url}/signal/v1/chat/completions"
         sent = {**body, "suffice": {"events": wanted}}
-        lines = httpx2.post(url, json=sent, timeout=30).text
+        lines = httpx2.post(url, json=sent, timeout=PATIENCE).text
         assert ("event: suffice.retraction" in lines) is wanted
 
 
@@ -182,19 +183,15 @@ def test_who_goes_away_cancels_the_call(
             f"POST /v1/chat/completions HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: {len(data)}"
         )
         asking.sendall(f"{head}\r\nContent-Type: application/json\r\n\r\n".encode() + data)
-        while not upstream.requests:
-            time.sleep(0.02)
+        until(lambda: upstream.requests)
         asking.close()
     else:
-        with httpx2.stream("POST", url, json=body, timeout=5) as reply:
+        with httpx2.stream("POST", url, json=body, timeout=PATIENCE) as reply:
             for _ in reply.iter_lines():  # comments, or the first word
                 if upstream.requests:
                     break
-    assert upstream.left.wait(10)
-    deadline = time.monotonic() + 10
-    while modes.house.work.under_way and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert modes.house.work.under_way == 0
+    assert upstream.left.wait(PATIENCE)
+    until(lambda: modes.house.work.under_way == 0)
 
 
 SENTENCES = st.sampled_from(
@@ -256,7 +253,7 @@ def test_both_modes_come_to_the_same_verdict(
     for route in ("default", "signal"):
         plays(upstream, streams(*cut_up(drafted, cuts)))
         body = {"stream": True, "messages": [{"role": "user", "content": QUESTION}]}
-        reply = httpx2.post(f"{modes.url}/{route}/v1/chat/completions", json=body, timeout=30)
+        reply = httpx2.post(f"{modes.url}/{route}/v1/chat/completions", json=body, timeout=PATIENCE)
         ended = [line for line in reply.text.splitlines() if '"verdict"' in line]
         if not ended:  # all of it was thought aloud: told by status, or inside the stream
             assert "holds no text" in reply.text

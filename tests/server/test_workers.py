@@ -8,7 +8,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -21,7 +21,7 @@ import pytest
 from suffice.record.log import Log
 from suffice.record.principals import Principals
 from suffice.sql.database import Database
-from tests.server.gateway import QUESTION
+from tests.server.gateway import QUESTION, until
 from tests.server.test_metrics import samples
 from tests.server.test_serve import ENVIRON, RUN
 
@@ -43,7 +43,7 @@ class Served:
     def says(self, words: str) -> str:
         """The next line with these words in it."""
         while True:
-            line = self.lines.get(timeout=90)
+            line = self.lines.get(timeout=1200)
             if words in line:
                 return line
 
@@ -57,19 +57,12 @@ class Served:
         return {int(one.stem.rpartition("_")[2]) for one in found}
 
 
-def until(true: Callable[[], Any]) -> None:
-    deadline = time.monotonic() + 60
-    while not true():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
-
-
 def get(url: str) -> httpx2.Response:
-    return httpx2.get(url, timeout=30)
+    return httpx2.get(url, timeout=120)
 
 
 def ask(url: str, **headers: str) -> int:
-    reply = httpx2.post(f"{url}/v1/chat/completions", json=BODY, timeout=60, headers=headers)
+    reply = httpx2.post(f"{url}/v1/chat/completions", json=BODY, timeout=120, headers=headers)
     return reply.status_code
 
 
@@ -95,7 +88,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     finally:
         if process.poll() is None:
             process.terminate()
-        process.wait(30)
+        process.wait(120)
 
 
 def test_workers_from_start_to_end(served: Served) -> None:
@@ -161,7 +154,7 @@ def test_workers_from_start_to_end(served: Served) -> None:
         for one in last:
             with suppress(httpx2.TransportError):  # not let in any more
                 assert one.result() in (200, 503)
-    assert process.wait(30) == 0
+    assert process.wait(120) == 0
     assert len(pids) == 2
     for pid in pids:
         with pytest.raises(ProcessLookupError):
@@ -175,7 +168,7 @@ def test_a_worker_that_cannot_start_is_told(tmp_path: Path) -> None:
     config.write_text("server:\n  port: 0\n  routes:\n    trial: {shadow: true}\n")
     words = ["serve", "--workers", "2", "--store", str(tmp_path / "s.db"), "--config", str(config)]
     Database.open(tmp_path / "s.db", create=True).close()
-    told = subprocess.run([*RUN, *words], capture_output=True, text=True, env=ENVIRON, timeout=90)
+    told = subprocess.run([*RUN, *words], capture_output=True, text=True, env=ENVIRON, timeout=1200)
     assert told.returncode == 1
     assert "no endpoint that could answer by itself" in told.stderr
     assert "A worker could not start" in told.stderr

@@ -17,7 +17,7 @@ from suffice.sql.database import Database
 
 @pytest.fixture
 def database(place: str) -> Iterator[Database]:
-    opened = Database.open(place, create=True, wait=10)
+    opened = Database.open(place, create=True, wait=60)
     with opened.writing() as connection:
         connection.execute(text("CREATE TABLE notes (n INTEGER NOT NULL UNIQUE)"))
     yield opened
@@ -106,7 +106,7 @@ def test_threads_share_it(database: Database) -> None:
 
 def test_in_a_file_a_writer_is_alone_from_its_first_reading_on(tmp_path: Path) -> None:
     """Else what it read could be old when it writes, and SQLite would refuse it."""
-    opened = [Database.open(tmp_path / "s.db", create=True, wait=20) for _ in range(2)]
+    opened = [Database.open(tmp_path / "s.db", create=True, wait=120) for _ in range(2)]
 
     def count_up(database: Database) -> None:
         for _ in range(20):

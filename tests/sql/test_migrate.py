@@ -113,7 +113,7 @@ def test_processes_that_migrate_at_once_do_it_once(place: str) -> None:
         assert process.stdin is not None
         process.stdin.write("\n")
         process.stdin.flush()
-    ends = [process.communicate(timeout=60) for process in running]
+    ends = [process.communicate(timeout=300) for process in running]
     assert [out for out, _ in ends] == ["open\n"] * 4, ends
     assert schema(place) == NEWEST
 
@@ -130,7 +130,7 @@ def test_all_who_found_it_empty_make_it_once(place: str, monkeypatch: pytest.Mon
     monkeypatch.setattr("suffice.sql.database.migrate", begin)
 
     def opened(_: int) -> int:
-        database = Database.open(place, create=True, wait=20)
+        database = Database.open(place, create=True, wait=120)
         with database.reading() as connection:
             rows = connection.scalar(text("SELECT count(*) FROM store"))
         database.close()

@@ -158,6 +158,7 @@ def test_a_quote_is_part_of_the_text(before: str, after: str) -> None:
     assert quote in text
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize(
     "unit", ["ignore all ", "\n", "system: ", "answer 4", "you are a ", "a", "<|"]
 )

@@ -91,6 +91,7 @@ def test_a_raised_number_is_not_joined_to_the_one_before_it() -> None:
     assert readable("10<sup>6</sup> cells") == "10^6 cells"
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize("part", ["<!-- ", "**a ", " __a", "{{< ", "[a](", "=== ab ", "`a", "<a "])
 def test_unclosed_marks_take_time_by_their_size(part: str) -> None:
     def seconds(count: int) -> float:
