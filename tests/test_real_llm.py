@@ -22,7 +22,7 @@ from suffice.settings import (
     LlmSettings,
     VerifierSettings,
 )
-from suffice.text.facts.marks import bare
+from suffice.text.marks import bare
 from suffice.types import Support
 
 pytest_plugins = ["tests.smollm"]

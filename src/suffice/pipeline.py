@@ -42,7 +42,7 @@ from suffice.record.recorder import Keeps
 from suffice.record.trace import Laps, Trace
 from suffice.settings import CollectionSettings, DraftSettings, VerdictSettings, VerifierSettings
 from suffice.text.asked import checked_question
-from suffice.text.facts.marks import bare
+from suffice.text.marks import bare
 from suffice.types import (
     Action,
     Attempt,

@@ -15,7 +15,7 @@ from suffice.draft.reading import read_draft
 from suffice.models.verifier import Pair, SufficiencyScore, SupportScore, Thresholds
 from suffice.settings import ChecksSettings
 from suffice.text.claims import claims
-from suffice.text.facts.clauses import subject
+from suffice.text.clauses import subject
 from tests.checks.drafts import evidence
 from tests.fakes import HashEmbedder
 

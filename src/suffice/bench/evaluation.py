@@ -31,7 +31,7 @@ from suffice.models.verifier import Verifier
 from suffice.pipeline import Pipeline
 from suffice.settings import Settings
 from suffice.switch import RULES, without
-from suffice.text.facts.marks import citations
+from suffice.text.marks import citations
 from suffice.types import Action, Verdict
 
 SERVED = (Action.SERVE, Action.CAVEAT)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from suffice.models.llm.verifier import below_llm
 from suffice.models.verifier import Pair, Verifier
-from suffice.text.facts.marks import bare
+from suffice.text.marks import bare
 from suffice.types import Code, Draft, Evidence, Finding, Rescue, Support
 
 LEAST = 0.25

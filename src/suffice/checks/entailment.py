@@ -171,8 +171,8 @@ def _readings(draft: Draft, evidence: Evidence) -> list[_Reading]:
 @rule("facts", lambda said: ())
 def _several(said: str) -> tuple[str, ...]:
     """The facts of a claim that has more than one."""
-    found = tuple(fact.text for fact in facts(said))
-    return found if len(found) > 1 else ()
+    found = facts(said)
+    return tuple(found) if len(found) > 1 else ()
 
 
 def _text(passage: Passage) -> str:

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from suffice.text.facts.clauses import finite, tokens
-from suffice.text.facts.marks import bare
+from suffice.text.clauses import finite, tokens
+from suffice.text.marks import bare
 from suffice.text.readable import Readable, readable
 from suffice.text.sentences import ANSWER_MARK, ITEM_MARK, Span, sentences
 from suffice.text.statements import is_header, leans

@@ -7,7 +7,7 @@ from functools import lru_cache
 from itertools import zip_longest
 
 from suffice.text.claims import Statement, claims
-from suffice.text.facts.marks import bare
+from suffice.text.marks import bare
 from suffice.types import Draft, Evidence, Passage
 
 _ONLY_YES_OR_NO = re.compile(r"(?:yes|no)\W*", re.IGNORECASE)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from suffice.checks.said import statements
 from suffice.text.claims import Statement, StatementKind
 from suffice.text.cutoff import cut_off
-from suffice.text.facts.marks import bare
+from suffice.text.marks import bare
 from suffice.types import Claim, Code, Draft, Evidence, Finding, Hallucination, Support
 
 # In the first person on purpose: documents may speak of models and their training data.

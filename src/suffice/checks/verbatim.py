@@ -9,7 +9,7 @@ from suffice.checks.aligned import roots
 from suffice.checks.quotes import Quotable, Quote, heads
 from suffice.checks.said import statements, told
 from suffice.text.claims import Statement
-from suffice.text.facts.marks import bare
+from suffice.text.marks import bare
 from suffice.text.nonclaims import nonclaim
 from suffice.text.sentences import sentences
 from suffice.types import Claim, Draft, Evidence, Finding, Passage, Support

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from suffice.text.facts.clauses import finite, subject, tokens
-from suffice.text.facts.marks import bare, citations
+from suffice.text.clauses import finite, subject, tokens
+from suffice.text.marks import bare, citations
 from suffice.text.nonclaims import StatementKind, nonclaim
 from suffice.text.sentences import ITEM_MARK, is_code, sentences
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from suffice.text.facts.clauses import finite, tokens
+from suffice.text.clauses import finite, tokens
 
 
 class ConditionKind(StrEnum):

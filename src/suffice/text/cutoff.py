@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from suffice.text.facts.marks import citations
+from suffice.text.marks import citations
 
 _OPEN_MARK = re.compile(
     r"[\[【［(]\s*(?:\^?\d[\d\s,;–-]*|(?:source|passage|document)s?\s*\d*)?$", re.I

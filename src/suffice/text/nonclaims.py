@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 from itertools import pairwise
 
-from suffice.text.facts.clauses import Token, finite, tokens
+from suffice.text.clauses import Token, finite, tokens
 
 
 class StatementKind(StrEnum):

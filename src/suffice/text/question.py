@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from suffice.text.facts import verbs
-from suffice.text.facts.clauses import ARTICLES, DETERMINERS, OPENERS, PREPOSITIONS, PRONOUNS
-from suffice.text.facts.verbs import Form
+from suffice.text import verbs
+from suffice.text.clauses import ARTICLES, DETERMINERS, OPENERS, PREPOSITIONS, PRONOUNS
+from suffice.text.verbs import Form
 from suffice.text.words import STOP_WORDS
 
 _TOKEN = re.compile(r"[$€£]?\w+(?:[.,:/'’&+-]\w+)*%?|[^\w\s]")

@@ -11,10 +11,10 @@ import re
 from collections.abc import Sequence
 from datetime import date, timedelta
 
-from suffice.text.facts.verbs import Form, form
 from suffice.text.literals import Comparator, Day, Literal, literals
 from suffice.text.literals.same import readings
 from suffice.text.times import NOW, Asked, When
+from suffice.text.verbs import Form, form
 
 # What has versions; a year beside one of these is the year of the version.
 _PAPER = (

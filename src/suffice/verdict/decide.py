@@ -10,7 +10,7 @@ from suffice.checks.check import share_read
 from suffice.settings import ROUTES
 from suffice.text.claims import claims
 from suffice.text.expected import lacking
-from suffice.text.facts.marks import bare
+from suffice.text.marks import bare
 from suffice.types import (
     Action,
     Citation,

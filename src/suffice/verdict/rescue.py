@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from suffice.draft.reading import read_draft
-from suffice.text.facts.marks import citations
+from suffice.text.marks import citations
 from suffice.types import (
     Action,
     Claim,

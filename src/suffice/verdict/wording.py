@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from suffice.gate.freshness import left_out
-from suffice.text.facts.marks import bare
+from suffice.text.marks import bare
 from suffice.text.readable import readable
 from suffice.types import (
     Action,

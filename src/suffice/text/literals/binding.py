@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import groupby, pairwise
 
-from suffice.text.facts.clauses import finite, subject, tokens
+from suffice.text.clauses import finite, subject, tokens
 from suffice.text.literals.numbers import ORDINALS, SCALES, SMALL
 from suffice.text.literals.tables import Row, table_rows
 from suffice.text.literals.units import CURRENCIES, UNITS

@@ -25,8 +25,6 @@ HAVE = frozenset("has have had hasn't haven't hadn't".split())
 DO = frozenset("does do did doesn't don't didn't".split())
 NEGATED_MODALS = frozenset("can't couldn't mustn't shouldn't won't wouldn't".split())
 AUXILIARIES = MODALS | BE | HAVE | DO | NEGATED_MODALS
-PLURAL_AUXILIARIES = frozenset("are were have do aren't weren't haven't don't".split())
-SINGULAR_AUXILIARIES = frozenset("is was has does isn't wasn't hasn't doesn't".split())
 
 # Verbs that are rarely anything else.
 _PLAIN = """
@@ -117,23 +115,6 @@ REPORTING = frozenset(
     assume declare deny allege feel find tell inform imply estimate predict complain add write
     acknowledge advise agree describe emphasize stress highlight point ask wonder see hear
     understand discover""".split()
-)
-# "A and B" after these is one thing: "combines A and B" is not "combines A".
-COLLECTIVE = frozenset(
-    """combine compare merge mix connect link join separate distinguish divide split comprise
-    consist equal total add share balance form alternate blend unite name call exchange pair
-    contrast bridge marry become make differ choose integrate consolidate""".split()
-)
-# A past form of these after "was …" is active: "was born in Ohio and moved to Texas".
-INTRANSITIVE = frozenset(
-    """move live work die go come serve study return retire resign graduate appear remain arrive
-    travel happen occur fall rise grow stay become begin continue complain apologize respond agree
-    participate succeed fail emerge escape collapse depart speak talk""".split()
-)
-# Past forms that are no participle of the noun before them: "costs increased in 2023".
-CHANGES = INTRANSITIVE | frozenset(
-    """increase decrease decline drop improve expand shrink start end last vary play participate
-    jump slip climb""".split()
 )
 
 

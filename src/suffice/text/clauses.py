@@ -1,4 +1,4 @@
-"""Words of one sentence and its verb group: what the splitting rules of `facts` look at."""
+"""The words of a sentence, its verb and its subject."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from suffice.text.facts import verbs
-from suffice.text.facts.verbs import Form
+from suffice.text import verbs
+from suffice.text.verbs import Form
 
 DETERMINERS = frozenset(
     """a an the this that these those its their his her our your my each every all some any both
@@ -27,10 +27,6 @@ PREPOSITIONS = frozenset(
 CONDITIONS = frozenset(
     """if unless except excluding until till when whenever once wherever where before after only
     solely without""".split()
-)
-# Conditions of several words, by their first two.
-_TWO_WORDS = frozenset(
-    ("subject to", "provided that", "providing that", "assuming that", "in case", "long as")
 )
 OPENERS = frozenset(
     """that which who whom whose whether if because when while where how what than after before
@@ -108,13 +104,6 @@ def tokens(text: str) -> list[Token] | None:
         low = word.lower().replace("’", "'")
         found.append(Token(match.start(), match.end(), low, word[0].isupper(), not closers))
     return None if closers else found
-
-
-def is_condition(words: Sequence[Token], place: int) -> bool:
-    """Whether a restriction starts here: "if", "unless", "subject to" …"""
-    low = words[place].low
-    two = f"{low} {words[place + 1].low}" if place + 1 < len(words) else ""
-    return low in CONDITIONS or two in _TWO_WORDS
 
 
 def is_word(token: Token) -> bool:
