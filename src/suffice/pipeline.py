@@ -29,7 +29,7 @@ from suffice.draft.revision import Revised, Round, revise
 from suffice.errors import ModelError
 from suffice.evidence.cleared import cleared
 from suffice.evidence.filter import Helpful
-from suffice.evidence.find import find_again, looking, time_of
+from suffice.evidence.find import find_again, find_each, looking, time_of
 from suffice.evidence.index import today
 from suffice.evidence.rewrite import rewritten
 from suffice.evidence.search import Retriever, gather
@@ -278,6 +278,7 @@ class Pipeline:
         weigh = laps.timing("gate", self.gate.weigh)
         with laps.lap("search"):
             found = gather(question, retriever(question), self.embedder)
+            found = find_each(retriever, found, self.embedder)
         weighed = weigh(found, when, day)
         if self.rewrite and weighed.decision.level in (Level.INSUFFICIENT, Level.REVIEW):
             queries = rewritten(question, self.gate.explain.synonyms)

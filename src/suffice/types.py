@@ -92,6 +92,8 @@ class Code(StrEnum):
 
     BESIDE = "beside the question"
     """The answer does not speak of what was asked."""
+    UNANSWERED = "unanswered"
+    """Of several questions asked at once, it leaves one without an answer."""
     FAR = "far"
     """No passage it cites is near it; of what they say this tells nothing."""
 
@@ -347,6 +349,8 @@ class Draft:
     """What the writing cost, prompt and reply together."""
     answers: float | None = None
     """The probability that what is quoted answers the question; `None`: nobody judged that."""
+    unanswered: tuple[str, ...] = ()
+    """Of several questions asked at once, those that the drafter found no answer to."""
 
 
 @dataclass(frozen=True, slots=True)

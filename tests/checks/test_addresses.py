@@ -55,3 +55,13 @@ def test_quotations_and_drafts_without_a_question_are_left_alone(verifier: Verif
         (written, evidence(SOURCE)),
     ):
         assert [one.code for one in check.judge(left, beside)] == [None]
+
+
+def test_which_of_several_questions_is_left_without_an_answer(verifier: Verifier) -> None:
+    asked = "How long is parental leave, and when does the canteen open?"
+    whole = "Parental leave lasts 18 weeks [1]. The canteen opens at eleven [1]."
+    half = "Parental leave lasts 18 weeks [1]."
+    assert suffice.check(whole, [SOURCE], asked, verifier=verifier).action is Action.SERVE
+    verdict = suffice.check(half, [SOURCE], asked, verifier=verifier)
+    assert verdict.action is Action.CAVEAT
+    assert verdict.reason == "Not answered: “when does the canteen open”."

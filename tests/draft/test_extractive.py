@@ -182,3 +182,32 @@ def test_what_instructs_is_never_quoted() -> None:
     draft = QUOTER.write(found)
     assert "42" not in draft.text
     assert "tries to instruct" in draft.notes[0]
+
+
+@dataclass(frozen=True)
+class ByQuestion(Reader):
+    """Answers by the words that a question and a text share."""
+
+    def sentences(self, said: str, sentences: Sequence[str]) -> list[float]:
+        return [_shared(said, one) for one in sentences]
+
+    def sufficiency(self, pairs: Sequence[Pair]) -> list[SufficiencyScore]:
+        return [SufficiencyScore(_shared(pair.said, pair.evidence[0])) for pair in pairs]
+
+
+def _shared(question: str, text: str) -> float:
+    return 0.9 if {"fee", "office"} & set(question.split()) & set(text.split()) else 0.1
+
+
+def test_several_questions_are_answered_or_named_one_by_one() -> None:
+    fee, office = "The fee is 5 euros.", "The office is in Zurich."
+    drafter = Extractive(HashEmbedder(), DraftSettings(), ByQuestion({}, {}))
+    asked = "How high is the fee and where is the office ?"
+    both = drafter.write(evidence(asked, fee, office))
+    assert both.text == f"{fee} [1] {office} [2]"
+    assert (both.unanswered, both.answers) == ((), 0.9)
+    one = drafter.write(evidence(asked, fee, "Cats sleep."))
+    assert one.text == f"{fee} [1]"
+    assert one.unanswered == ("where is the office ?",)
+    none = drafter.write(evidence(asked, "Cats sleep."))
+    assert none.unanswered == ()  # read as one question, it has the answer of one

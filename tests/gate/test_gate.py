@@ -197,3 +197,23 @@ def test_an_instruction_contradicts_nothing() -> None:
     alone = learned.decide(QUESTION, [LEAVE, f"Parental leave is for parents. {POISON}"])
     assert alone.level is not Level.CONFLICT
     assert not alone.conflicts
+
+
+class OnLeave:
+    """Opens for questions on leave alone."""
+
+    def decide(self, evidence: Evidence) -> GateDecision:
+        opens = "leave" in evidence.question and "canteen" not in evidence.question
+        level = Level.SUFFICIENT if opens else Level.INSUFFICIENT
+        return GateDecision(level, 0.9 if opens else 0.1, "leave")
+
+
+def test_each_of_several_questions_is_weighed() -> None:
+    weigh = Gate(OnLeave(), clock=lambda: TODAY).weigh  # type: ignore[arg-type]
+    half = weigh(Evidence("How long is leave and when does the canteen open?", (item("a"),)))
+    assert half.decision.level is Level.PARTIAL
+    assert "too little was found on “when does the canteen open”" in half.decision.reasons
+    both = weigh(Evidence("How long is leave and who approves leave?", (item("a"),)))
+    assert both.decision.level is Level.SUFFICIENT
+    none = weigh(Evidence("Where is the canteen and when does it open?", (item("a"),)))
+    assert none.decision.level is Level.INSUFFICIENT

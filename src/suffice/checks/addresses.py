@@ -1,12 +1,14 @@
-"""Does an answer speak of what was asked? It is read as if it were all the evidence there is."""
+"""Does an answer speak of all that was asked? It is read as if it were all the evidence."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from suffice.models.llm.verifier import below_llm
 from suffice.models.verifier import Pair, Verifier
 from suffice.text.marks import bare
+from suffice.text.several import several
 from suffice.types import Code, Draft, Evidence, Finding, Rescue, Support
 
 LEAST = 0.25
@@ -27,15 +29,22 @@ class Addresses:
         if not evidence.question or not draft.claims:
             return self._findings(draft, reason="there is no question to hold it against")
         if draft.drafter == Rescue.EXTRACTIVE:
-            return self._findings(draft, reason="it was chosen by how well it answers")
-        pair = Pair(evidence.wanted, (bare(draft.text),))
-        (score,) = below_llm(self.verifier).sufficiency([pair])
-        if score.unchecked:
-            return self._findings(draft, reason=score.unchecked)
-        beside = score.enough < self.least
-        said = "the answer is beside the question" if beside else "the answer is to the question"
-        code = Code.BESIDE if beside else None
-        return self._findings(draft, score.enough, f"{said} ({score.enough:.2f})", code)
+            left = draft.unanswered
+            said = not_answered(left) if left else "it was chosen by how well it answers"
+            return self._findings(draft, reason=said, code=Code.UNANSWERED if left else None)
+        asked = several(evidence.wanted)
+        pairs = [Pair(question, (bare(draft.text),)) for question in asked]
+        scores = below_llm(self.verifier).sufficiency(pairs)
+        if unchecked := scores[0].unchecked:
+            return self._findings(draft, reason=unchecked)
+        best = max(score.enough for score in scores)
+        left = [q for q, score in zip(asked, scores, strict=True) if score.enough < self.least]
+        if best < self.least:
+            said = f"the answer is beside the question ({best:.2f})"
+            return self._findings(draft, best, said, Code.BESIDE)
+        if left:
+            return self._findings(draft, best, not_answered(left), Code.UNANSWERED)
+        return self._findings(draft, best, f"the answer is to the question ({best:.2f})")
 
     def _findings(
         self,
@@ -48,3 +57,9 @@ class Addresses:
             Finding(claim, self.name, Support.UNCHECKED, score, reason=reason, code=code)
             for claim in draft.claims
         ]
+
+
+def not_answered(questions: Sequence[str]) -> str:
+    """What is told of those of several questions that have no answer."""
+    named = (one.strip(" ?") for one in questions)
+    return f"Not answered: {'; '.join(f'“{one}”' for one in named)}"

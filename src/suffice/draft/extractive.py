@@ -27,6 +27,7 @@ from suffice.models.verifier import (
 from suffice.settings import DraftSettings
 from suffice.switch import rule
 from suffice.text.readable import Readable, readable
+from suffice.text.several import several
 from suffice.text.statements import TABLE_RULE, Statement, apart, is_header, statements
 from suffice.types import Citation, Claim, Draft, Evidence, Passage
 
@@ -72,25 +73,35 @@ class Extractive:
     verifier: object | None = None
 
     def write(self, evidence: Evidence, brief: Brief = PLAIN) -> Draft:
-        ranked = self.rank(evidence)
-        best = max(_READ_ALONE, self.settings.sentences)
-        chosen = self.choose(self.reread(evidence.wanted, ranked[:best]), ranked[best:])
-        judged = [entry.answers for entry in chosen if entry.answers is not None]
-        if _compared(chosen):  # the answer lies between the statements, none of them gives it
-            judged = []
+        asked = several(evidence.wanted)
+        found = {question: self.answer(question, evidence) for question in asked}
+        left = [question for question, chosen in found.items() if not _answers(chosen)]
+        if len(asked) > 1 and len(left) == len(asked):  # nothing but all of it together may answer
+            found, left = {evidence.wanted: self.answer(evidence.wanted, evidence)}, []
+        answered = [chosen for question, chosen in found.items() if question not in left]
+        answered = answered or list(found.values())
+        sure = [probability for chosen in answered if (probability := _surest(chosen)) is not None]
         return replace(
-            compose(chosen),
+            compose([entry for chosen in answered for entry in chosen]),
             notes=flag_notes(flagged(evidence)),
-            answers=max(judged) if judged else None,
+            answers=min(sure) if len(sure) == len(answered) else None,
+            unanswered=tuple(left) if len(asked) > 1 else (),
         )
 
-    def rank(self, evidence: Evidence) -> list[Ranked]:
+    def answer(self, question: str, evidence: Evidence) -> list[Ranked]:
+        """The few statements that answer one question."""
+        ranked = self.rank(evidence, question)
+        best = max(_READ_ALONE, self.settings.sentences)
+        return self.choose(self.reread(question, ranked[:best]), ranked[best:])
+
+    def rank(self, evidence: Evidence, question: str = "") -> list[Ranked]:
         """All statements that tell something, best first; one that instructs is no answer."""
+        question = question or evidence.wanted
         found = _changed(list(told(evidence)))
         if not found:
             return []
-        scores = answering(self.verifier, evidence.wanted, found)
-        scores = scores or self._near(evidence.wanted, found)
+        scores = answering(self.verifier, question, found)
+        scores = scores or self._near(question, found)
         ranked = [Ranked(p, s, score) for (p, s), score in zip(found, scores, strict=True)]
         return sorted(ranked, key=lambda entry: -entry.score)
 
@@ -137,6 +148,18 @@ class Extractive:
             chosen = [other for other in chosen if not _said_in(other, entry)]
             chosen.append(entry)
         return [*chosen, *_other_versions([*ranked, *rest], chosen)]
+
+
+def _answers(chosen: Sequence[Ranked]) -> bool:
+    """Whether one of them answers, as far as anybody judged that."""
+    return bool(chosen) and (chosen[0].answers is None or chosen[0].score >= EVEN)
+
+
+def _surest(chosen: Sequence[Ranked]) -> float | None:
+    """The probability that the best of them answers; `None` where that was not judged, or where the
+    answer lies between the statements and none of them gives it."""
+    judged = [entry.answers for entry in chosen if entry.answers is not None]
+    return max(judged) if judged and not _compared(chosen) else None
 
 
 def _judged(entry: Ranked, alone: SufficiencyScore) -> Ranked:

@@ -9,6 +9,7 @@ from datetime import date
 
 from suffice.evidence.search import LooksBack, Retriever, SearchesAgain, gather
 from suffice.models.embedder import Embedder
+from suffice.text.several import several
 from suffice.text.times import When
 from suffice.text.when import asked_about
 from suffice.types import Evidence, Retrieved
@@ -29,20 +30,34 @@ def looking(retriever: Retriever, when: When, today: date) -> Retriever:
     return retriever.at(when, today) if isinstance(retriever, LooksBack) else retriever
 
 
+def find_each(retriever: Retriever, evidence: Evidence, embedder: Embedder | None) -> Evidence:
+    """The evidence with what is found for each of several questions asked at once."""
+    asked = several(evidence.question)
+    return _with_more(retriever, evidence, asked, embedder) if len(asked) > 1 else evidence
+
+
 def find_again(
     retriever: Retriever, evidence: Evidence, queries: Sequence[str], embedder: Embedder | None
 ) -> Evidence:
-    """The evidence with what other queries find; relevance is that to the question as asked."""
+    """The evidence with what other queries find, and a note that says so."""
     if not queries:
         return evidence
+    found = _with_more(retriever, evidence, queries, embedder)
+    note = SEARCHED_AGAIN.format("; ".join(f"“{query}”" for query in queries))
+    return replace(found, notes=(*found.notes, note))
+
+
+def _with_more(
+    retriever: Retriever, evidence: Evidence, queries: Sequence[str], embedder: Embedder | None
+) -> Evidence:
+    """Relevance is that to the question as asked."""
     if isinstance(retriever, SearchesAgain):
         found = retriever.again(evidence.question, queries).items
     else:
         found = _asked_anew(retriever, evidence.question, queries, embedder)
     known = {item.passage.id for item in evidence}
     more = [item for item in found if item.passage.id not in known][: max(len(known), _MORE)]
-    note = SEARCHED_AGAIN.format("; ".join(f"“{query}”" for query in queries))
-    return replace(evidence, items=(*evidence.items, *more), notes=(*evidence.notes, note))
+    return replace(evidence, items=(*evidence.items, *more))
 
 
 def _asked_anew(

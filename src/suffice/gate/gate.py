@@ -32,6 +32,7 @@ from suffice.settings import (
 )
 from suffice.switch import rule
 from suffice.text.asked import checked_question
+from suffice.text.several import several
 from suffice.text.synonyms import Synonyms
 from suffice.types import Conflict, Evidence, GateDecision, Level
 
@@ -117,7 +118,7 @@ class Gate:
         counted, copies = distinct(current, self.settings.diversity)
         # The versions answer for the time asked about, and the passages for the rest.
         read = cleared(replace(counted, question=counted.wanted))
-        decision = self.policy.decide(adjusted(read, self.settings.kinds))
+        decision = self._enough(adjusted(read, self.settings.kinds))
         if counted.timeless and when.asked is Asked.EVER:
             decision = _to_compare(decision, counted)
         decision = _whole(self._at_peace(self._diverse(decision, counted), read), counted)
@@ -127,6 +128,23 @@ class Gate:
         )
         asked = replace(kept, question=read.question)
         return Weighed(kept, self.explain(decision, asked, stale, copies))
+
+    def _enough(self, evidence: Evidence) -> GateDecision:
+        """The policy's decision. Of several questions asked at once, each is weighed by itself
+        where the policy does not open for all of them together."""
+        whole = self.policy.decide(evidence)
+        asked = several(evidence.question)
+        if whole.open or len(asked) == 1:
+            return whole
+        each = [self.policy.decide(replace(evidence, question=question)) for question in asked]
+        opened = [one for one in each if one.open]
+        if not opened:
+            return whole
+        weakest = min(opened, key=lambda one: one.score)
+        shut = (question for question, one in zip(asked, each, strict=True) if not one.open)
+        left = [f"too little was found on “{question.strip(' ?')}”" for question in shut]
+        level = Level.PARTIAL if left else weakest.level
+        return replace(weakest, level=level, reasons=(*weakest.reasons, *left))
 
     def _diverse(self, decision: GateDecision, evidence: Evidence) -> GateDecision:
         """Talk alone opens nothing, where the settings ask for a fact."""

@@ -15,7 +15,7 @@ UNVERIFIED = "unverified"
 """The flag of marks that nobody looked up: the check of citations is switched off."""
 
 
-_TOLD = (Code.FAILED, Code.BESIDE, Code.FAR)
+_TOLD = (Code.FAILED, Code.BESIDE, Code.UNANSWERED, Code.FAR)
 """What is a flag although it speaks against no claim."""
 
 

@@ -37,7 +37,7 @@ _DOUBTED = frozenset(
     {
         UNVERIFIED,
         *(code.value for code in (Code.NOT_RETRIEVED, Code.STALE, Code.EXPIRED)),
-        *(code.value for code in (Code.MISATTRIBUTED, Code.FAILED)),
+        *(code.value for code in (Code.MISATTRIBUTED, Code.FAILED, Code.UNANSWERED)),
     }
 )
 """…and one that leaves with a caveat at best."""
@@ -127,7 +127,10 @@ def decide(
     action = _bounded(route.action, found, gate, draft)
     lacks = lacking(evidence.question, draft.text)
     action = Action.CAVEAT if lacks and action is Action.SERVE else action
-    told = wording.told(action, gate, found, quoted=_all_quoted(findings, found), lacks=lacks)
+    left = next((one.reason for one in findings if one.code is Code.UNANSWERED), "")
+    told = wording.told(
+        action, gate, found, quoted=_all_quoted(findings, found), lacks=lacks, left=left
+    )
     if action in (Action.SERVE, Action.CAVEAT):
         made = Verdict(
             question=evidence.question,

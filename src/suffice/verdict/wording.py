@@ -67,9 +67,16 @@ def caveat(gate: GateDecision) -> str:
 
 
 def told(
-    action: Action, gate: GateDecision, found: Assessment, *, quoted: bool, lacks: str = ""
+    action: Action,
+    gate: GateDecision,
+    found: Assessment,
+    *,
+    quoted: bool,
+    lacks: str = "",
+    left: str = "",
 ) -> str:
-    """Why a draft leaves as it does; the weak claim is named."""
+    """Why a draft leaves as it does; the weak claim is named. `lacks`: the sort of answer that it
+    does not give; `left`: which of several questions it leaves without one."""
     against = found.claims_with(Support.CONTRADICTED)
     weak = found.claims_with(Support.UNBACKED, Support.UNCHECKED)
     if action is Action.REVIEW and found.flags & _SOURCES:
@@ -95,7 +102,9 @@ def told(
         parts.append(naming(NOT_VERIFIED, weak))
     elif found.unread:
         parts.append(f"{UNREAD}: “{_short(found.unread[0])}”.")
-    if lacks:
+    if left:
+        parts.append(f"{left}.")
+    elif lacks:
         parts.append(OF_ANOTHER_SORT.format(lacks))
     if UNVERIFIED in found.flags:
         parts.append(MARKS)

@@ -1,0 +1,36 @@
+"""The questions that one text asks.
+
+>>> several("How much is a permit, and who approves it?")
+('How much is a permit', 'who approves it?')
+>>> several("I moved last week. Do I need a new permit and a new badge?")
+('I moved last week. Do I need a new permit and a new badge?',)
+"""
+
+from __future__ import annotations
+
+import re
+
+_WH = "how|what|when|where|who|whom|whose|which|why"
+_VERB = "is|are|was|were|do|does|did|has|have|can|could|may|must|shall|should|will|would"
+# "… and is it paid": a verb that goes on with what was told has no subject behind it.
+_SUBJECT = "i|you|we|they|he|she|it|there|the|an?|this|that|these|those|my|your|our|their|its|any"
+_ASKS = re.compile(rf"\b(?:{_WH})\b|(?:^|[.,;:!?]\s+)(?:{_VERB})\b", re.I)
+_NEXT = re.compile(
+    rf"(?<=\?)\s+(?=\S)|[,;]?\s+and\s+(?:also\s+)?(?=(?:{_WH})\b|(?:{_VERB})\s+(?:{_SUBJECT})\b)"
+    rf"|;\s+(?=(?:{_WH})\b)",
+    re.I,
+)
+_LEAST = 2
+"""Words: "when and where do I apply" asks one thing."""
+
+
+def several(question: str) -> tuple[str, ...]:
+    """The questions that a text asks, in order; a text that asks one is that one."""
+    found: list[str] = []
+    for part in _NEXT.split(question.strip()):
+        asks = _ASKS.search(part) and len(part.split()) >= _LEAST
+        if found and not (asks and _ASKS.search(found[-1])):
+            return (question,)
+        found.append(part)
+    whole = len(found) > 1 and len(found[0].split()) >= _LEAST
+    return tuple(found) if whole else (question,)
