@@ -5,7 +5,7 @@ The loop knows neither who writes nor who checks: it is given both, and keeps ev
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from time import monotonic
@@ -65,6 +65,35 @@ def wanting(round_: Round) -> bool:
     )
 
 
+def revising(
+    settings: DraftSettings,
+    brief: Brief = PLAIN,
+    *,
+    again: Callable[[Round], bool] = wanting,
+    clock: Callable[[], float] = monotonic,
+) -> Generator[Brief, Round | SufficeError, Revised]:
+    """The loop itself, without a call to anyone: yields what the drafter is told, is sent the round
+    that came of it or the problem, and returns all rounds.
+
+    Another round is begun while `again` says so, and only if one as long as the last would still
+    fit into the time and the tokens; what is left of the time goes with it.
+    """
+    began = clock()
+    rounds: list[Round] = []
+    told = replace(brief, seconds=settings.seconds)
+    while True:
+        came = yield told
+        if isinstance(came, SufficeError):
+            if not rounds:
+                raise came
+            return Revised(tuple(rounds), Stopped.FAILED, str(came))
+        rounds.append(came)
+        left = settings.seconds - (clock() - began)
+        if stopped := _stopped(rounds, settings, left, again):
+            return Revised(tuple(rounds), stopped)
+        told = replace(brief, earlier=came.draft, findings=came.findings, seconds=left)
+
+
 def revise(
     write: Write,
     check: Check,
@@ -74,34 +103,19 @@ def revise(
     again: Callable[[Round], bool] = wanting,
     clock: Callable[[], float] = monotonic,
 ) -> Revised:
-    """Writes, checks, and sends the draft back while `again` says so and the budget allows it.
-
-    Another round is begun only if one as long as the last would still fit into the time and the
-    tokens; what is left of the time goes with it.
-    """
-    began = clock()
-    rounds = [_round(write, check, replace(brief, seconds=settings.seconds), clock)]
+    """Writes, checks, and sends the draft back, as `revising` says."""
+    steps = revising(settings, brief, again=again, clock=clock)
+    told = next(steps)
     while True:
-        back = another(rounds, settings, settings.seconds - (clock() - began), brief, again)
-        if isinstance(back, Stopped):
-            return Revised(tuple(rounds), back)
         try:
-            rounds.append(_round(write, check, back, clock))
+            came: Round | SufficeError = _round(write, check, told, clock)
         except SufficeError as problem:
-            return Revised(tuple(rounds), Stopped.FAILED, str(problem))
-
-
-def another(
-    rounds: Sequence[Round],
-    settings: DraftSettings,
-    left: float,
-    brief: Brief = PLAIN,
-    again: Callable[[Round], bool] = wanting,
-) -> Brief | Stopped:
-    """What the next round is told, with `left` seconds to go; or why there is none."""
-    stopped, last = _stopped(rounds, settings, left, again), rounds[-1]
-    back = replace(brief, earlier=last.draft, findings=last.findings, seconds=left)
-    return stopped or back
+            came = problem
+        try:
+            told = steps.send(came)
+        except StopIteration as done:
+            revised: Revised = done.value
+            return revised
 
 
 def _round(write: Write, check: Check, brief: Brief, clock: Callable[[], float]) -> Round:

@@ -9,18 +9,17 @@ writes, none is held. Whoever cancels this cancels the call to the upstream with
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from time import monotonic
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 from suffice.draft.brief import PLAIN, Brief
-from suffice.draft.revision import Round, Stopped, another
-from suffice.errors import ModelError
+from suffice.draft.revision import Revised, Round, revising
+from suffice.errors import ModelError, SufficeError
 from suffice.pipeline import Pipeline, Trip
 from suffice.record.principals import Principal
 from suffice.server.asked import Asked
-from suffice.server.closed import bounded, unchecked
+from suffice.server.closed import abandoned, bounded, unchecked
 from suffice.server.drafts import Written, added, content_of, draft_of, written
 from suffice.server.reply import LEFT_OUT, Choice, decided, passed_on
 from suffice.server.route import Route, Way
@@ -29,6 +28,8 @@ from suffice.server.upstream import EMPTY, UpstreamFault
 from suffice.server.work import Work
 from suffice.types import Draft, Verdict
 
+P = ParamSpec("P")
+T = TypeVar("T")
 Raw = Mapping[str, Any]
 
 
@@ -144,41 +145,59 @@ class Answering:
         return decided(verdict, choice, structured=self.asked.structured)
 
     async def judged(self, pipeline: Pipeline, trip: Trip, one: Written) -> tuple[Verdict, Raw]:
-        """The recorded verdict on a draft, after as many revisions as the settings allow; and the
-        upstream's choice it is about."""
-        began, rounds = monotonic(), list[Round]()
-        while True:
-            assert one.draft is not None
-            left = pipeline.draft.seconds - (monotonic() - began)
-            call = self.work.run(self._judge, pipeline, trip, rounds, one, left)
-            try:
-                async with asyncio.timeout(self.route.settings.check_seconds):
-                    back, verdict = await call
-            except TimeoutError:
-                late = unchecked(trip, one.draft, self.route.settings)
-                return await self.work.run(pipeline.keep, trip, late), one.choice
-            if verdict is not None:
-                return verdict, one.choice
-            try:
-                _, again = await self._written(pipeline, trip, back)
-            except UpstreamFault:
-                again = ()
-            if not again or again[0].draft is None:
-                kept = await self.work.run(self._concluded, pipeline, trip, rounds, one)
-                return kept, one.choice
-            one = again[0]
+        """The verdict on a draft, after as many revisions as the settings allow, and the upstream's
+        choice it is about. It is recorded once, when it is known what leaves: a thread that goes on
+        after its time, or after the caller has gone, records nothing."""
+        try:
+            verdict, choice = await self._decided(pipeline, trip, one)
+        except asyncio.CancelledError:
+            gone = abandoned(trip, one.draft or Draft(""))
+            await self.work.run(pipeline.keep, trip, gone)
+            raise
+        return await self.work.run(pipeline.keep, trip, verdict), choice
 
-    def _judge(
-        self, pipeline: Pipeline, trip: Trip, rounds: list[Round], one: Written, left: float
-    ) -> tuple[Brief, Verdict | None]:
-        """One round: checked, and either sent back or concluded."""
-        draft = one.draft or Draft("")
-        findings = pipeline.checked(trip, draft)
-        rounds.append(Round(draft, findings, trip.laps.seconds.get("draft", 0.0), draft.tokens))
-        back = another(rounds, pipeline.draft, left)
-        if isinstance(back, Stopped):
-            return PLAIN, self._concluded(pipeline, trip, rounds, one)
-        return back, None
+    async def _decided(self, pipeline: Pipeline, trip: Trip, one: Written) -> tuple[Verdict, Raw]:
+        steps = revising(pipeline.draft)
+        next(steps)
+        while True:
+            draft = one.draft or Draft("")
+            try:
+                findings = await self._in_time(pipeline.checked, trip, draft)
+                seconds = trip.laps.seconds.get("draft", 0.0)
+                came = Round(draft, findings, seconds, draft.tokens)
+                again = await self._revised(pipeline, trip, steps, came)
+                if isinstance(again, Written):
+                    one = again
+                    continue
+                verdict = await self._in_time(self._concluded, pipeline, trip, again.rounds, one)
+            except TimeoutError:
+                verdict = unchecked(trip, draft, self.route.settings)
+            return verdict, one.choice
+
+    async def _revised(
+        self,
+        pipeline: Pipeline,
+        trip: Trip,
+        steps: Generator[Brief, Round | SufficeError, Revised],
+        came: Round,
+    ) -> Written | Revised:
+        """The next draft, or all rounds where there is none."""
+        try:
+            told = steps.send(came)
+            try:
+                _, again = await self._written(pipeline, trip, told)
+                if again[0].draft is None:  # it calls a tool instead
+                    steps.send(EMPTY)
+            except UpstreamFault as problem:
+                steps.send(problem)
+        except StopIteration as done:
+            revised: Revised = done.value
+            return revised
+        return again[0]
+
+    async def _in_time(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        async with asyncio.timeout(self.route.settings.check_seconds):
+            return await self.work.run(call, *args, **kwargs)
 
     def _concluded(
         self, pipeline: Pipeline, trip: Trip, rounds: Sequence[Round], one: Written
@@ -186,7 +205,7 @@ class Answering:
         verdict = bounded(pipeline.conclude(trip, rounds), self.route.settings)
         if self.asked.structured and verdict.released:
             verdict = replace(verdict, released=content_of(one.choice))
-        return pipeline.keep(trip, verdict)
+        return verdict
 
     async def instead(self, pipeline: Pipeline, trip: Trip, problem: UpstreamFault) -> Answered:
         """Quotations from the documents where the upstream failed and they may stand for it."""

@@ -9,7 +9,8 @@ from suffice.settings import RouteSettings
 from suffice.types import Action, Attempt, Code, Draft, Finding, Support, Verdict
 from suffice.verdict.decide import withhold
 
-FAILED = "A check failed, so that this could not be verified; nobody is shown what nobody checked."
+FAILED = "Withheld: a check failed, so the answer could not be verified."
+GONE = "Nothing was sent: the request ended before its answer was checked."
 _ACTIONS = {"review": Action.REVIEW, "withhold": Action.WITHHOLD, "caveat": Action.WITHHOLD}
 
 
@@ -39,3 +40,9 @@ def unchecked(trip: Trip, draft: Draft, route: RouteSettings) -> Verdict:
     gate, action = trip.weighed.decision, _ACTIONS[route.failed]
     held = withhold(trip.read, gate, FAILED, draft, findings, action)
     return replace(held, attempts=(Attempt(draft, tuple(findings)),))
+
+
+def abandoned(trip: Trip, draft: Draft) -> Verdict:
+    """The caller has gone, or the request ran out of time, before there was a verdict."""
+    held = withhold(trip.read, trip.weighed.decision, GONE, draft)
+    return replace(held, attempts=(Attempt(draft, ()),))

@@ -23,7 +23,7 @@ from suffice.server.logs import told_of
 from suffice.server.seen import NOW, Seen
 from suffice.server.sending import Events, Gone, stopped
 from suffice.server.wire import JSON_TYPE, decode, encode
-from suffice.server.work import CLOSING
+from suffice.server.work import closing
 
 log = logging.getLogger("suffice.server")
 _HUNG_UP = 499
@@ -115,11 +115,11 @@ def served(handle: Handler) -> Callable[[Request], Awaitable[Response]]:
                 response, seen.status = LATE.response, LATE.status
             except asyncio.CancelledError:
                 stopped()
-                response, seen.status = CLOSING.response, CLOSING.status
+                response, seen.status = closing().response, closing().status
             streams = isinstance(response, Events)
             if isinstance(response, Events):
                 response.done, response.until = stack.close, until
-                response.late, response.closing = LATE.said, CLOSING.said
+                response.late, response.closing = LATE.said, closing().said
         finally:
             if not streams:
                 stack.close()

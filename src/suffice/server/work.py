@@ -21,12 +21,6 @@ P = ParamSpec("P")
 T = TypeVar("T")
 _FULL = "The gateway is busy: too many requests are waiting. Try again in a moment."
 _AGAIN = 1.0
-CLOSING = Fault(
-    503,
-    "The gateway is shutting down; ask another one, or try again in a moment.",
-    "shutting_down",
-    headers={"Retry-After": "1"},
-)
 _A_CORE = 4
 
 
@@ -53,7 +47,7 @@ class Work:
     def admitted(self) -> Iterator[None]:
         """One request; refused where there is no room for it."""
         if self.closing:
-            raise CLOSING
+            raise closing()
         if self.full:
             raise busy(_FULL, _AGAIN, "overloaded")
         self.under_way += 1
@@ -93,6 +87,16 @@ class Work:
 
     def close(self) -> None:
         self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+def closing() -> Fault:
+    """A new one each time: an exception that is raised again keeps every traceback it had."""
+    return Fault(
+        503,
+        "The gateway is shutting down; ask another one, or try again in a moment.",
+        "shutting_down",
+        headers={"Retry-After": "1"},
+    )
 
 
 def _pool(settings: WorkSettings) -> ThreadPoolExecutor:

@@ -1,0 +1,102 @@
+"""One request leaves one record, and the record says what left."""
+
+from __future__ import annotations
+
+import json
+import socket
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from suffice.draft.scripted import ScriptedUpstream, says
+from suffice.evidence.library import Library
+from suffice.record.decision import decision_of
+from suffice.record.log import Log
+from suffice.settings import RouteSettings
+from suffice.types import Action
+from tests.server.gateway import PATIENCE, QUESTION, RIGHT, Gateway, plays, routes, running, until
+
+BODY = {"messages": [{"role": "user", "content": QUESTION}]}
+
+
+class Held:
+    """The first check, held back until it is let go."""
+
+    def __init__(self, check: Any) -> None:
+        self.check = check
+        self.begun, self.go = threading.Event(), threading.Event()
+        self.name = check.name
+
+    def judge(self, draft: Any, evidence: Any) -> Any:
+        self.begun.set()
+        assert self.go.wait(PATIENCE)
+        return self.check.judge(draft, evidence)
+
+
+@pytest.fixture
+def held(gateway: Gateway) -> Iterator[Held]:
+    opened = gateway.house.state.routes["default"]
+    first, *others = checks = opened.checks(frozenset(), marks=True)
+    one = Held(first)
+    opened._checks[frozenset(), True] = (one, *others)
+    yield one
+    one.go.set()
+    opened._checks[frozenset(), True] = checks
+
+
+@pytest.fixture
+def gateway(library: Library, upstream: ScriptedUpstream) -> Iterator[Gateway]:
+    plays(upstream, says(RIGHT))
+    route = RouteSettings(upstream=upstream.url, check_seconds=0.5)
+    with running(library, routes(route)) as opened:
+        yield opened
+
+
+def records(gateway: Gateway, before: int) -> list[Action]:
+    """The verdicts recorded since, once no thread is at work any more."""
+    until(lambda: gateway.house.work.waiting == 0 and gateway.house.work.under_way == 0)
+    log = gateway.house.log
+    assert isinstance(log, Log)
+    decided = [entry for entry in list(log.entries())[before:] if entry.kind == "verdict"]
+    return [verdict.action for entry in decided if (verdict := decision_of(entry).verdict)]
+
+
+def written(gateway: Gateway) -> int:
+    assert gateway.house.log is not None
+    return len(list(gateway.house.log.entries()))
+
+
+def test_checks_that_end_too_late_leave_no_record_of_their_own(
+    gateway: Gateway, held: Held
+) -> None:
+    before = written(gateway)
+    reply = gateway.post("/chat/completions", BODY)
+    assert reply.json()["suffice"]["verdict"] == "WITHHOLD"
+    held.go.set()
+    assert records(gateway, before) == [Action.WITHHOLD]
+
+
+def test_a_caller_who_has_gone_leaves_no_record_of_an_answer(
+    library: Library, upstream: ScriptedUpstream
+) -> None:
+    plays(upstream, says(RIGHT))
+    with running(library, routes(RouteSettings(upstream=upstream.url))) as gateway:
+        opened = gateway.house.state.routes["default"]
+        first, *others = opened.checks(frozenset(), marks=True)
+        check = Held(first)
+        opened._checks[frozenset(), True] = (check, *others)
+        before = written(gateway)
+        body = json.dumps(BODY).encode()
+        port = int(gateway.url.rpartition(":")[2])
+        with socket.create_connection(("127.0.0.1", port)) as client:
+            head = (
+                "POST /v1/chat/completions HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+                f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+            )
+            client.sendall(head.encode() + body)
+            assert check.begun.wait(PATIENCE)
+        until(lambda: gateway.house.work.under_way == 0 or written(gateway) > before)
+        check.go.set()
+        assert records(gateway, before) == [Action.WITHHOLD]
