@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -62,10 +63,14 @@ def test_of_two_judgements_the_one_against_the_claim_holds(script: list[Finding]
             assert said == {Support.BACKED}
 
 
-def test_a_check_that_fails_leaves_its_claims_unchecked_and_says_why() -> None:
+def test_a_check_that_fails_leaves_its_claims_unchecked_and_tells_the_log_alone(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     for finding in run_checks([Scripted(fails=True)], DRAFT, EVIDENCE):
         assert finding.support is Support.UNCHECKED
-        assert finding.reason == "the check failed: out of memory"
+        assert finding.reason == "could not be checked: the check failed; the log says why"
+    assert "out of memory" in caplog.text
+    assert "Traceback" in caplog.text
 
 
 def test_a_check_that_is_switched_off_counts_as_unchecked() -> None:

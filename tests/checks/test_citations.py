@@ -236,7 +236,7 @@ def test_a_store_that_fails_leaves_the_claims_unchecked() -> None:
     (found,) = run_checks([Citations(Broken())], written, given_)  # type: ignore[arg-type]
     assert (found.support, found.reason) == (
         Support.UNCHECKED,
-        "the check failed: the disk is gone",
+        "could not be checked: the check failed; the log says why",
     )
 
 

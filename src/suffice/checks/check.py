@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
 from suffice.types import Claim, Code, Draft, Evidence, Finding, Support
+
+_LOG = logging.getLogger("suffice.checks")
 
 # Of two judgements of one claim the first in this order holds: in doubt, the one against it.
 _HOLDS = (Support.CONTRADICTED, Support.UNBACKED, Support.UNCHECKED, Support.BACKED)
@@ -71,15 +74,16 @@ def _judged(
     check: Check, draft: Draft, evidence: Evidence, before: Sequence[Finding]
 ) -> list[Finding]:
     found: dict[Claim, Finding] = {}
-    reason = "the check gave no judgement"
+    reason = "could not be checked: the check gave no judgement"
     try:
         asked = check.only(_open(draft, before)) if isinstance(check, Costly) else check
         for finding in asked.judge(draft, evidence):
             known = found.get(finding.claim)
             if known is None or _HOLDS.index(finding.support) < _HOLDS.index(known.support):
                 found[finding.claim] = finding
-    except Exception as problem:  # whatever a check dies of, its claims are unchecked, not lost
-        found, reason = {}, f"the check failed: {problem}"
+    except Exception:  # whatever a check dies of, its claims are unchecked, not lost
+        _LOG.exception("The check '%s' failed.", check.name)
+        found, reason = {}, "could not be checked: the check failed; the log says why"
     return [
         replace(found[claim], check=check.name)
         if claim in found

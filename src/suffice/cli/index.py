@@ -79,4 +79,5 @@ def _sum(one: Report, other: Report) -> Report:
         retired=one.retired + other.retired,
         embedded=one.embedded + other.embedded,
         failures=one.failures + other.failures,
+        unread=one.unread + other.unread,
     )

@@ -148,6 +148,13 @@ def show_failures(report: Report) -> None:
     console = Console(stderr=True)
     for failure in report.failures:
         console.print(Text.assemble(("Skipped ", "yellow"), plain(failure.reason)), soft_wrap=True)
+    by_key: dict[str, list[str]] = {}
+    for document, key in report.unread:
+        by_key.setdefault(key, []).append(document)
+    for key, documents in by_key.items():
+        more = f" and {len(documents) - 1} more" if len(documents) > 1 else ""
+        said = f"'{key}' in {documents[0]}{more} is not read; Suffice reads expires, effective"
+        console.print(Text.assemble(("Note: ", "yellow"), plain(f"{said} and version.")))
 
 
 def show_versions(versions: Sequence[VersionInfo], day: date) -> None:

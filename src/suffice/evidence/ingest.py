@@ -43,6 +43,9 @@ class Report:
     retired: int = 0
     embedded: int = 0
     failures: tuple[Failure, ...] = ()
+    unread: tuple[tuple[str, str], ...] = ()
+    """Documents with a key of their front matter that seems to tell whether they hold, and that is
+    not read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,6 +215,8 @@ def _unchanged(file: File, before: Known | None) -> bool:
 
 
 def _counted(report: Report, before: Known | None, version: NewVersion) -> Report:
+    unread = ((version.document, key) for key in version.unread)
+    report = replace(report, unread=(*report.unread, *unread))
     if before is None:
         return replace(report, added=report.added + 1)
     if before.key == version.key and not before.retired:

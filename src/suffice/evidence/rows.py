@@ -40,6 +40,8 @@ class NewVersion:
     pieces: tuple[Piece, ...]
     hashes: tuple[tuple[str, str], ...]
     """For each piece: the hash of its text, and of what is embedded for it."""
+    unread: tuple[str, ...] = ()
+    """Keys of its front matter that should be looked at by whoever wrote them."""
 
 
 @dataclass(frozen=True, slots=True)

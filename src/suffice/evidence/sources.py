@@ -165,6 +165,7 @@ def _version(
             (_hash(text), _hash(f"{context(title, piece.heading)}\n{text}"))
             for text, piece in zip(texts, pieces, strict=True)
         ),
+        unread=front.unread,
     )
 
 

@@ -32,7 +32,7 @@ from suffice.server.callers import Door, entered
 from suffice.server.fault import Fault, fault_of
 from suffice.server.seen import Seen
 from suffice.server.work import Work
-from suffice.types import GateDecision, Level, Rescue
+from suffice.types import Code, GateDecision, Level, Rescue
 
 SHARED = "PROMETHEUS_MULTIPROC_DIR"
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
@@ -83,6 +83,12 @@ class Metrics:
             ["route"],
             registry=own,
         )
+        self._failed_checks = Counter(
+            "suffice_failed_checks",
+            "Checks that failed on a draft; the log has the traceback.",
+            ["route", "check"],
+            registry=own,
+        )
         self._under_way = Gauge(
             "suffice_requests_under_way",
             "Requests let in and not answered yet.",
@@ -105,6 +111,8 @@ class Metrics:
         for verdict in seen.verdicts:
             self._verdicts.labels(route, verdict.action.value).inc()
             self._fabricated.labels(route).inc(verdict.fabricated)
+            for check in {one.check for one in verdict.findings if one.code is Code.FAILED}:
+                self._failed_checks.labels(route, check).inc()
             if verdict.rescue is Rescue.EXTRACTIVE and not verdict.attempts:
                 self._replaced.labels(route).inc()
         for decision in gates_of(seen):

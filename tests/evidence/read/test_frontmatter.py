@@ -165,3 +165,31 @@ def test_tags_of_python_objects_build_nothing() -> None:
 
 def test_lone_surrogates_cannot_be_stored() -> None:
     assert declared({"title": "a\ud800"}).title == "a\ufffd"
+
+
+@pytest.mark.parametrize(
+    ("key", "meant"),
+    [
+        ("expiry_date", "expires"),
+        ("expiryDate", "expires"),
+        ("Expires-On", "expires"),
+        ("valid until", "expires"),
+        ("effective_date", "effective"),
+        ("validFrom", "effective"),
+    ],
+)
+def test_usual_names_are_taken_for_what_they_mean(key: str, meant: str) -> None:
+    front, _ = split(f"---\n{key}: 2020-05-01\n---\nText.")
+    assert getattr(front, meant) == date(2020, 5, 1)
+    assert front.unread == ()
+    assert declared({"version_number": "2.10"}).version == "2.10"
+
+
+def test_one_thing_is_declared_once() -> None:
+    with pytest.raises(Unreadable, match="'expires' twice"):
+        declared({"expires": "2025-01-01", "valid_until": "2026-01-01"})
+    assert declared({"expires": "2025-01-01", "valid_until": "2025-01-01"}).expires
+
+
+def test_a_key_that_seems_to_tell_whether_it_holds_is_named() -> None:
+    assert declared({"superseded_by": "b.md", "author": "HR"}).unread == ("superseded_by",)

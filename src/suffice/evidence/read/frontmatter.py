@@ -19,10 +19,31 @@ from suffice.types import Kind
 
 _KEYS = ("title", "version", "effective", "expires", "kind", "access", "id")
 
+# Other names in common use for what a document declares of its version and its time.
+_NAMES = {
+    **dict.fromkeys(
+        """expiry expiry_date expiration expiration_date expires_on expires_at expire_date
+        valid_until valid_to valid_through effective_until""".split(),
+        "expires",
+    ),
+    **dict.fromkeys(
+        """effective_date effective_from effective_on valid_from in_force_since
+        in_force_from""".split(),
+        "effective",
+    ),
+    **dict.fromkeys(
+        "version_number document_version doc_version policy_version revision".split(), "version"
+    ),
+}
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_SEEMS = re.compile(
+    r"expir|valid|effective|in_force|until|version|supersed|sunset|obsolete|retire|withdrawn"
+)
+"""Keys that seem to say whether a document holds. One that is not read is reported."""
 _LONGEST = 65_536  # a rule of dashes further down closes nothing
 _OPEN = re.compile(r"\s*---[ \t]*\n")
 _CLOSE = re.compile(r"^(?:-{3,}|\.{3})[ \t]*(?:\n|\Z)", re.MULTILINE)
-_DECLARES = re.compile(r"(?:title|version|effective|expires|kind|access|id)[ \t]*:", re.IGNORECASE)
+_DECLARES = re.compile(rf"(?:{'|'.join((*_KEYS, *_NAMES))})[ \t]*:", re.IGNORECASE)
 _NOTHING = frozenset({"", "~", "null"})
 _ALIASES = {
     "q&a": Kind.QA,
@@ -64,8 +85,9 @@ def split(text: str) -> tuple[FrontMatter, int]:
 
 
 def declared(values: Mapping[str, object]) -> FrontMatter:
-    """Front matter from keys and plain values; unknown keys are ignored."""
-    known = {key.strip().lower(): value for key, value in values.items()}
+    """Front matter from keys and plain values; unknown keys are ignored, and those that seem to
+    tell whether the document holds are named."""
+    known = _by_meaning(values)
     _check_spelling(known)
     texts = {key: _plain(key, known.get(key)) for key in _KEYS if key != "access"}
     effective = _date("effective", texts["effective"])
@@ -83,7 +105,21 @@ def declared(values: Mapping[str, object]) -> FrontMatter:
         kind=_kind(texts["kind"]),
         access=_access(known.get("access")),
         id=texts["id"],
+        unread=tuple(key for key in known if key not in _KEYS and _SEEMS.search(key)),
     )
+
+
+def _by_meaning(values: Mapping[str, object]) -> dict[str, object]:
+    """The values under the names this page knows: `expiryDate` and `valid-until` are `expires`."""
+    known: dict[str, object] = {}
+    for written, value in values.items():
+        key = _CAMEL.sub("_", written.strip()).lower().replace("-", "_").replace(" ", "_")
+        meant = _NAMES.get(key, key)
+        if known.setdefault(meant, value) != value:
+            raise Unreadable(
+                f"declares '{meant}' twice, and differently", remedy=f"Write '{meant}' once."
+            )
+    return known
 
 
 def _check_spelling(keys: Iterable[str]) -> None:

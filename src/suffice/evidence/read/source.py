@@ -20,6 +20,8 @@ class FrontMatter:
     access: frozenset[str] = frozenset()
     id: str | None = None
     """Documents that share an id are versions of one document, whatever their file names."""
+    unread: tuple[str, ...] = ()
+    """Keys that seem to tell whether the document holds, and are not read."""
 
 
 @dataclass(frozen=True, slots=True)
