@@ -104,9 +104,10 @@ class Pipeline:
         verifier: Verifier | None = None,
         documents: Documents | None = None,
     ) -> Pipeline:
-        """The pipeline that settings describe, over any retriever; `documents` answers for sources
-        that a draft names and nobody retrieved."""
-        settings = settings or CollectionSettings()
+        """The pipeline that settings describe, over any retriever; without any, those of the library
+        that is searched. `documents` answers for sources that a draft names and nobody
+        retrieved."""
+        settings = settings or getattr(retriever, "own", None) or CollectionSettings()
         read_routes(settings.verdict.routes)  # a wrong table is told before the first question
         embedder = Remembering(embedder)  # filter, drafter and checks read the same statements
         verifier = verifier or open_verifier(VerifierSettings())

@@ -103,14 +103,15 @@ class Library:
     def search(self, allowed: Filter | None = None, *, top: int | None = None) -> Search:
         """A retriever over what the filter allows (by default: public, in force on the day)."""
         allowed = allowed or Filter()
-        settings = self.settings.collection(allowed.collection).search
+        own = self.settings.collection(allowed.collection)
+        settings = own.search
         if top is not None:
             settings = replace(settings, top_k=top, candidates=max(top, settings.candidates))
         if self.settings.engine == "edge" and self.store.database.path is None:
             model = self.embedder
             catch_up(self.store, model.id, model.dimension, self.settings.wait)
         index = open_index(self.store, self.settings.engine, self.embedder.id)
-        return Search(self.store, index, self.embedder, settings, allowed)
+        return Search(self.store, index, self.embedder, settings, allowed, own=own)
 
     def _run(self, collection: str, strict: bool, progress: Progress) -> Ingest:
         return Ingest(

@@ -16,7 +16,7 @@ from suffice.evidence.memory import MemoryIndex
 from suffice.evidence.rows import Vectors
 from suffice.evidence.store import Store
 from suffice.models.embedder import Embedder
-from suffice.settings import SearchSettings
+from suffice.settings import CollectionSettings, SearchSettings
 from suffice.text.times import Asked, When
 from suffice.types import Evidence, Passage, Retrieved
 
@@ -69,6 +69,8 @@ class Search:
     settings: SearchSettings
     allowed: Filter
     also: tuple[Filter, ...] = ()
+    own: CollectionSettings | None = None
+    """All settings of the collection, for a pipeline that is given none."""
 
     def __call__(self, question: str) -> Evidence:
         (vector,), notes = self._vectors([question])

@@ -171,6 +171,7 @@ def report(value: Report) -> dict[str, Any]:
         "retired": value.retired,
         "embedded": value.embedded,
         "failures": [{"document": f.document, "reason": f.reason} for f in value.failures],
+        "unread": [{"document": document, "key": key} for document, key in value.unread],
     }
 
 
