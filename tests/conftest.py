@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import settings
 
 from suffice.evidence.library import Library
 from suffice.settings import Settings
@@ -17,6 +18,9 @@ __all__ = ["place", "postgres", "postgres_url"]  # fixtures
 
 ROOT = Path(__file__).parent.parent
 HANDBOOK = ROOT / "examples" / "handbook"
+# The first example of a property may load a model or a library.
+settings.register_profile("suffice", deadline=None)
+settings.load_profile("suffice")
 LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 
 
