@@ -75,6 +75,8 @@ def outcome(claim: str, evidence: str) -> Outcome:
         ("They met on a Tuesday.", "They met on 12 March 2024."),
         ("It follows from Section 4.2.", "## 4.2 Scope\n\nGloves are worn."),
         ("It sold more than 1600.", "It sold 1,600 pieces."),
+        ("The limit is 96.56 km/h.", "The limit is 60 mph."),
+        ("The limit is 60 mph.", "The limit is 96.56 km/h."),
         ("Seventy percent is paid.", "To the end of the 39th week 70 percent is paid."),
     ],
 )
@@ -100,6 +102,8 @@ def test_a_reworded_value_is_equal(claim: str, evidence: str) -> None:
         ("The policy took effect under Article 21 of the statute.", POLICY),
         ("At least 5 days may be carried over.", POLICY),
         ("Send Form ON-4.", "Send Form ON-3."),
+        ("The plant feeds 5 MW into the grid.", "The plant feeds 5 mW into the grid."),
+        ("The file takes 5 Mb.", "The file takes 5 MB."),
     ],
 )
 def test_another_value_of_the_same_thing_is_a_mismatch(claim: str, evidence: str) -> None:
@@ -147,6 +151,9 @@ def test_readings_are_joined_without_reading_again() -> None:
     ("claim", "evidence"),
     [
         ("The bridge is 300 metres long.", FINANCE),
+        ("The dose is 500 IU of vitamin D.", "The dose is 500 mg of vitamin D."),
+        ("The dose is 500 units of insulin.", "The dose is 500 mg of insulin."),
+        ("The file takes 5 gb.", "The file takes 5 MB."),
         ("It was founded in 1987.", LEAVE),
         ("There are 12 meeting rooms.", POLICY),
         ('He said "we will never leave".', POLICY),

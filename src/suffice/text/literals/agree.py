@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from decimal import Decimal
 
 from suffice.text.literals.same import rounds_to, same_amount
 from suffice.text.literals.values import QUANTITIES, Comparator, Day, Literal, LiteralKind
@@ -29,10 +30,12 @@ def agrees(claim: Literal, one: Literal) -> bool:
         return ends_at(claim, one)
     if claim.amount != one.amount:
         return False
-    if {claim.unit, one.unit} == {"degree", "degree Celsius"}:
+    if {claim.unit, one.unit} == {"unspecified degree", "degree Celsius"}:
         return True
     if not bare and (one.unit or one.nouns):
         return False
+    if one.kind is LiteralKind.MEASURE and not set(claim.nouns[:1]) <= set(one.about):
+        return False  # "500 units" of what the evidence gives 500 mg of
     return (bare and not claim.nouns) or one.cell or bool(set(claim.about) & set(one.about))
 
 
@@ -77,8 +80,16 @@ def rounded(claim: Literal, one: Literal) -> bool:
     hedged = claim.comparator is Comparator.ABOUT
     scaled = bool(_SCALED.search(claim.text))
     exact = not hedged and bool(_TO_THE_LAST.search(claim.text))
-    rough = not exact and rounds_to(one.value, claim.value, scaled, hedged)
+    rough = not exact and rounds_to(*_as_written(claim, one.value), scaled, hedged)
     return rough or _implied(claim, one)
+
+
+def _as_written(claim: Literal, value: Decimal) -> tuple[Decimal, Decimal]:
+    """The evidence's value and the claim's, in the unit of the claim: 60 mph is 96.56 km/h."""
+    assert claim.value is not None
+    if claim.kind is LiteralKind.MEASURE and claim.unit != "degree Celsius" and claim.amount:
+        return value * claim.amount / claim.value, claim.amount
+    return value, claim.value
 
 
 def _implied(claim: Literal, one: Literal) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 
+from suffice.text.literals.money import currency as currency_code
 from suffice.text.literals.numbers import (
     DIGITS,
     ORDINALS,
@@ -15,10 +16,11 @@ from suffice.text.literals.numbers import (
     WORDS,
     digits_value,
     plain,
+    significant,
     words_value,
 )
-from suffice.text.literals.units import CODES, SYMBOLS, Unit, unit_after
-from suffice.text.literals.values import LiteralKind
+from suffice.text.literals.units import unit_after, unknown_after
+from suffice.text.literals.values import LiteralKind, Unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +38,7 @@ class Atom:
     def value(self) -> Decimal:
         if self.unit is None:
             return plain(self.amount)
-        return plain(round(self.amount * self.unit.factor + self.unit.shift, 9))
+        return significant((self.amount + self.unit.shift) * self.unit.factor)
 
     @property
     def canonical(self) -> str:
@@ -48,13 +50,14 @@ _DENOMINATORS |= {"sixth": 6, "seventh": 7, "eighth": 8, "ninth": 9, "tenth": 10
 _GLYPHS = {"½": "0.5", "¼": "0.25", "¾": "0.75", "⅓": "0.333333333", "⅔": "0.666666667"}
 _GLYPHS |= {"⅛": "0.125", "⅕": "0.2"}
 _ORDINAL = "|".join(sorted(ORDINALS, key=len, reverse=True))
-_SYMBOL = r"(?:US|CA|AU|NZ|HK|[CASR])?\$|[€£¥₹₽₩]"
+_DOLLARS = (Unit(LiteralKind.MONEY, "CAD"), Unit(LiteralKind.MONEY, "AUD"))
 _SCALE_WORDS = SCALES | {"hundred": 100, "dozen": 12}
 
 _NUMBER = re.compile(
     r"(?<![A-Za-z0-9_])(?<!\d[.,])(?:"
     r"(?:(?P<sign>(?<![^\s(|\"])[-\u2212]|(?i:minus|negative)[ ])?"
-    rf"(?P<currency>(?:{_SYMBOL})[ ]?|(?:{'|'.join(sorted(CODES))})[ \u00a0])?(?P<inner>[-\u2212])?"
+    rf"(?P<currency>(?:[A-Z]{{0,2}}\$|(?:CN)?¥|[€£₹₽₩₪₱₫])[ ]?|[A-Z]{{3}}[ \u00a0])?"
+    r"(?P<inner>[-\u2212])?"
     rf"(?:(?P<slash>\d{{1,2}}/\d{{1,3}})(?![\d/])|(?P<digits>{DIGITS}))"
     r"(?P<mixed>[½¼¾⅓⅔⅛⅕]|[ ]\d/\d(?![\d/]))?)"
     r"|(?P<glyph>[½¼¾⅓⅔⅛⅕])"
@@ -175,15 +178,17 @@ def _digital(text: str, found: re.Match[str]) -> Atom | None:
             value += Decimal(_GLYPHS[mixed])
         elif top_bottom[1] != "0":
             value += Decimal(top_bottom[0]) / Decimal(top_bottom[1])
-    if found["sign"] or found["inner"]:
+    currency = currency_code((found["currency"] or "").strip())
+    # Of "IBM 500" only the number is read.
+    start = found.start() if currency or not found["currency"] else found.end("currency")
+    if found["inner"] or (found["sign"] and start == found.start()):
         value = -value
-    currency = (found["currency"] or "").strip()
     end = found.end()
     comma = _DECIMAL_COMMA.match(text, end)
     whole = value == value.to_integral_value() and "," not in found[0]
-    if comma and whole and (currency or any(unit_after(text, comma.end())[:2])):
+    if comma and whole and (currency or unit_after(text, comma.end())[0]):
         value, end = value + Decimal(f"0.{comma[1]}").copy_sign(value), comma.end()
-    return _tailed(text, found.start(), end, value, SYMBOLS.get(currency, currency), fraction)
+    return _tailed(text, start, end, value, currency, fraction)
 
 
 def _tailed(
@@ -224,17 +229,16 @@ def _with_unit(
     fraction: bool,
     scaled: bool = False,
 ) -> Atom:
-    unit, code, after = unit_after(text, end)
+    unit, after = unit_after(text, end)
     if currency:
         money = Unit(LiteralKind.MONEY, currency)
         # "$5 USD" says its currency twice; any other word after money is another matter.
-        end = after if code and code in (currency, "CAD", "AUD") else end
-        if code in ("CAD", "AUD"):
-            money = Unit(LiteralKind.MONEY, code)
+        if unit in (money, *_DOLLARS):
+            money, end = unit, after
         return Atom(start, end, value, money, LiteralKind.MONEY, scaled)
-    if code:
-        return Atom(start, after, value, Unit(LiteralKind.MONEY, code), LiteralKind.MONEY, scaled)
-    if unit and not (unit.canonical in ("metre", "gram") and scaled and after == end + 2):
+    if unit is None:
+        unit, after = unknown_after(text, end)
+    if unit and not (unit.canonical in ("meter", "gram") and scaled and after == end + 2):
         return Atom(start, after, value, unit, unit.kind, scaled)
     if fraction:
         percent = Unit(LiteralKind.FRACTION, "percent", Decimal(100))

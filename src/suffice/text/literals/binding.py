@@ -12,7 +12,7 @@ from itertools import groupby, pairwise
 from suffice.text.clauses import finite, subject, tokens
 from suffice.text.literals.numbers import ORDINALS, SCALES, SMALL
 from suffice.text.literals.tables import Row, table_rows
-from suffice.text.literals.units import CURRENCIES, UNITS
+from suffice.text.literals.units import named
 from suffice.text.literals.values import QUANTITIES, Literal, LiteralKind
 from suffice.text.words import STOP_WORDS
 
@@ -26,7 +26,8 @@ _LEFT, _RIGHT, _CONTEXT = 24, 14, 40
 _JOINT = len("and $")
 _NOUNS = re.compile(
     r"(?:[ -](?:of )?(?:the |its |their |"
-    r"all )?)(?:[A-Za-z]-)?([A-Za-z]{3,30})(?:[ -]([A-Za-z]{3,30}))?(?:[ -]([A-Za-z]{3,30}))?"
+    r"all )?)(?:[A-Za-z]-)?([A-Za-z]{3,30}|[A-Z]{2})"
+    r"(?:[ -]([A-Za-z]{3,30}))?(?:[ -]([A-Za-z]{3,30}))?"
 )
 # "… and 0.40 euros in colour", "… and for withdrawals 600 euros": what is left out before them is
 # what was said of the value before.
@@ -48,11 +49,6 @@ _LIGHT = frozenset(
     grew grow growth need needs needed require required requires beyond""".split()
 )
 _NO_ABOUT = STOP_WORDS | _LIGHT | frozenset(SMALL) | frozenset(SCALES) | frozenset(ORDINALS)
-_NO_ABOUT |= (
-    frozenset(word for word in UNITS if word.isalpha())
-    | frozenset(CURRENCIES)
-    | {"dollars", "euros"}
-)
 
 
 @lru_cache(maxsize=16384)
@@ -224,7 +220,7 @@ def _words(text: str, start: int, end: int, inside: list[Literal]) -> _Words:
     content = [
         (m.start(), stem(m[0]))
         for m in _WORD.finditer(text, start, end)
-        if m[0].lower() not in _NO_ABOUT and free(m.start())
+        if _tells(m[0]) and free(m.start())
     ]
     # A year tells one number from another as well as a word does.
     content += [(lit.start, str(lit.day.year)) for lit in inside if lit.day and lit.day.year]
@@ -281,9 +277,14 @@ def _nouns(text: str, literal: Literal) -> tuple[str, ...]:
     for word in found.groups():
         if word is None or (word.lower() in STOP_WORDS):
             break
-        if word.lower() not in _NO_ABOUT or literal.kind is LiteralKind.ORDINAL:
+        if _tells(word) or literal.kind is LiteralKind.ORDINAL:
             taken.append(stem(word))
     return tuple(taken)
+
+
+def _tells(word: str) -> bool:
+    """Whether the word says what a number is about: units and numbers do not."""
+    return word.lower() not in _NO_ABOUT and named(word) is None
 
 
 def _distinct(words: Iterable[str]) -> tuple[str, ...]:

@@ -157,8 +157,8 @@ def _lone(text: str) -> Iterator[Literal]:
     for found in _ALONE.finditer(text):
         year = int(found["year"])
         dated = bool(_DATED.search(text[max(0, found.start() - 12) : found.start()]))
-        unit, code, _ = unit_after(text, found.end())
-        if unit or code or (year < 1900 and not dated and not found["fy"]):
+        unit, _ = unit_after(text, found.end())
+        if unit or (year < 1900 and not dated and not found["fy"]):
             continue
         if not dated and not found["fy"] and _PLURAL_NEXT.match(text, found.end()):
             continue

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from suffice.text.literals.numbers import SUFFIXES
-from suffice.text.literals.units import UNITS
+from suffice.text.literals.units import named
 from suffice.text.literals.values import Literal, LiteralKind
 
 # Marks of citation and of lists are no literals: nothing is read inside them.
@@ -123,10 +123,10 @@ def codes(text: str) -> Iterator[Literal]:
             continue
         if written[0].isdigit():
             letters = re.sub(r"[^A-Za-z]", "", written)
-            unit = letters in UNITS or (len(letters) > 1 and letters.lower() in UNITS)
-            measured = unit or letters in SUFFIXES or letters != letters.upper()
-            measured |= letters in ("AM", "PM", "T", "BC", "AD", "Q") or len(letters) > 4
-            if measured or text[found.start() - 1 : found.start()] in ("$", "€", "£", ".", ","):
+            measured = named(letters) or letters in SUFFIXES or letters != letters.upper()
+            other = letters in ("AM", "PM", "T", "BC", "AD", "Q") or len(letters) > 4
+            before = text[found.start() - 1 : found.start()]
+            if measured or other or before in ("$", "€", "£", ".", ","):
                 continue
         elif re.fullmatch(
             r"(?:USD|EUR|GBP|CHF|US|CA|FY|CY|Q[1-4]$|[A-Z][a-z]{2,}[-/])\d*.*", written

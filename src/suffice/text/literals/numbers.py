@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from decimal import Decimal, InvalidOperation
+from decimal import Context, Decimal, InvalidOperation
 
 _ONES = """zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen
 fifteen sixteen seventeen eighteen nineteen""".split()
@@ -36,6 +36,7 @@ WORDS = (
     rf"(?:(?:{_WORD})(?:(?:{_SPACE}|-)(?:and{_SPACE})?(?:{_WORD})(?![A-Za-z])){{0,20}}(?![A-Za-z])"
     rf"|an?{_SPACE}(?:hundred|thousand|million|billion|trillion|dozen)(?![A-Za-z]))"
 )
+_SIGNIFICANT = Context(prec=20)
 _MAX_DIGITS = 40
 _RUN = re.compile(r"\d+")
 
@@ -63,6 +64,11 @@ def digits_value(written: str) -> Decimal | None:
         return Decimal(plain.replace(",", ""))
     except InvalidOperation:
         return None
+
+
+def significant(value: Decimal) -> Decimal:
+    """The value to 20 digits, which drops what conversions leave behind, as `plain` writes it."""
+    return plain(_SIGNIFICANT.plus(value))
 
 
 def plain(value: Decimal) -> Decimal:

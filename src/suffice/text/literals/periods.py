@@ -9,8 +9,8 @@ from decimal import Decimal
 
 from suffice.text.literals.atoms import Atom
 from suffice.text.literals.quantities import PERIODS, quantity
-from suffice.text.literals.units import UNITS, Unit
-from suffice.text.literals.values import Literal, LiteralKind
+from suffice.text.literals.units import named
+from suffice.text.literals.values import Literal, LiteralKind, Unit
 
 # "20 days a year" is a rate: only where something lasts is "a year" a span of its own.
 _SPAN = re.compile(
@@ -34,8 +34,7 @@ _TIME = Unit(LiteralKind.NUMBER, "time")
 def periods(text: str, taken: bytearray) -> Iterator[Literal]:
     """Spans ("for a year and a half": 18 months) and frequencies ("weekly": 1 time a week)."""
     for found in _SPAN.finditer(text):
-        if found["cue"] or found["half"]:
-            unit = UNITS[found["unit"].lower()]
+        if (found["cue"] or found["half"]) and (unit := named(found["unit"].lower())):
             amount = Decimal("1.5") if found["half"] else Decimal(1)
             start, end = found.span("span")
             yield quantity(text, Atom(start, end, amount, unit, unit.kind))

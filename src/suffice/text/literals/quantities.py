@@ -8,7 +8,7 @@ from dataclasses import replace
 from decimal import Decimal
 
 from suffice.text.literals.atoms import Atom, atoms
-from suffice.text.literals.numbers import SMALL, at_digits, plain
+from suffice.text.literals.numbers import SMALL, at_digits, plain, significant
 from suffice.text.literals.values import Comparator, Literal, LiteralKind
 
 _WINDOW = 44
@@ -114,7 +114,7 @@ def ratios(text: str) -> Iterator[Literal]:
     for found in _ONE_IN.finditer(text):
         top, bottom = _small(found["a"]), _small(found["b"])
         if 0 < top < bottom and (bottom <= 100 or bottom % 100 == 0):
-            share = plain(round(Decimal(100 * top) / bottom, 9))
+            share = significant(Decimal(100 * top) / bottom)
             yield Literal(
                 LiteralKind.FRACTION, found[0], *found.span(), share, amount=share, unit="percent"
             )
@@ -133,7 +133,7 @@ def heights(text: str) -> Iterator[Literal]:
             *found.span(),
             plain(value),
             amount=plain(value),
-            unit="metre",
+            unit="meter",
         )
 
 
@@ -220,7 +220,7 @@ def _compound(text: str, first: Atom, second: Atom) -> Literal | None:
     if first.unit is None or second.unit is None or first.canonical != second.canonical:
         return None
     smaller = second.unit.factor < first.unit.factor and second.value < first.unit.factor
-    compoundable = first.kind is LiteralKind.DURATION or first.canonical == "metre"
+    compoundable = first.kind is LiteralKind.DURATION or first.canonical == "meter"
     if not (smaller and compoundable and _COMPOUND.fullmatch(text[first.end : second.start])):
         return None
     value = first.value + second.value

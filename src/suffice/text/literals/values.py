@@ -58,6 +58,16 @@ class Comparator(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Unit:
+    """`value = (amount + shift) * factor`, in `canonical`."""
+
+    kind: LiteralKind
+    canonical: str
+    factor: Decimal = Decimal(1)
+    shift: Decimal = Decimal(0)
+
+
+@dataclass(frozen=True, slots=True)
 class Day:
     """A date as far as it is written: what is `None` was not said.
 

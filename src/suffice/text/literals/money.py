@@ -1,0 +1,58 @@
+"""Currencies by code, symbol and English name, from babel."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cache
+
+from suffice.text.literals.values import LiteralKind, Unit
+
+# Codes that also are words, or names often followed by a number: "TOP 10", "ALL 27", "AMD 7800".
+_NO_CODES = frozenset("ALL AMD BAM BOB BSD COP CUP CVE GEL MAD MOP PEN RON SOS TOP TRY XXX".split())
+_SYMBOLS = {"US$": "USD", "C$": "CAD", "AU$": "AUD", "S$": "SGD", "₽": "RUB"}
+# A name without its country means the best known currency of that name.
+_PLAIN = {
+    "dollar": "USD", "u.s. dollar": "USD", "american dollar": "USD", "buck": "USD", "yen": "JPY",
+    "franc": "CHF", "yuan": "CNY", "rupee": "INR", "krona": "SEK", "zloty": "PLN", "rand": "ZAR",
+    "ruble": "RUB", "rouble": "RUB", "pound sterling": "GBP", "pounds sterling": "GBP",
+}  # fmt: skip
+_CENTS = {"cent": "USD", "cents": "USD", "¢": "USD", "pence": "GBP", "eurocents": "EUR"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Currencies:
+    codes: Mapping[str, str]
+    names: Mapping[str, Unit]
+
+
+def currency(written: str) -> str:
+    """The code of a currency before its amount: "€", "US$", "CHF"; empty for anything else."""
+    return _currencies().codes.get(written, "")
+
+
+def money(written: str) -> Unit | None:
+    """The unit after an amount of money: "EUR", "€", "Swiss francs", "cents"."""
+    known = _currencies()
+    if code := known.codes.get(written):
+        return Unit(LiteralKind.MONEY, code)
+    return known.names.get(written.lower())
+
+
+@cache
+def _currencies() -> _Currencies:
+    from babel import Locale
+    from babel.numbers import get_currency_name
+
+    # The currencies in use today; the symbol of most is their code.
+    symbols = {str(code): str(symbol) for code, symbol in Locale("en").currency_symbols.items()}
+    codes = {code: code for code in symbols} | {symbol: code for code, symbol in symbols.items()}
+    names = _PLAIN | {f"{name}s": code for name, code in _PLAIN.items()}
+    for code in symbols:
+        names |= {get_currency_name(code, count, "en").lower(): code for count in (1, 2)}
+    units = {name: Unit(LiteralKind.MONEY, code) for name, code in names.items()}
+    cent = Decimal("0.01")
+    units |= {name: Unit(LiteralKind.MONEY, code, cent) for name, code in _CENTS.items()}
+    known = {written: code for written, code in codes.items() if code not in _NO_CODES}
+    return _Currencies(known | _SYMBOLS, units)
