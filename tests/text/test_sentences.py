@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -67,6 +68,19 @@ def test_spans_are_in_order_and_lose_only_white_space(text: str) -> None:
 def test_content_words() -> None:
     question = "How many weeks of Parental leave, and leave for whom?"
     assert content_words(question) == ["weeks", "parental", "leave"]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Zürich café HR", ["zürich", "café", "hr"]),
+        ("Zu\u0308rich", ["zürich"]),  # decomposed
+        ("Отпуск длится 16 недель", ["отпуск", "длится", "недель"]),
+        ("ABC go IT I2C x_HR", ["abc", "hr"]),
+    ],
+)
+def test_content_words_are_whole_in_any_script(text: str, words: list[str]) -> None:
+    assert content_words(text) == words
 
 
 def test_ends_that_the_splitter_misses() -> None:

@@ -32,7 +32,7 @@ _MAIL_TITLE = re.compile(r"(?:re|aw|fwd?|sv|antw):\s", re.IGNORECASE)
 _TALK_TITLE = re.compile(
     r"\b(?:minutes of|forum|thread|chat|mailing list|discussion|comments)\b", re.IGNORECASE
 )
-_TURN = re.compile(r"^[ \t]*(?P<name>[A-Za-z][\w.-]{1,20})(?: \w{1,15})?:\s+\S", re.MULTILINE)
+_TURN = re.compile(r"^[ \t]*(?P<name>[^\W\d_][\w.-]{1,20})(?: \w{1,15})?:\s+\S", re.MULTILINE)
 _OPINION = re.compile(
     r"\bI(?:'m| am| was)? (?:really |still |just |do not |don't |would |not )*"
     r"(?:think|guess|believe|doubt|wonder(?:ing)?|feel|agree|disagree|like|prefer|propose|suggest|"

@@ -1,68 +1,89 @@
-"""Is this English? The models inside know no other language, and say so rather than guess.
+"""Is this text English? The models know no other language, and say so rather than guess.
 
-Three signs: letters of another script; small words of another language, or letters with marks,
-that outnumber the English words; and, in running text that is long enough, no English small words.
-Names, titles, lists, tables and code show none of the three and are let through.
+Another script is told by Unicode. A text in Latin letters is given to py3langid, unless English
+function words already settle it. Code, addresses, names, titles, and texts too short to tell are
+let through.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
+from functools import cache
+from typing import Any
 
-from suffice.text.small_words import COMMON, ELSEWHERE, ENGLISH, ENGLISH_ALONE, OWN
+from suffice.text.words import STOP_WORDS
 
 _WORD = re.compile(r"[^\W\d_]+")
 # Not part of code, a path or an address.
-_PLAIN = re.compile(r"(?<![\w.@/\\-])[^\W\d_]{2,}(?![\w(=/\\@-]|\.\w|:\S)")
-_RUNNING = re.compile(r"(?<=[^\W\d_] )[^\W\d_]{2,}(?![\w(=/\\@:-]|\.\w)")
-_MARKED = re.compile(r"[À-ɏḀ-ỿ]")
+_PLAIN = re.compile(r"(?<![\w.@/\\-])[^\W\d_]+(?![\w(=/\\@-]|\.\w|:\S)")
 _OTHER = re.compile(r"[^\W\d_\u0000-\u024fḀ-ỿ]")
-_LOANS = frozenset(
-    """brûlée café cafés cliché clichés crème décor déjà entrée façade fiancé fiancée fraîche
-    jalapeño naïve née pâté piñata protégé purée résumé sauté sautéed señor soufflé über
-    voilà""".split()
-)
-_NAME = re.compile(
-    r"\b([A-ZÀ-Þ][\w’'-]*) (?:(?:van|von)(?: de[rn]?)?|de(?: la| las| los)?|da|di|del|dos|du|la|le)"
-    r"(?= [A-ZÀ-Þ])|\bet al\b"
-)
-_FIRST = re.compile(r"(?:^|[.!?:;\n])\W{0,8}\w")
 _UNNAMED = "another language"
 _SAMPLES = 4
 _SAMPLE = 1000
 _SHORT = 5  # words; fewer tell nothing
-_FEW = 4  # different words in lower case; of fewer, three must be signs
-_LEAST = 0.4  # of the words in lower case; with less it is a list of names or titles
-_TELLING = 8  # different running words without English ones, where another sign stands
-_LONG = 25  # the same, where none does
+_LOWER = 0.3  # of the words in lower case; with less it is a list of names or titles
+_LONG = 4  # letters of some word in lower case: "12 rue de la Paix" is an address
+_ENGLISH = 0.34  # of the words are English function words: nothing else has to be known
+_UNLIKELY = 0.01  # the probability of English below which a text is not English
+_NAMES_ASIDE = 0.2  # the same for its ASCII words in lower case: no names, no "crème brûlée"
+_SURE = 0.6  # the probability from which a language is named
 
-
-@dataclass(frozen=True, slots=True)
-class _Words:
-    """The words of a text that tell its language, in lower case, and how often each stands there.
-    `running` follow another word; `marked` have letters that English has not."""
-
-    plain: Mapping[str, int]
-    running: frozenset[str]
-    marked: frozenset[str]
+# The candidates. Other scripts are told before; a dialect, such as Extremaduran, would only take
+# probability from its language; "zxx" is text in no language.
+_NAMES = dict(
+    pair.split("=")
+    for pair in """
+    af=Afrikaans az=Azerbaijani bs=Bosnian ca=Catalan cs=Czech cy=Welsh da=Danish de=German
+    en=English eo=Esperanto es=Spanish et=Estonian eu=Basque fi=Finnish fr=French ga=Irish
+    gl=Galician ha=Hausa hr=Croatian hu=Hungarian id=Indonesian ig=Igbo is=Icelandic it=Italian
+    la=Latin lt=Lithuanian lv=Latvian mg=Malagasy ms=Malay mt=Maltese nl=Dutch no=Norwegian
+    pl=Polish pt=Portuguese ro=Romanian sk=Slovak sl=Slovenian so=Somali sq=Albanian sr=Serbian
+    sv=Swedish sw=Swahili tl=Tagalog tr=Turkish uz=Uzbek vi=Vietnamese xh=Xhosa yo=Yoruba
+    zu=Zulu zxx=none
+    """.split()
+)
+# English texts name law, medicine and species in Latin.
+_LET_THROUGH = frozenset({"en", "la", "zxx"})
 
 
 def unknown_language(text: str) -> str:
-    """What a text is written in where that is not English; "" where it is, or cannot be told."""
+    """The language or script of a text that is not English; "" if it is, or cannot be told."""
     sample = _sample(text)
     if script := _script(sample):
         return script
-    count = len(_WORD.findall(sample))
-    if count < _SHORT:
+    words = _PLAIN.findall(sample.lower() if sample.isupper() else sample)
+    lower = [word for word in words if word.islower()]
+    if len(words) < _SHORT or len(lower) < _LOWER * len(words) or len(max(lower, key=len)) < _LONG:
         return ""
-    words = _words(sample)
-    if sum(words.plain.values()) < _LEAST * count:
+    if sum(word.lower() in STOP_WORDS for word in words) >= _ENGLISH * len(words):
         return ""
-    return _named(words) or (_UNNAMED if _without_english(words) else "")
+    return _named(words, lower)
+
+
+def _named(words: list[str], lower: list[str]) -> str:
+    language, probability, english = _identify(words)
+    if language in _LET_THROUGH or english >= _UNLIKELY:
+        return ""
+    if _identify([word for word in lower if word.isascii()])[2] >= _NAMES_ASIDE:
+        return ""
+    return _NAMES[language] if probability >= _SURE else _UNNAMED
+
+
+def _identify(words: list[str]) -> tuple[str, float, float]:
+    """The likeliest language, its probability, and that of English."""
+    ranked = _identifier().rank(" ".join(words))
+    return *ranked[0], dict(ranked)["en"]
+
+
+@cache
+def _identifier() -> Any:
+    # Loaded on first use: it takes a second, and most English text never needs it.
+    from py3langid.langid import MODEL_FILE, LanguageIdentifier
+
+    identifier = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+    identifier.set_languages(_NAMES)
+    return identifier
 
 
 def _sample(text: str) -> str:
@@ -79,67 +100,8 @@ def _script(text: str) -> str:
     letters = sum(map(str.isalpha, text)) if others else 0
     if len(others) <= 0.3 * letters:
         return ""
-    english = sum(word in ENGLISH for word in _WORD.findall(text.lower()))
+    english = sum(word in STOP_WORDS for word in _WORD.findall(text.lower()))
     if english > 1 and len(others) <= 0.6 * letters:
         return ""  # an English sentence with a name in its own script
     name = unicodedata.name(others[len(others) // 2], "unknown").split()[0].split("-")[0]
     return f"{name if name == 'CJK' else name.capitalize()} script"
-
-
-def _words(text: str) -> _Words:
-    bare = _without_names(text)
-    found = _PLAIN.findall(bare)
-    plain = Counter(low for word in found if (low := word.lower()) == word or low in ENGLISH)
-    return _Words(
-        plain,
-        frozenset(word for word in _RUNNING.findall(bare) if word.islower()),
-        frozenset(w for w in plain if _MARKED.search(w) and w not in OWN and w not in _LOANS),
-    )
-
-
-def _without_names(text: str) -> str:
-    """A text whose function words alone are small: "Los Angeles" and "Mies van der Rohe" tell
-    nothing of the language around them."""
-    if text.isupper():
-        return text.lower()
-    return _FIRST.sub(lambda match: match.group().lower(), _NAME.sub(r"\1", text))
-
-
-def _named(words: _Words) -> str:
-    """The language whose small words, with the marked ones, are twice as many as the English ones.
-    A word that it shares with English tells nothing."""
-    own: Counter[str] = Counter()
-    kinds: Counter[str] = Counter()
-    shared: Counter[str] = Counter()
-    english = 0
-    for word, times in words.plain.items():
-        english += times if word in ENGLISH or word in COMMON else 0
-        shared.update(dict.fromkeys(ELSEWHERE.get(word, ()), times))
-        own.update(dict.fromkeys(OWN.get(word, ()), times))
-        kinds.update(OWN.get(word, ()))
-    marked = sum(words.plain[word] for word in words.marked)
-    least = 2 if len(words.plain) >= _FEW else 3  # "rue de la Paix" is an address
-    likely = [
-        (times, name)
-        for name, times in own.items()
-        if kinds[name] + len(words.marked) >= least
-        and times + marked > 2 * (english - shared[name])
-    ]
-    if not likely:
-        return ""
-    most = max(likely)[0]
-    names = [name for times, name in likely if times == most]
-    return names[0] if len(names) == 1 else _UNNAMED
-
-
-def _without_english(words: _Words) -> bool:
-    """Running text with next to no English word; shorter where words of another language stand."""
-    english = sum(times for word, times in words.plain.items() if word in ENGLISH or word in COMMON)
-    alone = sum(times for word, times in words.plain.items() if word in ENGLISH_ALONE)
-    marked = sum(words.plain[word] for word in words.marked)
-    if len(words.marked) > 2 and marked > 2 * alone:
-        return True
-    running = len(words.running)
-    signs = bool(words.marked) or any(word in OWN for word in words.plain)
-    few = alone <= 0.05 * running and english <= 0.15 * running
-    return few and running >= (_TELLING if signs else _LONG)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-_WORD = re.compile(r"[a-zA-Z]{3,}")
+_WORD = re.compile(r"[^\W\d_]{3,}|(?<![^\W\d_])[A-Z]{2}(?![^\W\d_])")
 
 STOP_WORDS = frozenset(
     """
@@ -24,8 +24,9 @@ STOP_WORDS = frozenset(
 
 
 def content_words(text: str) -> list[str]:
-    """The distinct words of three letters or more that are no stop words, lower-cased, in order."""
-    words = (word.lower() for word in _WORD.findall(text))
+    """The distinct words in lower case and in order, without stop words. A word has three letters
+    of any script, or is two capitals, such as "HR"."""
+    words = (word.lower() for word in _WORD.findall(unicodedata.normalize("NFC", text)))
     return list(dict.fromkeys(word for word in words if word not in STOP_WORDS))
 
 

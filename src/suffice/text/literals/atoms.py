@@ -63,11 +63,11 @@ _NUMBER = re.compile(
     r"|(?P<glyph>[½¼¾⅓⅔⅛⅕])"
     r"|(?P<share>(?i:a|one|two|three|four|five|six|seven|eight|nine)[ -]"
     r"(?i:half|halve|third|quarter|fourth|fifth|sixth|seventh|eighth|ninth|tenth|hundredth)s?"
-    r"(?![A-Za-z]))"
+    r"(?![^\W\d_]))"
     r"|(?P<half>(?i:half(?=[ -][A-Za-z])))"
     r"|(?P<often>(?i:once|twice)(?=[ ](?:an?|per|every|each|in|daily|weekly|monthly|yearly)[ ]))"
     rf"|(?P<ordinal>(?i:(?:(?:twenty|thirty|forty|fifty|sixty|seventy|eighty|"
-    rf"ninety)-)?(?:{_ORDINAL}))(?![A-Za-z]))"
+    rf"ninety)-)?(?:{_ORDINAL}))(?![^\W\d_]))"
     rf"|(?:(?i:(?P<minus>minus|negative)[ ])?(?P<words>(?i:{WORDS})))"
     r")"
 )

@@ -16,7 +16,7 @@ from suffice.text.literals.units import named
 from suffice.text.literals.values import QUANTITIES, Literal, LiteralKind
 from suffice.text.words import STOP_WORDS
 
-_WORD = re.compile(r"[A-Za-z]{3,40}")
+_WORD = re.compile(r"[^\W\d_]{3,40}")
 _HARD = re.compile(r"[;|\n]|\b(?:but|while|whereas|whilst)\b", re.I)
 _STRONG = re.compile(
     r"[,()]|\s[—–-]\s|\b(?:versus|vs|compared|against|than|instead|rather)\b", re.I
@@ -26,8 +26,8 @@ _LEFT, _RIGHT, _CONTEXT = 24, 14, 40
 _JOINT = len("and $")
 _NOUNS = re.compile(
     r"(?:[ -](?:of )?(?:the |its |their |"
-    r"all )?)(?:[A-Za-z]-)?([A-Za-z]{3,30}|[A-Z]{2})"
-    r"(?:[ -]([A-Za-z]{3,30}))?(?:[ -]([A-Za-z]{3,30}))?"
+    r"all )?)(?:[^\W\d_]-)?([^\W\d_]{3,30}|[A-Z]{2})"
+    r"(?:[ -]([^\W\d_]{3,30}))?(?:[ -]([^\W\d_]{3,30}))?"
 )
 # "… and 0.40 euros in colour", "… and for withdrawals 600 euros": what is left out before them is
 # what was said of the value before.
@@ -37,7 +37,7 @@ _GAPPED = re.compile(
     r"[^,;:()]*)?[$€£]?",
     re.I,
 )
-_RATE = re.compile(r" (?:an?|per|each|every) [A-Za-z]+\b", re.I)
+_RATE = re.compile(r" (?:an?|per|each|every) [^\W\d_]+\b", re.I)
 # Verbs and hedges that go with anything tell nothing of what a number is about.
 _LIGHT = frozenset(
     """about approximately around roughly nearly almost least most exactly total

@@ -33,8 +33,8 @@ DIGITS = (
 _WORD = "|".join(sorted((*SMALL, "hundred", *SCALES), key=len, reverse=True))
 _SPACE = r"[ \u00a0\n]{1,2}"
 WORDS = (
-    rf"(?:(?:{_WORD})(?:(?:{_SPACE}|-)(?:and{_SPACE})?(?:{_WORD})(?![A-Za-z])){{0,20}}(?![A-Za-z])"
-    rf"|an?{_SPACE}(?:hundred|thousand|million|billion|trillion|dozen)(?![A-Za-z]))"
+    rf"(?:(?:{_WORD})(?:(?:{_SPACE}|-)(?:and{_SPACE})?(?:{_WORD})(?![^\W\d_])){{0,20}}(?![^\W\d_])"
+    rf"|an?{_SPACE}(?:hundred|thousand|million|billion|trillion|dozen)(?![^\W\d_]))"
 )
 _SIGNIFICANT = Context(prec=20)
 _MAX_DIGITS = 40
