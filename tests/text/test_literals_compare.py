@@ -232,14 +232,14 @@ def test_empty_texts() -> None:
 @pytest.mark.parametrize(
     ("text", "number", "about"),
     [
-        ("New parents get 16 weeks of parental leave.", "16 weeks", {"parental", "leav", "parent"}),
-        ("The deductible is $500.", "$500", {"deductibl"}),
+        ("New parents get 16 weeks of parental leave.", "16 weeks", {"leav", "parent"}),
+        ("The deductible is $500.", "$500", {"deduct"}),
         (FINANCE, "$4.2M", {"revenu"}),
         (FINANCE, "$3.1M", {"cost"}),
-        (LEAVE, "16 weeks", {"adopter"}),
+        (LEAVE, "16 weeks", {"adopt"}),
         (LEAVE, "20 weeks", {"birth", "parent", "paid", "leav"}),
-        ("There are 3 sites in Spain; 5 sites are in Italy.", "3", {"sit", "spain"}),
-        ("There are 3 sites in Spain; 5 sites are in Italy.", "5", {"sit", "italy"}),
+        ("There are 3 sites in Spain; 5 sites are in Italy.", "3", {"site", "spain"}),
+        ("There are 3 sites in Spain; 5 sites are in Italy.", "5", {"site", "itali"}),
     ],
 )
 def test_each_number_is_bound_to_its_own_neighbourhood(

@@ -7,32 +7,19 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from suffice.text.literals.binding import stem
 from suffice.text.sentences import sentences
+from suffice.text.stems import stem
 from suffice.text.words import content_words
 from suffice.types import Passage
 
-_ROOT = 6
 _COMMON = 200
 _FEW = 2
 _DIGITS = re.compile(r"\d+")
-# Said in many words: who asks for consent has not left out "subject to approval".
-_SAME = {
-    "approv": "consen permis permit agreem agre author",
-    "manag": "manage superv superi boss",
-    "writ": "writte writin",
-    "employ": "worker staff",
-    "ill": "illnes sick sickne",
-    "holida": "vacati",
-    "refund": "reimbu",
-}
-_ROOTS = {word: root for root, words in _SAME.items() for word in words.split()}
 
 
 def roots(text: str) -> frozenset[str]:
-    """The content words of a text by their first letters, and its numbers in digits."""
-    words = (stem(word)[:_ROOT] for word in content_words(text))
-    return frozenset((*(_ROOTS.get(word, word) for word in words), *_DIGITS.findall(text)))
+    """The stems of a text's content words, and its numbers in digits."""
+    return frozenset((*map(stem, content_words(text)), *_DIGITS.findall(text)))
 
 
 @dataclass(frozen=True, slots=True)

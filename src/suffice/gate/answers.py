@@ -17,6 +17,7 @@ from suffice.text.literals import Literal, LiteralKind, literals, same_amount
 from suffice.text.literals.values import QUANTITIES
 from suffice.text.rarity import WORD, fold, rarity
 from suffice.text.sentences import sentences
+from suffice.text.stems import stem
 from suffice.text.words import STOP_WORDS
 
 Span = tuple[int, int]
@@ -26,7 +27,6 @@ _REACH = 12
 # A word of another sentence counts as so much farther away.
 _ANOTHER = 12
 _COMMON = 0.25
-_STEM = 6
 DENIALS = frozenset("not no never nor neither without cannot".split())
 _NO_CONTENT = STOP_WORDS - DENIALS
 _DATE = re.compile(r"\b(?:when|date|(?:what|which) (?:year|day|month))\b")
@@ -170,12 +170,6 @@ def words(text: str, spans: Sequence[Span] = ()) -> Iterator[Word]:
             beside = n + 1 < len(found) and not opens[n + 1] and capital[n + 1]
             named = match[0] in inner or beside
         yield Word(match.start(), match.end(), folded, stem(folded), named, homes[n])
-
-
-def stem(folded: str) -> str:
-    """The first letters, a plural's last one left out."""
-    plural = len(folded) > 3 and folded.endswith("s") and not folded.endswith("ss")
-    return (folded[:-1] if plural else folded)[:_STEM]
 
 
 def names(held: Iterable[Word], asked: Container[str]) -> frozenset[str]:

@@ -18,6 +18,7 @@ from suffice.gate.answers import DENIALS, Answer, Reading, Span, words, worth
 from suffice.gate.views import View
 from suffice.text.literals.tables import Row, table_rows
 from suffice.text.question import LIGHT, parts
+from suffice.text.stems import listed
 from suffice.text.synonyms import Synonyms
 from suffice.text.words import content_words
 from suffice.types import Passage
@@ -171,7 +172,7 @@ class Aspect:
 
     def _of_its_column(self, stated: Stated) -> bool:
         """A value in a table is that of its column: the question must ask for it."""
-        told = [w for w in content_words(stated.column) if not {w, w.removesuffix("s")} & LIGHT]
+        told = [w for w in content_words(stated.column) if not listed(w, LIGHT)]
         asked = stems(self.question)
         return not told or any(form <= asked for word in told for form in self._alike(word))
 

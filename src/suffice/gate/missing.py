@@ -17,10 +17,10 @@ from suffice.evidence.keywords import stems
 from suffice.models.embedder import Embedder
 from suffice.text.expected import KINDS, Answer, Expected, expected
 from suffice.text.literals import Literal, literals
-from suffice.text.literals.binding import stem
 from suffice.text.literals.same import same_day
 from suffice.text.question import Part, asking, parts
 from suffice.text.sentences import sentences
+from suffice.text.stems import stem
 from suffice.text.synonyms import Synonyms
 from suffice.text.words import without_accents
 from suffice.types import Evidence, Passage
@@ -189,7 +189,7 @@ class _Missing:
         plain = without_accents(word)
         if any(stems(other) <= one.stems for other in (plain, *self.synonyms.of(word))):
             return True
-        if len(plain) >= _COMPOUND and plain.removesuffix("s") in one.squeezed:
+        if len(plain) >= _COMPOUND and plain in one.squeezed:
             return True
         return word.upper() in part.text.split() and plain in one.initials
 

@@ -9,6 +9,7 @@ from enum import StrEnum
 from suffice.text.literals import LiteralKind, literals
 from suffice.text.literals.values import QUANTITIES
 from suffice.text.question import parts
+from suffice.text.stems import listed
 
 _LENGTHS = frozenset("second minute hour day night week month quarter year decade".split())
 _MONEY = re.compile(
@@ -83,7 +84,7 @@ def expected(question: str) -> Expected | None:
     """The sort of answer a question expects, or `None` where any would do."""
     if many := _HOW_MANY.search(question):
         counted = _counted(question, many.end())
-        if counted.split()[-1].lower().removesuffix("s") in _LENGTHS:
+        if listed(counted.split()[-1].lower(), _LENGTHS):
             return Expected(Answer.DURATION)
         return Expected(Answer.NUMBER, counted)
     if _PERCENTAGE.search(question):

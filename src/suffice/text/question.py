@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from suffice.text import verbs
 from suffice.text.clauses import ARTICLES, DETERMINERS, OPENERS, PREPOSITIONS, PRONOUNS
+from suffice.text.stems import listed
 from suffice.text.verbs import Form
 from suffice.text.words import STOP_WORDS
 
@@ -100,11 +101,7 @@ class Part:
     def telling(self) -> tuple[str, ...]:
         """The words that name something of their own: no numbers, nothing from `LIGHT`."""
         light = LIGHT | KINDS if self.asked else LIGHT
-        return tuple(
-            word
-            for word in self.words
-            if not word[0].isdigit() and not {word, word.removesuffix("s")} & light
-        )
+        return tuple(w for w in self.words if not w[0].isdigit() and not listed(w, light))
 
 
 @dataclass(frozen=True, slots=True)

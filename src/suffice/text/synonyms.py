@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from suffice.text.stems import stem
+
 _EVERYDAY = """
 company, firm, employer, organisation, organization, enterprise
 employee, worker, staff member
@@ -82,8 +84,9 @@ class Synonyms:
         found: dict[str, tuple[str, ...]] = {}
         for group in self.groups:
             for word in group:
-                others = (*found.get(word, ()), *(other for other in group if other != word))
-                found[word] = tuple(dict.fromkeys(others))
+                key = _key(word)
+                others = (*found.get(key, ()), *(other for other in group if _key(other) != key))
+                found[key] = tuple(dict.fromkeys(others))
         object.__setattr__(self, "_by_word", found)
 
     @classmethod
@@ -94,12 +97,12 @@ class Synonyms:
         return cls(tuple(group for group in groups if len(group) > 1))
 
     def of(self, word: str) -> tuple[str, ...]:
-        """What may stand for a word, whether it is given in the singular or the plural."""
-        low = word.lower()
-        for form in (low, low.removesuffix("s"), f"{low[:-3]}y" if low.endswith("ies") else low):
-            if form in self._by_word:
-                return self._by_word[form]
-        return ()
+        """What may stand for a word, in any of its forms."""
+        return self._by_word.get(_key(word), ())
+
+
+def _key(word: str) -> str:
+    return " ".join(map(stem, word.split()))
 
 
 def _word(written: str) -> str:

@@ -6,7 +6,6 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from itertools import groupby, pairwise
 
 from suffice.text.clauses import finite, subject, tokens
@@ -14,6 +13,7 @@ from suffice.text.literals.numbers import ORDINALS, SCALES, SMALL
 from suffice.text.literals.tables import Row, table_rows
 from suffice.text.literals.units import named
 from suffice.text.literals.values import QUANTITIES, Literal, LiteralKind
+from suffice.text.stems import stem
 from suffice.text.words import STOP_WORDS
 
 _WORD = re.compile(r"[^\W\d_]{3,40}")
@@ -49,28 +49,6 @@ _LIGHT = frozenset(
     grew grow growth need needs needed require required requires beyond""".split()
 )
 _NO_ABOUT = STOP_WORDS | _LIGHT | frozenset(SMALL) | frozenset(SCALES) | frozenset(ORDINALS)
-
-
-@lru_cache(maxsize=16384)
-def stem(word: str) -> str:
-    """A light stem: plural, possessive, -ing and -ed removed, lower case."""
-    word = word.lower()
-    if word.endswith(("ies", "ied")) and len(word) > 4:
-        return word[:-3] + "y"
-    if word.endswith(("sses", "shes", "ches", "xes")):
-        word = word[:-2]
-    elif word.endswith("s") and not word.endswith(("ss", "us", "is")) and len(word) > 3:
-        word = word[:-1]
-    if word.endswith("eed"):  # "agreed" is of "agree"; "speed" and "exceed" are whole
-        past = not word.endswith("ceed") and any(letter in "aeiouy" for letter in word[:-3])
-        return word[:-2] if past else word
-    for ending in ("ing", "ed"):
-        if word.endswith(ending) and len(word) - len(ending) >= 3:
-            word = word[: -len(ending)]
-            if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "els":
-                word = word[:-1]
-            break
-    return word.removesuffix("e") if len(word) > 3 else word
 
 
 @dataclass(frozen=True, slots=True)

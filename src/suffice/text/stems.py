@@ -1,0 +1,27 @@
+"""The forms of English words: "policy" and "policies" have one stem."""
+
+from __future__ import annotations
+
+from collections.abc import Set
+from functools import lru_cache
+
+from snowballstemmer import stemmer
+
+_LONGEST = 40
+
+
+def stem(word: str) -> str:
+    """The Snowball stem in lower case; a run of letters too long to be a word stays whole."""
+    low = word.lower()
+    return low if len(low) > _LONGEST else _stem(low)
+
+
+def listed(word: str, words: Set[str]) -> bool:
+    """Whether a word or its singular is one of `words`. Stricter than a stem, which "several" and
+    "severance" share."""
+    return word in words or word.removesuffix("s") in words
+
+
+@lru_cache(maxsize=1 << 16)
+def _stem(low: str) -> str:
+    return str(stemmer("english").stemWord(low))  # a stemmer is not thread-safe, a new one is cheap

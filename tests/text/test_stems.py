@@ -1,0 +1,36 @@
+"""Words by their stems: the forms of one word meet, and those of two do not."""
+
+from __future__ import annotations
+
+import pytest
+
+from suffice.text.stems import listed, stem
+
+
+@pytest.mark.parametrize(
+    "forms",
+    [
+        "agree agrees Agreed agreeing",
+        "exceed exceeds exceeded exceeding",
+        "apply applies applied applying",
+        "stop stops stopped stopping",
+        "approve approves approval approved",
+    ],
+)
+def test_the_forms_of_a_word_have_one_stem(forms: str) -> None:
+    assert len({stem(form) for form in forms.split()}) == 1
+
+
+def test_other_words_have_other_stems() -> None:
+    words = "agree apply carry copy exceed proceed need feed speed seed die tie".split()
+    assert len({stem(word) for word in words}) == len(words)
+
+
+def test_a_long_run_of_letters_is_its_own_stem() -> None:
+    assert stem("Running" * 1000) == "running" * 1000
+
+
+def test_a_list_holds_a_word_and_its_plural_only() -> None:
+    assert listed("weeks", {"week", "several"})
+    assert listed("several", {"week", "several"})
+    assert not listed("severance", {"week", "several"})
