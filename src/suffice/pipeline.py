@@ -104,8 +104,8 @@ class Pipeline:
         verifier: Verifier | None = None,
         documents: Documents | None = None,
     ) -> Pipeline:
-        """The pipeline that settings describe, over any retriever; without any, those of the library
-        that is searched. `documents` answers for sources that a draft names and nobody
+        """The pipeline that settings describe (without any, those of the library that is searched),
+        over any retriever. `documents` answers for sources that a draft names and nobody
         retrieved."""
         settings = settings or getattr(retriever, "own", None) or CollectionSettings()
         read_routes(settings.verdict.routes)  # a wrong table is told before the first question

@@ -10,7 +10,8 @@ from suffice.text.synonyms import Synonyms
 
 
 def test_keywords_synonyms_clauses_and_parts() -> None:
-    queries = rewritten("I lost my work laptop; how soon do I have to tell the service desk?")
+    own = Synonyms.read(["laptop, notebook"])
+    queries = rewritten("I lost my work laptop; how soon do I have to tell the service desk?", own)
     assert queries[0] == "lost work laptop soon service desk"
     assert "notebook" in queries[1]
     assert "how soon do I have to tell the service desk?" in queries

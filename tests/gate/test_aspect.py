@@ -25,11 +25,11 @@ def shared(question: str, first: str, second: str) -> float:
 @pytest.mark.parametrize(
     ("question", "first", "second"),
     [
-        (KEPT, "Invoices are kept for 10 years.", "All invoices are retained for seven years."),
+        (KEPT, "Invoices are kept for 10 years.", "All invoices are kept for seven years."),
         (
             "What does a new badge cost?",
             "A new badge costs 20 euros.",
-            "The fee for a badge is 12 euros.",
+            "A badge costs 12 euros.",
         ),
         (
             "How many sets of clothing does a nurse receive?",

@@ -362,9 +362,9 @@ def test_what_does_not_answer_is_no_conflict() -> None:
         """Of the second statement."""
 
         def sufficiency(self, pairs: Sequence[Pair]) -> list[SufficiencyScore]:
-            return [SufficiencyScore(0.2 if "retain" in str(pair) else 0.9) for pair in pairs]
+            return [SufficiencyScore(0.2 if "Firms" in str(pair) else 0.9) for pair in pairs]
 
-    texts = ("Invoices are kept for ten years.", "Firms retain any of the invoices for 7 years.")
+    texts = ("Invoices are kept for ten years.", "Firms kept any of the invoices for 7 years.")
     question = "How long are invoices kept by the archive?"  # of which neither speaks
     assert found(Counting(), question, *texts)
     assert not found(Doubting(), question, *texts)
@@ -376,7 +376,7 @@ def test_the_verifier_has_a_say() -> None:
         def support(self, pairs: Sequence[Pair]) -> list[SupportScore]:
             return [SupportScore(0.9, 0.0, 0.1) for _ in pairs]
 
-    texts = ("Invoices are kept for ten years.", "Firms retain any of the invoices for 7 years.")
+    texts = ("Invoices are kept for ten years.", "Firms kept any of the invoices for 7 years.")
     question = "How long are invoices kept?"
     assert found(Counting(), question, *texts)
     assert not found(Agreeing(), question, *texts)

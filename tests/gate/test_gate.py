@@ -209,7 +209,7 @@ class OnLeave:
 
 
 def test_each_of_several_questions_is_weighed() -> None:
-    weigh = Gate(OnLeave(), clock=lambda: TODAY).weigh  # type: ignore[arg-type]
+    weigh = Gate(OnLeave(), clock=lambda: TODAY).weigh
     half = weigh(Evidence("How long is leave and when does the canteen open?", (item("a"),)))
     assert half.decision.level is Level.PARTIAL
     assert "too little was found on “when does the canteen open”" in half.decision.reasons

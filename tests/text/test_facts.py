@@ -38,6 +38,8 @@ WHOLE = [
     # A condition may hold for all of it.
     "If you move, the fee is 5 and the deposit is lost.",
     "Travel is paid and must be booked early, unless the manager agrees.",
+    # "Lasts" may be a noun: what stands before "is" is no subject then.
+    "Parental leave lasts 18 weeks and is paid by the state",
     # "Acquired" hangs on "was".
     "Smith and Sons was founded in 1999 and acquired by Beta in 2004.",
     "The board said that the plan is good and is cheap.",

@@ -29,9 +29,10 @@ class Addresses:
         if not evidence.question or not draft.claims:
             return self._findings(draft, reason="there is no question to hold it against")
         if draft.drafter == Rescue.EXTRACTIVE:
-            left = draft.unanswered
-            said = not_answered(left) if left else "it was chosen by how well it answers"
-            return self._findings(draft, reason=said, code=Code.UNANSWERED if left else None)
+            if draft.unanswered:
+                said = not_answered(draft.unanswered)
+                return self._findings(draft, reason=said, code=Code.UNANSWERED)
+            return self._findings(draft, reason="it was chosen by how well it answers")
         asked = several(evidence.wanted)
         pairs = [Pair(question, (bare(draft.text),)) for question in asked]
         scores = below_llm(self.verifier).sufficiency(pairs)

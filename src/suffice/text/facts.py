@@ -28,13 +28,14 @@ def facts(claim: str) -> list[str]:
     if words is None or any(word.low in _BINDING for word in words):
         return [claim]
     named = subject(claim)
+    named_until = claim.find(named) + len(named)
     found: list[str] = []
     start, lead = 0, ""
     for place, word in enumerate(words):
         if not word.top or word.low not in _JOINTS | {";"} or word.start < start:
             continue
         comma = place > 0 and words[place - 1].low == ","
-        shared = bool(named) and _verb_follows(words, place)
+        shared = bool(named) and named_until < word.start and _verb_follows(words, place)
         if shared or ((comma or word.low == ";") and _stands(claim, words, place)):
             found.append(lead + claim[start : word.start].strip(_EDGES))
             start, lead = word.end, f"{named} " if shared else ""
