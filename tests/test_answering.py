@@ -11,7 +11,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from suffice import Library, Pipeline
-from suffice.draft.scripted import Reply, ScriptedUpstream, fails, page, says
+from suffice.draft.scripted import Reply, ScriptedUpstream, fails, page, says, slow
 from suffice.errors import ModelError
 from suffice.pipeline import told_before
 from suffice.record.trace import Trace
@@ -31,6 +31,7 @@ from suffice.types import (
     Support,
     Verdict,
 )
+from tests.server.gateway import until
 
 QUESTION = "How many days per week may I work remotely?"
 RIGHT = "Eligible employees may work remotely up to 3 days per week. [1]"
@@ -199,7 +200,7 @@ def test_every_verdict_is_recorded(library: Library) -> None:
 # Around the answer
 
 
-def test_a_gap_asks_for_a_document(library: Library) -> None:
+def test_a_gap_asks_for_a_document(library: Library, caplog: pytest.LogCaptureFixture) -> None:
     asked: list[dict[str, object]] = []
 
     class Hook(BaseHTTPRequestHandler):
@@ -217,14 +218,35 @@ def test_a_gap_asks_for_a_document(library: Library) -> None:
         pipeline = replace(Pipeline.of(library.search(), library.embedder), verdict=hooked)
         gap = pipeline.answer("Which antivirus program is installed on company laptops?")
         assert gap.gap
+        until(lambda: asked)
         assert [one["question"] for one in asked] == [gap.question]
         pipeline.answer(QUESTION)
         assert len(asked) == 1
     finally:
         server.shutdown()
         server.server_close()
-    unsent = pipeline.answer("Which antivirus program is installed on company laptops?")
-    assert any("verdict.webhook" in note for note in unsent.notes)
+    assert pipeline.answer("Which antivirus program is installed on company laptops?").gap
+    until(lambda: "verdict.webhook" in caplog.text)
+
+
+def test_nobody_waits_for_a_webhook_and_the_record_comes_first(library: Library) -> None:
+    kept: list[Verdict] = []
+
+    class Keeper:
+        def verdict(self, verdict: Verdict, trace: Trace) -> str:
+            kept.append(verdict)
+            return "record-1"
+
+        def gate(self, *given: object) -> str:
+            raise AssertionError("there is a verdict")
+
+    with ScriptedUpstream([slow("", wait=60)]) as slow_one:
+        hooked = VerdictSettings(webhook=slow_one.url)
+        made = Pipeline.of(library.search(), library.embedder)
+        pipeline = replace(made, verdict=hooked, record=Keeper())
+        gap = pipeline.answer("Which antivirus program is installed on company laptops?")
+        assert (gap.record, len(kept)) == ("record-1", 1)
+        until(lambda: slow_one.requests)
 
 
 def test_what_was_verified_before_is_evidence_for_the_checks(library: Library) -> None:

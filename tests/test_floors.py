@@ -21,7 +21,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("verdict",),
     ("record",),
     ("pipeline",),
-    ("answers", "cautious"),
+    ("answers", "cautious", "corpus"),
     ("learn",),
     ("bench",),
     ("server", "integrations"),

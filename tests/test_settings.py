@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from suffice.errors import SettingsError
-from suffice.settings import Settings, read_settings
+from suffice.settings import LlmSettings, SearchSettings, Settings, read_settings
 
 
 def write(folder: Path, text: str) -> Path:
@@ -126,3 +128,18 @@ def test_the_judge_of_the_settings_is_every_collections_judge(tmp_path: Path) ->
     file = tmp_path / "suffice.yaml"
     file.write_text("judge:\n  timeout: 7\n")
     assert read_settings(file, {}).collection("any").judge.timeout == 7
+
+
+@pytest.mark.parametrize(
+    "build",
+    [
+        lambda: SearchSettings(top_k=-5),
+        lambda: SearchSettings(rewrite="sometimes"),  # type: ignore[arg-type]
+        lambda: replace(SearchSettings(), floor=2.0),
+        lambda: LlmSettings(low=0.9, high=0.1),
+        lambda: SearchSettings(top_k=2.5),  # type: ignore[arg-type]
+    ],
+)
+def test_settings_built_in_code_are_checked_too(build: Callable[[], object]) -> None:
+    with pytest.raises(SettingsError, match="Settings: '"):
+        build()

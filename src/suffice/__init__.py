@@ -1,10 +1,9 @@
 """Suffice: is the evidence enough to answer, and does the answer stay inside it?
 
->>> from suffice import Library, Pipeline
->>> library = Library.open("suffice.db", create=True)
->>> library.add("examples/handbook")
->>> pipeline = Pipeline.of(library.search(), library.embedder)
->>> pipeline.answer("How many days per week may I work remotely?").released
+>>> import suffice
+>>> suffice.open("examples/handbook").ask("How many days per week may I work remotely?").released
+>>> suffice.check("Leave is 18 weeks [1].", ["Leave is 16 weeks."]).action
+>>> suffice.gate("How long is leave?", ["Leave is 16 weeks."]).level
 """
 
 from __future__ import annotations
@@ -13,11 +12,28 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from suffice.errors import SufficeError
-from suffice.types import Action, Evidence, Kind, Level, Passage, Retrieved, Support, Verdict
+from suffice.types import (
+    Action,
+    Citation,
+    Claim,
+    Draft,
+    Evidence,
+    Finding,
+    GateDecision,
+    Kind,
+    Level,
+    Passage,
+    Retrieved,
+    Support,
+    Verdict,
+)
 
 if TYPE_CHECKING:
+    from suffice import gate
     from suffice.answers import acheck, check
     from suffice.cautious import CautiousRAG
+    from suffice.corpus import Corpus
+    from suffice.corpus import open_corpus as open
     from suffice.evidence.index import Filter
     from suffice.evidence.library import Library
     from suffice.gate.checker import SufficientContextChecker
@@ -31,9 +47,15 @@ __version__ = "0.1.0"
 __all__ = [
     "Action",
     "CautiousRAG",
+    "Citation",
+    "Claim",
+    "Corpus",
+    "Draft",
     "Evidence",
     "Filter",
+    "Finding",
     "Gate",
+    "GateDecision",
     "Kind",
     "Level",
     "Library",
@@ -48,12 +70,15 @@ __all__ = [
     "Verdict",
     "acheck",
     "check",
+    "gate",
+    "open",
     "read_settings",
 ]
 
 # Looked up on first use, so that `import suffice` loads no model, no database, no numpy.
 _LAZY = {
     "CautiousRAG": "suffice.cautious",
+    "Corpus": "suffice.corpus",
     "Filter": "suffice.evidence.index",
     "Gate": "suffice.gate.gate",
     "Library": "suffice.evidence.library",
@@ -68,6 +93,10 @@ _LAZY = {
 
 
 def __getattr__(name: str) -> object:
+    if name == "gate":  # a package that can be called
+        return import_module("suffice.gate")
+    if name == "open":
+        return import_module("suffice.corpus").open_corpus
     if name in _LAZY:
         return getattr(import_module(_LAZY[name]), name)
     raise AttributeError(f"module 'suffice' has no attribute '{name}'")

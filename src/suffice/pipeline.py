@@ -57,7 +57,7 @@ from suffice.types import (
     Verdict,
 )
 from suffice.verdict.decide import decide, disagree, shut, unwritten
-from suffice.verdict.gap import asked_for
+from suffice.verdict.gap import request_document
 from suffice.verdict.override import opened
 from suffice.verdict.rescue import reattributed, rescued, trimmed, weak
 from suffice.verdict.route import read_routes
@@ -184,12 +184,12 @@ class Pipeline:
 
     def keep(self, trip: Trip, verdict: Verdict) -> Verdict:
         """The verdict with its record, which is written before it leaves."""
+        if self.record is not None:
+            trace = replace(trip.trace, timings=trip.laps.timings)
+            verdict = replace(verdict, record=self.record.verdict(verdict, trace))
         if verdict.gap and self.verdict.webhook:
-            verdict = asked_for(verdict, self.verdict.webhook)
-        if self.record is None:
-            return verdict
-        trace = replace(trip.trace, timings=trip.laps.timings)
-        return replace(verdict, record=self.record.verdict(verdict, trace))
+            request_document(verdict, self.verdict.webhook)
+        return verdict
 
     def open(self, weighed: Weighed, trace: Trace, note: str) -> tuple[Verdict, Trace]:
         """What is written and found of it although the gate stayed shut, since a person opened it;

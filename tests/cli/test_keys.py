@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from suffice.cli import cli
-from suffice.errors import PrincipalError
+from suffice.errors import PrincipalError, SettingsError
 from suffice.record.principals import Principals
 from suffice.sql.database import Database
 
@@ -49,6 +49,15 @@ def test_a_key_is_made_used_and_revoked(tmp_path: Path) -> None:
     assert "created webs" in audit
     assert "revoked webs" in audit
     assert CliRunner().invoke(cli, ["audit", "verify", "--store", store]).exit_code == 0
+
+
+def test_a_key_that_would_only_be_refused_is_not_made(tmp_path: Path) -> None:
+    store = str(tmp_path / "s.db")
+    rights = ("--route", "default", "--collection", "hr")
+    with pytest.raises(SettingsError, match="searches the collection 'default'") as refused:
+        run("create", "website", *rights, "--store", store)
+    assert "--collection default" in refused.value.remedy
+    assert run("create", "website", *rights, "--collection", "default", "--store", store)
 
 
 def test_json_holds_the_key_once(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import click
 
 from suffice.cli.options import check_collection, common, open_library, piped
 from suffice.cli.progress import bars
-from suffice.cli.recording import NO_RECORD, Wish, recorder, setup_of
+from suffice.cli.recording import NO_RECORD, Wish, recorder
 from suffice.cli.show import show_failures
 from suffice.errors import SourceMissing
 from suffice.evidence.documents import StoredDocuments
@@ -50,6 +50,7 @@ class Asked:
     def pipeline(self, settings: CollectionSettings | None = None) -> Pipeline:
         """What answers it; in another way than the collection's, where `settings` say so."""
         from suffice.pipeline import Pipeline  # a search does without gate and checks
+        from suffice.record.setup import Setup
 
         own, chosen = self.library.settings, settings or self.settings
         embedder, verifier = self.library.embedder, open_verifier(own.verifier, "", chosen.draft)
@@ -57,7 +58,7 @@ class Asked:
         pipeline = Pipeline.of(self.search, embedder, chosen, verifier, documents)
         if self.wish is None:
             return pipeline
-        setup = setup_of(own, chosen, embedder, verifier)
+        setup = Setup.of(own, chosen, embedder.id, verifier.id)
         kept = recorder(self.library.store.database, own, self.wish, setup)
         return replace(pipeline, record=kept)
 
@@ -145,7 +146,6 @@ def bring_in(library: Library, docs: str, collection: str, *, strict: bool, quie
             data = piped(library.settings)
             return library.add_input(data, "stdin.md", collection=collection, progress=progress)
         report = library.add(docs, collection=collection, strict=strict, progress=progress)
-    if report.failures and not report.added + report.changed + report.unchanged:
-        raise SourceMissing(f"Nothing in {docs} could be read.", remedy=report.failures[0].reason)
+    report.require_any(docs)
     show_failures(report)
     return report

@@ -11,7 +11,7 @@ import click
 from suffice.answers import Checker
 from suffice.cli import as_json as to_json
 from suffice.cli.check_page import page
-from suffice.cli.recording import Wish, recorded, recorder, setup_of, show_record
+from suffice.cli.recording import Wish, recorded, recorder, show_record
 from suffice.cli.show_check import show_checked
 from suffice.errors import AnswerError, SourceMissing, SufficeError
 from suffice.evidence.bundle import read_bundle, read_piece
@@ -21,6 +21,7 @@ from suffice.evidence.sources import Cutting, check_exists
 from suffice.models.catalog import open_embedder, open_verifier
 from suffice.models.embedder import Embedder
 from suffice.models.remembering import Remembering
+from suffice.record.setup import Setup
 from suffice.settings import Settings, read_settings
 from suffice.sql.database import Database
 
@@ -79,7 +80,7 @@ def check(
     if wish.wanted(settings, kept=store is not None):
         options = {"uncited": str(uncited), "tier": tier or ""}
         own = settings.collection("")
-        setup = setup_of(settings, own, embedder, verifier, door="answers", options=options)
+        setup = Setup.of(settings, own, embedder.id, verifier.id, door="answers", options=options)
         database = Database.open(store or settings.store, create=True, wait=settings.wait)
         checker = replace(checker, record=recorder(database, settings, wish, setup))
     verdict = checker.check(said, passages, question)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from typing import Any
 
 import click
@@ -13,8 +14,9 @@ from suffice.cli import as_json as to_json
 from suffice.cli.of_store import of_store, open_database
 from suffice.cli.recording import user
 from suffice.cli.show import plain
+from suffice.errors import SettingsError
 from suffice.record.principals import ALL, LIMITS, Principal, Principals, Role
-from suffice.settings import read_settings
+from suffice.settings import Settings, read_settings
 
 _BY = click.option("--by", default=user, help="Who does it, for the log (default: your user name).")
 
@@ -78,6 +80,7 @@ def create(
     settings = read_settings(config)
     database = open_database(settings, store, create=True)
     principals = Principals(database, settings=settings.record)
+    _check_routes(settings, routes, collections)
     made = principals.create(name, roles, labels, collections, routes, limits, by)
     if as_json:
         to_json.show({**_json(made.principal), "key": made.secret})
@@ -109,6 +112,18 @@ def revoke(name: str, by: str, config: str | None, store: str | None, as_json: b
     ended = Principals(database, settings=settings.record).revoke(name, by)
     to_json.show(_json(ended)) if as_json else click.echo(f"Revoked {ended.name} ({ended.id}).")
     return 0
+
+
+def _check_routes(settings: Settings, routes: Iterable[str], collections: Collection[str]) -> None:
+    """A key for a route whose collection it may not use would only ever be refused."""
+    for name in routes:
+        route = settings.server.routes.get(name)
+        if route and not {ALL, route.collection}.intersection(collections):
+            raise SettingsError(
+                f"The route '{name}' searches the collection '{route.collection}', which this key "
+                "may not use.",
+                remedy=f"Add --collection {route.collection}, or name another --route.",
+            )
 
 
 def _json(value: Principal) -> dict[str, Any]:

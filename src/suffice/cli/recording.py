@@ -13,11 +13,9 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from suffice.settings import CollectionSettings, Settings
+from suffice.settings import Settings
 
 if TYPE_CHECKING:  # whoever only searches does without the log
-    from suffice.models.embedder import Embedder
-    from suffice.models.verifier import Verifier
     from suffice.record.recorder import Recorder
     from suffice.record.setup import Setup
     from suffice.sql.database import Database
@@ -61,20 +59,6 @@ def recorded(command: Callable[..., int]) -> Callable[..., int]:
     for option in reversed(options):
         wrapped = option(wrapped)
     return wrapped
-
-
-def setup_of(
-    settings: Settings,
-    collection: CollectionSettings,
-    embedder: Embedder,
-    verifier: Verifier,
-    **other: Any,
-) -> Setup:
-    """What decisions are made with, for the record."""
-    from suffice.record.setup import Setup
-
-    models = {"embedder": embedder.id, "verifier": verifier.id}
-    return Setup(collection, settings.embedder, settings.verifier, models, **other)
 
 
 def recorder(database: Database, settings: Settings, wish: Wish, setup: Setup) -> Recorder:

@@ -11,7 +11,7 @@ import click
 from suffice.cli import as_json as to_json
 from suffice.cli import show_review as shown
 from suffice.cli.of_store import of_store, open_log
-from suffice.cli.recording import setup_of, user
+from suffice.cli.recording import user
 from suffice.cli.show_verdict import show_verdict
 from suffice.evidence.documents import StoredDocuments
 from suffice.evidence.index import Filter
@@ -25,6 +25,7 @@ from suffice.record.queue import Wanted
 from suffice.record.review import Review, Writes
 from suffice.record.rights import Reader
 from suffice.record.sampling import Why
+from suffice.record.setup import Setup
 from suffice.record.trace import Trace
 from suffice.settings import Settings, read_settings
 from suffice.types import Verdict
@@ -181,7 +182,7 @@ def _writer(log: Log, settings: Settings, allowed: Filter) -> tuple[Writes, Any]
     def write(decision: Decision, note: str) -> tuple[Verdict, Trace]:
         return pipeline.open(Weighed(decision.evidence, decision.gate), decision.trace, note)
 
-    return write, setup_of(settings, own, embedder, verifier)
+    return write, Setup.of(settings, own, embedder.id, verifier.id)
 
 
 @review.command()

@@ -47,6 +47,12 @@ class Report:
     """Documents with a key of their front matter that seems to tell whether they hold, and that is
     not read."""
 
+    def require_any(self, source: str | Path) -> None:
+        """An error where files failed and none could be read."""
+        if self.failures and not self.added + self.changed + self.unchanged:
+            reason = self.failures[0].reason
+            raise SourceMissing(f"Nothing in {source} could be read.", remedy=reason)
+
 
 @dataclass(frozen=True, slots=True)
 class Ingest:

@@ -1,1 +1,29 @@
-"""The gate: is this evidence enough? One module a policy, one protocol."""
+"""The gate: is this evidence enough? One module a policy, one protocol.
+
+The package can be called: `suffice.gate(question, passages)` decides once.
+"""
+
+from __future__ import annotations
+
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from suffice.evidence.search import Found
+    from suffice.settings import GateSettings
+    from suffice.types import GateDecision
+
+
+class _Callable(ModuleType):
+    """A package whose main function has its own name."""
+
+    def __call__(
+        self, question: str, passages: Found, settings: GateSettings | None = None
+    ) -> GateDecision:
+        from suffice.gate.gate import Gate
+
+        return Gate(settings=settings).decide(question, passages)
+
+
+sys.modules[__name__].__class__ = _Callable

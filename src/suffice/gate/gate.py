@@ -101,8 +101,9 @@ class Gate:
         """The decision on anyone's passages. Those that come without a relevance get one."""
         if isinstance(question, Evidence):
             return self.weigh(question).decision
-        embedder = self._embedder or open_embedder(EmbedderSettings())
-        return self.weigh(gather(checked_question(question), passages, embedder)).decision
+        if self._embedder is None:
+            self._embedder = open_embedder(EmbedderSettings())
+        return self.weigh(gather(checked_question(question), passages, self._embedder)).decision
 
     async def adecide(self, question: str | Evidence, passages: Found = ()) -> GateDecision:
         """The same, without holding up an event loop."""

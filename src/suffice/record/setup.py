@@ -21,7 +21,7 @@ from suffice.record.canonical import canonical, digest
 from suffice.record.codec import plain, value_of
 from suffice.record.entry import Entry
 from suffice.record.record import Record
-from suffice.settings import CollectionSettings, EmbedderSettings, VerifierSettings
+from suffice.settings import CollectionSettings, EmbedderSettings, Settings, VerifierSettings
 
 SETUP = "setup"
 _PACKAGES = (
@@ -42,6 +42,19 @@ class Setup:
     """The ids of embedder and verifier, which name their weights exactly."""
     door: str = "pipeline"
     options: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
+        settings: Settings,
+        collection: CollectionSettings,
+        embedder: str,
+        verifier: str,
+        **more: Any,
+    ) -> Setup:
+        """The setup of decisions on a collection, with the ids of the models."""
+        models = {"embedder": embedder, "verifier": verifier}
+        return cls(collection, settings.embedder, settings.verifier, models, **more)
 
     def record(self) -> Record:
         """Named by its content, so that it is in the log once."""

@@ -229,9 +229,8 @@ class Desk:
     def _recorder(self, who: Asking, door: str) -> Recorder | None:
         if self.log is None:
             return None
-        settings = self.library.settings
-        models = {"embedder": self.embedder.id, "verifier": self.verifier.id}
-        setup = Setup(self.own, settings.embedder, settings.verifier, models, door)
+        settings, ids = self.library.settings, (self.embedder.id, self.verifier.id)
+        setup = Setup.of(settings, self.own, *ids, door=door)
         return Recorder(self.log, Filing(who.name, setup=setup.record()))
 
 

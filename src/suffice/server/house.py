@@ -101,8 +101,7 @@ class House:
     def _recorded(self, route: Route, settings: Settings) -> Route:
         if self.log is None:
             return route
-        models = {"embedder": self.parts.embedder.id, "verifier": self.parts.verifier.id}
-        setup = Setup(route.own, settings.embedder, settings.verifier, models)
+        setup = Setup.of(settings, route.own, self.parts.embedder.id, self.parts.verifier.id)
         return replace(route, recorder=Recorder(self.log, Filing(setup=setup.record())))
 
     def reload(self, read: Callable[[], Settings]) -> str:

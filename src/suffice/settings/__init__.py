@@ -21,6 +21,7 @@ from suffice.settings.answer import (
     JudgeSettings,
     VerdictSettings,
 )
+from suffice.settings.checked import Checked
 from suffice.settings.collection import CollectionSettings
 from suffice.settings.evidence import (
     EmbedderSettings,
@@ -111,7 +112,7 @@ __all__ = [
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class Settings(Checked):
     """All of it. `collections` overrides passages, search, gate, draft, filter, checks and verdict
     for one."""
 

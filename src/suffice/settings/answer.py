@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated
 
+from suffice.settings.checked import Checked
 from suffice.settings.limits import AtMost, Count, Range, Share
 
 
 @dataclass(frozen=True, slots=True)
-class DraftSettings:
+class DraftSettings(Checked):
     """Who writes: `llm` is `extractive` or the base URL of an OpenAI-compatible endpoint.
 
     Extractive: the statements that answer, as the verifier says, up to `sentences` in all. Without
@@ -36,7 +37,7 @@ class DraftSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class EntailmentSettings:
+class EntailmentSettings(Checked):
     """A claim is backed from the probability `threshold` on, and contradicted where that of a
     contradiction reaches `contradiction`. Both are calibrated: .5 is even odds."""
 
@@ -45,7 +46,7 @@ class EntailmentSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class GroundingSettings:
+class GroundingSettings(Checked):
     """From which cosine on a claim is called near to what it cites, and close."""
 
     near: Annotated[Share, AtMost("close")] = 0.65
@@ -53,7 +54,7 @@ class GroundingSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class ChecksSettings:
+class ChecksSettings(Checked):
     """Which checks read a draft; where one is off, it leaves every claim UNCHECKED. A draft of
     fewer than `shortest` words is noted as suspiciously short."""
 
@@ -91,7 +92,7 @@ ROUTES = (
 
 
 @dataclass(frozen=True, slots=True)
-class VerdictSettings:
+class VerdictSettings(Checked):
     """What leaves: the first row of `routes` that fits decides. `rescue`: what cannot leave is
     revised, then trimmed to what is backed, then replaced by quotations, before it is withheld.
     Questions that the documents cannot answer are sent to the URL `webhook`, where there is one."""
@@ -102,7 +103,7 @@ class VerdictSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class JudgeSettings:
+class JudgeSettings(Checked):
     """Which LLM judges, with `checks.judge` on: the base URL of an OpenAI-compatible endpoint, or
     the drafter's (empty; model and key are then the drafter's where none is named). It has
     `timeout` seconds for all claims of a draft, `retries` and their waits included, is shown at

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from suffice.settings.answer import ChecksSettings, DraftSettings, JudgeSettings, VerdictSettings
+from suffice.settings.checked import Checked
 from suffice.settings.evidence import FilterSettings, PassageSettings, SearchSettings
 from suffice.settings.gate import GateSettings
 
 
 @dataclass(frozen=True, slots=True)
-class CollectionSettings:
+class CollectionSettings(Checked):
     """A domain's own way: how its documents are cut, searched and gated."""
 
     passages: PassageSettings = field(default_factory=PassageSettings)

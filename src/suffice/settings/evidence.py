@@ -5,25 +5,26 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
+from suffice.settings.checked import Checked
 from suffice.settings.limits import Count, Range, Share
 
 
 @dataclass(frozen=True, slots=True)
-class ReadSettings:
+class ReadSettings(Checked):
     """What may come in."""
 
     max_bytes: Annotated[int, Range(1, 1 << 40)] = 20_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class PassageSettings:
+class PassageSettings(Checked):
     """How documents are cut. `tokens` counts the title and headings that travel with a passage."""
 
     tokens: Annotated[int, Range(32, 8192)] = 256
 
 
 @dataclass(frozen=True, slots=True)
-class EmbedderSettings:
+class EmbedderSettings(Checked):
     """Which embedder: a name of the catalogue, a folder with a model, or an embeddings URL.
     For a URL: `remote_model`, the key's variable, and the window in tokens of our own tokenizer."""
 
@@ -36,7 +37,7 @@ class EmbedderSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class SearchSettings:
+class SearchSettings(Checked):
     """How evidence is found. `dense_weight` is the cosine's share in the fused score. `rewrite`: a
     question about to be refused is searched for once more in other words. On real documents that
     brings more wrong answers than right ones, so it is off; with `synonyms` of your own, groups of
@@ -51,7 +52,7 @@ class SearchSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class FilterSettings:
+class FilterSettings(Checked):
     """What a drafter is not given to read: sentences whose cosine to the question is under
     `similarity`, that hold less than `overlap` of its words, and share no name with the rest."""
 
@@ -61,7 +62,7 @@ class FilterSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class PrototypeSettings:
+class PrototypeSettings(Checked):
     """Sentences of your own that show how a kind of text sounds; they stand beside ours."""
 
     fact: tuple[str, ...] = ()

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
+from suffice.settings.checked import Checked
 from suffice.settings.evidence import PrototypeSettings
 from suffice.settings.limits import AtMost, Count, Range, Share, Weight
 
 
 @dataclass(frozen=True, slots=True)
-class LlmSettings:
+class LlmSettings(Checked):
     """Your own LLM as the strongest verifier. `url` is the base URL of an OpenAI-compatible
     endpoint, `draft` for the drafting one (with its key and, where `model` is empty, its model), or
     empty: off. `key_env` names the variable that holds the key; another URL than the drafter's
@@ -43,7 +44,7 @@ class LlmSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class VerifierSettings:
+class VerifierSettings(Checked):
     """Who tells sufficiency and support. `model` is a name from the package, a folder, or a hub
     name of an NLI or token classifier, which reads what `language` says; `threads` 0 takes the
     cores there are. `strong` asks three encoders instead of one: better, and three times the work;
@@ -57,7 +58,7 @@ class VerifierSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class TiersSettings:
+class TiersSettings(Checked):
     """The published tiers of similarity."""
 
     relevant: Share = 0.30
@@ -67,7 +68,7 @@ class TiersSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class CoverageSettings:
+class CoverageSettings(Checked):
     """The published weighted score. Passages older than `recency_days` (0: no limit) do not count
     towards `min_contexts`. `require_embeddings`: without a known similarity nothing is enough.
     `decline_insufficient` false: a draft is written all the same, and leaves with a caveat."""
@@ -81,7 +82,7 @@ class CoverageSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class BoundSettings:
+class BoundSettings(Checked):
     """A lower confidence bound on mean relevance must reach `threshold`. `auto` lets `retrieval`
     choose the inequality. `c` and `variance`: 0 estimates them from the scores, and says so."""
 
@@ -102,7 +103,7 @@ class BoundSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class CheckpointSettings:
+class CheckpointSettings(Checked):
     """At least so many passages, and the best of them at `top` or more."""
 
     passages: Count = 3
@@ -110,14 +111,14 @@ class CheckpointSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class RerankedSettings:
+class RerankedSettings(Checked):
     """Passages that the verifier finds to answer with less than `relevance` are dropped."""
 
     relevance: Share = 0.60
 
 
 @dataclass(frozen=True, slots=True)
-class LearnedSettings:
+class LearnedSettings(Checked):
     """The calibrated blend: open from the probability `threshold` on, with a caveat below
     `sufficient`. What lies within a band of width `review` around the threshold goes to a
     person."""
@@ -128,7 +129,7 @@ class LearnedSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class KindWeights:
+class KindWeights(Checked):
     """What a kind of evidence is worth: the gate reads a passage's relevance times this."""
 
     fact: Weight = 1.0
@@ -138,7 +139,7 @@ class KindWeights:
 
 
 @dataclass(frozen=True, slots=True)
-class KindSettings:
+class KindSettings(Checked):
     """How kinds of evidence are told apart, and what each is worth."""
 
     prototypes: PrototypeSettings = field(default_factory=PrototypeSettings)
@@ -146,7 +147,7 @@ class KindSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class DiversitySettings:
+class DiversitySettings(Checked):
     """Passages that share `copies` of their wording count once. With `factual`, there must be a
     fact of relevance `fact`, or a question-and-answer pair of relevance `qa`."""
 
@@ -157,7 +158,7 @@ class DiversitySettings:
 
 
 @dataclass(frozen=True, slots=True)
-class ConflictSettings:
+class ConflictSettings(Checked):
     """When passages contradict each other: from a score of `threshold` on, among the first
     `passages`. Under `copies` (two wordings of one text) or `statements` (any others) in what they
     share, they speak of different things: ambiguous, no conflict."""
@@ -170,7 +171,7 @@ class ConflictSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class GateSettings:
+class GateSettings(Checked):
     """Which policy decides whether the evidence is enough, and its numbers. `contact`: whom a
     refusal names to ask."""
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import typing
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import is_dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
 from suffice.errors import SettingsError
-from suffice.settings.limits import AtMost
+from suffice.settings.checked import hints_of, not_allowed, orders, wrong
 
 ENV_PREFIX = "SUFFICE_"
 
@@ -64,7 +64,7 @@ def build(shape: type[T], raw: Any, origin: str, where: str, base: T | None = No
     """A value of `shape` from a raw mapping; keys left out keep the base's (or default) value."""
     if not isinstance(raw, dict):
         raise wrong(origin, where or "(top level)", raw, "a mapping of keys to values")
-    hints = typing.get_type_hints(shape, include_extras=True)
+    hints = hints_of(shape)
     for key in raw:
         if key not in hints:
             levels = " Two underscores part the levels." if origin == "environment" else ""
@@ -77,22 +77,14 @@ def build(shape: type[T], raw: Any, origin: str, where: str, base: T | None = No
         key: _value(hints[key], value, origin, _join(where, str(key)), getattr(start, key))
         for key, value in raw.items()
     }
-    changed: T = replace(start, **changes)  # type: ignore[type-var]
-    for key, other in _orders(hints):
-        low, high = getattr(changed, key), getattr(changed, other)
+    for key, other in orders(hints):
+        low, high = (changes.get(name, getattr(start, name)) for name in (key, other))
         if low > high and key in changes:
             raise wrong(origin, _join(where, key), low, f"at most '{other}', which is {high:g}")
         if low > high:
             raise wrong(origin, _join(where, other), high, f"at least '{key}', which is {low:g}")
+    changed: T = replace(start, **changes)  # type: ignore[type-var]
     return changed
-
-
-def _orders(hints: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """The settings of a group that may not be above another one, with that one."""
-    for key, hint in hints.items():
-        for limit in typing.get_args(hint):
-            if isinstance(limit, AtMost):
-                yield key, limit.key
 
 
 def _value(hint: Any, raw: Any, origin: str, where: str, base: Any) -> Any:
@@ -100,16 +92,12 @@ def _value(hint: Any, raw: Any, origin: str, where: str, base: Any) -> Any:
     if is_dataclass(hint) and isinstance(hint, type):
         return build(hint, raw, origin, where, base=base)
     if typing.get_origin(hint) is Annotated:
-        kind, limit, *_ = typing.get_args(hint)
-        number = _number(kind, raw)
-        if number is None or not limit.low <= number <= limit.high:
-            allowed = f"{'a whole ' if kind is int else 'a '}{str(limit).removeprefix('a ')}"
+        if allowed := not_allowed(hint, raw):
             raise wrong(origin, where, raw, allowed)
-        return number
+        return typing.get_args(hint)[0](raw)
     if typing.get_origin(hint) is Literal:
-        allowed_values = typing.get_args(hint)
-        if raw not in allowed_values:
-            raise wrong(origin, where, raw, "one of " + ", ".join(map(str, allowed_values)))
+        if allowed := not_allowed(hint, raw):
+            raise wrong(origin, where, raw, allowed)
         return raw
     if hint is str and isinstance(raw, str | int | float) and not isinstance(raw, bool):
         return str(raw)
@@ -126,17 +114,5 @@ def _value(hint: Any, raw: Any, origin: str, where: str, base: Any) -> Any:
     raise wrong(origin, where, raw, {str: "text", bool: "true or false"}.get(hint, str(hint)))
 
 
-def _number(kind: type, raw: Any) -> int | float | None:
-    if isinstance(raw, bool) or not isinstance(raw, int | float):
-        return None
-    if kind is int:
-        return int(raw) if float(raw).is_integer() else None
-    return float(raw)
-
-
 def _join(where: str, key: str) -> str:
     return f"{where}.{key}" if where else key
-
-
-def wrong(origin: str, where: str, raw: Any, allowed: str) -> SettingsError:
-    return SettingsError(f"{origin}: '{where}' is {raw!r}.", remedy=f"Allowed: {allowed}.")

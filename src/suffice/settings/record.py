@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
+from suffice.settings.checked import Checked
 from suffice.settings.limits import Range, Share
 
 
 @dataclass(frozen=True, slots=True)
-class SignSettings:
+class SignSettings(Checked):
     """Signed checkpoints: written with the private `key` to each of `to` (a file, a URL or another
     store) once `every` records or `minutes` have passed since the last one; 0: not by this."""
 
@@ -20,7 +21,7 @@ class SignSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class RecordSettings:
+class RecordSettings(Checked):
     """`enabled`: `auto` records wherever a store is kept, not for a folder that is only looked at.
     `durable`: `committed` answers once the record is in the store, `queued` does not wait. Fields
     named in `omit` are committed to and not stored; e-mail addresses, phone and card numbers and

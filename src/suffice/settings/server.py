@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
+from suffice.settings.checked import Checked
 from suffice.settings.collection import CollectionSettings
 from suffice.settings.limits import Count, Range
 
@@ -13,7 +14,7 @@ Seconds = Annotated[float, Range(0.01, 86_400)]
 
 
 @dataclass(frozen=True, slots=True)
-class LimitSettings:
+class LimitSettings(Checked):
     """What a request may bring, and what a caller may ask for; 0: no limit. The `_per_` limits and
     `concurrent` hold for each key that names none of its own. The `_per_` limits are counted in the
     store, by all processes together; `concurrent` by each process for itself. `head_seconds` and
@@ -34,7 +35,7 @@ class LimitSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class WorkSettings:
+class WorkSettings(Checked):
     """Inference in `threads` (0: four for each core, at most 16); where more than `queue` wait for
     one, or more than `requests` are under way, a new request is told to come again."""
 
@@ -44,14 +45,14 @@ class WorkSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class CorsSettings:
+class CorsSettings(Checked):
     """From which origins a browser may call; none by default."""
 
     origins: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class CouncilSettings:
+class CouncilSettings(Checked):
     """`judges` are routes whose upstreams vote; without any, our own verifiers do. One that takes
     longer than `seconds` abstains."""
 
@@ -60,7 +61,7 @@ class CouncilSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class RouteSettings:
+class RouteSettings(Checked):
     """One way through the gateway.
 
     `upstream` writes: `extractive` or a base URL (empty: `draft.llm`), with the key that
@@ -94,7 +95,7 @@ class RouteSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class ServerSettings:
+class ServerSettings(Checked):
     """`keys`: `auto` asks for a key unless the server is bound to this machine alone; `required`
     asks always. `workers`: processes that serve. `timeout`: seconds that a request may take in all,
     whatever it waits for. `keep_alive`: seconds between the comments that keep a waiting stream

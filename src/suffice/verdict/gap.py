@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import logging
+import threading
+from collections.abc import Mapping
 from typing import Any
 
 from suffice.types import Verdict
 
 _SECONDS = 5.0
+_LOG = logging.getLogger("suffice.verdict")
 
 
 def document_request(verdict: Verdict) -> dict[str, Any]:
@@ -17,18 +20,23 @@ def document_request(verdict: Verdict) -> dict[str, Any]:
         "reason": verdict.reason,
         "missing": list(verdict.missing),
         "nearest": [source.document for source in verdict.nearest],
+        "record": verdict.record,
     }
 
 
-def asked_for(verdict: Verdict, webhook: str) -> Verdict:
-    """Sends the request to a URL. Its failure is noted and changes nothing else."""
+def request_document(verdict: Verdict, webhook: str) -> threading.Thread:
+    """Sends the request to a URL in a thread of its own: nobody waits for somebody else's server.
+    A failure is logged and changes nothing else."""
+    thread = threading.Thread(target=_send, args=(document_request(verdict), webhook))
+    thread.start()
+    return thread
+
+
+def _send(request: Mapping[str, Any], webhook: str) -> None:
     import httpx2
 
     try:
-        reply = httpx2.post(webhook, json=document_request(verdict), timeout=_SECONDS)
-        reply.raise_for_status()
+        httpx2.post(webhook, json=request, timeout=_SECONDS).raise_for_status()
     except (httpx2.HTTPError, httpx2.InvalidURL) as problem:
-        kind = type(problem).__name__
-        note = f"The document request could not be sent ({kind}); check verdict.webhook."
-        return replace(verdict, notes=(*verdict.notes, note))
-    return verdict
+        kind = type(problem).__name__  # the URL may hold a secret
+        _LOG.warning("The document request could not be sent (%s); check verdict.webhook.", kind)

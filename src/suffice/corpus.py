@@ -1,0 +1,103 @@
+"""Documents in, verdicts out.
+
+>>> import suffice
+>>> suffice.open("examples/handbook").ask("When is pay day?").released
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from suffice.evidence.documents import StoredDocuments
+from suffice.evidence.index import Filter
+from suffice.evidence.ingest import Report
+from suffice.evidence.library import Library
+from suffice.models.catalog import open_verifier
+from suffice.pipeline import Pipeline
+from suffice.record.decision import Filing
+from suffice.record.log import Log
+from suffice.record.recorder import Recorder
+from suffice.record.setup import Setup
+from suffice.settings import Settings
+from suffice.types import Evidence, GateDecision, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Corpus:
+    """A collection of documents that answers questions. Close it, or use it in a `with` block."""
+
+    library: Library
+    pipeline: Pipeline
+    report: Report
+    """What indexing did, and which files could not be read."""
+    log: Log | None = None
+    """Where every decision is recorded; `None`: nowhere."""
+    _folder: TemporaryDirectory[str] | None = None
+
+    def ask(self, question: str, earlier: Sequence[Verdict] = ()) -> Verdict:
+        """The verdict on the best answer the documents hold."""
+        return self.pipeline.answer(question, earlier)
+
+    async def aask(self, question: str, earlier: Sequence[Verdict] = ()) -> Verdict:
+        """The same, without blocking an event loop."""
+        return await self.pipeline.aanswer(question, earlier)
+
+    def gate(self, question: str) -> GateDecision:
+        """Whether the documents hold enough to answer; nothing is written."""
+        return self.pipeline.find(question).decision
+
+    def search(self, question: str) -> Evidence:
+        """The passages found for a question."""
+        return self.pipeline.find(question).evidence
+
+    def close(self) -> None:
+        if self.log is not None:
+            self.log.close()
+        self.library.store.close()
+        if self._folder is not None:
+            self._folder.cleanup()
+
+    def __enter__(self) -> Corpus:
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self.close()
+
+
+def open_corpus(
+    docs: str | Path | None = None,
+    *,
+    store: str | Path | None = None,
+    settings: Settings | None = None,
+    collection: str = "default",
+    labels: Iterable[str] = (),
+    record: bool = False,
+    caller: str = "",
+) -> Corpus:
+    """Indexes a folder or a file and opens it for questions.
+
+    Without a `store` the index lasts as long as the corpus. `labels` are the access labels of
+    whoever asks. `record` keeps every decision in the store's log, under the name of the `caller`.
+    """
+    settings = settings or Settings()
+    folder = TemporaryDirectory(prefix="suffice-") if store is None else None
+    place = store if folder is None else Path(folder.name) / "suffice.db"
+    library = Library.open(place or "", settings, create=True)
+    report = Report()
+    if docs is not None:
+        report = library.add(docs, collection=collection)
+        report.require_any(docs)
+    allowed = Filter(collection=collection, labels=frozenset(labels))
+    own = settings.collection(collection)
+    verifier = open_verifier(settings.verifier, "", own.draft)
+    documents = StoredDocuments(library.store, allowed)
+    pipeline = Pipeline.of(library.search(allowed), library.embedder, own, verifier, documents)
+    if not record:
+        return Corpus(library, pipeline, report, _folder=folder)
+    log = Log(library.store.database, settings.record)
+    setup = Setup.of(settings, own, library.embedder.id, verifier.id)
+    recorder = Recorder(log, Filing(caller, "", setup.record()))
+    return Corpus(library, replace(pipeline, record=recorder), report, log, folder)

@@ -1,0 +1,62 @@
+"""Settings are checked however they are built: from a file, from the environment or in code."""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
+from functools import cache
+from typing import Annotated, Any, Literal
+
+from suffice.errors import SettingsError
+from suffice.settings.limits import AtMost, Range
+
+
+class Checked:
+    """The base of every group of settings."""
+
+    __slots__ = ()
+
+    def __post_init__(self) -> None:
+        hints, group = hints_of(type(self)), type(self).__name__
+        for one in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, one.name)
+            allowed = not_allowed(hints[one.name], value)
+            if allowed:
+                raise wrong(group, one.name, value, allowed)
+        for key, other in orders(hints):
+            low, high = getattr(self, key), getattr(self, other)
+            if low > high:
+                raise wrong(group, key, low, f"at most '{other}', which is {high:g}")
+
+
+@cache
+def hints_of(group: type) -> Mapping[str, Any]:
+    return typing.get_type_hints(group, include_extras=True)
+
+
+def orders(hints: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """The settings of a group that may not be above another one, with that one."""
+    for key, hint in hints.items():
+        for limit in typing.get_args(hint):
+            if isinstance(limit, AtMost):
+                yield key, limit.key
+
+
+def not_allowed(hint: Any, value: Any) -> str:
+    """What is allowed instead of a number or a choice; empty where the value is."""
+    if typing.get_origin(hint) is Annotated:
+        kind, *limits = typing.get_args(hint)
+        limit = next(one for one in limits if isinstance(one, Range))
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if number and limit.low <= value <= limit.high and (kind is float or value == int(value)):
+            return ""
+        return f"{'a whole ' if kind is int else 'a '}{str(limit).removeprefix('a ')}"
+    if typing.get_origin(hint) is Literal:
+        choices = typing.get_args(hint)
+        return "" if value in choices else "one of " + ", ".join(map(str, choices))
+    return ""
+
+
+def wrong(origin: str, where: str, raw: Any, allowed: str) -> SettingsError:
+    return SettingsError(f"{origin}: '{where}' is {raw!r}.", remedy=f"Allowed: {allowed}.")

@@ -1,0 +1,74 @@
+"""Documents in, verdicts out, in one line."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+import suffice
+from suffice.errors import SourceMissing
+from suffice.settings import Settings, VerdictSettings
+
+DAYS = "You may work remotely 3 days per week."
+QUESTION = "How many days per week may I work remotely?"
+
+
+@pytest.fixture
+def docs(tmp_path: Path) -> Path:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / "remote.md").write_text(f"# Remote work\n\n{DAYS}\n")
+    (folder / "pay.md").write_text("---\naccess: hr\n---\n# Pay\n\nThe bonus is 900 euros.\n")
+    return folder
+
+
+def test_a_folder_answers_questions(docs: Path) -> None:
+    with suffice.open(docs) as corpus:
+        assert corpus.report.added == 2
+        verdict = corpus.ask(QUESTION)
+        assert verdict.action is suffice.Action.SERVE
+        assert verdict.released == f"{DAYS} [1]"
+        assert asyncio.run(corpus.aask(QUESTION)).released == verdict.released
+        assert corpus.gate(QUESTION).open
+        assert not corpus.gate("Who won the world cup in 1998?").open
+        assert corpus.search(QUESTION).passages[0].document == "remote.md"
+        place = Path(corpus.library.store.where)
+    assert not place.exists()
+
+
+def test_labels_and_settings_hold(docs: Path) -> None:
+    question = "How high is the bonus?"
+    withheld = Settings(verdict=VerdictSettings(routes=("else -> WITHHOLD",)))
+    for labels, settings, served in (
+        ((), Settings(), False),
+        (("hr",), Settings(), True),
+        (("hr",), withheld, False),
+    ):
+        with suffice.open(docs, labels=labels, settings=settings) as corpus:
+            assert corpus.ask(question).served is served
+
+
+def test_decisions_are_recorded_where_asked_for(docs: Path, tmp_path: Path) -> None:
+    with suffice.open(docs, store=tmp_path / "s.db", record=True, caller="alice") as corpus:
+        verdict = corpus.ask(QUESTION)
+        assert corpus.log is not None
+        assert corpus.log.entry(verdict.record).caller == "alice"
+    with suffice.open(store=tmp_path / "s.db") as again:
+        assert again.ask(QUESTION).released
+        assert again.ask(QUESTION).record == ""
+
+
+def test_what_cannot_be_read_is_an_error(tmp_path: Path) -> None:
+    (tmp_path / "a.pdf").write_bytes(b"no pdf")
+    with pytest.raises(SourceMissing, match="could be read"):
+        suffice.open(tmp_path)
+
+
+def test_one_call_gates_and_one_checks() -> None:
+    assert suffice.gate(QUESTION, [DAYS]).open
+    assert not suffice.gate(QUESTION, ["The canteen opens at noon."]).open
+    assert suffice.check(f"{DAYS} [1]", [DAYS]).action is suffice.Action.SERVE
+    for name in suffice.__all__:
+        assert getattr(suffice, name) is not None
