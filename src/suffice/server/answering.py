@@ -151,7 +151,7 @@ class Answering:
         try:
             verdict, choice = await self._decided(pipeline, trip, one)
         except asyncio.CancelledError:
-            gone = abandoned(trip, one.draft or Draft(""))
+            gone = abandoned(trip.read, trip.weighed.decision, one.draft or Draft(""))
             await self.work.run(pipeline.keep, trip, gone)
             raise
         return await self.work.run(pipeline.keep, trip, verdict), choice
@@ -171,7 +171,7 @@ class Answering:
                     continue
                 verdict = await self._in_time(self._concluded, pipeline, trip, again.rounds, one)
             except TimeoutError:
-                verdict = unchecked(trip, draft, self.route.settings)
+                verdict = unchecked(trip.read, trip.weighed.decision, draft, self.route.settings)
             return verdict, one.choice
 
     async def _revised(

@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from suffice.pipeline import Trip
 from suffice.settings import RouteSettings
-from suffice.types import Action, Attempt, Code, Draft, Finding, Support, Verdict
+from suffice.types import (
+    Action,
+    Attempt,
+    Code,
+    Draft,
+    Evidence,
+    Finding,
+    GateDecision,
+    Support,
+    Verdict,
+)
 from suffice.verdict.decide import withhold
 
 FAILED = "Withheld: a check failed, so the answer could not be verified."
@@ -30,19 +39,20 @@ def bounded(verdict: Verdict, route: RouteSettings) -> Verdict:
     return replace(held, attempts=verdict.attempts, faithfulness=verdict.faithfulness)
 
 
-def unchecked(trip: Trip, draft: Draft, route: RouteSettings) -> Verdict:
+def unchecked(
+    evidence: Evidence, gate: GateDecision, draft: Draft, route: RouteSettings
+) -> Verdict:
     """The checks did not end in time: nothing was checked, and nothing leaves."""
     reason = f"the checks took longer than {route.check_seconds:g} s"
     findings = [
         Finding(claim, "checks", Support.UNCHECKED, reason=reason, code=Code.FAILED)
         for claim in draft.claims
     ]
-    gate, action = trip.weighed.decision, _ACTIONS[route.failed]
-    held = withhold(trip.read, gate, FAILED, draft, findings, action)
+    held = withhold(evidence, gate, FAILED, draft, findings, _ACTIONS[route.failed])
     return replace(held, attempts=(Attempt(draft, tuple(findings)),))
 
 
-def abandoned(trip: Trip, draft: Draft) -> Verdict:
+def abandoned(evidence: Evidence, gate: GateDecision, draft: Draft) -> Verdict:
     """The caller has gone, or the request ran out of time, before there was a verdict."""
-    held = withhold(trip.read, trip.weighed.decision, GONE, draft)
+    held = withhold(evidence, gate, GONE, draft)
     return replace(held, attempts=(Attempt(draft, ()),))
