@@ -10,7 +10,7 @@ from suffice.draft.scripted import ScriptedUpstream, says
 from suffice.evidence.library import Library
 from suffice.settings import RouteSettings, Settings
 from tests.conftest import HANDBOOK
-from tests.server.gateway import RIGHT, Gateway, routes, running
+from tests.server.gateway import RIGHT, RunningGateway, routes, running
 
 
 @pytest.fixture(scope="session")
@@ -31,7 +31,7 @@ def upstream() -> Iterator[ScriptedUpstream]:
 
 
 @pytest.fixture(scope="package")
-def gateway(library: Library, upstream: ScriptedUpstream) -> Iterator[Gateway]:
+def gateway(library: Library, upstream: ScriptedUpstream) -> Iterator[RunningGateway]:
     """The default route, in front of the scripted upstream."""
     with running(library, routes(RouteSettings(upstream=upstream.url))) as running_:
         yield running_

@@ -8,7 +8,7 @@ from typing import Any
 import httpx2
 
 from suffice.draft.scripted import Scripted
-from tests.server.gateway import QUESTION, Gateway
+from tests.server.gateway import QUESTION, RunningGateway
 
 FRAME = {"id": "c1", "object": "chat.completion.chunk", "created": 1, "model": "m"}
 
@@ -39,13 +39,13 @@ def replies(message: dict[str, Any], finish: str = "stop", **more: Any) -> Scrip
     return Scripted(body=json.dumps(made).encode())
 
 
-def asked(gateway: Gateway, route: str, **more: Any) -> httpx2.Response:
+def asked(gateway: RunningGateway, route: str, **more: Any) -> httpx2.Response:
     """The reply to a request for a stream."""
     body = {"stream": True, "messages": [{"role": "user", "content": QUESTION}], **more}
     return httpx2.post(f"{gateway.url}/{route}/v1/chat/completions", json=body, timeout=120)
 
 
-def heard(gateway: Gateway, route: str = "signal", **more: Any) -> list[dict[str, Any]]:
+def heard(gateway: RunningGateway, route: str = "signal", **more: Any) -> list[dict[str, Any]]:
     """The chunks of a stream."""
     reply = asked(gateway, route, **more)
     assert reply.status_code == 200, reply.text

@@ -40,7 +40,7 @@ def until(true: Callable[[], Any]) -> None:
 
 
 @dataclass(frozen=True)
-class Gateway:
+class RunningGateway:
     url: str
     house: House
 
@@ -73,7 +73,7 @@ def routes(route: RouteSettings | Mapping[str, RouteSettings], **server: Any) ->
 @contextmanager
 def running(
     library: Library, settings: Settings, host: str = "127.0.0.1", stop: float = 4
-) -> Iterator[Gateway]:
+) -> Iterator[RunningGateway]:
     """`host` is what the app believes to be bound to; it listens on loopback in any case."""
     app = create_app(settings, library, host=host)
     listening = socket.socket()
@@ -83,7 +83,7 @@ def running(
     thread.start()
     until(lambda: server.started)
     try:
-        yield Gateway(f"http://127.0.0.1:{listening.getsockname()[1]}", app.state.house)
+        yield RunningGateway(f"http://127.0.0.1:{listening.getsockname()[1]}", app.state.house)
     finally:
         server.should_exit = True
         thread.join(PATIENCE)

@@ -27,7 +27,7 @@ from tests.server.gateway import (
     RIGHT,
     SERVED,
     WRONG,
-    Gateway,
+    RunningGateway,
     plays,
     routes,
     running,
@@ -39,7 +39,7 @@ CARRIED = {"suffice": {"evidence": [PASSAGE], "from": "request"}}
 
 
 def test_a_right_draft_leaves_with_what_was_decided(
-    gateway: Gateway, upstream: ScriptedUpstream
+    gateway: RunningGateway, upstream: ScriptedUpstream
 ) -> None:
     plays(upstream, says(RIGHT))
     reply = gateway.client().chat.completions.with_raw_response.create(
@@ -66,7 +66,7 @@ def test_a_right_draft_leaves_with_what_was_decided(
 
 
 def test_an_answer_without_doubt_is_the_draft_itself(
-    gateway: Gateway, upstream: ScriptedUpstream
+    gateway: RunningGateway, upstream: ScriptedUpstream
 ) -> None:
     plays(upstream, says(SERVED))
     answer = gateway.chat(extra_body=CARRIED)
@@ -74,7 +74,7 @@ def test_an_answer_without_doubt_is_the_draft_itself(
     assert answer.suffice["verdict"] == "SERVE"
 
 
-def test_a_wrong_draft_never_leaves(gateway: Gateway, upstream: ScriptedUpstream) -> None:
+def test_a_wrong_draft_never_leaves(gateway: RunningGateway, upstream: ScriptedUpstream) -> None:
     plays(upstream, says(WRONG))
     answer = gateway.chat()
     assert "4 days" not in answer.choices[0].message.content
@@ -84,7 +84,7 @@ def test_a_wrong_draft_never_leaves(gateway: Gateway, upstream: ScriptedUpstream
 
 
 def test_what_is_withheld_is_an_ordinary_completion(
-    gateway: Gateway, upstream: ScriptedUpstream
+    gateway: RunningGateway, upstream: ScriptedUpstream
 ) -> None:
     plays(upstream, says(RIGHT))
     answer = gateway.chat(OFF_TOPIC)
@@ -97,7 +97,7 @@ def test_what_is_withheld_is_an_ordinary_completion(
 
 
 def test_the_record_is_there_before_the_answer(
-    gateway: Gateway, upstream: ScriptedUpstream
+    gateway: RunningGateway, upstream: ScriptedUpstream
 ) -> None:
     plays(upstream, says(RIGHT))
     answer = gateway.chat(extra_body={"suffice": {"tag": "ticket-7"}})
@@ -109,7 +109,7 @@ def test_the_record_is_there_before_the_answer(
     assert (entry.caller, entry.tag) == ("anyone", "ticket-7")
 
 
-def test_async(gateway: Gateway, upstream: ScriptedUpstream) -> None:
+def test_async(gateway: RunningGateway, upstream: ScriptedUpstream) -> None:
     plays(upstream, says(RIGHT))
 
     async def asked() -> list[str]:
@@ -125,7 +125,7 @@ def test_async(gateway: Gateway, upstream: ScriptedUpstream) -> None:
     assert all(RIGHT in said for said in asyncio.run(asked()))
 
 
-def test_unknown_fields_pass_both_ways(gateway: Gateway, upstream: ScriptedUpstream) -> None:
+def test_unknown_fields_pass_both_ways(gateway: RunningGateway, upstream: ScriptedUpstream) -> None:
     body = {
         "id": "x1",
         "model": "m",
@@ -157,7 +157,7 @@ def test_unknown_fields_pass_both_ways(gateway: Gateway, upstream: ScriptedUpstr
 
 
 def test_what_nobody_checked_does_not_ride_along(
-    gateway: Gateway, upstream: ScriptedUpstream
+    gateway: RunningGateway, upstream: ScriptedUpstream
 ) -> None:
     thought = {"reasoning_content": "Surely it is 12 days.", "mood": "calm"}
     plays(upstream, Scripted(WRONG, message=thought))
@@ -169,7 +169,7 @@ def test_what_nobody_checked_does_not_ride_along(
     assert "12 days" not in answer.model_dump_json()
 
 
-def test_a_verdict_for_each_choice(gateway: Gateway, upstream: ScriptedUpstream) -> None:
+def test_a_verdict_for_each_choice(gateway: RunningGateway, upstream: ScriptedUpstream) -> None:
     plays(upstream, says(SERVED, "You may work remotely 5 days per week. [1]"), says(SERVED))
     answer = gateway.chat(n=2, extra_body=CARRIED)
     assert upstream.requests[0]["n"] == 2
@@ -181,7 +181,7 @@ def test_a_verdict_for_each_choice(gateway: Gateway, upstream: ScriptedUpstream)
     assert len(refused.choices) == 3
 
 
-def test_a_tool_call_goes_on_and_is_marked(gateway: Gateway, upstream: ScriptedUpstream) -> None:
+def test_a_tool_call_goes_on_and_is_marked(gateway: RunningGateway, upstream: ScriptedUpstream) -> None:
     plays(upstream, calls("find", '{"q": 1}', "It is 9 days."))
     answer = gateway.chat(tools=TOOLS)
     choice = answer.choices[0]
@@ -194,7 +194,7 @@ def test_a_tool_call_goes_on_and_is_marked(gateway: Gateway, upstream: ScriptedU
     assert answer.suffice["gate"]["level"] == answer.sufficiency["level"]
 
 
-def test_tools_may_bring_what_the_gate_misses(gateway: Gateway, upstream: ScriptedUpstream) -> None:
+def test_tools_may_bring_what_the_gate_misses(gateway: RunningGateway, upstream: ScriptedUpstream) -> None:
     plays(upstream, calls("find", "{}"))
     assert gateway.chat(OFF_TOPIC, tools=TOOLS).choices[0].finish_reason == "tool_calls"
     plays(upstream, says("France won the world cup in 1998."))
@@ -218,7 +218,7 @@ def _call() -> dict[str, Any]:
     return {"id": "c1", "type": "function", "function": {"name": "find", "arguments": "{}"}}
 
 
-def test_a_format_is_never_broken(gateway: Gateway, upstream: ScriptedUpstream) -> None:
+def test_a_format_is_never_broken(gateway: RunningGateway, upstream: ScriptedUpstream) -> None:
     shape: Any = {"type": "json_object"}
     right = json.dumps({"answer": "Eligible employees may work remotely up to 3 days per week."})
     plays(upstream, says(right))
@@ -242,7 +242,7 @@ def test_a_format_is_never_broken(gateway: Gateway, upstream: ScriptedUpstream) 
     ],
 )
 def test_evidence_in_the_conversation(
-    gateway: Gateway, upstream: ScriptedUpstream, messages: Any
+    gateway: RunningGateway, upstream: ScriptedUpstream, messages: Any
 ) -> None:
     plays(upstream, says(SERVED))
     answer: Any = gateway.client().chat.completions.create(
@@ -255,7 +255,7 @@ def test_evidence_in_the_conversation(
 
 
 def test_a_follow_up_is_read_with_the_turn_before(
-    gateway: Gateway, upstream: ScriptedUpstream
+    gateway: RunningGateway, upstream: ScriptedUpstream
 ) -> None:
     plays(upstream, says(RIGHT))
     messages: Any = [
@@ -349,7 +349,7 @@ def test_models_are_mapped_and_others_refused(library: Library, upstream: Script
 
 
 def test_what_an_upstream_says_of_a_request_is_told_without_its_address(
-    gateway: Gateway, upstream: ScriptedUpstream
+    gateway: RunningGateway, upstream: ScriptedUpstream
 ) -> None:
     error = {"error": {"message": "too many", "param": "max_tokens", "code": "too_big"}}
     plays(upstream, Scripted(status=400, body=json.dumps(error).encode()))

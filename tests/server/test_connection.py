@@ -16,27 +16,27 @@ from suffice.record.principals import Principals
 from suffice.server.callers import Door
 from suffice.server.fault import Fault
 from suffice.settings import LimitSettings, RouteSettings
-from tests.server.gateway import PATIENCE, QUESTION, RIGHT, Gateway, plays, routes, running, until
+from tests.server.gateway import PATIENCE, QUESTION, RIGHT, RunningGateway, plays, routes, running, until
 
 BODY = {"messages": [{"role": "user", "content": QUESTION}]}
 
 
 @pytest.fixture(scope="module")
-def strict(library: Library, upstream: ScriptedUpstream) -> Iterator[Gateway]:
+def strict(library: Library, upstream: ScriptedUpstream) -> Iterator[RunningGateway]:
     limits = LimitSettings(header_bytes=4_000, body_bytes=20_000)
     with running(library, routes(RouteSettings(upstream=upstream.url), limits=limits)) as gateway:
         yield gateway
 
 
 @pytest.fixture(scope="module")
-def hasty(library: Library, upstream: ScriptedUpstream) -> Iterator[Gateway]:
+def hasty(library: Library, upstream: ScriptedUpstream) -> Iterator[RunningGateway]:
     """Only a test of slowness uses it: elsewhere a busy machine must not matter."""
     limits = LimitSettings(head_seconds=0.5, body_seconds=0.5)
     with running(library, routes(RouteSettings(upstream=upstream.url), limits=limits)) as gateway:
         yield gateway
 
 
-def said(gateway: Gateway, *parts: bytes) -> bytes:
+def said(gateway: RunningGateway, *parts: bytes) -> bytes:
     """What a server says to these bytes until it closes the connection."""
     port = int(gateway.url.rpartition(":")[2])
     with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as client:
@@ -54,7 +54,7 @@ def said(gateway: Gateway, *parts: bytes) -> bytes:
 POST = b"POST /v1/gate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 
 
-def test_a_head_that_does_not_come_is_not_waited_for(hasty: Gateway) -> None:
+def test_a_head_that_does_not_come_is_not_waited_for(hasty: RunningGateway) -> None:
     for parts in ((b"",), (b"GET /healthz HT",), (b"GET /healthz HTTP/1.1\r\nHost: a\r\nX: ",)):
         assert said(hasty, *parts) == b""
     # Nor is a second one, on a connection that was answered.
@@ -62,7 +62,7 @@ def test_a_head_that_does_not_come_is_not_waited_for(hasty: Gateway) -> None:
     assert said(hasty, first, b"GET /heal").count(b"HTTP/1.1 200") == 1
 
 
-def test_a_head_that_drips_is_not_waited_for(hasty: Gateway) -> None:
+def test_a_head_that_drips_is_not_waited_for(hasty: RunningGateway) -> None:
     port = int(hasty.url.rpartition(":")[2])
     with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as client:
         client.sendall(b"GET /healthz HTTP/1.1\r\n")
@@ -81,7 +81,7 @@ def test_a_head_that_drips_is_not_waited_for(hasty: Gateway) -> None:
     assert dripped
 
 
-def test_a_body_that_does_not_come_is_not_waited_for(hasty: Gateway) -> None:
+def test_a_body_that_does_not_come_is_not_waited_for(hasty: RunningGateway) -> None:
     for length in (b"Content-Length: 500\r\n", b"Transfer-Encoding: chunked\r\n"):
         found = said(hasty, POST + length + b"Connection: close\r\n\r\n")
         assert found.startswith(b"HTTP/1.1 408")
@@ -100,13 +100,13 @@ def test_a_body_that_does_not_come_is_not_waited_for(hasty: Gateway) -> None:
         b"Transfer-Encoding: chunked\r\nContent-Length: 5",
     ],
 )
-def test_heads_that_are_too_large_or_crooked_are_refused(strict: Gateway, head: bytes) -> None:
+def test_heads_that_are_too_large_or_crooked_are_refused(strict: RunningGateway, head: bytes) -> None:
     found = said(strict, POST + head + b"\r\nConnection: close\r\n\r\n", b"0\r\n\r\n")
     assert not found or found.split()[1] in (b"400", b"408", b"431"), found
     assert httpx2.get(f"{strict.url}/healthz", timeout=120).status_code == 200
 
 
-def test_chunks_without_a_length_are_counted(strict: Gateway) -> None:
+def test_chunks_without_a_length_are_counted(strict: RunningGateway) -> None:
     chunk = b"2710\r\n" + b"a" * 10_000 + b"\r\n"
     head = POST + b"Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n"
     found = said(strict, head, chunk, chunk, chunk, b"0\r\n\r\n")

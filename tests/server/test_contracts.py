@@ -16,7 +16,7 @@ from tests.server.gateway import (
     QUESTION,
     RIGHT,
     SERVED,
-    Gateway,
+    RunningGateway,
     plays,
     routes,
     running,
@@ -85,7 +85,7 @@ def events(text: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in lines[:-1]]
 
 
-def test_librechat(gateway: Gateway, upstream: ScriptedUpstream) -> None:
+def test_librechat(gateway: RunningGateway, upstream: ScriptedUpstream) -> None:
     plays(upstream, says(RIGHT))
     reply = gateway.post("/chat/completions", LIBRECHAT)
     parts = events(reply.text)
@@ -137,7 +137,7 @@ def test_open_webui_without_grounding_for_its_tasks(
     assert "no documents" in reply["suffice"]["reason"]
 
 
-def test_the_responses_api(gateway: Gateway, upstream: ScriptedUpstream) -> None:
+def test_the_responses_api(gateway: RunningGateway, upstream: ScriptedUpstream) -> None:
     client: Any = gateway.client()
     plays(upstream, says(RIGHT))
     answer = client.responses.create(model="m", input=QUESTION, instructions="Be brief.")
@@ -154,7 +154,7 @@ def test_the_responses_api(gateway: Gateway, upstream: ScriptedUpstream) -> None
 
 
 def test_the_responses_api_calls_tools_and_keeps_formats(
-    gateway: Gateway, upstream: ScriptedUpstream
+    gateway: RunningGateway, upstream: ScriptedUpstream
 ) -> None:
     client: Any = gateway.client()
     tool = {"type": "function", "name": "find", "parameters": {"type": "object"}}
@@ -184,7 +184,7 @@ def test_the_responses_api_calls_tools_and_keeps_formats(
         assert gateway.post("/responses", body).status_code == 400
 
 
-def test_gate_check_and_feedback(gateway: Gateway, upstream: ScriptedUpstream) -> None:
+def test_gate_check_and_feedback(gateway: RunningGateway, upstream: ScriptedUpstream) -> None:
     found = gateway.post("/gate", {"question": QUESTION}).json()
     assert found["open"]
     assert found["passages"][0]["document"] == "remote-work.md"
@@ -200,7 +200,7 @@ def test_gate_check_and_feedback(gateway: Gateway, upstream: ScriptedUpstream) -
     assert gateway.post("/feedback", {"record": "nope", "rating": "up"}).status_code == 404
 
 
-def test_embeddings_and_models_go_through(gateway: Gateway) -> None:
+def test_embeddings_and_models_go_through(gateway: RunningGateway) -> None:
     client = gateway.client()
     made = client.embeddings.create(model="m", input=["a", "b"], encoding_format="float")
     assert [one.embedding for one in made.data] == [[1.0, 0.0]] * 2

@@ -37,7 +37,7 @@ from suffice.settings import (
     VerifierSettings,
 )
 from suffice.types import Conflict, GateDecision, Level, Passage
-from tests.server.gateway import Gateway, running
+from tests.server.gateway import RunningGateway, running
 
 OPEN = GateDecision(Level.SUFFICIENT, 0.9, "learned")
 SHUT = GateDecision(Level.INSUFFICIENT, 0.31, "learned", missing=("the notice period",))
@@ -174,7 +174,7 @@ def test_all_that_is_shown_to_a_model_stands_in_fences() -> None:
     assert mark not in MOTION.answer
 
 
-def put(gateway: Gateway, **body: Any) -> dict[str, Any]:
+def put(gateway: RunningGateway, **body: Any) -> dict[str, Any]:
     found = httpx2.post(f"{gateway.base}/council/vote", json=body, timeout=120)
     assert found.status_code == 200, found.text
     return dict(found.json())
@@ -186,7 +186,7 @@ def own(library: Library) -> Any:
         yield gateway
 
 
-def test_our_verifiers_vote_where_no_models_are_configured(own: Gateway) -> None:
+def test_our_verifiers_vote_where_no_models_are_configured(own: RunningGateway) -> None:
     found = put(own, question=REMOTE)
     assert found["answer"]
     assert found["votes"][0]["judge"].startswith("fast verifier")
@@ -196,7 +196,7 @@ def test_our_verifiers_vote_where_no_models_are_configured(own: Gateway) -> None
     assert wrong["votes"][0]["vote"] == "REJECT"
 
 
-def test_insufficient_context_over_http(own: Gateway) -> None:
+def test_insufficient_context_over_http(own: RunningGateway) -> None:
     found = put(own, question="What is the capital of Mongolia?")
     assert found["recommendation"] == INSUFFICIENT
     assert found["context_sufficiency"]["level"] == "INSUFFICIENT"
@@ -206,7 +206,7 @@ def test_insufficient_context_over_http(own: Gateway) -> None:
         assert lack in found["concerns"][0]
 
 
-def test_evidence_of_the_request_counts_alone(own: Gateway) -> None:
+def test_evidence_of_the_request_counts_alone(own: RunningGateway) -> None:
     texts = ["The capital of Mongolia is Ulaanbaatar."]
     question = "What is the capital of Mongolia?"
     found = put(own, question=question, evidence=texts, answer="It is Ulaanbaatar. [1]")
@@ -225,7 +225,7 @@ def test_evidence_of_the_request_counts_alone(own: Gateway) -> None:
         {"question": "Why?", "route": 3},
     ],
 )
-def test_what_is_asked_wrongly_is_told(own: Gateway, body: dict[str, Any]) -> None:
+def test_what_is_asked_wrongly_is_told(own: RunningGateway, body: dict[str, Any]) -> None:
     found = httpx2.post(f"{own.base}/council/vote", json=body, timeout=120)
     assert found.status_code == 400
     assert found.json()["error"]["type"] == "invalid_request_error"

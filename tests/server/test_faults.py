@@ -31,7 +31,7 @@ from suffice.settings import (
     Settings,
     VerdictSettings,
 )
-from tests.server.gateway import QUESTION, RIGHT, Gateway, plays, routes, running
+from tests.server.gateway import QUESTION, RIGHT, RunningGateway, plays, routes, running
 
 SLOW = "slow first byte"
 FAULTS = {
@@ -73,7 +73,7 @@ def patient_and_hasty(upstream: ScriptedUpstream, own: CollectionSettings) -> Se
 
 
 @pytest.fixture(scope="module")
-def strict(library: Library, upstream: ScriptedUpstream) -> Iterator[Gateway]:
+def strict(library: Library, upstream: ScriptedUpstream) -> Iterator[RunningGateway]:
     """Nothing stands in for an upstream that fails."""
     own = CollectionSettings(
         draft=DraftSettings(retries=0, rounds=0), verdict=VerdictSettings(rescue=False)
@@ -83,18 +83,18 @@ def strict(library: Library, upstream: ScriptedUpstream) -> Iterator[Gateway]:
 
 
 @pytest.fixture(scope="module")
-def rescuing(library: Library, upstream: ScriptedUpstream) -> Iterator[Gateway]:
+def rescuing(library: Library, upstream: ScriptedUpstream) -> Iterator[RunningGateway]:
     """Quotations stand in for an upstream that fails."""
     own = CollectionSettings(draft=DraftSettings(retries=0, rounds=0))
     with running(library, patient_and_hasty(upstream, own)) as gateway:
         yield gateway
 
 
-def ask(gateway: Gateway, mode: str, *, hasty: bool = False) -> str:
+def ask(gateway: RunningGateway, mode: str, *, hasty: bool = False) -> str:
     return asked(gateway, mode, hasty=hasty)[0]
 
 
-def asked(gateway: Gateway, mode: str, *, hasty: bool = False) -> tuple[str, dict[str, Any]]:
+def asked(gateway: RunningGateway, mode: str, *, hasty: bool = False) -> tuple[str, dict[str, Any]]:
     """What a reader is shown, and what was decided."""
     names = (("hasty",) if hasty else ()) + (("signal",) if mode.endswith("signal") else ())
     base = f"{gateway.url}/{'-'.join(names)}/v1" if names else gateway.base
@@ -120,7 +120,7 @@ def asked(gateway: Gateway, mode: str, *, hasty: bool = False) -> tuple[str, dic
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_fault_is_told_in_the_words_of_the_api(
-    strict: Gateway, upstream: ScriptedUpstream, fault: str, mode: str
+    strict: RunningGateway, upstream: ScriptedUpstream, fault: str, mode: str
 ) -> None:
     reply, status = FAULTS[fault]
     plays(upstream, reply)
@@ -136,7 +136,7 @@ def test_a_fault_is_told_in_the_words_of_the_api(
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("fault", FAULTS)
 def test_quotations_stand_in_where_they_may(
-    rescuing: Gateway, upstream: ScriptedUpstream, fault: str, mode: str
+    rescuing: RunningGateway, upstream: ScriptedUpstream, fault: str, mode: str
 ) -> None:
     plays(upstream, FAULTS[fault][0])
     said, ours = asked(rescuing, mode, hasty=fault == SLOW)
@@ -147,7 +147,7 @@ def test_quotations_stand_in_where_they_may(
 
 @pytest.mark.parametrize("mode", MODES)
 def test_a_disconnect_before_a_word_is_rescued_and_after_it_told(
-    rescuing: Gateway, upstream: ScriptedUpstream, mode: str
+    rescuing: RunningGateway, upstream: ScriptedUpstream, mode: str
 ) -> None:
     plays(upstream, cut(RIGHT, after=0 if mode.endswith("signal") else 40))
     said, ours = asked(rescuing, mode)
@@ -163,7 +163,7 @@ def test_a_disconnect_before_a_word_is_rescued_and_after_it_told(
 
 @pytest.mark.parametrize("status", [400, 404, 422])
 def test_a_bad_request_is_the_callers_affair(
-    gateway: Gateway, upstream: ScriptedUpstream, status: int
+    gateway: RunningGateway, upstream: ScriptedUpstream, status: int
 ) -> None:
     plays(upstream, fails(status, message="'temperature' is too high"))
     with pytest.raises(openai.APIStatusError) as told:
@@ -175,7 +175,7 @@ def test_a_bad_request_is_the_callers_affair(
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("odd", ODD)
 def test_odd_streams_say_the_same(
-    rescuing: Gateway, upstream: ScriptedUpstream, odd: str, mode: str
+    rescuing: RunningGateway, upstream: ScriptedUpstream, odd: str, mode: str
 ) -> None:
     plays(upstream, ODD[odd])
     said, ours = asked(rescuing, mode)
@@ -184,7 +184,7 @@ def test_odd_streams_say_the_same(
 
 
 def test_a_stream_that_breaks_off_is_judged_as_cut(
-    strict: Gateway, upstream: ScriptedUpstream
+    strict: RunningGateway, upstream: ScriptedUpstream
 ) -> None:
     plays(upstream, cut(f"{RIGHT} You may also work from the moon", after=14))
     said = ask(strict, "signal")
@@ -207,7 +207,7 @@ def test_what_fails_late_is_told_inside_the_stream(
             list(parts)
 
 
-def test_it_is_tried_again_within_the_time(gateway: Gateway, upstream: ScriptedUpstream) -> None:
+def test_it_is_tried_again_within_the_time(gateway: RunningGateway, upstream: ScriptedUpstream) -> None:
     plays(upstream, fails(503, retry_after=0), hangs_up(), says(RIGHT))
     assert RIGHT in gateway.chat().choices[0].message.content
     assert len(upstream.requests) == 3

@@ -16,7 +16,7 @@ from suffice.record.decision import decision_of
 from suffice.record.log import Log
 from suffice.settings import RouteSettings
 from suffice.types import Action
-from tests.server.gateway import PATIENCE, QUESTION, RIGHT, Gateway, plays, routes, running, until
+from tests.server.gateway import PATIENCE, QUESTION, RIGHT, RunningGateway, plays, routes, running, until
 
 BODY = {"messages": [{"role": "user", "content": QUESTION}]}
 
@@ -36,7 +36,7 @@ class Held:
 
 
 @pytest.fixture
-def held(gateway: Gateway) -> Iterator[Held]:
+def held(gateway: RunningGateway) -> Iterator[Held]:
     opened = gateway.house.state.routes["default"]
     first, *others = checks = opened.checks(frozenset(), marks=True)
     one = Held(first)
@@ -47,14 +47,14 @@ def held(gateway: Gateway) -> Iterator[Held]:
 
 
 @pytest.fixture
-def gateway(library: Library, upstream: ScriptedUpstream) -> Iterator[Gateway]:
+def gateway(library: Library, upstream: ScriptedUpstream) -> Iterator[RunningGateway]:
     plays(upstream, says(RIGHT))
     route = RouteSettings(upstream=upstream.url, check_seconds=0.5)
     with running(library, routes(route)) as opened:
         yield opened
 
 
-def records(gateway: Gateway, before: int) -> list[Action]:
+def records(gateway: RunningGateway, before: int) -> list[Action]:
     """The verdicts recorded since, once no thread is at work any more."""
     until(lambda: gateway.house.work.waiting == 0 and gateway.house.work.under_way == 0)
     log = gateway.house.log
@@ -63,13 +63,13 @@ def records(gateway: Gateway, before: int) -> list[Action]:
     return [verdict.action for entry in decided if (verdict := decision_of(entry).verdict)]
 
 
-def written(gateway: Gateway) -> int:
+def written(gateway: RunningGateway) -> int:
     assert gateway.house.log is not None
     return len(list(gateway.house.log.entries()))
 
 
 def test_checks_that_end_too_late_leave_no_record_of_their_own(
-    gateway: Gateway, held: Held
+    gateway: RunningGateway, held: Held
 ) -> None:
     before = written(gateway)
     reply = gateway.post("/chat/completions", BODY)

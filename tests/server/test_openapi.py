@@ -17,7 +17,7 @@ from suffice.draft.scripted import ScriptedUpstream, says
 from suffice.evidence.library import Library
 from suffice.server.openapi import document
 from suffice.settings import RouteSettings, Settings
-from tests.server.gateway import RIGHT, Gateway, plays, routes, running
+from tests.server.gateway import RIGHT, RunningGateway, plays, routes, running
 
 CASES = int(os.environ.get("SUFFICE_TEST_CASES", "20"))
 _SLACK = list(HealthCheck)
@@ -34,7 +34,7 @@ wrong: Any = _schema(GenerationMode.NEGATIVE).include(method="POST")
 
 
 @pytest.fixture(scope="module")
-def small(tmp_path_factory: Any, upstream: ScriptedUpstream) -> Iterator[Gateway]:
+def small(tmp_path_factory: Any, upstream: ScriptedUpstream) -> Iterator[RunningGateway]:
     """Little to search, so that many cases take little time."""
     folder = tmp_path_factory.mktemp("small")
     (folder / "a.md").write_text("# Remote\n\nYou may work remotely 3 days per week.\n")
@@ -47,7 +47,7 @@ def small(tmp_path_factory: Any, upstream: ScriptedUpstream) -> Iterator[Gateway
 @right.parametrize()  # type: ignore[untyped-decorator]
 @settings(max_examples=CASES, deadline=None, phases=[Phase.generate], suppress_health_check=_SLACK)
 def test_a_right_request_is_answered_by_the_document(
-    case: Any, small: Gateway, upstream: ScriptedUpstream
+    case: Any, small: RunningGateway, upstream: ScriptedUpstream
 ) -> None:
     plays(upstream, says(RIGHT))
     reply = case.call_and_validate(base_url=small.url)
@@ -56,6 +56,6 @@ def test_a_right_request_is_answered_by_the_document(
 
 @wrong.parametrize()  # type: ignore[untyped-decorator]
 @settings(max_examples=CASES, deadline=None, phases=[Phase.generate], suppress_health_check=_SLACK)
-def test_a_wrong_request_is_refused_by_the_document(case: Any, small: Gateway) -> None:
+def test_a_wrong_request_is_refused_by_the_document(case: Any, small: RunningGateway) -> None:
     reply = case.call_and_validate(base_url=small.url)
     assert 400 <= reply.status_code < 500

@@ -11,13 +11,13 @@ import pytest
 from suffice.draft.scripted import ScriptedUpstream, says, slow
 from suffice.evidence.library import Library
 from suffice.settings import CorsSettings, LimitSettings, RouteSettings, Settings, WorkSettings
-from tests.server.gateway import QUESTION, RIGHT, Gateway, plays, routes, running
+from tests.server.gateway import QUESTION, RIGHT, RunningGateway, plays, routes, running
 
 ASKED = {"question": QUESTION}
 PREFLIGHT = {"Origin": "https://a.example", "Access-Control-Request-Method": "POST"}
 
 
-def reloaded(gateway: Gateway, **server: Any) -> str:
+def reloaded(gateway: RunningGateway, **server: Any) -> str:
     """What becomes of the settings with these changes."""
     old = gateway.house.state.settings
     return gateway.house.reload(lambda: replace(old, server=replace(old.server, **server)))
@@ -29,7 +29,7 @@ def fresh(library: Library, upstream: ScriptedUpstream) -> Any:
         yield gateway
 
 
-def test_keys_are_asked_for_from_then_on(fresh: Gateway) -> None:
+def test_keys_are_asked_for_from_then_on(fresh: RunningGateway) -> None:
     assert fresh.post("/gate", ASKED).status_code == 200
     assert "were reloaded" in reloaded(fresh, keys="required")
     assert fresh.post("/gate", ASKED).status_code == 401
@@ -45,7 +45,7 @@ def test_a_gateway_that_others_reach_stays_shut(library: Library) -> None:
         assert gateway.post("/gate", ASKED).status_code == 401
 
 
-def test_origins_come_and_go(fresh: Gateway) -> None:
+def test_origins_come_and_go(fresh: RunningGateway) -> None:
     url, name = f"{fresh.base}/chat/completions", "access-control-allow-origin"
     assert name not in httpx2.options(url, headers=PREFLIGHT, timeout=120).headers
     reloaded(fresh, cors=CorsSettings(("https://a.example",)))
@@ -58,7 +58,7 @@ def test_origins_come_and_go(fresh: Gateway) -> None:
 
 
 def test_work_has_the_new_room_and_drops_nothing(
-    fresh: Gateway, upstream: ScriptedUpstream
+    fresh: RunningGateway, upstream: ScriptedUpstream
 ) -> None:
     from concurrent.futures import ThreadPoolExecutor
 
@@ -86,7 +86,7 @@ def test_work_has_the_new_room_and_drops_nothing(
     ],
 )
 def test_what_cannot_change_is_named_and_nothing_changes(
-    gateway: Gateway, changes: dict[str, Any], name: str
+    gateway: RunningGateway, changes: dict[str, Any], name: str
 ) -> None:
     told = reloaded(gateway, keys="required", **changes)
     assert "the old ones hold" in told

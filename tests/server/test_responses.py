@@ -24,7 +24,7 @@ from tests.server.gateway import (
     QUESTION,
     RIGHT,
     WRONG,
-    Gateway,
+    RunningGateway,
     plays,
     routes,
     running,
@@ -37,7 +37,7 @@ OWN = CollectionSettings(
 
 
 @pytest.fixture(scope="module")
-def modes(library: Library, upstream: ScriptedUpstream) -> Iterator[Gateway]:
+def modes(library: Library, upstream: ScriptedUpstream) -> Iterator[RunningGateway]:
     buffer = RouteSettings(upstream=upstream.url, own=OWN)
     named = {
         "default": buffer,
@@ -49,11 +49,11 @@ def modes(library: Library, upstream: ScriptedUpstream) -> Iterator[Gateway]:
         yield gateway
 
 
-def client(gateway: Gateway, route: str) -> Any:
+def client(gateway: RunningGateway, route: str) -> Any:
     return gateway.client().with_options(base_url=f"{gateway.url}/{route}/v1")
 
 
-def events(gateway: Gateway, route: str = "signal", **more: Any) -> list[Any]:
+def events(gateway: RunningGateway, route: str = "signal", **more: Any) -> list[Any]:
     asked = {"model": "m", "input": QUESTION, **more}
     return list(client(gateway, route).responses.create(stream=True, **asked))
 
@@ -62,7 +62,7 @@ def told(parts: list[Any]) -> str:
     return "".join(one.delta for one in parts if one.type == "response.output_text.delta")
 
 
-def test_tokens_flow_and_the_end_says_verified(modes: Gateway, upstream: ScriptedUpstream) -> None:
+def test_tokens_flow_and_the_end_says_verified(modes: RunningGateway, upstream: ScriptedUpstream) -> None:
     plays(upstream, says(RIGHT))
     parts = events(modes)
     deltas = [one for one in parts if one.type == "response.output_text.delta"]
@@ -84,7 +84,7 @@ def test_tokens_flow_and_the_end_says_verified(modes: Gateway, upstream: Scripte
 
 
 def test_a_retraction_leaves_before_the_upstream_has_finished(
-    modes: Gateway, upstream: ScriptedUpstream
+    modes: RunningGateway, upstream: ScriptedUpstream
 ) -> None:
     go_on = threading.Event()
     plays(upstream, streams(f"{WRONG} ", "Thursday is ", "the anchor day. [1]", hold=(2, go_on)))
@@ -105,7 +105,7 @@ def test_a_retraction_leaves_before_the_upstream_has_finished(
     assert final.suffice["verdict"] == "WITHHOLD"
 
 
-def test_named_events_only_on_request(modes: Gateway, upstream: ScriptedUpstream) -> None:
+def test_named_events_only_on_request(modes: RunningGateway, upstream: ScriptedUpstream) -> None:
     for wanted in (False, True):
         plays(upstream, says(f"{WRONG} Thursday is the anchor day. [1]"))
         parts = events(modes, extra_body={"suffice": {"events": wanted}})
@@ -113,7 +113,7 @@ def test_named_events_only_on_request(modes: Gateway, upstream: ScriptedUpstream
 
 
 @pytest.mark.parametrize("route", ["default", "signal"])
-def test_both_modes_decide_the_same(modes: Gateway, upstream: ScriptedUpstream, route: str) -> None:
+def test_both_modes_decide_the_same(modes: RunningGateway, upstream: ScriptedUpstream, route: str) -> None:
     plays(upstream, says(f"<think>Is it 12 days?</think>{WRONG}"))
     parts = events(modes, route)
     assert "12 days" not in json.dumps([one.model_dump(warnings=False) for one in parts])
@@ -125,7 +125,7 @@ def test_both_modes_decide_the_same(modes: Gateway, upstream: ScriptedUpstream, 
 
 
 @pytest.mark.parametrize("route", ["default", "signal", "free"])
-def test_calls_stream_as_items(modes: Gateway, upstream: ScriptedUpstream, route: str) -> None:
+def test_calls_stream_as_items(modes: RunningGateway, upstream: ScriptedUpstream, route: str) -> None:
     tool = {"type": "function", "name": "find", "parameters": {"type": "object"}}
     plays(upstream, calls("find", '{"q": 1}'))
     with client(modes, route).responses.stream(model="m", input=QUESTION, tools=[tool]) as stream:
@@ -135,7 +135,7 @@ def test_calls_stream_as_items(modes: Gateway, upstream: ScriptedUpstream, route
     assert "response.function_call_arguments.delta" in kinds
 
 
-def test_a_call_in_pieces_after_words(modes: Gateway, upstream: ScriptedUpstream) -> None:
+def test_a_call_in_pieces_after_words(modes: RunningGateway, upstream: ScriptedUpstream) -> None:
     def part(text: str, **more: Any) -> dict[str, Any]:
         return piece({"tool_calls": [{"index": 0, "function": {"arguments": text}, **more}]})
 
@@ -150,13 +150,13 @@ def test_a_call_in_pieces_after_words(modes: Gateway, upstream: ScriptedUpstream
 
 
 def test_chat_without_documents_flows_and_says_so(
-    modes: Gateway, upstream: ScriptedUpstream
+    modes: RunningGateway, upstream: ScriptedUpstream
 ) -> None:
     plays(upstream, says("The moon is made of cheese."))
     assert told(events(modes, "free")).endswith("no documents were consulted for this answer.")
 
 
-def test_what_broke_off_is_told_as_such(modes: Gateway, upstream: ScriptedUpstream) -> None:
+def test_what_broke_off_is_told_as_such(modes: RunningGateway, upstream: ScriptedUpstream) -> None:
     plays(upstream, cut(f"{RIGHT} You may also work from the moon", after=14))
     parts = events(modes)
     assert parts[-1].type == "response.incomplete"
@@ -187,7 +187,7 @@ RESPONSE: dict[str, Any] = {
 }
 
 
-def test_shadow_changes_nothing_and_records(modes: Gateway, upstream: ScriptedUpstream) -> None:
+def test_shadow_changes_nothing_and_records(modes: RunningGateway, upstream: ScriptedUpstream) -> None:
     plays(upstream, Scripted(body=json.dumps(RESPONSE).encode()))
     body = {"model": "m", "input": QUESTION, "store": True, "suffice": {"tag": "trial"}}
     reply = client(modes, "shadow").responses.with_raw_response.create(
@@ -203,7 +203,7 @@ def test_shadow_changes_nothing_and_records(modes: Gateway, upstream: ScriptedUp
     assert decided.verdict.action is Action.WITHHOLD
 
 
-def test_shadow_streams_what_comes(modes: Gateway, upstream: ScriptedUpstream) -> None:
+def test_shadow_streams_what_comes(modes: RunningGateway, upstream: ScriptedUpstream) -> None:
     sent = [
         {"type": "response.created", "response": {**RESPONSE, "output": []}, "sequence_number": 0},
         {"type": "response.strange", "sequence_number": 1},
@@ -226,7 +226,7 @@ def test_shadow_streams_what_comes(modes: Gateway, upstream: ScriptedUpstream) -
     assert seen[0].tokens == 7
 
 
-def test_shadow_lets_on_what_it_cannot_judge(modes: Gateway, upstream: ScriptedUpstream) -> None:
+def test_shadow_lets_on_what_it_cannot_judge(modes: RunningGateway, upstream: ScriptedUpstream) -> None:
     plays(upstream, Scripted(body=json.dumps(RESPONSE).encode()))
     asked = {"model": "m", "input": QUESTION, "previous_response_id": "resp_0"}
     reply = client(modes, "shadow").responses.with_raw_response.create(**asked)

@@ -41,7 +41,7 @@ from tests.server.gateway import (
     PATIENCE,
     QUESTION,
     RIGHT,
-    Gateway,
+    RunningGateway,
     plays,
     routes,
     running,
@@ -53,18 +53,18 @@ SECRET = "The bonus pool for directors is 2 million euros."
 
 
 @pytest.fixture(scope="module")
-def guarded(library: Library, upstream: ScriptedUpstream) -> Iterator[Gateway]:
+def guarded(library: Library, upstream: ScriptedUpstream) -> Iterator[RunningGateway]:
     """A gateway that others can reach."""
     named = {"default": RouteSettings(upstream=upstream.url), "other": RouteSettings()}
     with running(library, routes(named), host="0.0.0.0") as gateway:
         yield gateway
 
 
-def key(gateway: Gateway, name: str, **rights: Any) -> str:
+def key(gateway: RunningGateway, name: str, **rights: Any) -> str:
     return Principals(gateway.house.library.store.database).create(name, **rights).secret
 
 
-def test_without_a_key_nothing_is_told(guarded: Gateway, upstream: ScriptedUpstream) -> None:
+def test_without_a_key_nothing_is_told(guarded: RunningGateway, upstream: ScriptedUpstream) -> None:
     plays(upstream, says(RIGHT))
     for path in ("/chat/completions", "/responses", "/gate", "/check", "/feedback", "/embeddings"):
         for headers in ({}, {"Authorization": "Bearer sk-any"}, {"Authorization": "Basic x"}):
@@ -74,7 +74,7 @@ def test_without_a_key_nothing_is_told(guarded: Gateway, upstream: ScriptedUpstr
     assert upstream.requests == []
 
 
-def test_a_key_opens_until_it_is_revoked(guarded: Gateway, upstream: ScriptedUpstream) -> None:
+def test_a_key_opens_until_it_is_revoked(guarded: RunningGateway, upstream: ScriptedUpstream) -> None:
     plays(upstream, says(RIGHT))
     secret = key(guarded, "website")
     client = guarded.client(secret)
@@ -90,7 +90,7 @@ def test_a_key_opens_until_it_is_revoked(guarded: Gateway, upstream: ScriptedUps
         guarded.client(secret[:-1] + "x").models.list()
 
 
-def test_a_key_has_rights_to_routes_and_collections(guarded: Gateway) -> None:
+def test_a_key_has_rights_to_routes_and_collections(guarded: RunningGateway) -> None:
     one = {"Authorization": f"Bearer {key(guarded, 'one route', routes=['other'])}"}
     assert guarded.post("/chat/completions", BODY, headers=one).status_code == 403
     url = f"{guarded.url}/other/v1/chat/completions"
@@ -100,7 +100,7 @@ def test_a_key_has_rights_to_routes_and_collections(guarded: Gateway) -> None:
     assert httpx2.get(f"{guarded.base}/models", headers=none, timeout=120).json()["data"] == []
 
 
-def test_feedback_is_for_ones_own_answers(guarded: Gateway, upstream: ScriptedUpstream) -> None:
+def test_feedback_is_for_ones_own_answers(guarded: RunningGateway, upstream: ScriptedUpstream) -> None:
     plays(upstream, says(RIGHT))
     mine, others = (
         {"Authorization": f"Bearer {key(guarded, name)}"} for name in ("mine", "others")
@@ -111,7 +111,7 @@ def test_feedback_is_for_ones_own_answers(guarded: Gateway, upstream: ScriptedUp
     assert guarded.post("/feedback", said, headers=mine).status_code == 200
 
 
-def test_on_this_machine_no_key_is_needed_but_a_bad_one_is_told(gateway: Gateway) -> None:
+def test_on_this_machine_no_key_is_needed_but_a_bad_one_is_told(gateway: RunningGateway) -> None:
     assert gateway.post("/gate", {"question": QUESTION}).status_code == 200
     headers = {"Authorization": f"Bearer sk-suffice-{'0' * 16}-{'a' * 43}"}
     assert gateway.post("/gate", {"question": QUESTION}, headers=headers).status_code == 401
@@ -186,7 +186,7 @@ def test_limits_of_size(library: Library, upstream: ScriptedUpstream) -> None:
         b'{"messages": [{"role": "user", "content": "hi"}], "stream_options": 3}',
     ],
 )
-def test_what_cannot_be_read_is_told(gateway: Gateway, body: bytes) -> None:
+def test_what_cannot_be_read_is_told(gateway: RunningGateway, body: bytes) -> None:
     headers = {"Content-Type": "application/json"}
     reply = httpx2.post(
         f"{gateway.base}/chat/completions", content=body, headers=headers, timeout=120
@@ -235,7 +235,7 @@ async def _limits_of_a_key(tmp_path: Path) -> None:
 
 
 def test_who_has_no_limit_leaves_nothing_in_the_store(
-    gateway: Gateway, upstream: ScriptedUpstream
+    gateway: RunningGateway, upstream: ScriptedUpstream
 ) -> None:
     plays(upstream, says(RIGHT))
     assert gateway.post("/chat/completions", BODY).status_code == 200
@@ -323,7 +323,7 @@ def test_the_upstreams_key_is_never_told(
 
 
 def test_browsers_of_other_origins_are_shut_out(
-    gateway: Gateway, library: Library, upstream: ScriptedUpstream
+    gateway: RunningGateway, library: Library, upstream: ScriptedUpstream
 ) -> None:
     asks = {"Origin": "https://a.example", "Access-Control-Request-Method": "POST"}
     closed = httpx2.options(f"{gateway.base}/chat/completions", headers=asks, timeout=120)
@@ -354,7 +354,7 @@ def test_a_shutdown_finishes_what_is_under_way(
     assert RIGHT in said[0].text
 
 
-def test_only_configured_upstreams_are_called(gateway: Gateway, upstream: ScriptedUpstream) -> None:
+def test_only_configured_upstreams_are_called(gateway: RunningGateway, upstream: ScriptedUpstream) -> None:
     plays(upstream, says(RIGHT))
     sent = {**BODY, "base_url": "http://127.0.0.1:1/v1", "suffice": {"upstream": "http://x"}}
     assert gateway.post("/chat/completions", sent).status_code == 200
@@ -377,7 +377,7 @@ def test_evidence_is_only_taken_from_where_the_route_says(
         assert shut.post("/chat/completions", forged).json()["suffice"]["verdict"] == "WITHHOLD"
 
 
-def test_a_key_for_some_routes_is_not_told_of_others(guarded: Gateway) -> None:
+def test_a_key_for_some_routes_is_not_told_of_others(guarded: RunningGateway) -> None:
     some = {"Authorization": f"Bearer {key(guarded, 'some routes', routes=['other'])}"}
     every = {"Authorization": f"Bearer {key(guarded, 'all routes')}"}
 
@@ -396,7 +396,7 @@ def test_a_key_for_some_routes_is_not_told_of_others(guarded: Gateway) -> None:
     assert httpx2.get(ready, headers=every, timeout=120).json()["routes"] == ["default", "other"]
 
 
-def test_a_key_is_taken_from_its_header_alone(guarded: Gateway) -> None:
+def test_a_key_is_taken_from_its_header_alone(guarded: RunningGateway) -> None:
     secret = key(guarded, "in the open")
     for place in (f"?api_key={secret}", f"?key={secret}", f"?access_token={secret}"):
         assert guarded.post(f"/gate{place}", {"question": QUESTION}).status_code == 401
@@ -422,7 +422,7 @@ def test_a_key_is_taken_from_its_header_alone(guarded: Gateway) -> None:
         "/v1;x/models",
     ],
 )
-def test_no_path_leads_past_the_door(guarded: Gateway, path: str) -> None:
+def test_no_path_leads_past_the_door(guarded: RunningGateway, path: str) -> None:
     host, _, port = guarded.url.removeprefix("http://").partition(":")
     with socket.create_connection((host, int(port)), timeout=10) as client:
         head = f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
@@ -432,7 +432,7 @@ def test_no_path_leads_past_the_door(guarded: Gateway, path: str) -> None:
 
 
 def test_what_reviewers_may_not_know_they_cannot_rate(
-    guarded: Gateway, upstream: ScriptedUpstream
+    guarded: RunningGateway, upstream: ScriptedUpstream
 ) -> None:
     plays(upstream, says(RIGHT))
     asks = {"Authorization": f"Bearer {key(guarded, 'asks')}"}

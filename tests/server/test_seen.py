@@ -26,7 +26,7 @@ from tests.server.gateway import (
     PATIENCE,
     QUESTION,
     RIGHT,
-    Gateway,
+    RunningGateway,
     plays,
     routes,
     running,
@@ -39,7 +39,7 @@ KEY = "sk-upstream-very-secret"
 
 
 @pytest.fixture(scope="module")
-def several(library: Library, upstream: ScriptedUpstream) -> Iterator[Gateway]:
+def several(library: Library, upstream: ScriptedUpstream) -> Iterator[RunningGateway]:
     """One gateway with a route for each case."""
 
     def route(retries: int = 0, *, rescue: bool = False, **more: Any) -> RouteSettings:
@@ -62,13 +62,13 @@ def several(library: Library, upstream: ScriptedUpstream) -> Iterator[Gateway]:
     del os.environ["SUFFICE_TEST_KEY"]
 
 
-def ask(gateway: Gateway, route: str = "default", **more: Any) -> httpx2.Response:
+def ask(gateway: RunningGateway, route: str = "default", **more: Any) -> httpx2.Response:
     url = f"{gateway.url}/{route}/v1/chat/completions"
     return httpx2.post(url, json={**BODY, **more}, timeout=PATIENCE)
 
 
 @pytest.fixture
-def found(several: Gateway) -> Iterator[list[Seen]]:
+def found(several: RunningGateway) -> Iterator[list[Seen]]:
     """Requests, as they are told to whoever watches."""
     seen: list[Seen] = []
     several.house.watches.append(seen.append)
@@ -76,7 +76,7 @@ def found(several: Gateway) -> Iterator[list[Seen]]:
     several.house.watches.pop()
 
 
-def errors(gateway: Gateway) -> dict[str, float]:
+def errors(gateway: RunningGateway) -> dict[str, float]:
     told = samples(httpx2.get(f"{gateway.url}/metrics", timeout=120).text)
     return {name: n for name, n in told.items() if name.startswith("suffice_upstream_errors_total")}
 
@@ -99,7 +99,7 @@ def errors(gateway: Gateway) -> dict[str, float]:
 )
 @pytest.mark.parametrize("stream", [False, True])
 def test_each_failed_try_is_told_by_its_kind(
-    several: Gateway,
+    several: RunningGateway,
     upstream: ScriptedUpstream,
     found: list[Seen],
     script: list[Reply],
@@ -131,7 +131,7 @@ def lines() -> Iterator[io.StringIO]:
     logger.handlers, logger.level, logger.propagate = before
 
 
-def logged(stream: io.StringIO, gateway: Gateway, *, text: bool = False) -> None:
+def logged(stream: io.StringIO, gateway: RunningGateway, *, text: bool = False) -> None:
     """As `suffice serve` starts them."""
     old = gateway.house.state.settings
     new = replace(old, server=replace(old.server, log_text=text))
@@ -142,7 +142,7 @@ def logged(stream: io.StringIO, gateway: Gateway, *, text: bool = False) -> None
 @pytest.mark.parametrize("text", [False, True])
 @pytest.mark.parametrize("stream", [False, True])
 def test_questions_and_answers_are_logged_only_where_asked(
-    several: Gateway, upstream: ScriptedUpstream, lines: io.StringIO, text: bool, stream: bool
+    several: RunningGateway, upstream: ScriptedUpstream, lines: io.StringIO, text: bool, stream: bool
 ) -> None:
     plays(upstream, says(RIGHT))
     logged(lines, several, text=text)
@@ -156,7 +156,7 @@ def test_questions_and_answers_are_logged_only_where_asked(
 
 @pytest.mark.parametrize("text", [False, True])
 def test_a_fault_of_ours_is_logged_with_its_request_and_words_only_where_asked(
-    several: Gateway,
+    several: RunningGateway,
     upstream: ScriptedUpstream,
     lines: io.StringIO,
     monkeypatch: pytest.MonkeyPatch,
@@ -179,7 +179,7 @@ def test_a_fault_of_ours_is_logged_with_its_request_and_words_only_where_asked(
 
 
 def test_a_warning_from_a_thread_has_the_id_of_its_request(
-    several: Gateway, upstream: ScriptedUpstream, lines: io.StringIO
+    several: RunningGateway, upstream: ScriptedUpstream, lines: io.StringIO
 ) -> None:
     class Warns:
         name = "entailment"
@@ -203,7 +203,7 @@ def test_a_warning_from_a_thread_has_the_id_of_its_request(
 @pytest.mark.parametrize("text", [False, True])
 @pytest.mark.parametrize("status", [400, 401, 429, 500])
 def test_no_key_is_told_though_the_upstream_says_it(
-    several: Gateway, upstream: ScriptedUpstream, lines: io.StringIO, text: bool, status: int
+    several: RunningGateway, upstream: ScriptedUpstream, lines: io.StringIO, text: bool, status: int
 ) -> None:
     plays(upstream, fails(status, message=f"Incorrect API key provided: {KEY}."))
     logged(lines, several, text=text)
@@ -218,7 +218,7 @@ def test_no_key_is_told_though_the_upstream_says_it(
     assert lines.getvalue().count("An upstream failed") == (0 if status == 400 else 2)
 
 
-def test_our_own_keys_stand_in_no_log(several: Gateway, lines: io.StringIO) -> None:
+def test_our_own_keys_stand_in_no_log(several: RunningGateway, lines: io.StringIO) -> None:
     secret = f"sk-suffice-{'0' * 16}-{'a' * 43}"
     logged(lines, several)
     httpx2.get(f"{several.url}/{secret}/v1/models", params={"key": secret}, timeout=120)
@@ -228,7 +228,7 @@ def test_our_own_keys_stand_in_no_log(several: Gateway, lines: io.StringIO) -> N
 
 
 def test_what_nobody_counts_is_counted_by_its_length(
-    several: Gateway, upstream: ScriptedUpstream, found: list[Seen]
+    several: RunningGateway, upstream: ScriptedUpstream, found: list[Seen]
 ) -> None:
     """An upstream that tells no usage: limits of tokens and cost hold all the same."""
     told = completion(Scripted(RIGHT))

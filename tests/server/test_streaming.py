@@ -27,7 +27,7 @@ from tests.server.gateway import (
     QUESTION,
     RIGHT,
     WRONG,
-    Gateway,
+    RunningGateway,
     plays,
     routes,
     running,
@@ -45,14 +45,14 @@ AS_DRAFTED = CollectionSettings(
 
 
 @pytest.fixture(scope="module")
-def modes(library: Library, upstream: ScriptedUpstream) -> Iterator[Gateway]:
+def modes(library: Library, upstream: ScriptedUpstream) -> Iterator[RunningGateway]:
     buffer = RouteSettings(upstream=upstream.url, own=AS_DRAFTED)
     named = {"default": buffer, "signal": replace(buffer, mode="signal")}
     with running(library, routes(named, keep_alive=0.2)) as gateway:
         yield gateway
 
 
-def stream(gateway: Gateway, route: str = "signal", question: str = QUESTION, **more: Any) -> Any:
+def stream(gateway: RunningGateway, route: str = "signal", question: str = QUESTION, **more: Any) -> Any:
     client = gateway.client().with_options(base_url=f"{gateway.url}/{route}/v1")
     messages: Any = [{"role": "user", "content": question}]
     return client.chat.completions.create(model="any", messages=messages, stream=True, **more)
@@ -62,7 +62,7 @@ def text(parts: Any) -> str:
     return "".join(part.choices[0].delta.content or "" for part in parts if part.choices)
 
 
-def test_nothing_is_sent_before_the_verdict(modes: Gateway, upstream: ScriptedUpstream) -> None:
+def test_nothing_is_sent_before_the_verdict(modes: RunningGateway, upstream: ScriptedUpstream) -> None:
     plays(upstream, says(WRONG))
     parts = list(stream(modes, "default", stream_options={"include_usage": True}))
     assert "4 days per week. [1]" not in text(parts)
@@ -77,7 +77,7 @@ def test_nothing_is_sent_before_the_verdict(modes: Gateway, upstream: ScriptedUp
 
 @pytest.mark.parametrize("route", ["default", "signal"])
 def test_a_waiting_stream_is_kept_open(
-    modes: Gateway, upstream: ScriptedUpstream, route: str
+    modes: RunningGateway, upstream: ScriptedUpstream, route: str
 ) -> None:
     plays(upstream, slow(RIGHT, wait=1.0))
     body = {"model": "m", "stream": True, "messages": [{"role": "user", "content": QUESTION}]}
@@ -89,7 +89,7 @@ def test_a_waiting_stream_is_kept_open(
     assert lines[-2] == "data: [DONE]" or "data: [DONE]" in lines
 
 
-def test_tokens_flow_and_the_end_says_verified(modes: Gateway, upstream: ScriptedUpstream) -> None:
+def test_tokens_flow_and_the_end_says_verified(modes: RunningGateway, upstream: ScriptedUpstream) -> None:
     plays(upstream, says(f"{RIGHT} Thursday is the anchor day. [1]"))
     parts = list(stream(modes))
     assert text(parts).startswith(f"{RIGHT} Thursday is the anchor day. [1]")
@@ -102,7 +102,7 @@ def test_tokens_flow_and_the_end_says_verified(modes: Gateway, upstream: Scripte
 
 
 def test_a_retraction_leaves_before_the_upstream_has_finished(
-    modes: Gateway, upstream: ScriptedUpstream
+    modes: RunningGateway, upstream: ScriptedUpstream
 ) -> None:
     go_on = threading.Event()
     plays(upstream, streams(f"{WRONG} ", "Thursday is ", "the anchor day. [1]", hold=(2, go_on)))
@@ -120,7 +120,7 @@ def test_a_retraction_leaves_before_the_upstream_has_finished(
     assert "Some claims could not be verified" in seen
 
 
-def test_the_last_sentence_is_retracted_too(modes: Gateway, upstream: ScriptedUpstream) -> None:
+def test_the_last_sentence_is_retracted_too(modes: RunningGateway, upstream: ScriptedUpstream) -> None:
     """Nothing follows it that would tell that it is over: what the verdict found is said."""
     for said in (WRONG, f"{RIGHT} {WRONG}", WRONG.replace(". [1]", " [1]")):
         plays(upstream, streams(*(said[at : at + 7] for at in range(0, len(said), 7))))
@@ -132,7 +132,7 @@ def test_the_last_sentence_is_retracted_too(modes: Gateway, upstream: ScriptedUp
         assert ["4 days" in one for one in spans] == [True]
 
 
-def test_named_events_only_on_request(modes: Gateway, upstream: ScriptedUpstream) -> None:
+def test_named_events_only_on_request(modes: RunningGateway, upstream: ScriptedUpstream) -> None:
     body = {"stream": True, "messages": [{"role": "user", "content": QUESTION}]}
     for wanted in (False, True):
         plays(upstream, says(f"{WRONG} Thursday is the anchor day. [1]"))
@@ -142,7 +142,7 @@ def test_named_events_only_on_request(modes: Gateway, upstream: ScriptedUpstream
         assert ("event: suffice.retraction" in lines) is wanted
 
 
-def test_a_shut_gate_holds_in_any_mode(modes: Gateway, upstream: ScriptedUpstream) -> None:
+def test_a_shut_gate_holds_in_any_mode(modes: RunningGateway, upstream: ScriptedUpstream) -> None:
     plays(upstream, says("France won."))
     for route in ("default", "signal"):
         parts = list(stream(modes, route, OFF_TOPIC))
@@ -151,7 +151,7 @@ def test_a_shut_gate_holds_in_any_mode(modes: Gateway, upstream: ScriptedUpstrea
     assert upstream.requests == []
 
 
-def test_a_tool_call_streams_in_any_mode(modes: Gateway, upstream: ScriptedUpstream) -> None:
+def test_a_tool_call_streams_in_any_mode(modes: RunningGateway, upstream: ScriptedUpstream) -> None:
     tools = [{"type": "function", "function": {"name": "find", "parameters": {}}}]
     for route in ("default", "signal"):
         plays(upstream, calls("find", '{"a": 1}'))
@@ -162,14 +162,14 @@ def test_a_tool_call_streams_in_any_mode(modes: Gateway, upstream: ScriptedUpstr
         assert parts[-1].suffice["turn"] == "tool_calls"
 
 
-def test_thoughts_are_not_streamed(modes: Gateway, upstream: ScriptedUpstream) -> None:
+def test_thoughts_are_not_streamed(modes: RunningGateway, upstream: ScriptedUpstream) -> None:
     plays(upstream, replace(says(RIGHT), message={"reasoning_content": "maybe 12 days"}))
     assert "12 days" not in json.dumps([part.model_dump() for part in stream(modes)])
 
 
 @pytest.mark.parametrize("mode", ["plain", "default", "signal"])
 def test_who_goes_away_cancels_the_call(
-    modes: Gateway, upstream: ScriptedUpstream, mode: str
+    modes: RunningGateway, upstream: ScriptedUpstream, mode: str
 ) -> None:
     never = threading.Event()
     plays(upstream, replace(streams("Eligible ", "employees"), hold=(1, never)))
@@ -247,7 +247,7 @@ def test_any_chunking_makes_the_same_draft(drafted: str, cuts: set[int]) -> None
     cuts=st.sets(st.integers(0, 150), max_size=8),
 )
 def test_both_modes_come_to_the_same_verdict(
-    modes: Gateway, upstream: ScriptedUpstream, drafted: str, cuts: set[int]
+    modes: RunningGateway, upstream: ScriptedUpstream, drafted: str, cuts: set[int]
 ) -> None:
     verdicts: list[dict[str, Any]] = []
     for route in ("default", "signal"):

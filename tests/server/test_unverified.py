@@ -13,7 +13,7 @@ from suffice.draft.scripted import Scripted, ScriptedUpstream, says
 from suffice.evidence.library import Library
 from suffice.settings import CollectionSettings, DraftSettings, RouteSettings, VerdictSettings
 from tests.server.events import asked, heard, piece, raw, replies, said, sends, text
-from tests.server.gateway import RIGHT, WRONG, Gateway, plays, routes, running
+from tests.server.gateway import RIGHT, WRONG, RunningGateway, plays, routes, running
 
 OWN = CollectionSettings(
     draft=DraftSettings(rounds=0, retries=0), verdict=VerdictSettings(rescue=False)
@@ -26,7 +26,7 @@ END = piece({}, "stop")
 
 
 @pytest.fixture(scope="module")
-def modes(library: Library, upstream: ScriptedUpstream) -> Iterator[Gateway]:
+def modes(library: Library, upstream: ScriptedUpstream) -> Iterator[RunningGateway]:
     buffer = RouteSettings(upstream=upstream.url, own=OWN)
     named = {
         "default": buffer,
@@ -37,7 +37,7 @@ def modes(library: Library, upstream: ScriptedUpstream) -> Iterator[Gateway]:
         yield gateway
 
 
-def test_thinking_is_held_back(modes: Gateway, upstream: ScriptedUpstream) -> None:
+def test_thinking_is_held_back(modes: RunningGateway, upstream: ScriptedUpstream) -> None:
     thinks = f"<think>{THOUGHT}</think>\n<thinking>{THOUGHT}</thinking>\n\n"
     for pieces in ([thinks, RIGHT], [*thinks, *RIGHT], [f"\n {thinks}{RIGHT[:9]}", RIGHT[9:]]):
         for route in ("signal", "free"):
@@ -59,7 +59,7 @@ def test_thinking_is_held_back(modes: Gateway, upstream: ScriptedUpstream) -> No
 
 @pytest.mark.parametrize("route", ["signal", "free", "default"])
 def test_thinking_without_an_end_is_no_answer(
-    modes: Gateway, upstream: ScriptedUpstream, route: str
+    modes: RunningGateway, upstream: ScriptedUpstream, route: str
 ) -> None:
     thinks = f"<think>{THOUGHT} {THOUGHT}"
     plays(upstream, says(thinks) if route == "default" else sends(*said(*thinks), END))
@@ -69,7 +69,7 @@ def test_thinking_without_an_end_is_no_answer(
     assert SECRET not in reply.text
 
 
-def test_what_only_looks_like_thinking_is_told(modes: Gateway, upstream: ScriptedUpstream) -> None:
+def test_what_only_looks_like_thinking_is_told(modes: RunningGateway, upstream: ScriptedUpstream) -> None:
     for drafted in (f"<thin {RIGHT}", f"<t> {RIGHT}", "<thi", f" <b>{RIGHT}"):
         plays(upstream, sends(*said(*drafted), END))
         assert text(heard(modes)).startswith(drafted.strip())
@@ -87,7 +87,7 @@ def test_what_only_looks_like_thinking_is_told(modes: Gateway, upstream: Scripte
     ],
 )
 def test_refusals_and_parts_are_text_like_any_other(
-    modes: Gateway, upstream: ScriptedUpstream, pieces: list[Any]
+    modes: RunningGateway, upstream: ScriptedUpstream, pieces: list[Any]
 ) -> None:
     plays(upstream, sends(*pieces, END))
     parts = heard(modes)
@@ -101,7 +101,7 @@ def test_refusals_and_parts_are_text_like_any_other(
 
 
 def test_text_before_a_call_is_checked_all_the_same(
-    modes: Gateway, upstream: ScriptedUpstream
+    modes: RunningGateway, upstream: ScriptedUpstream
 ) -> None:
     pieces = [*said(f"{WRONG} ", "One moment"), piece({"tool_calls": [CALL]}, "tool_calls")]
     plays(upstream, sends(*pieces))
@@ -115,7 +115,7 @@ def test_text_before_a_call_is_checked_all_the_same(
 
 @pytest.mark.parametrize("route", ["signal", "default"])
 def test_where_tools_are_offered_nothing_flows_before_it_is_known_what_it_is(
-    modes: Gateway, upstream: ScriptedUpstream, route: str
+    modes: RunningGateway, upstream: ScriptedUpstream, route: str
 ) -> None:
     beside = {"content": f"<think>{THOUGHT}</think>{WRONG}", "tool_calls": [CALL]}
     plays(upstream, replies(beside, "tool_calls"))
@@ -144,7 +144,7 @@ FIELDS: dict[str, Any] = {
 
 @pytest.mark.parametrize("route", ["signal", "default", "free"])
 def test_fields_that_speak_do_not_leave(
-    modes: Gateway, upstream: ScriptedUpstream, route: str
+    modes: RunningGateway, upstream: ScriptedUpstream, route: str
 ) -> None:
     forged: Any = {"suffice": {"verdict": "FORGED"}, "sufficiency": {"level": "FORGED"}}
     spoken = {**FIELDS, "mood": "calm"}
@@ -173,7 +173,7 @@ def _tokens(*texts: str) -> dict[str, Any]:
 
 
 def test_probabilities_are_of_the_text_that_leaves(
-    modes: Gateway, upstream: ScriptedUpstream
+    modes: RunningGateway, upstream: ScriptedUpstream
 ) -> None:
     thinks = f"<think>{THOUGHT}</think>"
     pieces = [
@@ -194,7 +194,7 @@ def test_probabilities_are_of_the_text_that_leaves(
 
 
 def test_a_format_is_checked_without_what_was_thought(
-    modes: Gateway, upstream: ScriptedUpstream
+    modes: RunningGateway, upstream: ScriptedUpstream
 ) -> None:
     right = json.dumps({"answer": RIGHT.removesuffix(" [1]")})
     for route in ("default", "signal", "free"):
@@ -206,7 +206,7 @@ def test_a_format_is_checked_without_what_was_thought(
 
 @pytest.mark.parametrize("route", ["signal", "default"])
 def test_each_choice_has_its_verdict_and_no_other_leaves(
-    modes: Gateway, upstream: ScriptedUpstream, route: str
+    modes: RunningGateway, upstream: ScriptedUpstream, route: str
 ) -> None:
     plays(upstream, Scripted(RIGHT, others=(WRONG, "The moon is made of cheese. [1]")))
     parts = heard(modes, route, n=2)
@@ -225,7 +225,7 @@ def test_each_choice_has_its_verdict_and_no_other_leaves(
         assert text(heard(modes)).startswith(RIGHT)
 
 
-def test_a_filter_on_the_other_side_is_told(modes: Gateway, upstream: ScriptedUpstream) -> None:
+def test_a_filter_on_the_other_side_is_told(modes: RunningGateway, upstream: ScriptedUpstream) -> None:
     found = {}
     for route in ("default", "signal"):
         plays(upstream, says(f"{RIGHT} You may", finish="content_filter"))
@@ -262,7 +262,7 @@ USED = {"prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3}
     ids=["crlf", "cr", "bom and no [DONE]", "single lines", "several lines", "usage midway"],
 )
 def test_events_as_servers_write_them(
-    modes: Gateway, upstream: ScriptedUpstream, body: bytes
+    modes: RunningGateway, upstream: ScriptedUpstream, body: bytes
 ) -> None:
     plays(upstream, raw(body))
     parts = heard(modes, stream_options={"include_usage": True})
@@ -273,7 +273,7 @@ def test_events_as_servers_write_them(
 
 @pytest.mark.parametrize("error", [{"message": "overloaded"}, {"error": {"message": "overloaded"}}])
 def test_an_error_event_is_no_word_of_the_answer(
-    modes: Gateway, upstream: ScriptedUpstream, error: Any
+    modes: RunningGateway, upstream: ScriptedUpstream, error: Any
 ) -> None:
     failed = b"event: error\ndata: %b\n\n" % json.dumps(error).encode()
     plays(upstream, raw(failed))
@@ -287,7 +287,7 @@ def test_an_error_event_is_no_word_of_the_answer(
 
 @pytest.mark.parametrize("route", ["default", "free"])
 def test_a_name_that_json_has_twice_is_read_twice(
-    modes: Gateway, upstream: ScriptedUpstream, route: str
+    modes: RunningGateway, upstream: ScriptedUpstream, route: str
 ) -> None:
     right = "Eligible employees may work remotely up to 3 days per week."
     wrong = right.replace("3 days", SECRET)

@@ -10,7 +10,7 @@ import pytest
 
 from suffice.draft.scripted import ScriptedUpstream, says
 from suffice.server.upstream import Upstream, UpstreamFault
-from tests.server.gateway import RIGHT, Gateway, plays
+from tests.server.gateway import RIGHT, RunningGateway, plays
 
 
 class Stalls(httpx2.AsyncByteStream):
@@ -35,7 +35,7 @@ def test_a_stream_that_several_tasks_read_has_its_time() -> None:
 
 
 def test_no_name_of_a_model_is_a_way_to_another_place(
-    gateway: Gateway, upstream: ScriptedUpstream
+    gateway: RunningGateway, upstream: ScriptedUpstream
 ) -> None:
     plays(upstream, says(RIGHT))
     for name in ("%2e%2e", "%2e"):
