@@ -15,22 +15,8 @@ from suffice.draft.scripted import Reply, ScriptedUpstream, fails, page, says, s
 from suffice.errors import ModelError
 from suffice.pipeline import told_before
 from suffice.record.trace import Trace
-from suffice.settings import (
-    ROUTES,
-    CollectionSettings,
-    DraftSettings,
-    VerdictSettings,
-)
-from suffice.types import (
-    Action,
-    Draft,
-    Evidence,
-    Finding,
-    GateDecision,
-    Rescue,
-    Support,
-    Verdict,
-)
+from suffice.settings import ROUTES, CollectionSettings, DraftSettings, VerdictSettings
+from suffice.types import Action, Draft, Evidence, Finding, GateDecision, Rescue, Support, Verdict
 from tests.server.gateway import until
 
 QUESTION = "How many days per week may I work remotely?"

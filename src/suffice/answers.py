@@ -36,8 +36,8 @@ from suffice.models.catalog import open_embedder, open_verifier
 from suffice.models.embedder import Embedder
 from suffice.models.remembering import Remembering
 from suffice.models.verifier import Verifier
-from suffice.record.recorder import Keeps
-from suffice.record.trace import Laps, Trace
+from suffice.record.sink import RecordSink
+from suffice.record.trace import Timings, Trace
 from suffice.settings import DraftSettings, EmbedderSettings, Settings, VerifierSettings
 from suffice.text.asked import checked_question
 from suffice.types import Action, Draft, Evidence, GateDecision, Level, Verdict
@@ -68,7 +68,7 @@ class Checker:
     conflicts: FindsConflicts | None = None
     """Looks for passages that cannot both be right; without it, nobody does."""
     clock: Callable[[], date] = today
-    record: Keeps | None = None
+    record: RecordSink | None = None
     """Keeps every verdict before it leaves."""
 
     @classmethod
@@ -96,7 +96,7 @@ class Checker:
     def check(
         self, answer: str, passages: Iterable[Given] | Given, question: str | None = None
     ) -> Verdict:
-        laps = Laps()
+        laps = Timings()
         asked = checked_question(question) if question else ""
         with laps.lap("total"):
             verdict = self._checked(checked_answer(answer), Evidence(asked, given(passages)))

@@ -19,8 +19,8 @@ from suffice.models.catalog import open_verifier
 from suffice.pipeline import Pipeline
 from suffice.record.decision import Filing
 from suffice.record.log import Log
-from suffice.record.recorder import Recorder
 from suffice.record.setup import Setup
+from suffice.record.sink import Recorder
 from suffice.settings import Settings
 from suffice.types import Evidence, GateDecision, Verdict
 

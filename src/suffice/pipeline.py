@@ -38,8 +38,8 @@ from suffice.models.catalog import open_verifier
 from suffice.models.embedder import Embedder
 from suffice.models.remembering import Remembering
 from suffice.models.verifier import Verifier
-from suffice.record.recorder import Keeps
-from suffice.record.trace import Laps, Trace
+from suffice.record.sink import RecordSink
+from suffice.record.trace import Timings, Trace
 from suffice.settings import CollectionSettings, DraftSettings, VerdictSettings, VerifierSettings
 from suffice.text.asked import checked_question
 from suffice.text.marks import bare
@@ -71,7 +71,7 @@ class Trip:
     weighed: Weighed
     trace: Trace
     read: Evidence
-    laps: Laps
+    laps: Timings
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class Pipeline:
     draft: DraftSettings = field(default_factory=lambda: DraftSettings(rounds=0))
     verdict: VerdictSettings = field(default_factory=VerdictSettings)
     rewrite: bool = True
-    record: Keeps | None = None
+    record: RecordSink | None = None
     """Keeps every decision before it leaves."""
     clock: Callable[[], date] = today
 
@@ -142,7 +142,7 @@ class Pipeline:
 
     def begin(self, question: str, earlier: Sequence[Verdict] = ()) -> Trip:
         """Finds the evidence and asks the gate."""
-        laps = Laps()
+        laps = Timings()
         with laps.lap("total"):
             weighed, trace = self._found(checked_question(question), laps)
             return self._trip(weighed, replace(trace, earlier=told_before(earlier)), laps)
@@ -194,12 +194,12 @@ class Pipeline:
     def open(self, weighed: Weighed, trace: Trace, note: str) -> tuple[Verdict, Trace]:
         """What is written and found of it although the gate stayed shut, since a person opened it;
         `note` says who, and why. It leaves with a caveat at best, and is not recorded here."""
-        trip = self._trip(weighed, trace, Laps())
+        trip = self._trip(weighed, trace, Timings())
         with trip.laps.lap("total"):
             verdict = opened(self._answer(trip), note)
         return verdict, replace(trace, timings=trip.laps.timings)
 
-    def _trip(self, weighed: Weighed, trace: Trace, laps: Laps) -> Trip:
+    def _trip(self, weighed: Weighed, trace: Trace, laps: Timings) -> Trip:
         read = self.filter(weighed.evidence) if self.filter else weighed.evidence
         return Trip(weighed, trace, read, laps)
 
@@ -258,7 +258,7 @@ class Pipeline:
 
     def find(self, question: str) -> Weighed:
         """The evidence of the time asked about, and what the gate says of it."""
-        laps = Laps()
+        laps = Timings()
         weighed, trace = self._found(question, laps)
         return self._noted(weighed, trace, laps)
 
@@ -266,13 +266,13 @@ class Pipeline:
         """The gate's decision with its record, where no verdict follows: a model calls tools."""
         return self._noted(trip.weighed, trip.trace, trip.laps).decision
 
-    def _noted(self, weighed: Weighed, trace: Trace, laps: Laps) -> Weighed:
+    def _noted(self, weighed: Weighed, trace: Trace, laps: Timings) -> Weighed:
         if self.record is None:
             return weighed
         kept = self.record.gate(*weighed, replace(trace, timings=laps.timings))
         return weighed._replace(decision=replace(weighed.decision, record=kept))
 
-    def _found(self, question: str, laps: Laps) -> tuple[Weighed, Trace]:
+    def _found(self, question: str, laps: Timings) -> tuple[Weighed, Trace]:
         day = self.clock()
         when = time_of(question, self.retriever, day)
         retriever = looking(self.retriever, when, day)

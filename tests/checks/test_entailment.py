@@ -17,12 +17,7 @@ from suffice.draft.reading import read_draft
 from suffice.models.catalog import open_embedder, open_verifier
 from suffice.models.embedder import Embedder
 from suffice.models.verifier import Pair, SufficiencyScore, SupportScore, Thresholds, Verifier
-from suffice.settings import (
-    ChecksSettings,
-    EmbedderSettings,
-    EntailmentSettings,
-    VerifierSettings,
-)
+from suffice.settings import ChecksSettings, EmbedderSettings, EntailmentSettings, VerifierSettings
 from suffice.types import Code, Evidence, Finding, Hallucination, Passage, Retrieved, Support
 from tests.checks.drafts import draft, evidence
 

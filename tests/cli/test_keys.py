@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from suffice.access.keys import Principals
 from suffice.cli import cli
 from suffice.errors import PrincipalError, SettingsError
-from suffice.record.principals import Principals
 from suffice.sql.database import Database
 
 

@@ -104,7 +104,7 @@ def test_a_stream_comes_in_pieces() -> None:
         (fails(429, retry_after=3600), "429 .*asks to wait 3600 s", "Try again later"),
         (fails(429), "429 Too Many Requests", "Try again later"),
         (fails(500), "500 Internal Server Error", "server is up"),
-        (page(502), "502 Bad RunningGateway", "server is up"),
+        (page(502), "502 Bad Gateway", "server is up"),
         (page(), "a web page", "ends like http"),
         (broken(), "is not JSON", "server is up"),
         (Scripted(body=b""), "not JSON|ended in the middle", "server is up"),

@@ -18,12 +18,7 @@ from suffice.models.llm.verifier import LlmVerifier
 from suffice.models.together import Lanes, shared_verifier
 from suffice.models.verifier import Pair
 from suffice.record.setup import Setup
-from suffice.settings import (
-    DraftSettings,
-    LlmSettings,
-    Settings,
-    VerifierSettings,
-)
+from suffice.settings import DraftSettings, LlmSettings, Settings, VerifierSettings
 from suffice.types import Evidence, Finding, Level, Retrieved, Support, Verdict
 from tests.checks.drafts import evidence, passage
 from tests.fakes import HashEmbedder

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from suffice.record.canonical import canonical, digest, read
+from suffice.log.canonical import canonical, digest, read
 
 # Any text that Python can hold, halves of surrogate pairs and NUL among it.
 ANY_TEXT = st.text(st.characters(codec=None, exclude_categories=()))

@@ -18,13 +18,13 @@ import pytest
 from sqlalchemy import select, text, update
 
 from suffice.errors import ExtraMissing, StoreError, StoreUnreachable
-from suffice.record.chain import link_of
-from suffice.record.checkpoint import Checkpoint, checkpoint_of
-from suffice.record.keys import genuine, make_key, read_key, read_public, sign
+from suffice.log.chain import link_of
+from suffice.log.checkpoints.checkpoint import Checkpoint, checkpoint_of
+from suffice.log.checkpoints.destinations import place as kept_at
+from suffice.log.checkpoints.signing_keys import genuine, make_key, read_key, read_public, sign
+from suffice.log.payload import payload
+from suffice.log.tables import HEAD, RECORDS
 from suffice.record.log import Log
-from suffice.record.payload import payload
-from suffice.record.places import place as kept_at
-from suffice.record.tables import HEAD, RECORDS
 from suffice.settings import RecordSettings, SignSettings
 from suffice.sql.database import Database
 from tests.record import examples as some

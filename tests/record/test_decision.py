@@ -10,11 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from suffice.errors import StoreError
-from suffice.record.canonical import canonical
+from suffice.log.canonical import canonical
+from suffice.log.entries_to_write import Record
+from suffice.log.entry import Entry
+from suffice.log.payload import payload
 from suffice.record.decision import Filing, decision_of, of_gate, of_verdict
-from suffice.record.entry import Entry
-from suffice.record.payload import payload
-from suffice.record.record import Record
 from suffice.record.setup import Setup, setup_of
 from suffice.settings import CollectionSettings, DraftSettings, VerdictSettings
 from suffice.types import Action, Draft, Evidence, GateDecision, Kind, Level, Passage, Verdict

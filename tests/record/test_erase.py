@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from suffice.record import erase
+from suffice.log import erasure as erase
+from suffice.log.entry import Choice
+from suffice.log.payload import proves
 from suffice.record.decision import Filing
-from suffice.record.entry import Choice
 from suffice.record.log import Log
-from suffice.record.payload import proves
 from suffice.record.setup import Setup
 from suffice.sql.database import Database
 from tests.record import examples as some

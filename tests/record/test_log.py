@@ -13,12 +13,12 @@ import pytest
 from sqlalchemy import inspect, text
 
 from suffice.errors import SettingsError, StoreError, StoreFull, StoreUnreachable
+from suffice.log.entries_to_write import Record, new_id
+from suffice.log.entry import Choice
+from suffice.log.tables import CHECKPOINTS, HEAD, RECORDS
 from suffice.record.decision import Filing, decision_of
-from suffice.record.entry import Choice
 from suffice.record.log import Log
-from suffice.record.record import Record, new_id
 from suffice.record.setup import Setup
-from suffice.record.tables import CHECKPOINTS, HEAD, RECORDS
 from suffice.settings import RecordSettings
 from suffice.sql.database import Database
 from suffice.types import Attempt, Draft

@@ -5,16 +5,8 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from suffice.record.canonical import digest
-from suffice.record.payload import (
-    commitments,
-    lines,
-    manifest,
-    payload,
-    proves,
-    root_of,
-    without,
-)
+from suffice.log.canonical import digest
+from suffice.log.payload import commitments, lines, manifest, payload, proves, root_of, without
 
 NAMES = st.from_regex(r"[a-z][a-z_]{0,9}", fullmatch=True)
 FIELDS = st.dictionaries(NAMES, st.text() | st.integers() | st.lists(st.text()), min_size=1)

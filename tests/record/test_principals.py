@@ -12,10 +12,10 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import delete, inspect, select
 
+from suffice.access.keys import ALL, LIMITS, Principal, Principals, Role
 from suffice.errors import PrincipalError, StoreError
+from suffice.log.tables import HEAD, PRINCIPALS, RECORDS
 from suffice.record.log import Log
-from suffice.record.principals import ALL, LIMITS, Principal, Principals, Role
-from suffice.record.tables import HEAD, PRINCIPALS, RECORDS
 from suffice.settings import RecordSettings
 from suffice.sql.database import Database
 

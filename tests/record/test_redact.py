@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from suffice.errors import SettingsError
-from suffice.record.redact import Masks
+from suffice.log.masking import Masks
 from suffice.settings import RecordSettings
 
 MASKS = Masks.of(RecordSettings())

@@ -16,9 +16,9 @@ from suffice.errors import StoreError
 from suffice.models.catalog import open_verifier
 from suffice.record.decision import Filing
 from suffice.record.log import Log
-from suffice.record.recorder import Recorder
 from suffice.record.replay import Replayed, differences, replay
 from suffice.record.setup import Setup
+from suffice.record.sink import Recorder
 from suffice.settings import CollectionSettings, DraftSettings, GateSettings, VerifierSettings
 from suffice.types import Verdict
 

@@ -11,18 +11,18 @@ from typing import Any
 import pytest
 from sqlalchemy import not_, select
 
+from suffice.access.visibility import Reader
 from suffice.errors import ReviewError, StoreError
-from suffice.record.about import concerned, subject_in
-from suffice.record.case import DECIDED, Act, Rating
+from suffice.log.entry import Choice
+from suffice.log.tables import RECORDS
 from suffice.record.decision import Decision, Filing, decision_of
-from suffice.record.entry import Choice
 from suffice.record.log import Log
-from suffice.record.queue import Wanted
-from suffice.record.review import Review
-from suffice.record.rights import Reader
 from suffice.record.sampling import Why
-from suffice.record.tables import RECORDS
 from suffice.record.trace import Trace
+from suffice.review.about import concerned, subject_in
+from suffice.review.case import DECIDED, Act, Rating
+from suffice.review.queue import Wanted
+from suffice.review.review import Review
 from suffice.settings import RecordSettings
 from suffice.types import Action, Evidence, Level, Passage, Retrieved, Signal, Verdict
 from suffice.verdict.override import opened

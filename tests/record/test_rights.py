@@ -9,13 +9,13 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
+from suffice.access.keys import Principal
+from suffice.access.visibility import NOT_SHOWN, Reader, seen
 from suffice.record.codec import plain
 from suffice.record.decision import Decision
 from suffice.record.log import Log
-from suffice.record.principals import Principal
-from suffice.record.review import Review
-from suffice.record.rights import NOT_SHOWN, Reader, seen
 from suffice.record.trace import Trace
+from suffice.review.review import Review
 from suffice.types import Evidence, Level, Passage, Retrieved, Source
 from tests.record import examples as some
 

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import func, select
 
-from suffice.record.tables import USAGE
-from suffice.record.usage import Over, Usage
+from suffice.access.quotas import Over, Usage
+from suffice.log.tables import USAGE
 from suffice.sql.database import Database
 
 A_MINUTE = {"requests_per_minute": 5.0}

@@ -13,11 +13,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import text
 
-from suffice.record.chain import link_over
+from suffice.log.breaks import Verified
+from suffice.log.chain import link_over
+from suffice.log.payload import SALT, lines, manifest, without
 from suffice.record.decision import Filing
-from suffice.record.fault import Verified
 from suffice.record.log import Log
-from suffice.record.payload import SALT, lines, manifest, without
 from suffice.sql.database import Database
 from tests.record import examples as some
 

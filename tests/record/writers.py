@@ -10,8 +10,8 @@ import os
 import sys
 import threading
 
+from suffice.log.entries_to_write import Record
 from suffice.record.log import Log
-from suffice.record.record import Record
 
 THREADS = 4
 

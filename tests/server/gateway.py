@@ -18,7 +18,7 @@ from suffice.draft.scripted import Reply, ScriptedUpstream
 from suffice.evidence.library import Library
 from suffice.server.app import create_app
 from suffice.server.connection import config_of
-from suffice.server.house import House
+from suffice.server.gateway import Gateway
 from suffice.settings import RouteSettings, ServerSettings, Settings
 
 QUESTION = "How many days per week may I work remotely?"
@@ -42,7 +42,7 @@ def until(true: Callable[[], Any]) -> None:
 @dataclass(frozen=True)
 class RunningGateway:
     url: str
-    house: House
+    inner: Gateway
 
     @property
     def base(self) -> str:
@@ -83,7 +83,7 @@ def running(
     thread.start()
     until(lambda: server.started)
     try:
-        yield RunningGateway(f"http://127.0.0.1:{listening.getsockname()[1]}", app.state.house)
+        yield RunningGateway(f"http://127.0.0.1:{listening.getsockname()[1]}", app.state.inner)
     finally:
         server.should_exit = True
         thread.join(PATIENCE)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from suffice.server.beside import beside, logprobs_of
+from suffice.server.openai.passthrough import beside, logprobs_of
 
 
 @pytest.mark.parametrize(

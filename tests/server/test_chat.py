@@ -101,8 +101,8 @@ def test_the_record_is_there_before_the_answer(
 ) -> None:
     plays(upstream, says(RIGHT))
     answer = gateway.chat(extra_body={"suffice": {"tag": "ticket-7"}})
-    assert gateway.house.log is not None
-    entry = gateway.house.log.entry(answer.suffice["record"])
+    assert gateway.inner.log is not None
+    entry = gateway.inner.log.entry(answer.suffice["record"])
     decided = decision_of(entry)
     assert decided.verdict is not None
     assert decided.verdict.action.value == answer.suffice["verdict"]
@@ -181,7 +181,9 @@ def test_a_verdict_for_each_choice(gateway: RunningGateway, upstream: ScriptedUp
     assert len(refused.choices) == 3
 
 
-def test_a_tool_call_goes_on_and_is_marked(gateway: RunningGateway, upstream: ScriptedUpstream) -> None:
+def test_a_tool_call_goes_on_and_is_marked(
+    gateway: RunningGateway, upstream: ScriptedUpstream
+) -> None:
     plays(upstream, calls("find", '{"q": 1}', "It is 9 days."))
     answer = gateway.chat(tools=TOOLS)
     choice = answer.choices[0]
@@ -189,12 +191,14 @@ def test_a_tool_call_goes_on_and_is_marked(gateway: RunningGateway, upstream: Sc
     assert choice.message.tool_calls[0].function.arguments == '{"q": 1}'
     assert choice.message.content is None
     assert (answer.suffice["verdict"], answer.suffice["turn"]) == (None, "tool_calls")
-    assert gateway.house.log is not None
-    assert gateway.house.log.entry(answer.suffice["record"]).kind == "gate"
+    assert gateway.inner.log is not None
+    assert gateway.inner.log.entry(answer.suffice["record"]).kind == "gate"
     assert answer.suffice["gate"]["level"] == answer.sufficiency["level"]
 
 
-def test_tools_may_bring_what_the_gate_misses(gateway: RunningGateway, upstream: ScriptedUpstream) -> None:
+def test_tools_may_bring_what_the_gate_misses(
+    gateway: RunningGateway, upstream: ScriptedUpstream
+) -> None:
     plays(upstream, calls("find", "{}"))
     assert gateway.chat(OFF_TOPIC, tools=TOOLS).choices[0].finish_reason == "tool_calls"
     plays(upstream, says("France won the world cup in 1998."))
@@ -311,8 +315,8 @@ def test_shadow_changes_nothing_and_records(library: Library, upstream: Scripted
         body = {"model": "m", "messages": [{"role": "user", "content": QUESTION}]}
         reply = gateway.post("/chat/completions", body)
         events = gateway.post("/chat/completions", {**body, "stream": True}).text
-        assert gateway.house.log is not None
-        decided = decision_of(gateway.house.log.entry(reply.headers["x-suffice-record"]))
+        assert gateway.inner.log is not None
+        decided = decision_of(gateway.inner.log.entry(reply.headers["x-suffice-record"]))
     assert upstream.requests[0] == body
     assert reply.json()["choices"][0]["message"]["content"] == WRONG
     assert "suffice" not in reply.json()

@@ -10,13 +10,22 @@ from typing import Any
 import httpx2
 import pytest
 
+from suffice.access.keys import Principals
 from suffice.draft.scripted import ScriptedUpstream, says, slow
 from suffice.evidence.library import Library
-from suffice.record.principals import Principals
-from suffice.server.callers import Door
-from suffice.server.fault import Fault
+from suffice.server.auth import Authenticator
+from suffice.server.errors import ApiError
 from suffice.settings import LimitSettings, RouteSettings
-from tests.server.gateway import PATIENCE, QUESTION, RIGHT, RunningGateway, plays, routes, running, until
+from tests.server.gateway import (
+    PATIENCE,
+    QUESTION,
+    RIGHT,
+    RunningGateway,
+    plays,
+    routes,
+    running,
+    until,
+)
 
 BODY = {"messages": [{"role": "user", "content": QUESTION}]}
 
@@ -100,7 +109,9 @@ def test_a_body_that_does_not_come_is_not_waited_for(hasty: RunningGateway) -> N
         b"Transfer-Encoding: chunked\r\nContent-Length: 5",
     ],
 )
-def test_heads_that_are_too_large_or_crooked_are_refused(strict: RunningGateway, head: bytes) -> None:
+def test_heads_that_are_too_large_or_crooked_are_refused(
+    strict: RunningGateway, head: bytes
+) -> None:
     found = said(strict, POST + head + b"\r\nConnection: close\r\n\r\n", b"0\r\n\r\n")
     assert not found or found.split()[1] in (b"400", b"408", b"431"), found
     assert httpx2.get(f"{strict.url}/healthz", timeout=120).status_code == 200
@@ -125,7 +136,7 @@ def test_a_request_has_a_time_to_end_in(
     )
     with running(library, settings) as gateway:
         reply = gateway.post("/chat/completions", {**BODY, "stream": mode != "whole"})
-        until(lambda: gateway.house.work.under_way == 0)
+        until(lambda: gateway.inner.work.under_way == 0)
     if mode != "whole":  # its comments had left already
         assert json.loads(reply.text.split("data: ")[-1])["error"]["code"] == "request_timeout"
         assert "3 days" not in reply.text
@@ -161,12 +172,12 @@ def test_a_request_has_a_time_to_end_in(
 def test_only_names_of_this_machine_are_answered_to(
     library: Library, host: str, local: bool
 ) -> None:
-    door = Door(Principals(library.store.database), open=True)
+    authenticator = Authenticator(Principals(library.store.database), open=True)
     if local:
-        assert door.enter("", host).name == "anyone"
+        assert authenticator.enter("", host).name == "anyone"
     else:
-        with pytest.raises(Fault, match="this machine only"):
-            door.enter("", host)
+        with pytest.raises(ApiError, match="this machine only"):
+            authenticator.enter("", host)
 
 
 def test_a_stream_that_nobody_reads_gives_its_place_back(
@@ -184,6 +195,6 @@ def test_a_stream_that_nobody_reads_gives_its_place_back(
         client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4_096)
         client.connect(("127.0.0.1", int(gateway.url.rpartition(":")[2])))
         client.sendall(head.encode() + sent)
-        work = gateway.house.work
+        work = gateway.inner.work
         until(lambda: work.under_way)
         until(lambda: not work.under_way)

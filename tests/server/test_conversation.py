@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suffice.server.conversation import evidence_of, leans, question_of
+from suffice.server.openai.carried_evidence import evidence_of, leans, question_of
 
 
 def user(text: str) -> dict[str, str]:

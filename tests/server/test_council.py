@@ -16,7 +16,7 @@ from suffice.draft.scripted import Scripted, ScriptedUpstream, says
 from suffice.evidence.library import Library
 from suffice.models.catalog import open_verifier
 from suffice.models.verifier import Pair, SufficiencyScore, SupportScore, Thresholds
-from suffice.server.council import (
+from suffice.server.council.advice import (
     DISAGREE,
     INSUFFICIENT,
     NO_ANSWER,
@@ -28,7 +28,7 @@ from suffice.server.council import (
     Vote,
     advise,
 )
-from suffice.server.council_model import asked, mark_of, read_ballot
+from suffice.server.council.model_judge import asked, mark_of, read_ballot
 from suffice.settings import (
     CouncilSettings,
     RouteSettings,

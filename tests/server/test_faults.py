@@ -207,7 +207,9 @@ def test_what_fails_late_is_told_inside_the_stream(
             list(parts)
 
 
-def test_it_is_tried_again_within_the_time(gateway: RunningGateway, upstream: ScriptedUpstream) -> None:
+def test_it_is_tried_again_within_the_time(
+    gateway: RunningGateway, upstream: ScriptedUpstream
+) -> None:
     plays(upstream, fails(503, retry_after=0), hangs_up(), says(RIGHT))
     assert RIGHT in gateway.chat().choices[0].message.content
     assert len(upstream.requests) == 3

@@ -11,9 +11,9 @@ from mcp import Client
 
 from suffice.draft.scripted import Request, Scripted, ScriptedUpstream, fails, says
 from suffice.evidence.library import Library
+from suffice.mcp.server import open_server
+from suffice.mcp.tools import Caller, Tools
 from suffice.models.catalog import open_verifier
-from suffice.server.desk import Asking, Desk
-from suffice.server.mcp import open_server
 from suffice.settings import LlmSettings, RouteSettings, VerifierSettings
 from tests.models.llm_replies import assessment, ruling, rulings
 from tests.server.gateway import QUESTION, routes, running
@@ -73,8 +73,8 @@ def test_mcp_asks_the_llm(library: Library, reply: Scripted, verdict: str) -> No
             return await client.call_tool("validate_draft", given)
 
     with ScriptedUpstream([reply]) as judging:
-        desk = Desk(library, library.embedder, open_verifier(settings_of(judging)))
-        found = anyio.run(use, open_server(desk, Asking()))
+        desk = Tools(library, library.embedder, open_verifier(settings_of(judging)))
+        found = anyio.run(use, open_server(desk, Caller()))
     assert judging.requests
     assert found.structured_content["verdict"] == verdict
 

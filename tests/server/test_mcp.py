@@ -21,15 +21,15 @@ import uvicorn
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
+from suffice.access.keys import Principals
 from suffice.evidence.library import Library
+from suffice.mcp.http import http_app
+from suffice.mcp.server import open_server
+from suffice.mcp.tools import Caller, Tools
 from suffice.models.catalog import open_verifier
-from suffice.record.case import Rating
 from suffice.record.log import Log
-from suffice.record.principals import Principals
-from suffice.record.review import Review
-from suffice.server.desk import Asking, Desk
-from suffice.server.mcp import open_server
-from suffice.server.mcp_http import http_app
+from suffice.review.case import Rating
+from suffice.review.review import Review
 from suffice.settings import ServerSettings, Settings
 from tests.server.gateway import until
 
@@ -74,20 +74,20 @@ def refused(server: Any, tool: str, **arguments: Any) -> str:
 
 
 @pytest.fixture(scope="module")
-def desk(library: Library) -> Iterator[Desk]:
+def tools(library: Library) -> Iterator[Tools]:
     log = Log(library.store.database)
-    yield Desk(library, library.embedder, open_verifier(library.settings.verifier), log=log)
+    yield Tools(library, library.embedder, open_verifier(library.settings.verifier), log=log)
     log.close()
 
 
 @pytest.fixture(scope="module")
-def public(desk: Desk) -> Any:
-    return open_server(desk, Asking("mcp"))
+def public(tools: Tools) -> Any:
+    return open_server(tools, Caller("mcp"))
 
 
 @pytest.fixture(scope="module")
-def hr(desk: Desk) -> Any:
-    return open_server(desk, Asking("mcp", frozenset({"hr"})))
+def hr(tools: Tools) -> Any:
+    return open_server(tools, Caller("mcp", frozenset({"hr"})))
 
 
 def command(library: Library, *more: str) -> list[str]:
@@ -177,7 +177,7 @@ def test_every_description_says_when_to_call() -> None:
     async def use(client: Client) -> Any:
         return (await client.list_tools()).tools
 
-    server = open_server(Desk(None, None, None), Asking())  # type: ignore[arg-type]
+    server = open_server(Tools(None, None, None), Caller())  # type: ignore[arg-type]
     for tool in with_client(server, use):
         assert "Call this" in (tool.description or ""), tool.name
         described = tool.input_schema["properties"].values()
@@ -185,12 +185,12 @@ def test_every_description_says_when_to_call() -> None:
         assert "context" not in tool.input_schema["properties"]
 
 
-def test_ask_answers_with_citations_and_a_record(public: Any, desk: Desk) -> None:
+def test_ask_answers_with_citations_and_a_record(public: Any, tools: Tools) -> None:
     answer = call(public, "ask", question=REMOTE)
     assert answer["verdict"] == "SERVE"
     assert answer["citations"][0]["document"] == "remote-work.md"
-    assert desk.log is not None
-    assert desk.log.entry(answer["record"]).caller == "mcp"
+    assert tools.log is not None
+    assert tools.log.entry(answer["record"]).caller == "mcp"
 
 
 def test_ask_refuses_with_reasons(public: Any) -> None:
@@ -238,7 +238,7 @@ def test_a_document_is_shown_in_any_version(public: Any) -> None:
     assert "no document" in refused(public, "show_document", document="x.md")
 
 
-def test_what_may_not_be_read_is_not_there(public: Any, hr: Any, desk: Desk) -> None:
+def test_what_may_not_be_read_is_not_there(public: Any, hr: Any, tools: Tools) -> None:
     """Neither found, nor shown, nor listed, nor told from what does not exist."""
     asked = call(hr, "search_evidence", question=PAY)
     secret = next(one for one in asked["passages"] if one["document"] == "salary-bands.md")
@@ -253,10 +253,10 @@ def test_what_may_not_be_read_is_not_there(public: Any, hr: Any, desk: Desk) -> 
     ) == refused(public, "show_document", document="x")
     refused(public, "validate_draft", draft="A claim.", passages=[secret["passage"]])
     assert call(hr, "show_document", document="salary-bands.md")["text"]
-    names = {one.document for one in desk.documents(Asking())}
+    names = {one.document for one in tools.documents(Caller())}
     assert "salary-bands.md" not in names
     assert "salary-bands.md" in {
-        one.document for one in desk.documents(Asking("", frozenset({"hr"})))
+        one.document for one in tools.documents(Caller("", frozenset({"hr"})))
     }
 
     async def read(client: Client) -> Any:
@@ -270,27 +270,27 @@ def test_what_may_not_be_read_is_not_there(public: Any, hr: Any, desk: Desk) -> 
     with_client(public, fail)
 
 
-def test_feedback_is_kept_beside_the_record(public: Any, desk: Desk) -> None:
+def test_feedback_is_kept_beside_the_record(public: Any, tools: Tools) -> None:
     record = call(public, "ask", question=REMOTE)["record"]
     call(public, "report_feedback", record=record, rating="down", comment="It is 3 days.")
-    assert desk.log is not None
-    (kept,) = Review(desk.log).case(record).feedback
+    assert tools.log is not None
+    (kept,) = Review(tools.log).case(record).feedback
     assert (kept.rating, kept.comment, kept.by) == (Rating.DOWN, "It is 3 days.", "mcp")
     unknown = refused(public, "report_feedback", record="nothing", rating="up")
     assert "There is no record 'nothing'" in unknown
     refused(public, "report_feedback", record=record, rating="perhaps")
-    stranger = open_server(desk, Asking("other", by_key=True))
+    stranger = open_server(tools, Caller("other", by_key=True))
     said = refused(stranger, "report_feedback", record=record, rating="up")
     assert said.replace(record, "nothing") == unknown
-    unrecorded = open_server(replace(desk, log=None), Asking())
+    unrecorded = open_server(replace(tools, log=None), Caller())
     assert "No record" in refused(unrecorded, "report_feedback", record=record, rating="up")
 
 
 @pytest.fixture(scope="module")
-def keyed(desk: Desk) -> Iterator[tuple[str, Principals]]:
+def keyed(tools: Tools) -> Iterator[tuple[str, Principals]]:
     """As it is reached from other machines: every request needs a key."""
-    server = open_server(desk, Asking("mcp", frozenset({"hr"})))
-    app = http_app(server, desk, ServerSettings(), "0.0.0.0")
+    server = open_server(tools, Caller("mcp", frozenset({"hr"})))
+    app = http_app(server, tools, ServerSettings(), "0.0.0.0")
     listening = socket.socket()
     listening.bind(("127.0.0.1", 0))
     running = uvicorn.Server(uvicorn.Config(app, log_level="warning"))
@@ -298,7 +298,7 @@ def keyed(desk: Desk) -> Iterator[tuple[str, Principals]]:
     thread.start()
     until(lambda: running.started)
     url = f"http://127.0.0.1:{listening.getsockname()[1]}/mcp"
-    yield url, Principals(desk.library.store.database)
+    yield url, Principals(tools.library.store.database)
     running.should_exit = True
     thread.join(120)
 
@@ -309,7 +309,7 @@ def with_key(url: str, secret: str) -> Any:
 
 
 def test_from_elsewhere_a_key_is_needed_and_its_labels_count(
-    keyed: tuple[str, Principals], desk: Desk
+    keyed: tuple[str, Principals], tools: Tools
 ) -> None:
     url, principals = keyed
     for headers in ({}, {"Authorization": "Bearer sk-suffice-wrong"}):
@@ -328,8 +328,8 @@ def test_from_elsewhere_a_key_is_needed_and_its_labels_count(
     )
     refused(with_key(url, plain.secret), "show_document", document="salary-bands.md")
     asked = call(with_key(url, plain.secret), "search_evidence", question=REMOTE)
-    assert desk.log is not None
-    assert desk.log.entry(asked["record"]).caller == "site"
+    assert tools.log is not None
+    assert tools.log.entry(asked["record"]).caller == "site"
 
     async def listed(client: Client) -> set[str]:
         return {one.name for one in (await client.list_resources()).resources}
@@ -343,9 +343,9 @@ def test_from_elsewhere_a_key_is_needed_and_its_labels_count(
     assert again.status_code == 401
 
 
-def test_resources_are_listed_page_by_page(desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("suffice.server.mcp._PAGE", 5)
-    server = open_server(desk, Asking())
+def test_resources_are_listed_page_by_page(tools: Tools, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("suffice.mcp.server._PAGE", 5)
+    server = open_server(tools, Caller())
 
     async def use(client: Client) -> list[str]:
         names: list[str] = []
@@ -359,13 +359,13 @@ def test_resources_are_listed_page_by_page(desk: Desk, monkeypatch: pytest.Monke
                 return names
 
     names = with_client(server, use)
-    assert sorted(names) == sorted(one.document for one in desk.documents(Asking()))
+    assert sorted(names) == sorted(one.document for one in tools.documents(Caller()))
 
 
-def test_what_goes_wrong_in_the_store_is_not_shown(desk: Desk, tmp_path: Path) -> None:
+def test_what_goes_wrong_in_the_store_is_not_shown(tools: Tools, tmp_path: Path) -> None:
     gone = Library.open(tmp_path / "gone.db", Settings(), create=True)
     gone.store.close()
     (tmp_path / "gone.db").unlink()
-    server = open_server(Desk(gone, desk.embedder, desk.verifier), Asking())
+    server = open_server(Tools(gone, tools.embedder, tools.verifier), Caller())
     said = refused(server, "show_document", document="a.md")
     assert str(tmp_path) not in said

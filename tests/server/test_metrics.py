@@ -21,11 +21,11 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from suffice.draft.scripted import ScriptedUpstream, fails, says
 from suffice.evidence.library import Library
-from suffice.server import spans
-from suffice.server.logs import access_log, start_logs, told
-from suffice.server.metrics import Metrics, endpoint_of
-from suffice.server.seen import Seen
-from suffice.server.work import Work
+from suffice.server.inference_pool import InferencePool
+from suffice.server.telemetry import tracing as spans
+from suffice.server.telemetry.logs import access_log, start_logs, told
+from suffice.server.telemetry.metrics import Metrics, endpoint_of
+from suffice.server.telemetry.stats import RequestStats
 from suffice.settings import RouteSettings, Settings, WorkSettings
 from suffice.types import Action, Evidence, GateDecision, Level, Verdict
 from tests.server.gateway import routes, running
@@ -43,15 +43,15 @@ def samples(text: str) -> dict[str, float]:
     }
 
 
-def seen(level: Level = Level.SUFFICIENT, score: float = 0.9, **more: Any) -> Seen:
+def seen(level: Level = Level.SUFFICIENT, score: float = 0.9, **more: Any) -> RequestStats:
     gate = GateDecision(level, score, "learned", record="r-gate")
     verdict = Verdict("Secret?", Action.SERVE, "", gate, Evidence(""), released="Secret.")
     defaults = {"verdicts": [verdict], "timings": {"gate": 0.004, "search": 0.001}}
-    return Seen("/v1/chat/completions", time.perf_counter(), **{**defaults, **more})
+    return RequestStats("/v1/chat/completions", time.perf_counter(), **{**defaults, **more})
 
 
-def text_of(*requests: Seen) -> dict[str, float]:
-    metrics = Metrics(Work(WorkSettings()))
+def text_of(*requests: RequestStats) -> dict[str, float]:
+    metrics = Metrics(InferencePool(WorkSettings()))
     for one in requests:
         metrics.watch(one)
     return samples(metrics.text().decode())
@@ -97,9 +97,9 @@ def test_callers_cannot_make_up_labels(path: str, endpoint: str) -> None:
 
 WORKER = """
 import time
-from suffice.server.metrics import Metrics
-from suffice.server.seen import Seen
-from suffice.server.work import Work
+from suffice.server.telemetry.metrics import Metrics
+from suffice.server.telemetry.stats import Seen
+from suffice.server.inference_pool import Work
 from suffice.settings import WorkSettings
 from suffice.types import GateDecision, Level
 metrics = Metrics(Work(WorkSettings()))

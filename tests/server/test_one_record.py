@@ -16,7 +16,16 @@ from suffice.record.decision import decision_of
 from suffice.record.log import Log
 from suffice.settings import RouteSettings
 from suffice.types import Action
-from tests.server.gateway import PATIENCE, QUESTION, RIGHT, RunningGateway, plays, routes, running, until
+from tests.server.gateway import (
+    PATIENCE,
+    QUESTION,
+    RIGHT,
+    RunningGateway,
+    plays,
+    routes,
+    running,
+    until,
+)
 
 BODY = {"messages": [{"role": "user", "content": QUESTION}]}
 
@@ -37,7 +46,7 @@ class Held:
 
 @pytest.fixture
 def held(gateway: RunningGateway) -> Iterator[Held]:
-    opened = gateway.house.state.routes["default"]
+    opened = gateway.inner.state.routes["default"]
     first, *others = checks = opened.checks(frozenset(), marks=True)
     one = Held(first)
     opened._checks[frozenset(), True] = (one, *others)
@@ -56,16 +65,16 @@ def gateway(library: Library, upstream: ScriptedUpstream) -> Iterator[RunningGat
 
 def records(gateway: RunningGateway, before: int) -> list[Action]:
     """The verdicts recorded since, once no thread is at work any more."""
-    until(lambda: gateway.house.work.waiting == 0 and gateway.house.work.under_way == 0)
-    log = gateway.house.log
+    until(lambda: gateway.inner.work.waiting == 0 and gateway.inner.work.under_way == 0)
+    log = gateway.inner.log
     assert isinstance(log, Log)
     decided = [entry for entry in list(log.entries())[before:] if entry.kind == "verdict"]
     return [verdict.action for entry in decided if (verdict := decision_of(entry).verdict)]
 
 
 def written(gateway: RunningGateway) -> int:
-    assert gateway.house.log is not None
-    return len(list(gateway.house.log.entries()))
+    assert gateway.inner.log is not None
+    return len(list(gateway.inner.log.entries()))
 
 
 def test_checks_that_end_too_late_leave_no_record_of_their_own(
@@ -83,7 +92,7 @@ def test_a_caller_who_has_gone_leaves_no_record_of_an_answer(
 ) -> None:
     plays(upstream, says(RIGHT))
     with running(library, routes(RouteSettings(upstream=upstream.url))) as gateway:
-        opened = gateway.house.state.routes["default"]
+        opened = gateway.inner.state.routes["default"]
         first, *others = opened.checks(frozenset(), marks=True)
         check = Held(first)
         opened._checks[frozenset(), True] = (check, *others)
@@ -97,6 +106,6 @@ def test_a_caller_who_has_gone_leaves_no_record_of_an_answer(
             )
             client.sendall(head.encode() + body)
             assert check.begun.wait(PATIENCE)
-        until(lambda: gateway.house.work.under_way == 0 or written(gateway) > before)
+        until(lambda: gateway.inner.work.under_way == 0 or written(gateway) > before)
         check.go.set()
         assert records(gateway, before) == [Action.WITHHOLD]

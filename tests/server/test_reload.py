@@ -19,8 +19,8 @@ PREFLIGHT = {"Origin": "https://a.example", "Access-Control-Request-Method": "PO
 
 def reloaded(gateway: RunningGateway, **server: Any) -> str:
     """What becomes of the settings with these changes."""
-    old = gateway.house.state.settings
-    return gateway.house.reload(lambda: replace(old, server=replace(old.server, **server)))
+    old = gateway.inner.state.settings
+    return gateway.inner.reload(lambda: replace(old, server=replace(old.server, **server)))
 
 
 @pytest.fixture
@@ -71,7 +71,7 @@ def test_work_has_the_new_room_and_drops_nothing(
         reloaded(fresh, work=WorkSettings(threads=3, queue=1, requests=1))
         assert fresh.post("/chat/completions", body).status_code == 429
         assert first.result().status_code == 200
-    assert fresh.house.work._pool._max_workers == 3
+    assert fresh.inner.work._pool._max_workers == 3
     assert fresh.post("/gate", ASKED).status_code == 200
 
 

@@ -14,8 +14,8 @@ import pytest
 from suffice.draft.scripted import Scripted, ScriptedUpstream, calls, cut, fails, says, streams
 from suffice.evidence.library import Library
 from suffice.record.decision import decision_of
-from suffice.server.drafts import usage_of
-from suffice.server.translate import as_chat
+from suffice.server.openai.responses_translate import as_chat
+from suffice.server.openai.upstream_drafts import usage_of
 from suffice.settings import CollectionSettings, DraftSettings, RouteSettings, VerdictSettings
 from suffice.types import Action
 from tests.server.events import piece, said, sends
@@ -62,7 +62,9 @@ def told(parts: list[Any]) -> str:
     return "".join(one.delta for one in parts if one.type == "response.output_text.delta")
 
 
-def test_tokens_flow_and_the_end_says_verified(modes: RunningGateway, upstream: ScriptedUpstream) -> None:
+def test_tokens_flow_and_the_end_says_verified(
+    modes: RunningGateway, upstream: ScriptedUpstream
+) -> None:
     plays(upstream, says(RIGHT))
     parts = events(modes)
     deltas = [one for one in parts if one.type == "response.output_text.delta"]
@@ -113,7 +115,9 @@ def test_named_events_only_on_request(modes: RunningGateway, upstream: ScriptedU
 
 
 @pytest.mark.parametrize("route", ["default", "signal"])
-def test_both_modes_decide_the_same(modes: RunningGateway, upstream: ScriptedUpstream, route: str) -> None:
+def test_both_modes_decide_the_same(
+    modes: RunningGateway, upstream: ScriptedUpstream, route: str
+) -> None:
     plays(upstream, says(f"<think>Is it 12 days?</think>{WRONG}"))
     parts = events(modes, route)
     assert "12 days" not in json.dumps([one.model_dump(warnings=False) for one in parts])
@@ -125,7 +129,9 @@ def test_both_modes_decide_the_same(modes: RunningGateway, upstream: ScriptedUps
 
 
 @pytest.mark.parametrize("route", ["default", "signal", "free"])
-def test_calls_stream_as_items(modes: RunningGateway, upstream: ScriptedUpstream, route: str) -> None:
+def test_calls_stream_as_items(
+    modes: RunningGateway, upstream: ScriptedUpstream, route: str
+) -> None:
     tool = {"type": "function", "name": "find", "parameters": {"type": "object"}}
     plays(upstream, calls("find", '{"q": 1}'))
     with client(modes, route).responses.stream(model="m", input=QUESTION, tools=[tool]) as stream:
@@ -187,7 +193,9 @@ RESPONSE: dict[str, Any] = {
 }
 
 
-def test_shadow_changes_nothing_and_records(modes: RunningGateway, upstream: ScriptedUpstream) -> None:
+def test_shadow_changes_nothing_and_records(
+    modes: RunningGateway, upstream: ScriptedUpstream
+) -> None:
     plays(upstream, Scripted(body=json.dumps(RESPONSE).encode()))
     body = {"model": "m", "input": QUESTION, "store": True, "suffice": {"tag": "trial"}}
     reply = client(modes, "shadow").responses.with_raw_response.create(
@@ -197,8 +205,8 @@ def test_shadow_changes_nothing_and_records(modes: RunningGateway, upstream: Scr
     assert upstream.requests == [{"model": "there", "input": QUESTION, "store": True}]
     assert json.loads(reply.text) == RESPONSE
     assert reply.headers["x-suffice-verdict"] == "WITHHOLD"
-    assert modes.house.log is not None
-    decided = decision_of(modes.house.log.entry(reply.headers["x-suffice-record"]))
+    assert modes.inner.log is not None
+    decided = decision_of(modes.inner.log.entry(reply.headers["x-suffice-record"]))
     assert decided.verdict is not None
     assert decided.verdict.action is Action.WITHHOLD
 
@@ -213,12 +221,12 @@ def test_shadow_streams_what_comes(modes: RunningGateway, upstream: ScriptedUpst
     headers = {"Content-Type": "text/event-stream"}
     plays(upstream, Scripted(body=lines.encode(), headers=headers))
     seen: list[Any] = []
-    modes.house.watches.append(seen.append)
+    modes.inner.watches.append(seen.append)
     try:
         parts = events(modes, "shadow")
         until(lambda: seen)  # told once the last of it was sent
     finally:
-        modes.house.watches.remove(seen.append)
+        modes.inner.watches.remove(seen.append)
     assert [one.type for one in parts] == [one["type"] for one in sent]
     assert parts[-1].response.output_text == WRONG
     assert "suffice" not in json.dumps(parts[-1].model_dump(warnings=False))
@@ -226,7 +234,9 @@ def test_shadow_streams_what_comes(modes: RunningGateway, upstream: ScriptedUpst
     assert seen[0].tokens == 7
 
 
-def test_shadow_lets_on_what_it_cannot_judge(modes: RunningGateway, upstream: ScriptedUpstream) -> None:
+def test_shadow_lets_on_what_it_cannot_judge(
+    modes: RunningGateway, upstream: ScriptedUpstream
+) -> None:
     plays(upstream, Scripted(body=json.dumps(RESPONSE).encode()))
     asked = {"model": "m", "input": QUESTION, "previous_response_id": "resp_0"}
     reply = client(modes, "shadow").responses.with_raw_response.create(**asked)

@@ -16,22 +16,22 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from suffice.access.keys import Principal
 from suffice.checks.verbatim import Verbatim
 from suffice.draft.extractive import Extractive
 from suffice.gate.gate import Weighed
 from suffice.pipeline import Pipeline
-from suffice.record.principals import Principal
-from suffice.server.answering import Answering
-from suffice.server.asked import Asked, read_asked
-from suffice.server.fault import Fault
-from suffice.server.flow import Flow
+from suffice.server.errors import ApiError
+from suffice.server.inference_pool import InferencePool
+from suffice.server.openai.answering import Answering
+from suffice.server.openai.completion import suffice_of
+from suffice.server.openai.flow import Flow
+from suffice.server.openai.live_checks import NOT_VERIFIED, VERIFIED, LiveChecks
+from suffice.server.openai.request import ChatRequest, read_asked
+from suffice.server.openai.stream_format import ChatVoice
+from suffice.server.openai.upstream import UpstreamFault
 from suffice.server.parts import Parts
-from suffice.server.reply import suffice_of
 from suffice.server.route import Route
-from suffice.server.signal import NOT_VERIFIED, VERIFIED, Signal
-from suffice.server.upstream import UpstreamFault
-from suffice.server.voice import ChatVoice
-from suffice.server.work import Work
 from suffice.settings import (
     CollectionSettings,
     DraftSettings,
@@ -112,7 +112,7 @@ def route(script: Script) -> Route:
     return Route("r", RouteSettings(evidence="request"), OWN, parts, base, upstream, None, known)
 
 
-def request(n: int, structured: bool) -> Asked:
+def request(n: int, structured: bool) -> ChatRequest:
     body = {
         "messages": [{"role": "user", "content": "How many days may I work remotely?"}],
         "suffice": {"evidence": PASSAGES},
@@ -125,22 +125,24 @@ def request(n: int, structured: bool) -> Asked:
 CALLER = Principal("p1", "tester", labels=frozenset())
 
 
-async def held_back(script: Script, asked: Asked, work: Work) -> list[dict[str, Any]] | None:
+async def held_back(
+    script: Script, asked: ChatRequest, work: InferencePool
+) -> list[dict[str, Any]] | None:
     try:
         answered = await Answering(route(script), CALLER, asked, work).whole()
-    except Fault as fault:
+    except ApiError as fault:
         return None if "holds no text" in fault.message else []
     return [suffice_of(one.verdict) for one in answered.choices if one.verdict]
 
 
 async def signalled(
-    script: Script, asked: Asked, work: Work
+    script: Script, asked: ChatRequest, work: InferencePool
 ) -> tuple[list[dict[str, Any]] | None, list[dict[str, Any]]]:
     """The verdicts at the ends of the choices, and all chunks."""
     answering = Answering(route(script), CALLER, asked, work, as_drafted=True)
     pipeline, trip, closed = await answering.begun()
     assert closed is None
-    signal = Signal(answering, pipeline, trip)
+    signal = LiveChecks(answering, pipeline, trip)
     flow = Flow(cast(Any, script), {}, signal, ChatVoice(asked), asked.n)
     sent = []
     try:
@@ -245,7 +247,7 @@ def scripted(choices: Sequence[Said], order: Sequence[int]) -> Script:
     return Script(whole, [*pieces, {**frame, "choices": [], "usage": usage}])
 
 
-WORK = Work(WorkSettings(threads=1))
+WORK = InferencePool(WorkSettings(threads=1))
 
 
 @pytest.fixture(scope="module", autouse=True)

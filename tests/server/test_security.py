@@ -16,14 +16,14 @@ import openai
 import pytest
 from sqlalchemy import select
 
+from suffice.access.keys import Principal, Principals
+from suffice.access.quotas import Usage
 from suffice.draft.scripted import ScriptedUpstream, fails, says, slow
 from suffice.errors import PrincipalError
 from suffice.evidence.library import Library
-from suffice.record.principals import Principal, Principals
-from suffice.record.tables import USAGE
-from suffice.record.usage import Usage
-from suffice.server.callers import ANYONE, Limits
-from suffice.server.fault import Fault
+from suffice.log.tables import USAGE
+from suffice.server.auth import ANYONE, RateLimiter
+from suffice.server.errors import ApiError
 from suffice.settings import (
     CollectionSettings,
     CorsSettings,
@@ -61,7 +61,7 @@ def guarded(library: Library, upstream: ScriptedUpstream) -> Iterator[RunningGat
 
 
 def key(gateway: RunningGateway, name: str, **rights: Any) -> str:
-    return Principals(gateway.house.library.store.database).create(name, **rights).secret
+    return Principals(gateway.inner.library.store.database).create(name, **rights).secret
 
 
 def test_without_a_key_nothing_is_told(guarded: RunningGateway, upstream: ScriptedUpstream) -> None:
@@ -74,16 +74,18 @@ def test_without_a_key_nothing_is_told(guarded: RunningGateway, upstream: Script
     assert upstream.requests == []
 
 
-def test_a_key_opens_until_it_is_revoked(guarded: RunningGateway, upstream: ScriptedUpstream) -> None:
+def test_a_key_opens_until_it_is_revoked(
+    guarded: RunningGateway, upstream: ScriptedUpstream
+) -> None:
     plays(upstream, says(RIGHT))
     secret = key(guarded, "website")
     client = guarded.client(secret)
     messages: Any = BODY["messages"]
     answer: Any = client.chat.completions.create(model="m", messages=messages)
-    assert guarded.house.log is not None
-    assert guarded.house.log.entry(answer.suffice["record"]).caller == "website"
+    assert guarded.inner.log is not None
+    assert guarded.inner.log.entry(answer.suffice["record"]).caller == "website"
     assert secret not in upstream.keys  # ours is no business of the upstream
-    Principals(guarded.house.library.store.database).revoke("website")
+    Principals(guarded.inner.library.store.database).revoke("website")
     with pytest.raises(openai.AuthenticationError):
         client.chat.completions.create(model="m", messages=messages)
     with pytest.raises(openai.AuthenticationError):
@@ -100,7 +102,9 @@ def test_a_key_has_rights_to_routes_and_collections(guarded: RunningGateway) -> 
     assert httpx2.get(f"{guarded.base}/models", headers=none, timeout=120).json()["data"] == []
 
 
-def test_feedback_is_for_ones_own_answers(guarded: RunningGateway, upstream: ScriptedUpstream) -> None:
+def test_feedback_is_for_ones_own_answers(
+    guarded: RunningGateway, upstream: ScriptedUpstream
+) -> None:
     plays(upstream, says(RIGHT))
     mine, others = (
         {"Authorization": f"Bearer {key(guarded, name)}"} for name in ("mine", "others")
@@ -195,12 +199,12 @@ def test_what_cannot_be_read_is_told(gateway: RunningGateway, body: bytes) -> No
     assert set(reply.json()["error"]) == {"message", "type", "param", "code"}
 
 
-def limited(place: Path, now: list[float]) -> Limits:
-    return Limits(Usage(Database.open(place, create=True), lambda: now[0]))
+def limited(place: Path, now: list[float]) -> RateLimiter:
+    return RateLimiter(Usage(Database.open(place, create=True), lambda: now[0]))
 
 
-async def refused(limits: Limits, caller: Principal, general: LimitSettings) -> Fault:
-    with pytest.raises(Fault) as told:
+async def refused(limits: RateLimiter, caller: Principal, general: LimitSettings) -> ApiError:
+    with pytest.raises(ApiError) as told:
         await limits.count(caller, general)
     assert told.value.status == 429
     return told.value
@@ -214,7 +218,7 @@ async def _limits_of_a_key(tmp_path: Path) -> None:
     now = [1_000_000.0]
     limits, general = limited(tmp_path / "s.db", now), LimitSettings(requests_per_minute=2)
     caller = replace(ANYONE, limits={"tokens_per_day": 100, "cost_per_day": 1.0, "concurrent": 1})
-    with limits.at_once(caller, general), pytest.raises(Fault, match="at once"):
+    with limits.at_once(caller, general), pytest.raises(ApiError, match="at once"):
         limits.at_once(caller, general).__enter__()
     with limits.at_once(caller, general):
         await limits.count(caller, general)
@@ -239,7 +243,7 @@ def test_who_has_no_limit_leaves_nothing_in_the_store(
 ) -> None:
     plays(upstream, says(RIGHT))
     assert gateway.post("/chat/completions", BODY).status_code == 200
-    with gateway.house.library.store.database.reading() as connection:
+    with gateway.inner.library.store.database.reading() as connection:
         assert connection.execute(select(USAGE).where(USAGE.c.principal == "")).all() == []
 
 
@@ -292,7 +296,7 @@ def test_a_check_that_fails_or_is_late_closes(library: Library, upstream: Script
         own = CollectionSettings(verdict=VerdictSettings(rescue=False))
         route = RouteSettings(upstream=upstream.url, own=own, failed=failed)  # type: ignore[arg-type]
         with running(library, routes(route)) as gateway:
-            opened = gateway.house.state.routes["default"]
+            opened = gateway.inner.state.routes["default"]
             checks = opened.checks(frozenset(), marks=True)
             opened._checks[frozenset(), True] = (*checks[:-2], Dies(), checks[-1])
             answer = gateway.chat()
@@ -319,7 +323,7 @@ def test_the_upstreams_key_is_never_told(
     assert upstream.keys == ["sk-very-secret"]
     assert reply.status_code == 502
     assert "secret" not in reply.text + str(reply.headers) + caplog.text
-    assert "secret" not in repr(gateway.house.state.routes["default"].upstream)
+    assert "secret" not in repr(gateway.inner.state.routes["default"].upstream)
 
 
 def test_browsers_of_other_origins_are_shut_out(
@@ -354,7 +358,9 @@ def test_a_shutdown_finishes_what_is_under_way(
     assert RIGHT in said[0].text
 
 
-def test_only_configured_upstreams_are_called(gateway: RunningGateway, upstream: ScriptedUpstream) -> None:
+def test_only_configured_upstreams_are_called(
+    gateway: RunningGateway, upstream: ScriptedUpstream
+) -> None:
     plays(upstream, says(RIGHT))
     sent = {**BODY, "base_url": "http://127.0.0.1:1/v1", "suffice": {"upstream": "http://x"}}
     assert gateway.post("/chat/completions", sent).status_code == 200

@@ -17,9 +17,9 @@ import pytest
 from suffice.draft.script import Reply, Scripted, completion
 from suffice.draft.scripted import ScriptedUpstream, fails, says, slow
 from suffice.evidence.library import Library
-from suffice.server import answering
-from suffice.server.logs import start_logs
-from suffice.server.seen import Seen
+from suffice.server.openai import answering
+from suffice.server.telemetry.logs import start_logs
+from suffice.server.telemetry.stats import RequestStats
 from suffice.settings import CollectionSettings, DraftSettings, RouteSettings, VerdictSettings
 from tests.server.gateway import (
     OFF_TOPIC,
@@ -68,12 +68,12 @@ def ask(gateway: RunningGateway, route: str = "default", **more: Any) -> httpx2.
 
 
 @pytest.fixture
-def found(several: RunningGateway) -> Iterator[list[Seen]]:
+def found(several: RunningGateway) -> Iterator[list[RequestStats]]:
     """Requests, as they are told to whoever watches."""
-    seen: list[Seen] = []
-    several.house.watches.append(seen.append)
+    seen: list[RequestStats] = []
+    several.inner.watches.append(seen.append)
     yield seen
-    several.house.watches.pop()
+    several.inner.watches.pop()
 
 
 def errors(gateway: RunningGateway) -> dict[str, float]:
@@ -101,7 +101,7 @@ def errors(gateway: RunningGateway) -> dict[str, float]:
 def test_each_failed_try_is_told_by_its_kind(
     several: RunningGateway,
     upstream: ScriptedUpstream,
-    found: list[Seen],
+    found: list[RequestStats],
     script: list[Reply],
     route: str,
     status: int,
@@ -133,16 +133,20 @@ def lines() -> Iterator[io.StringIO]:
 
 def logged(stream: io.StringIO, gateway: RunningGateway, *, text: bool = False) -> None:
     """As `suffice serve` starts them."""
-    old = gateway.house.state.settings
+    old = gateway.inner.state.settings
     new = replace(old, server=replace(old.server, log_text=text))
-    assert "were reloaded" in gateway.house.reload(lambda: new)
-    start_logs(stream, text=lambda: gateway.house.state.settings.server.log_text)
+    assert "were reloaded" in gateway.inner.reload(lambda: new)
+    start_logs(stream, text=lambda: gateway.inner.state.settings.server.log_text)
 
 
 @pytest.mark.parametrize("text", [False, True])
 @pytest.mark.parametrize("stream", [False, True])
 def test_questions_and_answers_are_logged_only_where_asked(
-    several: RunningGateway, upstream: ScriptedUpstream, lines: io.StringIO, text: bool, stream: bool
+    several: RunningGateway,
+    upstream: ScriptedUpstream,
+    lines: io.StringIO,
+    text: bool,
+    stream: bool,
 ) -> None:
     plays(upstream, says(RIGHT))
     logged(lines, several, text=text)
@@ -190,7 +194,7 @@ def test_a_warning_from_a_thread_has_the_id_of_its_request(
 
     plays(upstream, says(RIGHT))
     logged(lines, several)
-    route = several.house.state.routes["default"]
+    route = several.inner.state.routes["default"]
     for marks in (True, False):
         route._checks[frozenset(), marks] = [Warns()]
     reply = ask(several)
@@ -228,7 +232,7 @@ def test_our_own_keys_stand_in_no_log(several: RunningGateway, lines: io.StringI
 
 
 def test_what_nobody_counts_is_counted_by_its_length(
-    several: RunningGateway, upstream: ScriptedUpstream, found: list[Seen]
+    several: RunningGateway, upstream: ScriptedUpstream, found: list[RequestStats]
 ) -> None:
     """An upstream that tells no usage: limits of tokens and cost hold all the same."""
     told = completion(Scripted(RIGHT))

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from suffice.draft.scripted import ScriptedUpstream, calls, says, slow, streams
 from suffice.evidence.given import given as read_given
 from suffice.evidence.library import Library
-from suffice.server.drafts import written
-from suffice.server.telling import Telling
+from suffice.server.openai.streamed_choice import StreamedChoice
+from suffice.server.openai.upstream_drafts import written
 from suffice.settings import CollectionSettings, DraftSettings, RouteSettings, VerdictSettings
 from suffice.types import Claim, Passage
 from tests.server.gateway import (
@@ -52,7 +52,9 @@ def modes(library: Library, upstream: ScriptedUpstream) -> Iterator[RunningGatew
         yield gateway
 
 
-def stream(gateway: RunningGateway, route: str = "signal", question: str = QUESTION, **more: Any) -> Any:
+def stream(
+    gateway: RunningGateway, route: str = "signal", question: str = QUESTION, **more: Any
+) -> Any:
     client = gateway.client().with_options(base_url=f"{gateway.url}/{route}/v1")
     messages: Any = [{"role": "user", "content": question}]
     return client.chat.completions.create(model="any", messages=messages, stream=True, **more)
@@ -62,7 +64,9 @@ def text(parts: Any) -> str:
     return "".join(part.choices[0].delta.content or "" for part in parts if part.choices)
 
 
-def test_nothing_is_sent_before_the_verdict(modes: RunningGateway, upstream: ScriptedUpstream) -> None:
+def test_nothing_is_sent_before_the_verdict(
+    modes: RunningGateway, upstream: ScriptedUpstream
+) -> None:
     plays(upstream, says(WRONG))
     parts = list(stream(modes, "default", stream_options={"include_usage": True}))
     assert "4 days per week. [1]" not in text(parts)
@@ -89,7 +93,9 @@ def test_a_waiting_stream_is_kept_open(
     assert lines[-2] == "data: [DONE]" or "data: [DONE]" in lines
 
 
-def test_tokens_flow_and_the_end_says_verified(modes: RunningGateway, upstream: ScriptedUpstream) -> None:
+def test_tokens_flow_and_the_end_says_verified(
+    modes: RunningGateway, upstream: ScriptedUpstream
+) -> None:
     plays(upstream, says(f"{RIGHT} Thursday is the anchor day. [1]"))
     parts = list(stream(modes))
     assert text(parts).startswith(f"{RIGHT} Thursday is the anchor day. [1]")
@@ -120,7 +126,9 @@ def test_a_retraction_leaves_before_the_upstream_has_finished(
     assert "Some claims could not be verified" in seen
 
 
-def test_the_last_sentence_is_retracted_too(modes: RunningGateway, upstream: ScriptedUpstream) -> None:
+def test_the_last_sentence_is_retracted_too(
+    modes: RunningGateway, upstream: ScriptedUpstream
+) -> None:
     """Nothing follows it that would tell that it is over: what the verdict found is said."""
     for said in (WRONG, f"{RIGHT} {WRONG}", WRONG.replace(". [1]", " [1]")):
         plays(upstream, streams(*(said[at : at + 7] for at in range(0, len(said), 7))))
@@ -191,7 +199,7 @@ def test_who_goes_away_cancels_the_call(
                 if upstream.requests:
                     break
     assert upstream.left.wait(PATIENCE)
-    until(lambda: modes.house.work.under_way == 0)
+    until(lambda: modes.inner.work.under_way == 0)
 
 
 SENTENCES = st.sampled_from(
@@ -220,7 +228,7 @@ def cut_up(text: str, cuts: set[int]) -> list[str]:
 )
 def test_any_chunking_makes_the_same_draft(drafted: str, cuts: set[int]) -> None:
     passages = given_passages(["Eligible employees may work remotely up to 3 days per week."])
-    telling, looked = Telling(0), list[Claim]()
+    telling, looked = StreamedChoice(0), list[Claim]()
     for piece in cut_up(drafted, cuts):
         telling.hear({"index": 0, "delta": {"content": piece}})
         grown, draft = telling.grown, telling.finished(passages)

@@ -6,7 +6,7 @@ from time import process_time
 
 import pytest
 
-from suffice.server.telling import Telling
+from suffice.server.openai.streamed_choice import StreamedChoice
 
 
 @pytest.mark.parametrize(
@@ -14,7 +14,7 @@ from suffice.server.telling import Telling
 )
 def test_between_two_pieces_only_what_is_new_is_read(sentence: str) -> None:
     def seconds(times: int) -> float:
-        telling, start = Telling(0), process_time()
+        telling, start = StreamedChoice(0), process_time()
         for _ in range(times):
             telling.hear({"index": 0, "delta": {"content": sentence}})
             _ = telling.grown

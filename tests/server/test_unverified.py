@@ -69,7 +69,9 @@ def test_thinking_without_an_end_is_no_answer(
     assert SECRET not in reply.text
 
 
-def test_what_only_looks_like_thinking_is_told(modes: RunningGateway, upstream: ScriptedUpstream) -> None:
+def test_what_only_looks_like_thinking_is_told(
+    modes: RunningGateway, upstream: ScriptedUpstream
+) -> None:
     for drafted in (f"<thin {RIGHT}", f"<t> {RIGHT}", "<thi", f" <b>{RIGHT}"):
         plays(upstream, sends(*said(*drafted), END))
         assert text(heard(modes)).startswith(drafted.strip())
@@ -225,7 +227,9 @@ def test_each_choice_has_its_verdict_and_no_other_leaves(
         assert text(heard(modes)).startswith(RIGHT)
 
 
-def test_a_filter_on_the_other_side_is_told(modes: RunningGateway, upstream: ScriptedUpstream) -> None:
+def test_a_filter_on_the_other_side_is_told(
+    modes: RunningGateway, upstream: ScriptedUpstream
+) -> None:
     found = {}
     for route in ("default", "signal"):
         plays(upstream, says(f"{RIGHT} You may", finish="content_filter"))

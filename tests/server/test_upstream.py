@@ -9,7 +9,7 @@ import httpx2
 import pytest
 
 from suffice.draft.scripted import ScriptedUpstream, says
-from suffice.server.upstream import Upstream, UpstreamFault
+from suffice.server.openai.upstream import Upstream, UpstreamFault
 from tests.server.gateway import RIGHT, RunningGateway, plays
 
 

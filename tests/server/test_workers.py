@@ -18,8 +18,8 @@ from typing import Any
 import httpx2
 import pytest
 
+from suffice.access.keys import Principals
 from suffice.record.log import Log
-from suffice.record.principals import Principals
 from suffice.sql.database import Database
 from tests.server.gateway import QUESTION, until
 from tests.server.test_metrics import samples

@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from suffice.text.literals import (
-    Literal,
-    literals,
-    same_value,
-)
+from suffice.text.literals import Literal, literals, same_value
 
 EQUAL = """
 four million dollars = $4,000,000

@@ -16,12 +16,7 @@ import numpy as np
 
 from suffice.answers import Checker
 from suffice.bench import grounding
-from suffice.bench.figures import (
-    balanced_accuracy,
-    f1_flagged,
-    precision_flagged,
-    recall_flagged,
-)
+from suffice.bench.figures import balanced_accuracy, f1_flagged, precision_flagged, recall_flagged
 from suffice.bench.judged import Judged, Judgement, Row, choose, passages
 from suffice.bench.once import Once
 from suffice.bench.rows import Kind, or_null

@@ -18,13 +18,7 @@ from suffice.evidence.given import given
 from suffice.evidence.search import gather
 from suffice.models.catalog import open_embedder, open_verifier
 from suffice.models.embedder import Embedder, Vectors
-from suffice.models.verifier import (
-    Pair,
-    SufficiencyScore,
-    SupportScore,
-    Thresholds,
-    Verifier,
-)
+from suffice.models.verifier import Pair, SufficiencyScore, SupportScore, Thresholds, Verifier
 from suffice.pipeline import Pipeline
 from suffice.settings import Settings
 from suffice.types import Draft, Evidence

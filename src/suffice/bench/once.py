@@ -7,13 +7,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from suffice.models.llm.verifier import LlmVerifier
-from suffice.models.verifier import (
-    Pair,
-    SufficiencyScore,
-    SupportScore,
-    Verifier,
-    sentence_scores,
-)
+from suffice.models.verifier import Pair, SufficiencyScore, SupportScore, Verifier, sentence_scores
 from suffice.models.wrapped import WrappedVerifier
 
 K = TypeVar("K")

@@ -12,11 +12,11 @@ from typing import Any
 from sqlalchemy import insert
 
 from suffice.bench.record_sample import FILING, TRACE, VERDICT
+from suffice.log.entries_to_write import new_id
+from suffice.log.prepare import Prepare
+from suffice.log.tables import CHECKPOINTS
 from suffice.record.decision import of_verdict
 from suffice.record.log import Log
-from suffice.record.prepare import Prepare
-from suffice.record.record import new_id
-from suffice.record.tables import CHECKPOINTS
 from suffice.settings import RecordSettings
 from suffice.sql.database import Database
 

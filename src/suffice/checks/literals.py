@@ -19,16 +19,7 @@ from suffice.text.literals import (
     Reading,
     compare,
 )
-from suffice.types import (
-    Claim,
-    Code,
-    Draft,
-    Evidence,
-    Finding,
-    Hallucination,
-    Passage,
-    Support,
-)
+from suffice.types import Claim, Code, Draft, Evidence, Finding, Hallucination, Passage, Support
 
 _BOUND = "another bound"
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from suffice.server.as_json import (
+from suffice.serialize import (
     checked,
     citation,
     conflict,

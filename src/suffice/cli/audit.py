@@ -20,13 +20,13 @@ from suffice.errors import SettingsError, SufficeError
 from suffice.evidence.documents import StoredDocuments
 from suffice.evidence.index import Filter
 from suffice.evidence.store import Store
+from suffice.log.checkpoints.destinations import place
+from suffice.log.checkpoints.signing_keys import make_key, read_public
+from suffice.log.entry import Choice, Entry
+from suffice.log.moment import now, written
+from suffice.log.prepare import FIELDS
 from suffice.record.decision import decision_of
-from suffice.record.entry import Choice, Entry
-from suffice.record.keys import make_key, read_public
 from suffice.record.log import PAGE, Log
-from suffice.record.moment import now, written
-from suffice.record.places import place
-from suffice.record.prepare import FIELDS
 from suffice.settings import read_settings
 
 _MOMENT = click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"])

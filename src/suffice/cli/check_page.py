@@ -12,8 +12,8 @@ from html import escape
 from itertools import pairwise
 
 from suffice.cli.check_style import STYLE
-from suffice.server.standing import Standing, standings
 from suffice.types import Finding, Passage, Support, Verdict
+from suffice.verdict.claim_status import ClaimStatus, claim_statuses
 
 _CLASSES = {
     Support.BACKED: "backed",
@@ -27,7 +27,7 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 def page(verdict: Verdict) -> str:
     """The whole page; every word of answer and evidence is escaped."""
-    found = standings(verdict)
+    found = claim_statuses(verdict)
     action = verdict.action.value
     parts = (
         "<!DOCTYPE html>",
@@ -47,7 +47,7 @@ def page(verdict: Verdict) -> str:
     return "\n".join(part for part in parts if part)
 
 
-def _header(verdict: Verdict, found: Sequence[Standing]) -> str:
+def _header(verdict: Verdict, found: Sequence[ClaimStatus]) -> str:
     kind = "good" if verdict.action.value == "SERVE" else "mixed" if verdict.served else "bad"
     asked = f'<p class="asked">{_safe(verdict.question)}</p>' if verdict.question else ""
     notes = "".join(f"<li>{_safe(note)}</li>" for note in verdict.notes)
@@ -59,7 +59,7 @@ def _header(verdict: Verdict, found: Sequence[Standing]) -> str:
     )
 
 
-def _figures(verdict: Verdict, found: Sequence[Standing]) -> Iterator[str]:
+def _figures(verdict: Verdict, found: Sequence[ClaimStatus]) -> Iterator[str]:
     shares = {
         "confidence": verdict.confidence,
         "faithfulness": verdict.faithfulness,
@@ -73,7 +73,7 @@ def _figures(verdict: Verdict, found: Sequence[Standing]) -> Iterator[str]:
         yield f"<div><dt>{name}</dt><dd>{value}</dd></div>"
 
 
-def _legend(found: Sequence[Standing]) -> str:
+def _legend(found: Sequence[ClaimStatus]) -> str:
     counts = {support: sum(one.support is support for one in found) for support in _CLASSES}
     words = {one.support: one.word for one in found}
     shown = (
@@ -84,7 +84,7 @@ def _legend(found: Sequence[Standing]) -> str:
     return f'<p class="legend">{" ".join(shown)}</p>' if found else ""
 
 
-def _answer(verdict: Verdict, found: Sequence[Standing]) -> str:
+def _answer(verdict: Verdict, found: Sequence[ClaimStatus]) -> str:
     if verdict.draft is None or not verdict.draft.text:
         return "<em>empty</em>"
     text, place, parts = verdict.draft.text, 0, []
@@ -100,14 +100,14 @@ def _answer(verdict: Verdict, found: Sequence[Standing]) -> str:
     return "".join((*parts, _safe(text[place:])))
 
 
-def _target(one: Standing) -> str:
+def _target(one: ClaimStatus) -> str:
     """Where a claim leads: to the words that decided, to the passage, or to its reasons."""
     if one.span:
         return f"#e{one.n}"
     return f"#p{one.passage[0]}" if one.passage else f"#c{one.n}"
 
 
-def _claim(one: Standing) -> str:
+def _claim(one: ClaimStatus) -> str:
     head = f'<span class="badge {_CLASSES[one.support]}">{one.word}</span>'
     near = "nearest: " if one.nearest else ""
     to = f' <a href="{_target(one)}">{near}passage [{one.passage[0]}]</a>' if one.passage else ""
@@ -132,7 +132,7 @@ def _finding(finding: Finding) -> str:
     return f"<tr>{''.join(f'<td>{_safe(cell)}</td>' for cell in cells)}</tr>"
 
 
-def _passages(verdict: Verdict, found: Sequence[Standing]) -> Iterator[str]:
+def _passages(verdict: Verdict, found: Sequence[ClaimStatus]) -> Iterator[str]:
     for n, passage in enumerate(verdict.evidence.passages, 1):
         own = [one for one in found if one.passage and one.passage[0] == n]
         name = passage.title or passage.document
@@ -147,7 +147,7 @@ def _passages(verdict: Verdict, found: Sequence[Standing]) -> Iterator[str]:
         )
 
 
-def _marked(passage: Passage, own: Sequence[Standing]) -> str:
+def _marked(passage: Passage, own: Sequence[ClaimStatus]) -> str:
     """The passage's text, with the words that decided a claim marked; they may overlap."""
     spans = [(one, span) for one in own if (span := _within(one, passage))]
     cuts = sorted({0, len(passage.text), *(place for _, span in spans for place in span)})
@@ -160,14 +160,14 @@ def _marked(passage: Passage, own: Sequence[Standing]) -> str:
     return "".join(parts)
 
 
-def _within(one: Standing, passage: Passage) -> tuple[int, int] | None:
+def _within(one: ClaimStatus, passage: Passage) -> tuple[int, int] | None:
     if one.span is None:
         return None
     start, end = max(one.span[0], 0), min(one.span[1], len(passage.text))
     return (start, end) if start < end else None
 
 
-def _mark(text: str, over: Sequence[Standing]) -> str:
+def _mark(text: str, over: Sequence[ClaimStatus]) -> str:
     worst = min(over, key=lambda one: (one.nearest, one.support is Support.BACKED))
     back = over[0].n
     numbers = ", ".join(str(one.n) for one in over)

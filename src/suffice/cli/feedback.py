@@ -7,8 +7,8 @@ import click
 from suffice.cli import as_json as to_json
 from suffice.cli.of_store import of_store, open_log
 from suffice.cli.recording import user
-from suffice.record.case import Rating
-from suffice.record.review import Review
+from suffice.review.case import Rating
+from suffice.review.review import Review
 from suffice.settings import read_settings
 
 

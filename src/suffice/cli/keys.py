@@ -10,12 +10,12 @@ from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
+from suffice.access.keys import ALL, LIMITS, Principal, Principals, Role
 from suffice.cli import as_json as to_json
 from suffice.cli.of_store import of_store, open_database
 from suffice.cli.recording import user
 from suffice.cli.show import plain
 from suffice.errors import SettingsError
-from suffice.record.principals import ALL, LIMITS, Principal, Principals, Role
 from suffice.settings import Settings, read_settings
 
 _BY = click.option("--by", default=user, help="Who does it, for the log (default: your user name).")

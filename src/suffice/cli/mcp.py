@@ -7,11 +7,11 @@ import click
 from suffice.cli.asking import bring_in
 from suffice.cli.options import check_collection, open_library
 from suffice.evidence.library import Library
+from suffice.mcp.tools import Caller, Tools
 from suffice.models.catalog import open_verifier
 from suffice.models.remembering import Remembering
 from suffice.models.together import Lanes, SharedEmbedder, shared_verifier
 from suffice.record.log import Log
-from suffice.server.desk import Asking, Desk
 from suffice.settings import Settings, read_settings
 
 
@@ -51,8 +51,8 @@ def mcp(
     What a caller may read is what --label names, and what is public. Over http from other machines
     a key is needed (suffice keys create), and its own labels count.
     """
-    from suffice.server.mcp import open_server
-    from suffice.server.mcp_http import serve_http
+    from suffice.mcp.http import serve_http
+    from suffice.mcp.server import open_server
 
     settings = read_settings(config)
     library = open_library(settings, store, docs)
@@ -64,19 +64,19 @@ def mcp(
     log = Log(library.store.database, settings.record) if kept else None
     if log is not None:
         click.get_current_context().call_on_close(log.close)
-    desk = _desk(library, settings, collection, log)
-    server = open_server(desk, Asking(caller, frozenset(labels)))
+    tools = _desk(library, settings, collection, log)
+    server = open_server(tools, Caller(caller, frozenset(labels)))
     if transport == "stdio":
         server.run("stdio")
     else:
-        serve_http(server, desk, settings.server, host, port)
+        serve_http(server, tools, settings.server, host, port)
     return 0
 
 
-def _desk(library: Library, settings: Settings, collection: str, log: Log | None) -> Desk:
+def _desk(library: Library, settings: Settings, collection: str, log: Log | None) -> Tools:
     """With models that serve many callers, one run at a time."""
     lanes = Lanes()
-    return Desk(
+    return Tools(
         library,
         Remembering(SharedEmbedder(library.embedder, lanes)),
         shared_verifier(open_verifier(settings.verifier, "", settings.draft), lanes),

@@ -16,8 +16,8 @@ from rich.text import Text
 from suffice.settings import Settings
 
 if TYPE_CHECKING:  # whoever only searches does without the log
-    from suffice.record.recorder import Recorder
     from suffice.record.setup import Setup
+    from suffice.record.sink import Recorder
     from suffice.sql.database import Database
 
 
@@ -65,7 +65,7 @@ def recorder(database: Database, settings: Settings, wish: Wish, setup: Setup) -
     """Keeps decisions in a store's log, which is closed when the command ends."""
     from suffice.record.decision import Filing
     from suffice.record.log import Log
-    from suffice.record.recorder import Recorder
+    from suffice.record.sink import Recorder
 
     log = Log(database, settings.record)
     click.get_current_context().call_on_close(log.close)

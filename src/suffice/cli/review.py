@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
+from suffice.access.visibility import Reader
 from suffice.cli import as_json as to_json
 from suffice.cli import show_review as shown
 from suffice.cli.of_store import of_store, open_log
@@ -16,17 +17,16 @@ from suffice.cli.show_verdict import show_verdict
 from suffice.evidence.documents import StoredDocuments
 from suffice.evidence.index import Filter
 from suffice.evidence.store import Store
-from suffice.record.case import Act
+from suffice.log.entry import Choice
+from suffice.log.moment import written
 from suffice.record.decision import Decision, Filing
-from suffice.record.entry import Choice
 from suffice.record.log import PAGE, Log
-from suffice.record.moment import written
-from suffice.record.queue import Wanted
-from suffice.record.review import Review, Writes
-from suffice.record.rights import Reader
 from suffice.record.sampling import Why
 from suffice.record.setup import Setup
 from suffice.record.trace import Trace
+from suffice.review.case import Act
+from suffice.review.queue import Wanted
+from suffice.review.review import Review, Writes
 from suffice.settings import Settings, read_settings
 from suffice.types import Verdict
 

@@ -18,14 +18,7 @@ from suffice.evidence.ingest import Report
 from suffice.evidence.rows import VersionInfo
 from suffice.gate.similarity import counted
 from suffice.text.readable import readable
-from suffice.types import (
-    Conflict,
-    Evidence,
-    GateDecision,
-    Level,
-    Passage,
-    Signal,
-)
+from suffice.types import Conflict, Evidence, GateDecision, Level, Passage, Signal
 
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _STATUS_STYLE = {

@@ -12,8 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from suffice.cli.show import plain
-from suffice.record.entry import Entry
-from suffice.record.fault import Verified
+from suffice.log.breaks import Verified
+from suffice.log.entry import Entry
 from suffice.record.replay import Replayed
 
 

@@ -9,8 +9,8 @@ from rich.text import Text
 
 from suffice.cli.show import plain
 from suffice.gate.similarity import counted
-from suffice.server.standing import Standing, standings
 from suffice.types import Action, Passage, Support, Verdict
+from suffice.verdict.claim_status import ClaimStatus, claim_statuses
 
 _STYLES = {
     Support.BACKED: "green",
@@ -31,7 +31,7 @@ _LONGEST_QUOTE = 300
 def show_checked(verdict: Verdict, console: Console | None = None) -> None:
     """The answer as it stands, then every claim with its reason and source."""
     console = console or Console()
-    found = standings(verdict)
+    found = claim_statuses(verdict)
     parts: list[RenderableType] = [_answer(verdict, found), Text()] if verdict.draft else []
     for one in found:
         parts += _claim(one)
@@ -52,7 +52,7 @@ def show_checked(verdict: Verdict, console: Console | None = None) -> None:
         console.print(plain(note, "dim"))
 
 
-def _answer(verdict: Verdict, found: list[Standing]) -> Text:
+def _answer(verdict: Verdict, found: list[ClaimStatus]) -> Text:
     assert verdict.draft is not None
     text, place, shown = verdict.draft.text, 0, Text()
     for one in found:
@@ -62,7 +62,7 @@ def _answer(verdict: Verdict, found: list[Standing]) -> Text:
     return shown.append_text(plain(text[place:], "dim"))
 
 
-def _claim(one: Standing) -> list[RenderableType]:
+def _claim(one: ClaimStatus) -> list[RenderableType]:
     style = _STYLES[one.support]
     head = Text.assemble((f"{_SIGNS[one.support]} {one.word}", f"bold {style}"), "  ")
     head.append_text(plain(_one_line(one.claim.text), style))
@@ -76,7 +76,7 @@ def _claim(one: Standing) -> list[RenderableType]:
     return [head, Padding(Group(*lines), (0, 0, 1, 4))]
 
 
-def _source(one: Standing, number: int, passage: Passage) -> Text:
+def _source(one: ClaimStatus, number: int, passage: Passage) -> Text:
     near = "nearest: " if one.nearest else ""
     about = [passage.declared and f"version {passage.declared}", passage.place]
     about += [passage.document] if passage.title not in ("", passage.document) else []
@@ -85,7 +85,7 @@ def _source(one: Standing, number: int, passage: Passage) -> Text:
     return head.append_text(plain("".join(f" · {part}" for part in about if part), "dim"))
 
 
-def _quote(one: Standing) -> Text:
+def _quote(one: ClaimStatus) -> Text:
     """The sentence of the source, with the words that decided set off."""
     before, within, behind = (_one_line(f"·{part}·")[1:-1] for part in one.quote)
     within = _shortened(within)

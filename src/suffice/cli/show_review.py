@@ -11,15 +11,15 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from suffice.access.visibility import Seen
 from suffice.cli import as_json
 from suffice.cli.show import origin, plain, show_gate
 from suffice.cli.show_verdict import show_verdict
-from suffice.record.case import Act, Case
-from suffice.record.estimate import Estimate
-from suffice.record.gaps import Gap
-from suffice.record.rights import Seen
-from suffice.server.standing import Standing, standings
+from suffice.review.case import Act, Case
+from suffice.review.estimate import Estimate
+from suffice.review.gaps import Gap
 from suffice.types import Evidence, Support, Verdict
+from suffice.verdict.claim_status import ClaimStatus, claim_statuses
 
 _COLOUR = {"SERVE": "green", "CAVEAT": "green", "CONFLICT": "yellow", "SUFFICIENT": "green"}
 _FRAME = 33
@@ -186,13 +186,13 @@ def _written(verdict: Verdict) -> Iterator[RenderableType]:
     if verdict.draft and verdict.draft.text and not verdict.released:
         yield Text("What was written, and is not out", style="bold")
         yield Padding(plain(verdict.draft.text), (0, 0, 1, 2))
-    against = [one for one in standings(verdict) if one.support is not Support.BACKED]
+    against = [one for one in claim_statuses(verdict) if one.support is not Support.BACKED]
     if against:
         yield Text("What is not backed", style="bold")
         yield Padding(Group(*(_standing(one) for one in against)), (0, 0, 1, 2))
 
 
-def _standing(one: Standing) -> RenderableType:
+def _standing(one: ClaimStatus) -> RenderableType:
     red = one.support is Support.CONTRADICTED
     said = Text.assemble((one.support.value.lower(), "red" if red else "yellow"))
     return said.append_text(plain(f": “{one.claim.text}” ({one.reason})"))

@@ -24,12 +24,7 @@ from suffice.gate.policy import Policy, known_policy, open_policy
 from suffice.models.catalog import open_embedder, open_verifier
 from suffice.models.embedder import Embedder
 from suffice.models.verifier import Verifier
-from suffice.settings import (
-    CollectionSettings,
-    EmbedderSettings,
-    GateSettings,
-    VerifierSettings,
-)
+from suffice.settings import CollectionSettings, EmbedderSettings, GateSettings, VerifierSettings
 from suffice.switch import rule
 from suffice.text.asked import checked_question
 from suffice.text.several import several

@@ -11,20 +11,11 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from suffice.errors import StoreError
+from suffice.log.entries_to_write import Record
+from suffice.log.entry import Entry
 from suffice.record.codec import Shelf, Shelves, laid_out, plain, rebuilt, value_of
-from suffice.record.entry import Entry
-from suffice.record.record import Record
 from suffice.record.trace import Trace
-from suffice.types import (
-    Claim,
-    Draft,
-    Evidence,
-    GateDecision,
-    Level,
-    Passage,
-    Source,
-    Verdict,
-)
+from suffice.types import Claim, Draft, Evidence, GateDecision, Level, Passage, Source, Verdict
 from suffice.verdict.decide import nearest
 
 VERDICT, GATE, GAP = "verdict", "gate", "gap"

@@ -12,21 +12,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from suffice.record import entry
-from suffice.record.checkpoint import Checkpoint
+from suffice.log import entry
+from suffice.log.breaks import Verified
+from suffice.log.checkpoints.checkpoint import Checkpoint
+from suffice.log.checkpoints.schedule import Schedule, Signer
+from suffice.log.entries_to_write import Record
+from suffice.log.entry import Choice, Entry
+from suffice.log.erasure import Eraser
+from suffice.log.moment import Clock, now
+from suffice.log.prepare import Prepare
+from suffice.log.seal import Head, head_of
+from suffice.log.verify import Progress, verify
+from suffice.log.writer import Writer
 from suffice.record.decision import Filing, of_gate, of_verdict
-from suffice.record.entry import Choice, Entry
-from suffice.record.erase import Eraser
-from suffice.record.fault import Verified
-from suffice.record.moment import Clock, now
-from suffice.record.prepare import Prepare
-from suffice.record.record import Record
 from suffice.record.sampling import Sampler, queued
-from suffice.record.schedule import Schedule, Signer
-from suffice.record.seal import Head, head_of
 from suffice.record.trace import Trace
-from suffice.record.verify import Progress, verify
-from suffice.record.writer import Writer
 from suffice.settings import RecordSettings
 from suffice.sql.database import Database
 from suffice.types import Evidence, GateDecision, Verdict

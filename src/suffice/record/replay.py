@@ -18,13 +18,13 @@ from suffice.checks.sources import Documents
 from suffice.evidence.cleared import cleared
 from suffice.gate.coverage import Coverage
 from suffice.gate.gate import Gate, Weighed
+from suffice.log.entry import Entry
 from suffice.models.catalog import open_embedder, open_verifier
 from suffice.models.embedder import Embedder
 from suffice.models.remembering import Remembering
 from suffice.models.verifier import Verifier
 from suffice.record.codec import plain
 from suffice.record.decision import Decision, decision_of
-from suffice.record.entry import Entry
 from suffice.record.setup import Setup, setup_of, versions
 from suffice.types import Draft, Evidence, Finding, Verdict
 from suffice.verdict.decide import decide, disagree, shut

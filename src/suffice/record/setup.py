@@ -17,10 +17,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from suffice.errors import StoreError
-from suffice.record.canonical import canonical, digest
+from suffice.log.canonical import canonical, digest
+from suffice.log.entries_to_write import Record
+from suffice.log.entry import Entry
 from suffice.record.codec import plain, value_of
-from suffice.record.entry import Entry
-from suffice.record.record import Record
 from suffice.settings import CollectionSettings, EmbedderSettings, Settings, VerifierSettings
 
 SETUP = "setup"

@@ -30,7 +30,7 @@ class Trace:
 
 
 @dataclass(slots=True)
-class Laps:
+class Timings:
     """Seconds by stage, over one trip; a stage that is entered again counts on."""
 
     seconds: dict[str, float] = field(default_factory=dict)

@@ -14,20 +14,20 @@ from starlette.routing import BaseRoute, Mount, Route
 
 from suffice.errors import StoreError
 from suffice.evidence.library import Library
-from suffice.server.callers import entered
-from suffice.server.chat import chat
+from suffice.server.auth import entered
 from suffice.server.cors import Cors
-from suffice.server.council_vote import Council
-from suffice.server.fault import Fault
-from suffice.server.house import House
-from suffice.server.judging import check, feedback, gate
-from suffice.server.logs import access_log
-from suffice.server.metrics import Metrics, metrics_for
-from suffice.server.models import embeddings, model, models
+from suffice.server.council.endpoint import Council
+from suffice.server.endpoints import check, feedback, gate
+from suffice.server.errors import ApiError
+from suffice.server.gateway import Gateway
+from suffice.server.models_endpoint import embeddings, model, models
+from suffice.server.openai.chat import chat
+from suffice.server.openai.responses import responses
 from suffice.server.openapi import document
-from suffice.server.responses import responses
-from suffice.server.spans import Traced, watch_spans
-from suffice.server.visit import as_response, served
+from suffice.server.request import as_response, served
+from suffice.server.telemetry.logs import access_log
+from suffice.server.telemetry.metrics import Metrics, metrics_for
+from suffice.server.telemetry.tracing import Traced, watch_spans
 from suffice.settings import Settings
 
 
@@ -40,18 +40,18 @@ def create_app(
 ) -> Starlette:
     """The gateway over a library. `host` is the address it is bound to: only on this machine alone
     it asks for no key. `more` are further routes, of other rooms."""
-    house = House(library, settings, host)
-    metrics = Metrics(house.work)
-    logged = access_log(lambda: house.state.settings.server.log_text)
-    house.watches += [metrics.watch, logged, watch_spans]
+    gateway = Gateway(library, settings, host)
+    metrics = Metrics(gateway.work)
+    logged = access_log(lambda: gateway.state.settings.server.log_text)
+    gateway.watches += [metrics.watch, logged, watch_spans]
 
     @asynccontextmanager
     async def life(app: Starlette) -> AsyncIterator[None]:
         try:
             yield
         finally:
-            await house.work.drain(house.state.settings.server.stop)
-            await house.close()
+            await gateway.work.drain(gateway.state.settings.server.stop)
+            await gateway.close()
             metrics.close()
 
     api = [
@@ -70,19 +70,19 @@ def create_app(
             Route("/healthz", healthz),
             Route("/readyz", readyz),
             Route("/openapi.json", openapi),
-            Route("/metrics", metrics_for(lambda: house.door, metrics)),
+            Route("/metrics", metrics_for(lambda: gateway.authenticator, metrics)),
             *more,
             Mount("/v1", routes=api),
             Mount("/{route}/v1", routes=api),
         ],
         middleware=[
             Middleware(Traced),
-            Middleware(Cors, origins=lambda: house.state.settings.server.cors.origins),
+            Middleware(Cors, origins=lambda: gateway.state.settings.server.cors.origins),
         ],
         exception_handlers={HTTPException: _no_such},
         lifespan=life,
     )
-    app.state.house = house
+    app.state.gateway = gateway
     return app
 
 
@@ -94,16 +94,16 @@ async def healthz(request: Request) -> Response:
 async def readyz(request: Request) -> Response:
     """It can take requests: it is not shutting down, and there is room. Who may come in is told
     the routes it may call."""
-    house: House = request.app.state.house
-    if house.work.closing:
-        return Fault(503, "The gateway is shutting down.", "shutting_down").response
-    if house.work.full:
-        return Fault(503, "The gateway is busy.", "overloaded").response
+    gateway: Gateway = request.app.state.gateway
+    if gateway.work.closing:
+        return ApiError(503, "The gateway is shutting down.", "shutting_down").response
+    if gateway.work.full:
+        return ApiError(503, "The gateway is busy.", "overloaded").response
     try:
-        caller = await entered(house.door, request.headers)
-    except (Fault, StoreError):
+        caller = await entered(gateway.authenticator, request.headers)
+    except (ApiError, StoreError):
         return as_response({"status": "ready"})
-    named = [name for name, one in house.state.routes.items() if house.may(caller, one)]
+    named = [name for name, one in gateway.state.routes.items() if gateway.may(caller, one)]
     return as_response({"status": "ready", "routes": sorted(named)})
 
 
@@ -116,6 +116,6 @@ async def _no_such(request: Request, problem: Exception) -> Response:
     status = problem.status_code if isinstance(problem, HTTPException) else 500
     said = {404: f"There is no {request.url.path} here.", 405: "Not by this method."}
     headers = dict(getattr(problem, "headers", None) or {})
-    return Fault(
+    return ApiError(
         status, said.get(status, "It cannot be done."), "not_found", headers=headers
     ).response

@@ -11,6 +11,7 @@ from typing import Any
 
 import httpx2
 
+from suffice.access.keys import Principal
 from suffice.checks.check import Check
 from suffice.checks.judge import open_judge
 from suffice.checks.open import open_checks
@@ -21,11 +22,10 @@ from suffice.evidence.index import Filter
 from suffice.evidence.search import Retriever, Search, gather
 from suffice.models.embedder import Embedder
 from suffice.pipeline import Pipeline
-from suffice.record.principals import Principal
-from suffice.record.recorder import Recorder
-from suffice.server.fault import Fault
+from suffice.record.sink import Recorder
+from suffice.server.errors import ApiError
+from suffice.server.openai.upstream import Upstream
 from suffice.server.parts import Parts
-from suffice.server.upstream import Upstream
 from suffice.settings import CollectionSettings, RouteSettings, Settings
 from suffice.text.times import When
 from suffice.types import Evidence, Retrieved
@@ -70,7 +70,7 @@ class Route:
         if not name and self.settings.model:
             return self.settings.model
         if name not in self.settings.models:
-            raise Fault(
+            raise ApiError(
                 404, f"The model '{name}' does not exist on this route.", "model_not_found", "model"
             )
         return self.settings.models[name]

@@ -15,9 +15,9 @@ import uvicorn
 from suffice.evidence.library import Library
 from suffice.server.app import create_app
 from suffice.server.connection import config_of
-from suffice.server.house import House
-from suffice.server.logs import start_logs
-from suffice.server.spans import start_tracing
+from suffice.server.gateway import Gateway
+from suffice.server.telemetry.logs import start_logs
+from suffice.server.telemetry.tracing import start_tracing
 from suffice.settings import Settings
 
 
@@ -43,9 +43,9 @@ def run(
 ) -> None:
     """Serves in this process until SIGTERM or SIGINT; what is under way then is finished."""
 
-    def started(house: House) -> None:
-        _on_hangup(house, read)
-        listening.say(announced(house, listening.url))
+    def started(gateway: Gateway) -> None:
+        _on_hangup(gateway, read)
+        listening.say(announced(gateway, listening.url))
 
     serve(settings, library, listening.socket, started)
 
@@ -54,16 +54,16 @@ def serve(
     settings: Settings,
     library: Library,
     listening: socket.socket,
-    started: Callable[[House], None],
+    started: Callable[[Gateway], None],
 ) -> None:
     """Serves on a socket; `started` is told once it does."""
     start_logs()
     _on_stop()
     end_tracing = start_tracing()
     app = create_app(settings, library, host=settings.server.host)
-    house: House = app.state.house
-    start_logs(text=lambda: house.state.settings.server.log_text)
-    server = _Server(config_of(app, settings.server), lambda: started(house))
+    gateway: Gateway = app.state.gateway
+    start_logs(text=lambda: gateway.state.settings.server.log_text)
+    server = _Server(config_of(app, settings.server), lambda: started(gateway))
     try:
         server.run([listening])
     finally:
@@ -94,11 +94,11 @@ def _on_stop() -> None:
         signal.signal(one, stop)
 
 
-def _on_hangup(house: House, read: Callable[[], Settings]) -> None:
+def _on_hangup(gateway: Gateway, read: Callable[[], Settings]) -> None:
     """The settings are read beside the event loop, which goes on serving with the old ones."""
 
     def reload() -> None:
-        print(house.reload(read), file=sys.stderr, flush=True)
+        print(gateway.reload(read), file=sys.stderr, flush=True)
 
     if hasattr(signal, "SIGHUP"):
         signal.signal(
@@ -106,10 +106,10 @@ def _on_hangup(house: House, read: Callable[[], Settings]) -> None:
         )
 
 
-def announced(house: House, url: str) -> str:
-    lines = [f"Suffice serves {url}/v1 (routes: {', '.join(house.state.routes)})."]
-    if house.door.open:
+def announced(gateway: Gateway, url: str) -> str:
+    lines = [f"Suffice serves {url}/v1 (routes: {', '.join(gateway.state.routes)})."]
+    if gateway.authenticator.open:
         lines.append("No key is asked for: it is reached from this machine alone.")
-    elif not house.door.principals.all():
+    elif not gateway.authenticator.principals.all():
         lines.append("Every request needs a key, and there is none yet: suffice keys create NAME")
     return "\n".join(lines)

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from suffice.server.wire import EVENTS_TYPE, KEEP_ALIVE, event
+from suffice.server.json_body import EVENTS_TYPE, KEEP_ALIVE, event
 
 T = TypeVar("T")
 _LAST = 1.0

@@ -26,9 +26,9 @@ from prometheus_client.multiprocess import mark_process_dead
 
 from suffice.errors import SufficeError
 from suffice.evidence.library import Library
-from suffice.server.house import NOT_RELOADED, House
-from suffice.server.metrics import SHARED
+from suffice.server.gateway import NOT_RELOADED, Gateway
 from suffice.server.run import Listening, announced, serve
+from suffice.server.telemetry.metrics import SHARED
 from suffice.settings import Settings
 
 Opens = Callable[[Settings], Library]
@@ -187,9 +187,9 @@ def _work(
     """A worker, from its start to its end."""
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # the keeper hears it, and tells
 
-    def started(house: House) -> None:
-        keeper.send(_Said(announced(house, url), ready=True))
-        threading.Thread(target=_obey, args=(house, keeper), daemon=True).start()
+    def started(gateway: Gateway) -> None:
+        keeper.send(_Said(announced(gateway, url), ready=True))
+        threading.Thread(target=_obey, args=(gateway, keeper), daemon=True).start()
 
     try:
         serve(settings, open_(settings), listening, started)
@@ -198,7 +198,7 @@ def _work(
         raise SystemExit(1) from None
 
 
-def _obey(house: House, keeper: Connection) -> None:
+def _obey(gateway: Gateway, keeper: Connection) -> None:
     """Takes the settings that the keeper sends, and stops where there is no keeper any more."""
     while True:
         try:
@@ -206,5 +206,5 @@ def _obey(house: House, keeper: Connection) -> None:
         except (EOFError, OSError):
             os.kill(os.getpid(), signal.SIGTERM)
             return
-        words = house.reload(lambda new=new: new)  # type: ignore[misc]
-        keeper.send(_Said(words, took=house.state.settings is new))
+        words = gateway.reload(lambda new=new: new)  # type: ignore[misc]
+        keeper.send(_Said(words, took=gateway.state.settings is new))

@@ -8,17 +8,7 @@ from dataclasses import replace
 
 from suffice.draft.reading import read_draft
 from suffice.text.marks import citations
-from suffice.types import (
-    Action,
-    Claim,
-    Code,
-    Draft,
-    Evidence,
-    Finding,
-    Rescue,
-    Support,
-    Verdict,
-)
+from suffice.types import Action, Claim, Code, Draft, Evidence, Finding, Rescue, Support, Verdict
 from suffice.verdict import wording
 from suffice.verdict.assess import assess
 

@@ -4,13 +4,7 @@ from __future__ import annotations
 
 from decimal import ROUND_HALF_UP, Decimal
 
-from suffice.text.literals.values import (
-    QUANTITIES,
-    Comparator,
-    Day,
-    Literal,
-    LiteralKind,
-)
+from suffice.text.literals.values import QUANTITIES, Comparator, Day, Literal, LiteralKind
 
 _SPELLED = frozenset({LiteralKind.IDENTIFIER, LiteralKind.NAME, LiteralKind.QUOTATION})
 _HALF_DAY = 720

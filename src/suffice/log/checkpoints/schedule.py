@@ -1,0 +1,125 @@
+"""When checkpoints are written: after so many records, or so many minutes with new ones.
+
+Where the log stands and what was last signed is in the head row, so that of several processes the
+first to see that one is due writes it.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from dataclasses import dataclass
+from datetime import timedelta
+
+from sqlalchemy import update
+
+from suffice.errors import SufficeError
+from suffice.log.checkpoints.checkpoint import Checkpoint
+from suffice.log.checkpoints.destinations import place
+from suffice.log.checkpoints.signing_keys import read_key, sign
+from suffice.log.moment import Clock, read, written
+from suffice.log.seal import Head, head_of
+from suffice.log.tables import HEAD
+from suffice.settings import SignSettings
+from suffice.sql.database import Database
+
+_LOG = logging.getLogger("suffice.record")
+
+
+@dataclass(frozen=True, slots=True)
+class Signer:
+    """Signs where the log stands, and has it kept at every place of the settings."""
+
+    database: Database
+    settings: SignSettings
+    clock: Clock
+
+    def due(self, head: Head) -> bool:
+        new = head.sequence - head.checkpoint
+        if new <= 0:
+            return False
+        if 0 < self.settings.every <= new:
+            return True
+        if not self.settings.minutes:
+            return False
+        passed = timedelta(minutes=self.settings.minutes)
+        return not head.checkpoint_time or self.clock() - read(head.checkpoint_time) >= passed
+
+    def write(self, *, always: bool = False) -> Checkpoint | None:
+        """The checkpoint that is due, if one is. Where a place does not take it, it stays due."""
+        key = read_key(self.settings.key)
+        head = self._claim(always)
+        if head is None:
+            return None
+        now, count = written(self.clock()), head.sequence
+        point = sign(Checkpoint(head.log, count, head.link, now, count, key=""), key)
+        try:
+            for where in self.settings.to:
+                place(where).keep(point)
+        except SufficeError:
+            self._give_back(head)
+            raise
+        return point
+
+    def _claim(self, always: bool) -> Head | None:
+        with self.database.writing() as connection:
+            head = head_of(connection, hold=True)
+            if not head.sequence or not (always or self.due(head)):
+                return None
+            now = written(self.clock())
+            connection.execute(
+                update(HEAD)
+                .where(HEAD.c.id == 1)
+                .values(checkpoint=head.sequence, checkpoint_time=now)
+            )
+            return head
+
+    def _give_back(self, head: Head) -> None:
+        with self.database.writing() as connection:
+            connection.execute(
+                update(HEAD)
+                .where(HEAD.c.id == 1, HEAD.c.checkpoint == head.sequence)
+                .values(checkpoint=head.checkpoint, checkpoint_time=head.checkpoint_time)
+            )
+
+
+class Schedule:
+    """A thread that looks after checkpoints, so that no answer waits for one. What goes wrong is
+    logged and tried again; it stops no answer."""
+
+    def __init__(self, signer: Signer) -> None:
+        self._signer = signer
+        self._wake = threading.Event()
+        self._closed = False
+        self._thread: threading.Thread | None = None
+        self._lock = threading.Lock()
+
+    def sealed(self, head: Head) -> None:
+        """Is told where the log stands after each group."""
+        with self._lock:
+            if self._thread is None and not self._closed:
+                self._thread = threading.Thread(target=self._run, name="checkpoints", daemon=True)
+                self._thread.start()
+        if self._signer.due(head):
+            self._wake.set()
+
+    def close(self) -> None:
+        """Writes what is due by now."""
+        with self._lock:
+            self._closed = True
+        self._wake.set()
+        if self._thread is not None:
+            self._thread.join()
+
+    def _run(self) -> None:
+        seconds = self._signer.settings.minutes * 60 or None
+        while not self._closed:
+            self._wake.wait(seconds)
+            self._wake.clear()
+            self._try()
+
+    def _try(self) -> None:
+        try:
+            self._signer.write()
+        except SufficeError as problem:
+            _LOG.warning("No checkpoint was written: %s", problem)

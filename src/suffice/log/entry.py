@@ -1,0 +1,134 @@
+"""Records as they stand in the log, and how they are found: by id, or page by page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, Row, Select, select
+
+from suffice.errors import StoreDamaged, StoreError
+from suffice.log.entries_to_write import WHO
+from suffice.log.payload import commitments, lines
+from suffice.log.tables import RECORDS
+
+_PORTION = 200
+_DIGITS = 18
+"""A number of more digits is no sequence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A sealed record."""
+
+    sequence: int
+    id: str
+    time: str
+    clock: str
+    kind: str
+    caller: str
+    tag: str
+    root: str
+    seal: str
+    link: str
+    payload: str
+    manifest: str | None = None
+
+    def fields(self) -> dict[str, Any]:
+        """What it says, as far as that is stored."""
+        try:
+            found = (line for line in lines(self.payload) if line.stored and line.name != WHO)
+            return {line.name: line.read() for line in found}
+        except ValueError as problem:
+            raise StoreDamaged(
+                f"What record {self.sequence} says cannot be read: {problem}.",
+                remedy="Run: suffice audit verify",
+            ) from problem
+
+    @property
+    def not_stored(self) -> tuple[str, ...]:
+        """Fields that were never written, by setting."""
+        return tuple(line.name for line in lines(self.payload) if not line.stored)
+
+    @property
+    def erased(self) -> tuple[str, ...]:
+        """Fields that were."""
+        there = {line.key for line in lines(self.payload)}
+        known = commitments(self.manifest or "")
+        return tuple(key.rstrip("!") for key in known if key not in there)
+
+
+def entry_of(row: Row[Any]) -> Entry:
+    return Entry(
+        row.sequence,
+        row.id,
+        row.time,
+        row.clock,
+        row.kind,
+        row.caller or "",
+        row.tag or "",
+        row.root,
+        row.seal,
+        row.link,
+        row.payload,
+        row.manifest,
+    )
+
+
+def find(connection: Connection, name: str) -> Entry:
+    """A record by its id, or by its number."""
+    number = name.isdecimal() and len(name) <= _DIGITS
+    column = RECORDS.c.sequence if number else RECORDS.c.id
+    asked = select(RECORDS).where(column == (int(name) if number else name))
+    row = connection.execute(asked).first()
+    if row is None:
+        raise StoreError(
+            f"There is no record '{name}' in the log.", remedy="Run: suffice audit show"
+        )
+    return entry_of(row)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Which records: of a kind, of a caller, from one moment to before another (as written in the
+    log), or from one number to before another."""
+
+    kind: str = ""
+    caller: str = ""
+    since: str = ""
+    until: str = ""
+    first: int | None = None
+    before: int | None = None
+
+    def narrowed(self, asked: Select[Any]) -> Select[Any]:
+        table = RECORDS.c
+        for wanted, condition in (
+            (self.kind, table.kind == self.kind),
+            (self.caller, table.caller == self.caller),
+            (self.since, table.time >= self.since),
+            (self.until, table.time < self.until),
+        ):
+            asked = asked.where(condition) if wanted else asked
+        if self.first is not None:
+            asked = asked.where(table.sequence >= self.first)
+        return asked if self.before is None else asked.where(table.sequence < self.before)
+
+
+def page(connection: Connection, choice: Choice, most: int) -> list[Entry]:
+    """The newest of those chosen, newest first; the next page is `before` the last of this one."""
+    asked = choice.narrowed(select(RECORDS)).order_by(RECORDS.c.sequence.desc()).limit(most)
+    return [entry_of(row) for row in connection.execute(asked)]
+
+
+def entries(connection: Connection, choice: Choice) -> Iterator[Entry]:
+    """All of those chosen, oldest first."""
+    last = choice.first - 1 if choice.first is not None else 0
+    while True:
+        asked = choice.narrowed(select(RECORDS)).where(RECORDS.c.sequence > last)
+        found = connection.execute(asked.order_by(RECORDS.c.sequence).limit(_PORTION)).all()
+        if not found:
+            return
+        for row in found:
+            yield entry_of(row)
+        last = found[-1].sequence

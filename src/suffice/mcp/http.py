@@ -1,0 +1,92 @@
+"""The MCP server over streamable HTTP, with the gateway's keys at its door."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass
+from typing import Any
+
+import uvicorn
+from mcp.server.mcpserver import MCPServer
+from starlette.datastructures import Headers
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from suffice.access.keys import Principals
+from suffice.access.quotas import Usage
+from suffice.mcp.server import CALLER
+from suffice.mcp.tools import Caller, Tools
+from suffice.server.auth import ANYONE, Authenticator, RateLimiter, entered, is_local
+from suffice.server.connection import bound, config_of
+from suffice.server.errors import ApiError
+from suffice.server.run import Listening
+from suffice.settings import LimitSettings, ServerSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Guarded:
+    """Lets in who has a key, within its limits, and tells the server who it is."""
+
+    app: ASGIApp
+    authenticator: Authenticator
+    limits: RateLimiter
+    general: LimitSettings
+    collection: str
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self.app(scope, receive, send)
+            return
+        with ExitStack() as stack:
+            try:
+                who = await self._enter(Headers(scope=scope), stack)
+            except ApiError as fault:
+                await fault.response(scope, receive, send)
+                return
+            # Without a key the caller is the one that the server was started for.
+            named = {} if who is None else {CALLER: who}
+            await self.app({**scope, **named}, receive, send)
+
+    async def _enter(self, headers: Headers, stack: ExitStack) -> Caller | None:
+        caller = await entered(self.authenticator, headers)
+        if not caller.may_use(self.collection):
+            raise ApiError(403, "This key has no right to these documents.", "no_right")
+        stack.enter_context(self.limits.at_once(caller, self.general))
+        await self.limits.count(caller, self.general)
+        return None if caller is ANYONE else Caller(caller.name, caller.labels, by_key=True)
+
+
+def http_app(server: MCPServer[Any], tools: Tools, settings: ServerSettings, host: str) -> Guarded:
+    """Each request stands for itself: no session is kept, so any process can answer it."""
+    app = server.streamable_http_app(
+        stateless_http=True, max_request_body_size=settings.limits.body_bytes, host=host
+    )
+    needed = settings.keys == "required" or not is_local(host)
+    database = tools.library.store.database
+    authenticator, limits = (
+        Authenticator(Principals(database), open=not needed),
+        RateLimiter(Usage(database)),
+    )
+    return Guarded(app, authenticator, limits, settings.limits, tools.collection)
+
+
+def serve_http(
+    server: MCPServer[Any], tools: Tools, settings: ServerSettings, host: str, port: int
+) -> None:
+    """Serves until it is stopped."""
+    listening = Listening(bound(host, port))
+    app = http_app(server, tools, settings, host)
+    print(f"Suffice serves {listening.url}/mcp{_needed(app)}", file=sys.stderr, flush=True)
+    with suppress(KeyboardInterrupt):
+        uvicorn.Server(config_of(app, settings)).run([listening.socket])
+
+
+def _needed(app: Guarded) -> str:
+    if app.authenticator.open:
+        return "; no key is asked for, since it is reached from this machine alone."
+    none = (
+        ""
+        if app.authenticator.principals.all()
+        else ", and there is none yet: suffice keys create NAME"
+    )
+    return f"; every request needs a key{none}."

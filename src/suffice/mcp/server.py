@@ -1,0 +1,220 @@
+"""The MCP server: the desk's answers as tools, and documents as resources.
+
+A model may skip a tool, so this is advice to it; the gateway is what enforces.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any, Literal
+from urllib.parse import quote
+
+from suffice import __version__
+from suffice.errors import ExtraMissing, SufficeError
+from suffice.evidence.index import today
+from suffice.evidence.rows import VersionInfo
+from suffice.mcp.tools import Caller, Tools
+from suffice.server.errors import fault_of
+
+try:
+    from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
+    from mcp.server.mcpserver import Context, MCPServer
+    from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
+    from mcp_types import ListResourcesResult, Resource, ToolAnnotations
+    from pydantic import Field
+except ImportError as problem:
+    raise ExtraMissing("The MCP server", "mcp") from problem
+
+CALLER = "suffice.caller"
+"""Where an HTTP request carries who sent it."""
+DOCUMENT = "suffice://documents/{+name}{?version}"
+_PAGE = 100
+_READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+INSTRUCTIONS = """\
+Suffice holds documents, says whether they are enough to answer a question, and checks answers \
+against them. Before you answer a question that the documents may speak to, call search_evidence \
+and follow its gate: answer only where the level is SUFFICIENT or PARTIAL, only from the passages, \
+and cite them as [1], [2] in their order. Before you show an answer, call validate_draft and show \
+it only where the verdict is SERVE, CAVEAT or CONFLICT. Or call ask, which does all of it. A claim \
+that nobody checked does not count as backed."""
+
+Question = Annotated[str, Field(description="The question in full, as a person would ask it.")]
+WhoAsks = Callable[[Context[Any, Any]], Caller]
+
+
+def open_server(tools: Tools, asking: Caller) -> MCPServer[Any]:
+    """The server over a desk. `asking` is who asks where a request does not say so itself."""
+
+    def who(context: Context[Any, Any]) -> Caller:
+        return _caller(context.request_context.request, asking)
+
+    async def listed(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
+        """Resources are listed for each caller: those it may read."""
+        if ctx.method != "resources/list":
+            return await call_next(ctx)
+        cursor = str((ctx.params or {}).get("cursor") or "0")
+        start = int(cursor) if cursor.isdigit() else 0
+        return _listed(tools, _caller(ctx.request, asking), start)
+
+    server: MCPServer[Any] = MCPServer(
+        "suffice",
+        title="Suffice",
+        description="Evidence with a gate, and answers checked claim by claim.",
+        instructions=INSTRUCTIONS,
+        version=__version__,
+        log_level="WARNING",
+        middleware=[listed],
+    )
+    _add_asking(server, tools, who)
+    _add_showing(server, tools, who)
+    return server
+
+
+def _add_asking(server: MCPServer[Any], tools: Tools, who: WhoAsks) -> None:
+    @server.tool(title="Search evidence", annotations=_READS)
+    def search_evidence(
+        context: Context[Any, Any],
+        question: Question,
+        top: Annotated[int | None, Field(ge=1, le=50, description="How many passages.")] = None,
+    ) -> dict[str, Any]:
+        """Find passages for a question, with the gate's decision on whether they are enough.
+
+        Call this first for anything that internal documents, policies or figures may answer.
+        `gate.level` says what to do: SUFFICIENT, answer from the passages and cite them; PARTIAL,
+        answer that part and say what is missing; INSUFFICIENT or REVIEW, do not answer, tell the
+        user `gate.missing` and `gate.next_steps`; CONFLICT, show both sides.
+        """
+        with _told():
+            return tools.search(who(context), question, top)
+
+    @server.tool(title="Ask")
+    def ask(context: Context[Any, Any], question: Question) -> dict[str, Any]:
+        """Have a question answered from the documents, checked and cited, or refused with reasons.
+
+        Call this where you want an answer that may be shown as it stands: `answer` is the only text
+        to show, with its citations. Where it is null, nothing may be answered; tell the user
+        `reason`, `missing` and `next_steps`, and do not fill in from memory.
+        """
+        with _told():
+            return tools.ask(who(context), question)
+
+    @server.tool(title="Validate a draft")
+    def validate_draft(
+        context: Context[Any, Any],
+        draft: Annotated[str, Field(description="The answer to show; [n] cites the n-th passage.")],
+        question: Annotated[str, Field(description="What it answers.")] = "",
+        passages: Annotated[
+            list[str], Field(description="Ids of passages it cites, from search_evidence.")
+        ] = [],  # noqa: B006 - read only, and the schema shows it
+        texts: Annotated[
+            list[str], Field(description="Passages from elsewhere, in full, after those.")
+        ] = [],  # noqa: B006
+    ) -> dict[str, Any]:
+        """Check every claim of a draft against its evidence before the user sees it.
+
+        Call this on each answer you wrote from documents. Show the draft only where `verdict` is
+        SERVE; with CAVEAT or CONFLICT say what `reason` says; with WITHHOLD or REVIEW do not show
+        it: mend the claims whose `support` is CONTRADICTED, UNBACKED or UNCHECKED, or take them
+        out, and validate again. With neither passages nor texts, a search for the question gives
+        the evidence.
+        """
+        with _told():
+            return tools.validate(who(context), draft, question, passages, texts)
+
+    @server.tool(title="Report feedback")
+    def report_feedback(
+        context: Context[Any, Any],
+        record: Annotated[str, Field(description="The `record` that came with what was decided.")],
+        rating: Annotated[Literal["up", "down"], Field(description="Right, or wrong.")],
+        comment: Annotated[str, Field(description="What was right or wrong, in words.")] = "",
+    ) -> dict[str, Any]:
+        """Keep what the user thinks of an answer, beside its record, for those who review it.
+
+        Call this where the user says that an answer, a refusal or a verdict was right or wrong.
+        Report the user's view, not your own.
+        """
+        with _told():
+            return tools.feedback(who(context), record, rating, comment)
+
+
+def _add_showing(server: MCPServer[Any], tools: Tools, who: WhoAsks) -> None:
+    @server.tool(title="Show a passage", annotations=_READS)
+    def show_passage(
+        context: Context[Any, Any],
+        passage: Annotated[str, Field(description="Its id, from a search or a citation.")],
+    ) -> dict[str, Any]:
+        """Show one passage in full, with the version of the document it is of.
+
+        Call this to read what a citation rests on, or to see whether it is still in force.
+        """
+        with _told():
+            return tools.passage(who(context), passage)
+
+    @server.tool(title="Show a document", annotations=_READS)
+    def show_document(
+        context: Context[Any, Any],
+        document: Annotated[str, Field(description="Its name, as passages carry it.")],
+        version: Annotated[str, Field(description="Which one; by default the one in force.")] = "",
+        start: Annotated[int, Field(ge=0, description="From which character on.")] = 0,
+    ) -> dict[str, Any]:
+        """Show a document in one of its versions, and which versions there are.
+
+        Call this where a passage alone does not tell enough, or to compare what holds now with what
+        held before. Long texts come in pages: go on from `next_start`.
+        """
+        with _told():
+            return tools.document(who(context), document, version, start)
+
+    @server.resource(
+        DOCUMENT,
+        name="document",
+        title="A document",
+        description="The text of a document in the version in force, or in the one named.",
+        mime_type="text/plain",
+    )
+    def document_text(context: Context[Any, Any], name: str, version: str = "") -> str:
+        try:
+            chosen, text = tools.text(who(context), name, version)
+        except SufficeError as problem:
+            raise ResourceNotFoundError(fault_of(problem).message) from problem
+        status = chosen.status(today())
+        return text if status == "current" else f"[Not in force: {status}.]\n\n{text}"
+
+
+def _caller(request: Any, otherwise: Caller) -> Caller:
+    found = request.scope.get(CALLER) if request is not None else None
+    return found if isinstance(found, Caller) else otherwise
+
+
+def _listed(tools: Tools, who: Caller, start: int) -> ListResourcesResult:
+    documents = tools.documents(who)
+    page = [
+        Resource(
+            uri=f"suffice://documents/{quote(one.document)}",
+            name=one.document,
+            title=one.title or None,
+            description=_described(one),
+            mime_type="text/plain",
+        )
+        for one in documents[start : start + _PAGE]
+    ]
+    more = start + _PAGE
+    return ListResourcesResult(
+        resources=page, next_cursor=str(more) if more < len(documents) else None
+    )
+
+
+def _described(one: VersionInfo) -> str | None:
+    status = one.status(today())
+    parts = (f"Version {one.version}" if one.version else "", "" if status == "current" else status)
+    return ", ".join(filter(None, parts)) or None
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """What goes wrong is told to the model in words that help it, and nothing else is."""
+    try:
+        yield
+    except SufficeError as problem:
+        raise ToolError(fault_of(problem).message) from problem

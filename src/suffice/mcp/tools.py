@@ -1,0 +1,242 @@
+"""The desk: what a model may ask by its tools, and what it is handed.
+
+Every answer is a plain value. A caller is shown nothing that its labels do not let it read, nor
+whether such a thing exists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from suffice import serialize as as_json
+from suffice.answers import Checker
+from suffice.errors import DocumentMissing, EvidenceError, StoreError
+from suffice.evidence.documents import StoredDocuments
+from suffice.evidence.given import Given
+from suffice.evidence.index import Filter, today
+from suffice.evidence.library import Library
+from suffice.evidence.rows import VersionInfo
+from suffice.models.embedder import Embedder
+from suffice.models.verifier import Verifier
+from suffice.pipeline import Pipeline
+from suffice.record.decision import Filing
+from suffice.record.log import Log
+from suffice.record.setup import Setup
+from suffice.record.sink import Recorder
+from suffice.review.case import Rating
+from suffice.review.review import Review
+from suffice.settings import CollectionSettings
+from suffice.types import Evidence, Level
+
+PAGE = 20_000
+"""Characters of a document that are shown at a time."""
+_ADVICE = {
+    Level.SUFFICIENT: "The evidence is enough. Answer from these passages alone and cite them.",
+    Level.PARTIAL: "Answer only what the passages say, and say what is missing.",
+    Level.INSUFFICIENT: "Do not answer from memory. Say what is missing and what to do next.",
+    Level.CONFLICT: "The sources disagree. Name both sides; do not choose one silently.",
+    Level.REVIEW: "Nobody could tell whether this is enough. Let a person look at it.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """Who asks: the name a record is filed under, and the labels of what it may read."""
+
+    name: str = ""
+    labels: frozenset[str] = frozenset()
+    by_key: bool = False
+    """It came with a key of its own, and may speak of its own answers alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """Opened once, for any number of callers."""
+
+    library: Library
+    embedder: Embedder
+    verifier: Verifier
+    collection: str = "default"
+    log: Log | None = None
+    _pipelines: dict[frozenset[str], Pipeline] = field(default_factory=dict, compare=False)
+
+    @property
+    def own(self) -> CollectionSettings:
+        return self.library.settings.collection(self.collection)
+
+    def search(self, who: Caller, question: str, top: int | None = None) -> dict[str, Any]:
+        """The passages found, and what the gate says of them."""
+        pipeline = self._pipeline(who)
+        if top is not None:
+            pipeline = replace(pipeline, retriever=self.library.search(self._allowed(who), top=top))
+        evidence, decision = pipeline.find(question)
+        return {
+            "gate": as_json.gate(decision),
+            "advice": _ADVICE[decision.level],
+            **as_json.evidence(evidence),
+            "record": decision.record or None,
+        }
+
+    def ask(self, who: Caller, question: str) -> dict[str, Any]:
+        """The verdict on an answer that is written, checked and cited here."""
+        return as_json.verdict(self._pipeline(who).answer(question))
+
+    def validate(
+        self,
+        who: Caller,
+        draft: str,
+        question: str = "",
+        passages: Sequence[str] = (),
+        texts: Sequence[str] = (),
+    ) -> dict[str, Any]:
+        """The verdict on a draft, claim by claim: against passages named by their ids and texts
+        that are given, in this order; where there are none, against what a search finds."""
+        evidence: list[Given] = [*self._named(who, passages), *texts]
+        gate: dict[str, Any] | None = None
+        if not evidence:
+            if not question.strip():
+                raise EvidenceError(
+                    "There is nothing to hold the draft against.",
+                    remedy="Give the question, or the ids of passages, or texts.",
+                )
+            found, decision = replace(self._pipeline(who), record=None).find(question)
+            gate, evidence = as_json.gate(decision), list(found.items)
+        verdict = self._checker(who).check(draft, evidence, question or None)
+        return {**as_json.checked(verdict), "gate": gate}
+
+    def passage(self, who: Caller, id: str) -> dict[str, Any]:
+        """A passage as it stands, and the version of the document it is of."""
+        (found,) = self._named(who, [id])
+        versions = self._versions(who, found.document)
+        known = [one for one in versions if found.id.startswith(f"{one.document}@{one.key}#")]
+        return {
+            **as_json.origin(found),
+            "text": found.text,
+            "kind": found.kind.value,
+            "span": [found.start, found.end],
+            "of": as_json.version(known[0], today()) if known else None,
+        }
+
+    def document(self, who: Caller, name: str, version: str = "", start: int = 0) -> dict[str, Any]:
+        """A version of a document (by default the one in force), a page of its text, and which
+        versions there are."""
+        chosen, text = self.text(who, name, version)
+        page = text[start : start + PAGE]
+        more = start + PAGE if start + PAGE < len(text) else None
+        return {
+            **as_json.version(chosen, today()),
+            "text": page,
+            "characters": len(text),
+            "next_start": more,
+            "versions": [
+                {"version": one.version, "key": one.key, "status": one.status(today())}
+                for one in self._versions(who, name)
+            ],
+        }
+
+    def text(self, who: Caller, name: str, version: str = "") -> tuple[VersionInfo, str]:
+        """One version of a document, with its whole text."""
+        versions = self._versions(who, name)
+        if version:
+            versions = [one for one in versions if version in (one.version, one.key)]
+        if not versions:
+            raise _missing(f"{name}' in the version '{version}" if version else name)
+        # A file by its name is that file, though a newer one took its place.
+        versions = [one for one in versions if one.document == name] or versions
+        current = [one for one in versions if one.status(today()) == "current"]
+        chosen = (current or versions)[-1]
+        return chosen, self.library.store.text(chosen.collection, chosen.document, chosen.key)
+
+    def feedback(self, who: Caller, record: str, rating: str, comment: str = "") -> dict[str, Any]:
+        """Keeps what somebody thinks of a decision, beside its record. With a key of its own, a
+        caller speaks of its own decisions alone; of others it is not told that they are there."""
+        if self.log is None:
+            raise EvidenceError(
+                "No record is kept here, so there is none to speak of.",
+                remedy="Start the server with --record.",
+            )
+        unknown = EvidenceError(
+            f"There is no record '{record}'.", remedy="Name the one that came with the answer."
+        )
+        try:
+            filed = self.log.entry(record)
+            if who.by_key and filed.caller != who.name:
+                raise unknown
+            kept = Review(self.log).feedback(filed.id, Rating(rating), comment, who.name)
+        except StoreError:
+            raise unknown from None
+        return {"record": kept}
+
+    def documents(self, who: Caller) -> list[VersionInfo]:
+        """Each document with the version in force, else its newest."""
+        chosen: dict[str, VersionInfo] = {}
+        for one in self.library.store.versions(collection=self.collection):
+            held = chosen.get(one.document)
+            if self._allowed(who).may_read(one) and (
+                held is None or held.status(today()) != "current"
+            ):
+                chosen[one.document] = one
+        return list(chosen.values())
+
+    def _named(self, who: Caller, ids: Sequence[str]) -> list[Any]:
+        known = StoredDocuments(self.library.store, self._allowed(who)).lookup(ids)
+        for id in ids:
+            if id not in known:
+                raise EvidenceError(
+                    f"There is no passage '{id}'.", remedy="Take the ids from a search."
+                )
+        return [known[id] for id in ids]
+
+    def _versions(self, who: Caller, name: str) -> list[VersionInfo]:
+        """The versions of a document that may be read; one that may not is not there."""
+        try:
+            found = self.library.store.history(self.collection, name)
+        except DocumentMissing:
+            raise _missing(name) from None
+        readable = [one for one in found if self._allowed(who).may_read(one)]
+        if not readable:
+            raise _missing(name)
+        return readable
+
+    def _allowed(self, who: Caller) -> Filter:
+        return Filter(collection=self.collection, labels=who.labels)
+
+    def _pipeline(self, who: Caller) -> Pipeline:
+        allowed = self._allowed(who)
+        base = self._pipelines.get(who.labels)
+        if base is None:
+            documents = StoredDocuments(self.library.store, allowed)
+            base = Pipeline.of(_nothing, self.embedder, self.own, self.verifier, documents)
+            self._pipelines[who.labels] = base
+        search = self.library.search(allowed)
+        return replace(base, retriever=search, record=self._recorder(who, "pipeline"))
+
+    def _checker(self, who: Caller) -> Checker:
+        own = self.own
+        settings = replace(
+            self.library.settings,
+            checks=own.checks,
+            verdict=own.verdict,
+            gate=own.gate,
+            judge=own.judge,
+            draft=own.draft,
+        )
+        checker = Checker.of(settings, self.verifier, self.embedder)
+        return replace(checker, record=self._recorder(who, "answers"))
+
+    def _recorder(self, who: Caller, door: str) -> Recorder | None:
+        if self.log is None:
+            return None
+        settings, ids = self.library.settings, (self.embedder.id, self.verifier.id)
+        setup = Setup.of(settings, self.own, *ids, door=door)
+        return Recorder(self.log, Filing(who.name, setup=setup.record()))
+
+
+def _nothing(question: str) -> Evidence:
+    return Evidence(question)
+
+
+def _missing(name: str) -> DocumentMissing:
+    return DocumentMissing(f"There is no document '{name}'.", remedy="Search for it by its words.")

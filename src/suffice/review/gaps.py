@@ -1,0 +1,87 @@
+"""Knowledge gaps: what was asked and the documents could not answer, the most asked first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, not_, select
+
+from suffice.access.visibility import Reader, Version, known, readable
+from suffice.errors import StoreError
+from suffice.log.entry import Choice, Entry, entry_of, find
+from suffice.log.tables import RECORDS
+from suffice.record.codec import value_of
+from suffice.record.decision import GAP, decision_of
+from suffice.review.about import concerned, subject_in, subject_of
+from suffice.review.case import DECIDED, Act
+from suffice.types import Source
+
+_SUFFIX = f".{GAP}"
+LOOKED_AT = 10_000
+"""So many of the newest gaps are grouped: what nobody has asked for long is no gap any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """A question as it was asked last, how often it was asked in all, and what the documents had
+    for it then. `records` are those of the decisions, newest first."""
+
+    question: str
+    count: int
+    first: str
+    last: str
+    missing: tuple[str, ...]
+    nearest: tuple[Source, ...]
+    records: tuple[str, ...]
+
+
+def gaps(
+    connection: Connection, choice: Choice, most: int, reader: Reader | None = None
+) -> list[Gap]:
+    """Those that no decision has settled since: opening, releasing or dismissing one does."""
+    settled = concerned(subject_in(RECORDS, _SUFFIX), DECIDED, but=Act.CONFIRM.value)
+    asked = choice.narrowed(select(RECORDS)).where(RECORDS.c.kind == GAP, not_(settled))
+    asked = asked.order_by(RECORDS.c.sequence.desc()).limit(LOOKED_AT)
+    groups: dict[str, list[Entry]] = {}
+    for row in connection.execute(asked):
+        entry = entry_of(row)
+        if reader is not None and not reader.may_know(find(connection, subject_of(entry.id))):
+            continue
+        groups.setdefault(_same(entry.fields().get("question", "")), []).append(entry)
+    largest = sorted(groups.values(), key=lambda group: (-len(group), -group[0].sequence))
+    return [_gap(connection, group, reader) for group in largest[:most]]
+
+
+def _same(question: str) -> str:
+    """What makes two questions one: their words."""
+    return " ".join(question.casefold().split()).rstrip("?!. ")
+
+
+def _gap(connection: Connection, group: Sequence[Entry], reader: Reader | None) -> Gap:
+    newest = group[0]
+    said = newest.fields()
+    near = value_of(tuple[Source, ...], said.get("nearest", ()))
+    if reader is not None:
+        near = known(near, _known(connection, newest, reader))
+    return Gap(
+        question=said.get("question", ""),
+        count=len(group),
+        first=group[-1].time,
+        last=newest.time,
+        missing=tuple(said.get("missing", ())),
+        nearest=near,
+        records=tuple(_ids(group)),
+    )
+
+
+def _ids(group: Iterable[Entry]) -> list[str]:
+    return [subject_of(entry.id) for entry in group]
+
+
+def _known(connection: Connection, gap: Entry, reader: Reader) -> frozenset[Version]:
+    """The documents that a reader may know of; what can no longer be told is not shown."""
+    try:
+        return readable(decision_of(find(connection, subject_of(gap.id))), reader)
+    except StoreError:
+        return frozenset()

@@ -1,0 +1,139 @@
+"""The queue: what waits for a person, newest first, and how served answers fared in it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+
+from sqlalchemy import Connection, not_, select
+
+from suffice.log.canonical import read
+from suffice.log.entry import Choice, Entry, entry_of
+from suffice.log.payload import SALT
+from suffice.log.tables import RECORDS
+from suffice.record.decision import VERDICT
+from suffice.record.sampling import SAMPLING, Why
+from suffice.review.about import QUEUE, concerned, role_of, subject_in, subject_of
+from suffice.review.case import DECIDED, Act
+from suffice.review.estimate import Stratum
+
+_SUFFIX = f".{QUEUE}"
+_PORTION = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which of the queue: those that wait, or `all`; only those there for one reason; those that
+    entered before a number of the log."""
+
+    all: bool = False
+    why: Why | None = None
+    before: int | None = None
+
+
+def waiting(
+    connection: Connection,
+    wanted: Wanted,
+    most: int,
+    known: Callable[[Entry], bool] = lambda place: True,
+) -> list[Entry]:
+    """The records of the queue's places, newest first; only those that may be `known` of."""
+    found: list[Entry] = []
+    before = wanted.before
+    while len(found) < most:
+        portion = _portion(connection, wanted, before)
+        fitting = (one for one in portion if wanted.why is None or wanted.why in _why(one))
+        found += islice((one for one in fitting if known(one)), most - len(found))
+        if len(portion) < _PORTION:
+            break
+        before = portion[-1].sequence
+    return found
+
+
+def _portion(connection: Connection, wanted: Wanted, before: int | None) -> list[Entry]:
+    asked = Choice(kind=QUEUE, before=before).narrowed(select(RECORDS))
+    if not wanted.all:
+        asked = asked.where(not_(concerned(subject_in(RECORDS, _SUFFIX), DECIDED)))
+    asked = asked.order_by(RECORDS.c.sequence.desc()).limit(_PORTION)
+    return [entry_of(row) for row in connection.execute(asked)]
+
+
+def _why(entry: Entry) -> Sequence[str]:
+    found: Sequence[str] = entry.fields().get("why", ())
+    return found
+
+
+@dataclass(slots=True)
+class _Count:
+    population: int = 0
+    drawn: int = 0
+    judged: int = 0
+    wrong: int = 0
+
+
+@dataclass(slots=True)
+class _Counts:
+    strata: dict[float, _Count] = field(default_factory=dict)
+
+    def of(self, probability: float) -> _Count:
+        return self.strata.setdefault(probability, _Count())
+
+
+def strata(connection: Connection, choice: Choice) -> list[Stratum]:
+    """The served answers of a time, by the probability with which they were chosen, and what was
+    judged of those that were."""
+    counts, acts = _Counts(), _acts(connection)
+    for id, probability, drawn in _served(connection, choice):
+        one = counts.of(probability)
+        one.population += 1
+        if not drawn:
+            continue
+        one.drawn += 1
+        judged = judgement(acts.get(id, ()))
+        one.judged += judged is not None
+        one.wrong += judged is False
+    return [
+        Stratum(probability, one.population, one.drawn, one.judged, one.wrong)
+        for probability, one in sorted(counts.strata.items())
+    ]
+
+
+def _acts(connection: Connection) -> dict[str, list[str]]:
+    """What was decided of each record, in the order in which it was."""
+    found: dict[str, list[str]] = {}
+    chosen = select(RECORDS.c.id).where(RECORDS.c.kind.in_(DECIDED)).order_by(RECORDS.c.sequence)
+    for id in connection.scalars(chosen):
+        found.setdefault(subject_of(id), []).append(role_of(id))
+    return found
+
+
+def judgement(acts: Sequence[str]) -> bool | None:
+    """Whether a served answer was right, by the last that was said of it."""
+    told = {Act.WITHDRAW.value: False, Act.CONFIRM.value: True, Act.RELEASE.value: True}
+    found = [told[act] for act in acts if act in told]
+    return found[-1] if found else None
+
+
+def _served(connection: Connection, choice: Choice) -> Iterator[tuple[str, float, bool]]:
+    """Id, probability and whether it was chosen, of each answer that was served. Only one field is
+    read: a record may be large, and there may be many."""
+    last = 0
+    columns = select(RECORDS.c.sequence, RECORDS.c.id, RECORDS.c.payload)
+    asked = choice.narrowed(columns).where(RECORDS.c.kind == VERDICT)
+    asked = asked.order_by(RECORDS.c.sequence).limit(_PORTION)
+    while rows := connection.execute(asked.where(RECORDS.c.sequence > last)).all():
+        for _, id, payload in rows:
+            said = _field(payload)
+            if said is not None:
+                yield subject_of(id), float(said["probability"]), bool(said["drawn"])
+        last = rows[-1].sequence
+
+
+def _field(payload: str) -> dict[str, float] | None:
+    begin = f" {SAMPLING} "
+    for line in reversed(payload.split("\n")):  # it is the last one, as a rule
+        if line.startswith(begin, SALT):
+            found: dict[str, float] = read(line[SALT + len(begin) :])
+            return found
+    return None

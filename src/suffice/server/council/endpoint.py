@@ -1,0 +1,163 @@
+"""`POST /v1/council/vote`: a question, and perhaps an answer, put to the council."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from starlette.responses import Response
+
+from suffice.answers import checked_answer
+from suffice.errors import SufficeError
+from suffice.evidence.cleared import cleared
+from suffice.models.catalog import open_verifier
+from suffice.models.verifier import Verifier
+from suffice.pipeline import Pipeline
+from suffice.server.council.advice import (
+    NOT_ASKED,
+    Advice,
+    Ballot,
+    Member,
+    Motion,
+    Vote,
+    advise,
+    as_json,
+)
+from suffice.server.council.model_judge import ModelJudge
+from suffice.server.errors import bad
+from suffice.server.gateway import Gateway
+from suffice.server.openai.request import read_given
+from suffice.server.request import RequestContext, as_response
+from suffice.server.route import Route, Way
+from suffice.server.sending import while_there
+from suffice.settings import CouncilSettings, LimitSettings
+from suffice.text.asked import checked_question
+from suffice.types import Evidence, GateDecision, Retrieved
+
+
+@dataclass(frozen=True, slots=True)
+class Put:
+    """What a request puts to the council. Without an answer of its own it is put what the documents
+    say, in their own words."""
+
+    question: str
+    answer: str = ""
+    given: tuple[Retrieved, ...] = ()
+    indexed: bool = True
+
+
+def read_put(body: dict[str, Any], route: Route, limits: LimitSettings) -> Put:
+    question, answer, evidence = (body.get(name) for name in ("question", "answer", "evidence"))
+    if not isinstance(question, str):
+        raise bad("'question' is no text.", "question")
+    if not isinstance(answer, str | None):
+        raise bad("'answer' is no text.", "answer")
+    if not isinstance(evidence, list | None):
+        raise bad("'evidence' is no list of passages.", "evidence")
+    if evidence is not None and route.settings.evidence == "index":
+        raise bad("This route takes its evidence from the index.", "evidence")
+    carried = read_given(evidence or [], limits)
+    indexed = evidence is None and route.settings.evidence != "request"
+    return Put(checked_question(question), checked_answer(answer or ""), carried, indexed)
+
+
+class Council:
+    """One an app: its own verifiers are opened once, when they are first asked."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._opened: tuple[list[Member], list[str]] | None = None
+
+    async def vote(self, context: RequestContext) -> Response:
+        body = await context.object()
+        gateway, named = (
+            context.gateway,
+            context.request.path_params.get("route") or body.get("route"),
+        )
+        if not isinstance(named, str | None):
+            raise bad("'route' is no name.", "route")
+        route = gateway.route(named or "", None, context.caller)
+        context.stats.route = route.name
+        settings = gateway.state.settings.server
+        put = read_put(body, route, settings.limits)
+        pipeline = route.pipeline(context.caller, Way(put.given, put.indexed, bool(put.answer)))
+        judging = self._advice(gateway, pipeline, put, settings.council)
+        motion, advice, record = await while_there(context.request, judging)
+        context.stats.gates.append(advice.gate)
+        return as_response(as_json(motion, advice, record))
+
+    async def _advice(
+        self, gateway: Gateway, pipeline: Pipeline, put: Put, settings: CouncilSettings
+    ) -> tuple[Motion, Advice, str]:
+        evidence, gate, answer, record = await gateway.work.run(_moved, pipeline, put)
+        motion = Motion(put.question, answer, cleared(evidence).passages)
+        judges, absent = _judges(gateway, settings), list[str]()
+        if judges:
+            ballots = await _asked(judges, motion, settings, ask=gate.open and bool(answer))
+        else:
+            members, absent = await gateway.work.run(self._members, gateway)
+            votes = (gateway.work.run(one.vote, motion) for one in members)
+            ballots = list(await asyncio.gather(*votes))
+        advice = advise(gate, ballots, answered=bool(answer))
+        return motion, replace(advice, concerns=(*advice.concerns, *absent)), record
+
+    def _members(self, gateway: Gateway) -> tuple[list[Member], list[str]]:
+        """The fast and the strong verifier, and who could not come."""
+        with self._lock:
+            if self._opened is None:
+                own, settings = gateway.parts.verifier, gateway.state.settings.verifier
+                found: list[Verifier] = [own]
+                absent = []
+                for tier in ("fast", "strong"):
+                    if tier == own.tier:
+                        continue
+                    try:
+                        found.append(open_verifier(settings, tier))
+                    except SufficeError as problem:
+                        absent.append(f"The {tier} verifier does not vote: {problem}")
+                self._opened = [Member(one) for one in found], absent
+            return self._opened
+
+
+def _moved(pipeline: Pipeline, put: Put) -> tuple[Evidence, GateDecision, str, str]:
+    """The evidence, what the gate says of it, the answer to vote on, and the record."""
+    if put.answer:
+        evidence, gate = pipeline.find(put.question)
+        return evidence, gate, put.answer, gate.record
+    quotes = pipeline.quotes or pipeline.drafter
+    verdict = replace(pipeline, drafter=quotes, draft=replace(pipeline.draft, rounds=0)).answer(
+        put.question
+    )
+    answer = verdict.released if verdict.served else ""
+    return verdict.evidence, verdict.gate, answer, verdict.record
+
+
+def _judges(gateway: Gateway, settings: CouncilSettings) -> list[ModelJudge]:
+    """The upstreams of the routes that are named; one without an endpoint is no judge."""
+    found = []
+    for name in settings.judges:
+        route = gateway.state.routes.get(name)
+        if route is not None and route.upstream is not None:
+            mapped = next(iter(route.settings.models.values()), "")
+            found.append(ModelJudge(name, route.upstream, route.settings.model or mapped))
+    return found
+
+
+async def _asked(
+    judges: Sequence[ModelJudge], motion: Motion, settings: CouncilSettings, *, ask: bool
+) -> list[Ballot]:
+    """All at once. With insufficient context no model is asked."""
+    if not ask:
+        return [Ballot(one.name, Vote.ABSTAIN, NOT_ASKED) for one in judges]
+
+    async def vote(judge: ModelJudge) -> Ballot:
+        try:
+            async with asyncio.timeout(settings.seconds):
+                return await judge.vote(motion)
+        except TimeoutError:
+            return Ballot(judge.name, Vote.ABSTAIN, f"It took over {settings.seconds:g} s.")
+
+    return list(await asyncio.gather(*map(vote, judges)))

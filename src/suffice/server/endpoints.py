@@ -1,0 +1,160 @@
+"""`POST /v1/gate`, `/v1/check` and `/v1/feedback`: the parts of an answer by themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from starlette.responses import Response
+
+from suffice import serialize as as_json
+from suffice.access.keys import Principal, Role
+from suffice.access.visibility import Reader
+from suffice.answers import Checker
+from suffice.errors import ReviewError, StoreError
+from suffice.gate.conflict import Conflicts
+from suffice.pipeline import Pipeline
+from suffice.record.log import Log
+from suffice.review.case import Rating
+from suffice.review.review import Review
+from suffice.server.errors import ApiError, bad
+from suffice.server.openai.completion import claims_of, gate_of
+from suffice.server.openai.request import read_given
+from suffice.server.request import RequestContext, as_response
+from suffice.server.route import Route, Way
+from suffice.server.sending import while_there
+from suffice.text.asked import checked_question
+from suffice.types import Retrieved, Verdict
+from suffice.verdict.route import read_routes
+
+
+async def gate(context: RequestContext) -> Response:
+    """Is the evidence enough? `{"question", "evidence"?, "from"?}`"""
+    body = await context.object()
+    route = _route(context, body)
+    question, given = checked_question(_text(body, "question")), _given(context, body)
+    indexed = _indexed(body, route, given is not None)
+    pipeline_of = route.pipeline
+
+    def found() -> tuple[Any, Any]:
+        pipeline: Pipeline = pipeline_of(context.caller, Way(given or (), indexed))
+        return pipeline.find(question)
+
+    evidence, decision = await while_there(context.request, context.gateway.work.run(found))
+    context.stats.gates.append(decision)
+    said = {"question": question, **as_json.gate(decision)}
+    passages = as_json.evidence(evidence)["passages"]
+    notes = list(evidence.notes)
+    sufficiency = {
+        "score": round(decision.score, 4),
+        "level": decision.level.value,
+        "factors": list(decision.factors),
+    }
+    more = {"open": decision.open, "passages": passages, "notes": notes, "sufficiency": sufficiency}
+    return as_response({**said, **more, "record": decision.record or None})
+
+
+async def check(context: RequestContext) -> Response:
+    """Does a draft stay inside its evidence? `{"answer", "evidence", "question"?, "uncited"?}`"""
+    body = await context.object()
+    route = _route(context, body)
+    answer, given = _text(body, "answer", empty=True), _given(context, body)
+    question = _text(body, "question") if body.get("question") is not None else None
+    uncited = body.get("uncited")
+    if not isinstance(uncited, bool | None):
+        raise bad("'uncited' is true or false.", "uncited")
+    if given is None:
+        raise bad("'evidence' is missing: the passages that the answer rests on.", "evidence")
+    checker = checker_of(route, context, uncited=bool(uncited))
+    call = context.gateway.work.run(checker.check, answer, list(given), question)
+    verdict = await while_there(context.request, call)
+    context.stats.verdicts.append(verdict)
+    return as_response(_checked(verdict))
+
+
+def checker_of(route: Route, context: RequestContext, *, uncited: bool) -> Checker:
+    """What judges anyone's answer, by the settings of a route."""
+    own, verifier = route.own, route.parts.verifier
+    return Checker(
+        tuple(route.checks(context.caller.labels, marks=not uncited)),
+        read_routes(own.verdict.routes),
+        uncited,
+        Conflicts(verifier, own.gate.conflict),
+        record=route.recorder.by(context.caller.name) if route.recorder else None,
+    )
+
+
+def _checked(verdict: Verdict) -> dict[str, Any]:
+    plain = {key: value for key, value in as_json.checked(verdict).items() if key != "passages"}
+    return {**plain, "gate": gate_of(verdict.gate), "claims": claims_of(verdict)}
+
+
+async def feedback(context: RequestContext) -> Response:
+    """What somebody thinks of an answer: `{"record", "rating": "up" | "down", "comment"?}`"""
+    body = await context.object()
+    record, rating = _text(body, "record"), body.get("rating")
+    comment = _text(body, "comment", empty=True) if body.get("comment") is not None else ""
+    if rating not in tuple(one.value for one in Rating):
+        raise bad("'rating' is up or down.", "rating")
+    log = context.gateway.log
+    if log is None:
+        raise ApiError(404, "No records are kept here.", "record_not_found", "record")
+    call = context.gateway.work.run(_rated, log, context.caller, record, Rating(rating), comment)
+    try:
+        made = await call
+    except ReviewError as problem:
+        raise bad(str(problem), "record") from None
+    except StoreError as problem:
+        if type(problem) is not StoreError:
+            raise
+        said = f"There is no record '{record}' of yours."
+        raise ApiError(404, said, "record_not_found", "record") from problem
+    return as_response({"id": made, "object": "feedback", "record": record})
+
+
+def _rated(log: Log, caller: Principal, record: str, rating: Rating, comment: str) -> str:
+    """Of others' answers a caller is not even told that there are any."""
+    mine = log.entry(record).caller == caller.name
+    if not mine and not caller.has(Role.REVIEWER):
+        raise StoreError(f"There is no record '{record}' of yours in the log.")
+    reader = None if mine else Reader.of(caller)
+    return Review(log).feedback(record, rating, comment, caller.name, reader)
+
+
+def _route(context: RequestContext, body: Mapping[str, Any]) -> Route:
+    named = context.request.path_params.get("route", "") or body.get("route") or ""
+    if not isinstance(named, str):
+        raise bad("'route' is no name.", "route")
+    route = context.gateway.route(named, None, context.caller)
+    context.stats.route = route.name
+    return route
+
+
+def _text(body: Mapping[str, Any], name: str, *, empty: bool = False) -> str:
+    value = body.get(name)
+    if not isinstance(value, str) or not (empty or value.strip()):
+        raise bad(f"'{name}' is missing, or no text.", name)
+    return value
+
+
+def _given(context: RequestContext, body: Mapping[str, Any]) -> tuple[Retrieved, ...] | None:
+    named = body.get("evidence")
+    if named is None:
+        return None
+    if not isinstance(named, list):
+        raise bad("'evidence' is no list of passages.", "evidence")
+    read = read_given(named, context.gateway.state.settings.server.limits)
+    return tuple(replace(one, relevance=None) for one in read)
+
+
+def _indexed(body: Mapping[str, Any], route: Route, given: bool) -> bool:
+    """Whether the index is searched: where no passages came, or it is asked for."""
+    wanted = body.get("from")
+    if wanted not in (None, "index", "request", "both"):
+        raise bad("'from' is one of index, request, both.", "from")
+    if route.settings.evidence == "index" and given:
+        raise bad("This route takes its evidence from the index.", "evidence")
+    if wanted is None:
+        return not given and route.settings.evidence != "request"
+    return wanted != "request" and route.settings.evidence != "request"

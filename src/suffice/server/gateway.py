@@ -1,0 +1,153 @@
+"""The house: all that is opened once for serving, and the routes as the settings have them now.
+
+New settings are read beside the old ones and take their place at once; a request that is under way
+keeps the route it came in by.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from operator import attrgetter
+
+import httpx2
+
+from suffice.access.keys import ALL, Principal, Principals
+from suffice.access.quotas import Usage
+from suffice.errors import SettingsError, SufficeError
+from suffice.evidence.library import Library
+from suffice.models.catalog import open_verifier
+from suffice.models.remembering import Remembering
+from suffice.models.together import Lanes, SharedEmbedder, shared_verifier
+from suffice.record.decision import Filing
+from suffice.record.log import Log
+from suffice.record.setup import Setup
+from suffice.record.sink import Recorder
+from suffice.server.auth import Authenticator, RateLimiter, is_local
+from suffice.server.errors import ApiError, bad
+from suffice.server.inference_pool import InferencePool
+from suffice.server.parts import Parts
+from suffice.server.route import Route, open_route
+from suffice.server.telemetry.stats import RequestStats, StatsListener
+from suffice.settings import Settings
+from suffice.settings.routes import DEFAULT
+
+NOT_RELOADED = "The settings were not reloaded, the old ones hold"
+_NOT_BY_RELOAD = (
+    "store",
+    "index",
+    "engine",
+    "wait",
+    "embedder",
+    "verifier",
+    "record",
+    "server.host",
+    "server.port",
+    "server.workers",
+    "server.limits.header_bytes",
+    "server.limits.head_seconds",
+)
+"""What is opened with these is held by everything else. To ignore a change would be worse than to
+refuse it."""
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What may change while the gateway runs."""
+
+    settings: Settings
+    routes: dict[str, Route]
+
+
+class Gateway:
+    """One a process. `host` is the address it is reached at: on this machine alone, no key is
+    asked for unless the settings do."""
+
+    def __init__(self, library: Library, settings: Settings, host: str) -> None:
+        self.library = library
+        self._local = is_local(host)
+        self.work = InferencePool(settings.server.work)
+        self.limits = RateLimiter(Usage(library.store.database))
+        self.watches: list[StatsListener] = []
+        self.log = None if settings.record.enabled == "never" else self._log(settings)
+        self.client = httpx2.AsyncClient(
+            timeout=None,
+            limits=httpx2.Limits(max_connections=1_000, max_keepalive_connections=100),
+        )
+        lanes = Lanes()
+        embedder = Remembering(SharedEmbedder(library.embedder, lanes))
+        verifier = shared_verifier(open_verifier(settings.verifier, "", settings.draft), lanes)
+        self.parts = Parts(library, embedder, verifier)
+        self.authenticator = self._door(settings)
+        self.state = self._opened(settings)
+
+    def _door(self, settings: Settings) -> Authenticator:
+        """Open only on this machine alone, and where the settings do not ask for keys."""
+        needed = settings.server.keys == "required" or not self._local
+        return Authenticator(Principals(self.library.store.database), open=not needed)
+
+    def _log(self, settings: Settings) -> Log:
+        return Log(self.library.store.database, settings.record)
+
+    def _opened(self, settings: Settings) -> State:
+        routes = {
+            name: self._recorded(
+                open_route(name, route, settings, self.parts, self.client), settings
+            )
+            for name, route in settings.server.routes.items()
+        }
+        return State(settings, routes)
+
+    def _recorded(self, route: Route, settings: Settings) -> Route:
+        if self.log is None:
+            return route
+        setup = Setup.of(settings, route.own, self.parts.embedder.id, self.parts.verifier.id)
+        return replace(route, recorder=Recorder(self.log, Filing(setup=setup.record())))
+
+    def reload(self, read: Callable[[], Settings]) -> str:
+        """Takes new settings; what became of it, in words. Bad ones change nothing."""
+        old = self.state.settings
+        try:
+            new = read()
+            for group in _NOT_BY_RELOAD:
+                value = attrgetter(group)
+                if value(new) != value(old):
+                    raise SettingsError(f"'{group}' cannot change while the gateway runs.")
+            state = self._opened(new)
+        except SufficeError as problem:
+            return f"{NOT_RELOADED}: {problem}"
+        self.state, self.authenticator = state, self._door(new)
+        self.work.change(new.server.work)
+        return f"The settings were reloaded: {len(self.state.routes)} routes."
+
+    def route(self, named: str, model: object, caller: Principal) -> Route:
+        """The route of a request: the one its path names, the one that has its model, the default
+        one. A route that a caller may not call is none."""
+        routes = self.state.routes
+        if not isinstance(model, str | None):
+            raise bad("'model' is no name.", "model")
+        if named and named not in routes and ALL in caller.routes:
+            raise ApiError(404, f"There is no route '{named}'.", "route_not_found")
+        by_model = (name for name, one in routes.items() if model in one.settings.models)
+        name = named or next((one for one in by_model if caller.may_call(one)), DEFAULT)
+        route = routes.get(name)
+        # Who may call some only is not told which others there are.
+        if route is None or not self.may(caller, route):
+            raise ApiError(403, f"This key has no right to the route '{name}'.", "no_right")
+        return route
+
+    def may(self, caller: Principal, route: Route) -> bool:
+        return caller.may_call(route.name) and caller.may_use(route.settings.collection)
+
+    def tell(self, stats: RequestStats) -> None:
+        """A request came to its end: whoever watches is told."""
+        for watch in self.watches:
+            watch(stats)
+
+    async def close(self) -> None:
+        await self.client.aclose()
+        self.work.close()
+        await asyncio.to_thread(self.limits.close)
+        if self.log is not None:
+            self.log.close()

@@ -1,0 +1,231 @@
+"""One request on its way through the house:
+
+    question ─▶ evidence ─▶ gate ─▶ upstream ─▶ checks ─▶ verdict ─▶ record
+
+The steps are the pipeline's. Searching and checking have threads of their own; while an upstream
+writes, none is held. Whoever cancels this cancels the call to the upstream with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, ParamSpec, TypeVar
+
+from suffice.access.keys import Principal
+from suffice.draft.brief import PLAIN, Brief
+from suffice.draft.revision import Revised, Round, revising
+from suffice.errors import ModelError, SufficeError
+from suffice.pipeline import Pipeline, Trip
+from suffice.server.inference_pool import InferencePool
+from suffice.server.openai.completion import LEFT_OUT, Choice, decided, passed_on
+from suffice.server.openai.prompt import forwarded, told
+from suffice.server.openai.request import ChatRequest
+from suffice.server.openai.upstream import EMPTY, UpstreamFault
+from suffice.server.openai.upstream_drafts import Written, added, content_of, draft_of, written
+from suffice.server.route import Route, Way
+from suffice.types import Draft, Verdict
+from suffice.verdict.fail_closed import abandoned, bounded, unchecked
+
+P = ParamSpec("P")
+T = TypeVar("T")
+Raw = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The choices as they leave, beside what the upstream said (`None`: it was not asked)."""
+
+    choices: Sequence[Choice]
+    raw: Raw | None = None
+    usage: Mapping[str, Any] = field(default_factory=lambda: added({}))
+
+
+@dataclass(slots=True)
+class Answering:
+    """One request of one caller on one route."""
+
+    route: Route
+    caller: Principal
+    asked: ChatRequest
+    work: InferencePool
+    as_drafted: bool = False
+    """Nothing of a draft is changed, because it was shown already, or must not be."""
+    marks: bool = True
+    """Whether the model is asked for citation marks, and held to them."""
+    timings: Mapping[str, float] = field(default_factory=dict)
+    _spent: list[Raw] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.marks = self.marks and self.route.settings.marks and not self.asked.structured
+
+    async def whole(self) -> Answered:
+        """The answer, once everything is decided."""
+        pipeline, trip, closed = await self.begun()
+        if closed is not None:
+            return self.refused(closed)
+        shut = pipeline.closed(trip)
+        try:
+            raw, drafts = await self._written(pipeline, trip, PLAIN, bare=shut is not None)
+        except UpstreamFault as problem:
+            return await self.instead(pipeline, trip, problem)
+        choices = [await self._settled(pipeline, trip, one, shut) for one in drafts]
+        return Answered(choices, raw, added(*self._spent) if self._spent else added({}))
+
+    async def begun(self) -> tuple[Pipeline, Trip, Verdict | None]:
+        """What was found, and the recorded verdict where nothing is to be drafted."""
+        return await self.work.run(self._begin)
+
+    def _begin(self) -> tuple[Pipeline, Trip, Verdict | None]:
+        asked = self.asked
+        changes = not (self.as_drafted or asked.structured)
+        way = Way(asked.given, asked.indexed, self.marks, as_drafted=not changes)
+        pipeline = self.route.pipeline(self.caller, way, asked.tag)
+        trip = pipeline.begin(asked.question)
+        self.timings = trip.laps.seconds
+        closed = pipeline.closed(trip)
+        if closed is None or self._may_call:
+            return pipeline, trip, None
+        return pipeline, trip, pipeline.keep(trip, closed)
+
+    @property
+    def _may_call(self) -> bool:
+        """Whether a model is asked though the gate is shut: what its tools bring may open it."""
+        takes = self.route.settings.evidence != "index"
+        return self.asked.tools and takes and self.route.url
+
+    def told(self, trip: Trip) -> dict[str, Any]:
+        """What the upstream is sent at first."""
+        return self.body(trip, replace(PLAIN, conflicts=trip.weighed.decision.conflicts))
+
+    def body(self, trip: Trip, brief: Brief, *, bare: bool = False) -> dict[str, Any]:
+        """What the upstream is sent; `bare`: the request alone, where there is no evidence."""
+        route = self.route
+        body = forwarded(self.asked.body, route.model(self.asked.body.get("model")))
+        if bare:
+            return body
+        return told(body, trip.read, brief, route.rank, route.own.draft.room, marks=self.marks)
+
+    async def _written(
+        self, pipeline: Pipeline, trip: Trip, brief: Brief, *, bare: bool = False
+    ) -> tuple[Raw | None, Sequence[Written]]:
+        brief = replace(brief, conflicts=trip.weighed.decision.conflicts)
+        with trip.laps.lap("draft"):
+            if self.route.upstream is None:
+                draft = await self.work.run(pipeline.drafter.write, trip.read, brief)
+                self._spent.append(_used(draft))
+                return None, [Written({}, draft)] * self.asked.n
+            body = await self.work.run(self.body, trip, brief, bare=bare)
+            if brief.earlier is not None:
+                body.pop("n", None)
+            raw = await self.route.upstream.ask(body)
+        self._spent.append(raw)
+        structured, n = self.asked.structured, self.asked.n
+        drafts = written(raw, trip.read.passages, structured=structured, n=n)
+        if not drafts or any(one.draft is not None and not one.draft.text for one in drafts):
+            raise UpstreamFault(EMPTY)
+        return raw, drafts
+
+    async def _settled(
+        self, pipeline: Pipeline, trip: Trip, one: Written, shut: Verdict | None
+    ) -> Choice:
+        """The choice that leaves in place of an upstream's."""
+        if one.draft is None:
+            said = content_of(one.choice)
+            beside = draft_of(said, ()) if said else None
+            kept = said if beside is None or not beside.claims else None
+            gate = await self.work.run(pipeline.noted, trip)
+            return passed_on(one.choice, kept, "" if kept or not said else LEFT_OUT, gate)
+        if shut is not None:
+            return decided(
+                await self.work.run(pipeline.keep, trip, shut), structured=self.asked.structured
+            )
+        verdict, choice = await self.judged(pipeline, trip, one)
+        return decided(verdict, choice, structured=self.asked.structured)
+
+    async def judged(self, pipeline: Pipeline, trip: Trip, one: Written) -> tuple[Verdict, Raw]:
+        """The verdict on a draft, after as many revisions as the settings allow, and the upstream's
+        choice it is about. It is recorded once, when it is known what leaves: a thread that goes on
+        after its time, or after the caller has gone, records nothing."""
+        try:
+            verdict, choice = await self._decided(pipeline, trip, one)
+        except asyncio.CancelledError:
+            gone = abandoned(trip.read, trip.weighed.decision, one.draft or Draft(""))
+            await self.work.run(pipeline.keep, trip, gone)
+            raise
+        return await self.work.run(pipeline.keep, trip, verdict), choice
+
+    async def _decided(self, pipeline: Pipeline, trip: Trip, one: Written) -> tuple[Verdict, Raw]:
+        steps = revising(pipeline.draft)
+        next(steps)
+        while True:
+            draft = one.draft or Draft("")
+            try:
+                findings = await self._in_time(pipeline.checked, trip, draft)
+                seconds = trip.laps.seconds.get("draft", 0.0)
+                came = Round(draft, findings, seconds, draft.tokens)
+                again = await self._revised(pipeline, trip, steps, came)
+                if isinstance(again, Written):
+                    one = again
+                    continue
+                verdict = await self._in_time(self._concluded, pipeline, trip, again.rounds, one)
+            except TimeoutError:
+                verdict = unchecked(trip.read, trip.weighed.decision, draft, self.route.settings)
+            return verdict, one.choice
+
+    async def _revised(
+        self,
+        pipeline: Pipeline,
+        trip: Trip,
+        steps: Generator[Brief, Round | SufficeError, Revised],
+        came: Round,
+    ) -> Written | Revised:
+        """The next draft, or all rounds where there is none."""
+        try:
+            told = steps.send(came)
+            try:
+                _, again = await self._written(pipeline, trip, told)
+                if again[0].draft is None:  # it calls a tool instead
+                    steps.send(EMPTY)
+            except UpstreamFault as problem:
+                steps.send(problem)
+        except StopIteration as done:
+            revised: Revised = done.value
+            return revised
+        return again[0]
+
+    async def _in_time(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        async with asyncio.timeout(self.route.settings.check_seconds):
+            return await self.work.run(call, *args, **kwargs)
+
+    def _concluded(
+        self, pipeline: Pipeline, trip: Trip, rounds: Sequence[Round], one: Written
+    ) -> Verdict:
+        verdict = bounded(pipeline.conclude(trip, rounds), self.route.settings)
+        if self.asked.structured and verdict.released:
+            verdict = replace(verdict, released=content_of(one.choice))
+        return verdict
+
+    async def instead(self, pipeline: Pipeline, trip: Trip, problem: UpstreamFault) -> Answered:
+        """Quotations from the documents where the upstream failed and they may stand for it."""
+        if problem.passed or self.asked.structured or self.asked.tools:
+            raise problem.fault
+        # Nothing was shown yet, so that also a stream which shows drafts may begin with them.
+        pipeline = replace(pipeline, verdict=self.route.base.verdict)
+        try:
+            verdict = await self.work.run(pipeline.instead, trip, problem)
+        except ModelError:
+            raise problem.fault from None
+        if not verdict.served:
+            raise problem.fault
+        return self.refused(await self.work.run(pipeline.keep, trip, verdict))
+
+    def refused(self, verdict: Verdict) -> Answered:
+        choice = decided(verdict, structured=self.asked.structured)
+        return Answered([choice] * self.asked.n)
+
+
+def _used(draft: Draft) -> Raw:
+    """What a drafter of ours used, which tells one number only, as an upstream would say it."""
+    return {"usage": {"completion_tokens": draft.tokens, "total_tokens": draft.tokens}}

@@ -1,0 +1,110 @@
+"""What a conversation asks, and what evidence it carries.
+
+The question is the last user turn; one that leans on the turns before it ("and for part-time
+staff?") is read together with them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from suffice.evidence.given import Given
+from suffice.server.openai.tagged_context import context_in, marked
+from suffice.text.asked import LONGEST_QUESTION
+from suffice.text.words import content_words
+
+Message = Mapping[str, Any]
+
+_TURNS = 3
+# A question in full stands alone, however short; "How long?" and "Part-time staff?" do not.
+_ASKS = re.compile(
+    r"(?:what|when|where|who|whom|whose|which|how|is|are|was|were|do|does|did|can|could|may|might|"
+    r"must|shall|should|will|would|has|have|had|tell|list|name|show|explain|describe)\b",
+    re.IGNORECASE,
+)
+_ALONE = 4
+"""Words that tell something, in a phrase that asks nothing in full, before it stands alone."""
+_MEASURES = frozenset("long many much often old far big high soon late early fast".split())
+_LEANS = re.compile(
+    r"(?:and|but|or|so|also|then|what about|how about|why|same|ok(?:ay)?|in that case|otherwise)\b",
+    re.IGNORECASE,
+)
+_STANDS_FOR = re.compile(
+    r"\b(?:it|its|they|them|their|this|that|these|those|he|she|him|her|his|there|one|ones)\b",
+    re.IGNORECASE,
+)
+_QUERY = re.compile(
+    r"<(user_query|query|question)>((?:(?!<\1>).)*?)</\1>", re.DOTALL | re.IGNORECASE
+)
+# As prompts of RAG frameworks end: "Question: …", with or without a word that asks for the answer.
+_LAST_ASKED = re.compile(
+    r"^[ \t]*(?:user )?(?:query|question)[ \t]*:[ \t]*(?P<asked>\S[^\n]*+)"
+    r"(?:\n+(?:[\w ]+ )?answer[ \t]*:)?\Z",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+def question_of(messages: Sequence[Message]) -> str:
+    """What the last user turn asks, with as many turns before it as it leans on."""
+    turns = [said for one in messages if one.get("role") == "user" and (said := _asked(one))]
+    if not turns:
+        return ""
+    question = turns[-1]
+    for earlier in reversed(turns[-_TURNS:-1]):
+        if not leans(question):
+            break
+        question = f"{earlier} {question}"
+    return question[-LONGEST_QUESTION:] if len(turns[-1]) <= LONGEST_QUESTION else question
+
+
+def leans(question: str) -> bool:
+    """Whether a question cannot be understood without what was asked before."""
+    if _LEANS.match(question) or _STANDS_FOR.search(question):
+        return True
+    told = [word for word in content_words(question) if word not in _MEASURES]
+    return len(told) < (1 if _ASKS.match(question) else _ALONE)
+
+
+def evidence_of(messages: Sequence[Message], *, all_of_it: bool = False) -> list[Given]:
+    """The passages that system and tool messages carry, in their order. In a system message they
+    are marked as such, by tags or numbers; with `all_of_it` also what users' turns mark, and a
+    system message that marks nothing is itself one."""
+    found: list[Given] = []
+    whole: list[Given] = []
+    for message in messages:
+        role, text = message.get("role"), text_of(message.get("content"))
+        if not text.strip():
+            continue
+        if role in ("tool", "function"):
+            found += marked(text) or [{"text": text, "title": message.get("name") or ""}]
+        elif role in ("system", "developer") or (all_of_it and role == "user"):
+            passages = marked(text)
+            found += passages
+            if not passages and role != "user":
+                whole.append(text)
+    return found if found or not all_of_it else whole
+
+
+def text_of(content: Any) -> str:
+    """The text of a message's content: plain, or its text parts."""
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        return ""
+    kinds = ("text", "input_text", "output_text")
+    parts = (part for part in content if isinstance(part, dict) and part.get("type") in kinds)
+    return "\n".join(part["text"] for part in parts if isinstance(part.get("text"), str))
+
+
+def _asked(message: Message) -> str:
+    """What a user's turn asks, without the context that some chat UIs put around it."""
+    text = text_of(message.get("content"))
+    if query := _QUERY.search(text):
+        return query[2].strip()
+    if context := context_in(text):
+        after, before = text[context[1] :].strip(), text[: context[0]].strip()
+        last = _LAST_ASKED.search(after)
+        return last["asked"].strip() if last else after or before
+    return text.strip()

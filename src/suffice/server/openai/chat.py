@@ -1,0 +1,69 @@
+"""`POST /v1/chat/completions`: OpenAI's API, with nothing unverified in its answers."""
+
+from __future__ import annotations
+
+from starlette.responses import Response
+
+from suffice.server.errors import bad
+from suffice.server.openai.answering import Answered, Answering
+from suffice.server.openai.completion import completion, headers_of
+from suffice.server.openai.request import ChatRequest, read_asked
+from suffice.server.openai.shadow import passed_through, shadow_headers
+from suffice.server.openai.stream import streamed
+from suffice.server.openai.stream_format import ChatVoice
+from suffice.server.openai.ungrounded import ungrounded
+from suffice.server.openai.upstream_drafts import content_of, estimated, usage_of
+from suffice.server.request import RequestContext, as_response
+from suffice.server.route import Route
+from suffice.server.sending import while_there
+
+_PLAIN = "What writes on this route writes plain text; use a route whose upstream is an endpoint."
+
+
+async def chat(context: RequestContext) -> Response:
+    body = await context.object()
+    named = context.request.path_params.get("route", "")
+    route = context.gateway.route(named, body.get("model"), context.caller)
+    context.stats.route = route.name
+    limits = context.gateway.state.settings.server.limits
+    asked = read_asked(body, route.settings, limits)
+    context.stats.stream = asked.stream
+    route.model(body.get("model"))
+    if route.settings.shadow and not asked.stream:
+        return await _in_shadow(context, route, asked)
+    if asked.stream:
+        return await streamed(context, route, asked, answer, ChatVoice(asked))
+    answered = await while_there(context.request, answer(context, route, asked))
+    whole = completion(answered.raw, asked.model, answered.choices, answered.usage)
+    return as_response(whole, headers_of(answered.choices))
+
+
+async def answer(context: RequestContext, route: Route, asked: ChatRequest) -> Answered:
+    """The answer of a route, decided."""
+    if asked.structured and not route.url:
+        raise bad(_PLAIN, "response_format")
+    work, caller = context.gateway.work, context.caller
+    if not route.settings.grounding:
+        answered = await ungrounded(route, caller, asked, work)
+    else:
+        answering = Answering(route, caller, asked, work)
+        answered = await answering.whole()
+        context.stats.timings = answering.timings
+    context.stats.verdicts += [one.verdict for one in answered.choices if one.verdict]
+    context.stats.gates += [one.gate for one in answered.choices if one.gate]
+    used = answered.usage
+    if answered.raw is not None and not used.get("total_tokens"):
+        said = [one for one in answered.raw["choices"] if isinstance(one, dict)]
+        used = estimated(asked.body, sum(len(content_of(one)) for one in said))
+    context.spent(used, route.settings.price_in, route.settings.price_out)
+    return answered
+
+
+async def _in_shadow(context: RequestContext, route: Route, asked: ChatRequest) -> Response:
+    answering = Answering(
+        route, context.caller, asked, context.gateway.work, as_drafted=True, marks=False
+    )
+    raw, verdicts = await while_there(context.request, passed_through(answering))
+    context.stats.verdicts += verdicts
+    context.spent(usage_of(raw), route.settings.price_in, route.settings.price_out)
+    return as_response(raw, shadow_headers(verdicts))

@@ -1,0 +1,235 @@
+"""What our caller is given: a completion as OpenAI words it, with a `suffice` object in it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from suffice import serialize as as_json
+from suffice.log.entries_to_write import new_id
+from suffice.server.openai.passthrough import beside, logprobs_of
+from suffice.types import Action, GateDecision, Verdict
+from suffice.verdict import wording
+from suffice.verdict.claim_status import claim_statuses
+
+UNVERIFIED = "Unverified: no documents were consulted for this answer."
+NOT_AN_ANSWER = "A tool call is no answer: nothing of it was checked."
+BESIDE_CALL = "This was said beside a tool call, and told before that was known."
+LEFT_OUT = "What was said beside the tool call was left out: nobody checked it."
+_CALLS = ("tool_calls", "function_call")
+_SAID = ("role", "content", "refusal", *_CALLS)
+_CHOICE = ("index", "message", "delta", "finish_reason", "logprobs")
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One choice, decided: what it says, and the verdict on it (`None`: a tool call). `message` has
+    what else the upstream said of it."""
+
+    content: str | None
+    verdict: Verdict | None
+    finish: str = "stop"
+    refusal: str | None = None
+    message: Mapping[str, Any] = field(default_factory=dict)
+    rest: Mapping[str, Any] = field(default_factory=dict)
+    """What the upstream's choice has beside: logprobs and what we do not know of."""
+    gate: GateDecision | None = None
+    """What the gate decided, where there is no verdict."""
+    shaped: Mapping[str, Any] = field(default_factory=dict)
+    """Its `suffice` object where there is no verdict, and what is added to a verdict's."""
+
+    @property
+    def suffice(self) -> dict[str, Any]:
+        return {**(suffice_of(self.verdict) if self.verdict else {}), **self.shaped}
+
+    @property
+    def others(self) -> dict[str, Any]:
+        """What the upstream said of it beside its text and its calls."""
+        return {key: value for key, value in self.message.items() if key not in _SAID}
+
+
+def spoken(verdict: Verdict) -> str:
+    """A verdict as one text for a reader: the answer with its caveat, both sides of a conflict, or
+    a refusal that helps."""
+    if verdict.action is Action.SERVE:
+        return verdict.released
+    if verdict.action is Action.CAVEAT:
+        return f"{verdict.released}\n\n{verdict.reason}"
+    if verdict.action is Action.CONFLICT:
+        return f"{verdict.reason}\n\n{verdict.released}"
+    return wording.refusal(verdict)
+
+
+def decided(
+    verdict: Verdict,
+    choice: Mapping[str, Any] | None = None,
+    *,
+    structured: bool = False,
+) -> Choice:
+    """The choice that a verdict makes of an upstream's (`None`: there is none). A text in a format
+    stays as it was written; a refusal then has a field of its own."""
+    choice = choice or {}
+    message = _object(choice.get("message"))
+    written, finish = message.get("content"), choice.get("finish_reason")
+    kept = verdict.served and verdict.action is not Action.CONFLICT
+    same = kept and isinstance(written, str) and verdict.released == written.strip()
+    # What the upstream said beside the text belongs to that text, and leaves only with it.
+    others = beside(message, *_SAID) if same else {}
+    rest = _rest(choice, str(written)) if same else {}
+    if structured and kept:
+        return Choice(verdict.released, verdict, finish or "stop", None, others, rest)
+    if structured:
+        return Choice(None, verdict, "stop", spoken(verdict))
+    reason = finish if kept and isinstance(finish, str) else "stop"
+    return Choice(spoken(verdict), verdict, reason, None, others, rest)
+
+
+def passed_on(
+    choice: Mapping[str, Any],
+    content: str | None,
+    note: str = "",
+    gate: GateDecision | None = None,
+) -> Choice:
+    """A turn in which the model calls tools: it goes on, marked as no answer."""
+    message = _object(choice.get("message"))
+    calls = {key: message[key] for key in _CALLS if message.get(key)}
+    shaped: dict[str, Any] = {
+        "record": (gate.record or None) if gate else None,
+        **({"gate": gate_of(gate)} if gate else {}),
+        "verdict": None,
+        "turn": "tool_calls",
+        "reason": NOT_AN_ANSWER,
+    }
+    shaped |= {"claims": [], "share_read": 0.0, "sources": [], "notes": [note] if note else []}
+    finish = choice.get("finish_reason") or "tool_calls"
+    others = beside(message, *_SAID)
+    return Choice(content, None, finish, None, {**others, **calls}, gate=gate, shaped=shaped)
+
+
+def completion(
+    raw: Mapping[str, Any] | None,
+    model: str,
+    choices: Sequence[Choice],
+    usage: Mapping[str, Any],
+) -> dict[str, Any]:
+    """The whole reply. What the upstream said beside its choices goes through, if it is no text."""
+    told = {key: value for key, value in (raw or {}).items() if value is not None}
+    first = choices[0]
+    base: dict[str, Any] = {
+        "id": f"chatcmpl-{new_id()}",
+        "object": "chat.completion",
+        "created": int(time.time()),
+        "model": model,
+    }
+    return {
+        **base,
+        **beside(told, "choices", "usage"),
+        "object": "chat.completion",
+        "choices": [
+            {
+                **choice.rest,
+                "index": n,
+                "message": {
+                    **choice.message,
+                    "role": "assistant",
+                    "content": choice.content,
+                    "refusal": choice.refusal,
+                },
+                "finish_reason": choice.finish,
+                **({"suffice": choice.suffice} if len(choices) > 1 else {}),
+            }
+            for n, choice in enumerate(choices)
+        ],
+        "usage": beside(usage),
+        "suffice": first.suffice,
+        "sufficiency": sufficiency_of(first),
+    }
+
+
+def suffice_of(verdict: Verdict) -> dict[str, Any]:
+    """What was decided, and why."""
+    return {
+        "record": verdict.record or None,
+        "question": verdict.question,
+        "gate": gate_of(verdict.gate),
+        "verdict": verdict.action.value,
+        "reason": verdict.reason,
+        "claims": claims_of(verdict),
+        "share_read": round(verdict.share_read, 4),
+        "confidence": as_json.rounded(verdict.confidence),
+        "faithfulness": as_json.rounded(verdict.faithfulness),
+        "sources": [as_json.citation(one) for one in verdict.citations],
+        "missing": list(verdict.missing),
+        "nearest": [as_json.source(one) for one in verdict.nearest],
+        "rescue": verdict.rescue.value if verdict.rescue else None,
+        "notes": list(verdict.notes),
+    }
+
+
+def gate_of(gate: GateDecision) -> dict[str, Any]:
+    score = round(gate.score, 4)
+    return {"level": gate.level.value, "score": score, "policy": gate.policy}
+
+
+def claims_of(verdict: Verdict) -> list[dict[str, Any]]:
+    """Every claim with its place in the draft, what was found of it, and in which source."""
+    numbers = {passage.id: n for n, passage in enumerate(verdict.evidence.passages, 1)}
+    return [
+        {
+            "text": one.claim.text,
+            "span": [one.claim.start, one.claim.end],
+            "support": one.support.value,
+            "reason": one.reason,
+            "findings": [as_json.finding(found, numbers) for found in one.findings],
+            "evidence": _evidence(one.passage, one.span),
+        }
+        for one in claim_statuses(verdict)
+    ]
+
+
+def _evidence(passage: Any, span: tuple[int, int] | None) -> dict[str, Any] | None:
+    if passage is None:
+        return None
+    n, source = passage
+    quote = source.text[span[0] : span[1]] if span else None
+    return {"n": n, **as_json.origin(source), "quote": quote}
+
+
+def sufficiency_of(choice: Choice) -> dict[str, Any] | None:
+    """The published shape."""
+    gate = choice.verdict.gate if choice.verdict else choice.gate
+    if gate is None:
+        return None
+    return {
+        "score": round(gate.score, 4),
+        "level": gate.level.value,
+        "factors": list(gate.factors),
+        "missing": list(gate.missing),
+    }
+
+
+def headers_of(choices: Sequence[Choice]) -> dict[str, str]:
+    """The main things once more, for those who read no bodies."""
+    verdict = choices[0].verdict
+    if verdict is None:
+        return {"x-suffice-verdict": "none"}
+    found = {
+        "x-suffice-verdict": verdict.action.value,
+        "x-suffice-gate-level": verdict.gate.level.value,
+        "x-suffice-gate-score": f"{verdict.gate.score:.4f}",
+        "x-suffice-share-read": f"{verdict.share_read:.4f}",
+    }
+    return {**found, **({"x-suffice-record": verdict.record} if verdict.record else {})}
+
+
+def _rest(choice: Mapping[str, Any], text: str) -> dict[str, Any]:
+    rest = beside(choice, *_CHOICE)
+    if (logprobs := logprobs_of(choice.get("logprobs"), text)) is not None:
+        rest["logprobs"] = logprobs
+    return rest
+
+
+def _object(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,137 @@
+"""A stream that goes on while it is checked.
+
+The upstream's pieces go to the caller as they come; only their end waits. `Ending` says what is
+added before it: a verdict, the word that nothing was verified, or nothing at all.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Coroutine, Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from suffice.server.json_body import DONE, event
+from suffice.server.openai.completion import Choice
+from suffice.server.openai.stream_format import StreamFormat
+from suffice.server.openai.streamed_choice import StreamedChoice
+from suffice.server.openai.upstream import EMPTY, Upstream, UpstreamFault
+
+Raw = Mapping[str, Any]
+
+
+class Ending(Protocol):
+    """What a stream says beside the upstream's own words."""
+
+    async def heard(self, telling: StreamedChoice, flow: Flow) -> None:
+        """More was told of a choice."""
+        ...
+
+    async def ended(self, telling: StreamedChoice, flow: Flow) -> tuple[str, Choice]:
+        """A choice was told to its end: the last words to add to it, and what was decided."""
+        ...
+
+
+@dataclass
+class Flow:
+    """One stream of at most `n` choices. Iterate over `events`; who stops early cancels the
+    upstream. `untouched`: every piece goes on as it is, and nothing is added."""
+
+    upstream: Upstream
+    body: Raw
+    ending: Ending
+    voice: StreamFormat
+    n: int = 1
+    untouched: bool = False
+    frame: dict[str, Any] = field(default_factory=dict)
+    """What the upstream says of all its pieces: their id, its model."""
+    tellings: dict[int, StreamedChoice] = field(default_factory=dict)
+    spent: dict[str, Any] = field(default_factory=dict)
+    _started: set[asyncio.Task[None]] = field(default_factory=set)
+    _out: asyncio.Queue[bytes | Exception | None] = field(default_factory=asyncio.Queue)
+
+    @property
+    def model(self) -> str:
+        return str(self.frame.get("model") or "")
+
+    def say(self, told: Iterable[bytes]) -> None:
+        for one in told:
+            self._out.put_nowait(one)
+
+    def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+        """Something that goes on beside the stream, and no longer than it does."""
+        task = asyncio.create_task(work)
+        self._started.add(task)
+        task.add_done_callback(self._started.discard)
+        return task
+
+    async def events(self) -> AsyncGenerator[bytes, None]:
+        """What leaves; what goes wrong is raised."""
+        self.start(self._run())
+        try:
+            while (entry := await self._out.get()) is not None:
+                if isinstance(entry, Exception):
+                    raise entry
+                yield entry
+        finally:
+            for task in list(self._started):
+                task.cancel()
+                with suppress(asyncio.CancelledError, Exception):
+                    await task
+
+    async def _run(self) -> None:
+        try:
+            await self._pump()
+            await self._end()
+            self._out.put_nowait(None)
+        except Exception as problem:  # told in the stream, or before it, by whoever reads
+            self._out.put_nowait(problem)
+
+    async def _pump(self) -> None:
+        try:
+            async for raw in self.upstream.events(self.body):
+                await self._heard(raw)
+        except UpstreamFault:
+            # What broke off after its first word is judged as far as it came.
+            if not any(one.text or one.finish for one in self.tellings.values()):
+                raise
+        if not self.tellings:
+            raise UpstreamFault(EMPTY)
+
+    async def _heard(self, raw: Raw) -> None:
+        if not self.frame:
+            self.frame = {key: raw[key] for key in raw if key not in ("choices", "usage")}
+        if isinstance(raw.get("usage"), dict):
+            self.spent = dict(raw["usage"])
+        choices = raw.get("choices")
+        going = []
+        for choice in choices if isinstance(choices, list) else ():
+            telling = self._telling(choice)
+            if telling is not None and (kept := telling.hear(choice)):
+                going.append(kept)
+        if self.untouched:
+            self.say([event(raw)])
+        elif going:
+            self.say(self.voice.heard(raw, going))
+            for telling in list(self.tellings.values()):
+                await self.ending.heard(telling, self)
+
+    def _telling(self, choice: Any) -> StreamedChoice | None:
+        """The choice that a piece belongs to; `None`: one that nobody asked for."""
+        if not isinstance(choice, dict):
+            return None
+        index = choice.get("index")
+        index = index if isinstance(index, int) else 0
+        if not 0 <= index < self.n:
+            return None
+        return self.tellings.setdefault(index, StreamedChoice(index))
+
+    async def _end(self) -> None:
+        for telling in sorted(self.tellings.values(), key=lambda one: one.index):
+            if (kept := telling.flush()) and not self.untouched:
+                self.say(self.voice.heard(self.frame, [kept]))
+            words, choice = await self.ending.ended(telling, self)
+            if not self.untouched:
+                self.say(self.voice.ended(telling.index, words, choice))
+        self.say([DONE] if self.untouched else self.voice.closed(self.spent))

@@ -1,0 +1,131 @@
+"""Signal mode: tokens flow, and each finished sentence is checked while the next is written.
+
+Findings go out inside valid chunks with an empty delta and a `suffice` field. A claim that does not
+stand is retracted by its span, before the upstream has finished. The verdict is on the whole text,
+by the same steps as where everything is held back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from suffice import serialize as as_json
+from suffice.errors import SufficeError
+from suffice.pipeline import Pipeline, Trip
+from suffice.server.openai.answering import Answering
+from suffice.server.openai.completion import BESIDE_CALL, Choice, decided, passed_on
+from suffice.server.openai.flow import Flow
+from suffice.server.openai.streamed_choice import StreamedChoice
+from suffice.server.openai.upstream import EMPTY, UpstreamFault
+from suffice.server.openai.upstream_drafts import Written, usage_of
+from suffice.types import Action, Draft, Finding, Support, Verdict
+from suffice.verdict.assess import stands
+
+VERIFIED = "Sources verified"
+NOT_VERIFIED = "Some claims could not be verified"
+_AGAINST = (Support.CONTRADICTED, Support.UNBACKED)
+
+
+@dataclass
+class LiveChecks:
+    """What a checked stream says beside the upstream's words."""
+
+    answering: Answering
+    pipeline: Pipeline
+    trip: Trip
+    verdicts: list[Verdict] = field(default_factory=list)
+    _looking: asyncio.Task[None] | None = None
+    _waiting: dict[int, StreamedChoice] = field(default_factory=dict)
+    _told: dict[tuple[int, int, int], Support] = field(default_factory=dict)
+    """What was said of each claim, by choice and span."""
+
+    async def heard(self, telling: StreamedChoice, flow: Flow) -> None:
+        if self.answering.asked.structured or not telling.grown:
+            return
+        self._waiting[telling.index] = telling
+        if self._looking is None or self._looking.done():
+            self._looking = flow.start(self._look(flow))
+
+    async def _look(self, flow: Flow) -> None:
+        """Looks at what is finished, one choice after the other; sentences that end meanwhile are
+        looked at together. What fails here is told by the verdict."""
+        while self._waiting:
+            telling = self._waiting.pop(next(iter(self._waiting)))
+            try:
+                looked = await self.answering.work.run(self._looked, telling)
+            except SufficeError:
+                return
+            if looked is not None:
+                self._tell(flow, telling, *looked)
+
+    def _looked(self, telling: StreamedChoice) -> tuple[Draft, tuple[Finding, ...]] | None:
+        draft = telling.finished(self.trip.read.passages)
+        return None if draft is None else (draft, self.pipeline.checked(self.trip, draft))
+
+    def _tell(
+        self, flow: Flow, telling: StreamedChoice, draft: Draft, found: tuple[Finding, ...]
+    ) -> None:
+        """What stands and what is retracted, where that was not said yet."""
+        numbers = {p.id: n for n, p in enumerate(self.trip.read.passages, 1)}
+        for claim in draft.claims:
+            own = [finding for finding in found if finding.claim == claim]
+            support, place = stands(own), (telling.index, claim.start, claim.end)
+            if self._told.get(place) is support:
+                continue
+            self._told[place] = support
+            said: dict[str, Any] = {
+                "text": claim.text,
+                "span": [claim.start, claim.end],
+                "choice": telling.index,
+                "support": support.value,
+                "findings": [as_json.finding(finding, numbers) for finding in own],
+            }
+            kind = "retraction" if support in _AGAINST else "claim"
+            flow.say(flow.voice.found(telling.index, kind, said))
+
+    async def ended(self, telling: StreamedChoice, flow: Flow) -> tuple[str, Choice]:
+        if self._looking is not None:
+            await self._looking
+        structured = self.answering.asked.structured
+        draft = telling.drafted(
+            self.trip.read.passages,
+            flow.model,
+            structured=structured,
+            tokens=usage_of({"usage": flow.spent})["total_tokens"],
+        )
+        # What was told beside a call is no answer, but it was told.
+        if telling.calls and not draft.claims:
+            gate = await self.answering.work.run(self.pipeline.noted, self.trip)
+            return "", passed_on(telling.choice, None, gate=gate)
+        if not draft.text:
+            raise UpstreamFault(EMPTY)
+        written = Written(telling.choice, draft)
+        verdict, _ = await self.answering.judged(self.pipeline, self.trip, written)
+        self.verdicts.append(verdict)
+        if structured:
+            return "", _ending(decided(verdict, written.choice, structured=True), telling)
+        self._tell(flow, telling, draft, verdict.findings)
+        words = f"\n\n{last_words(verdict)}"
+        return words, _ending(decided(verdict, written.choice), telling)
+
+
+def last_words(verdict: Verdict) -> str:
+    """What the last chunk with text says of the whole."""
+    doubted = any(
+        stands(f for f in verdict.findings if f.claim == claim) is not Support.BACKED
+        for claim in (verdict.draft.claims if verdict.draft else ())
+    )
+    if verdict.action is Action.SERVE:
+        return f"{VERIFIED}."
+    if verdict.action is Action.CAVEAT and not doubted:
+        return f"{VERIFIED}. {verdict.reason}"
+    return f"{NOT_VERIFIED}. {verdict.reason}"
+
+
+def _ending(choice: Choice, telling: StreamedChoice) -> Choice:
+    """The choice with the upstream's own reason for its end: its text was told."""
+    finish = telling.finish or "length"
+    turn = {"turn": "tool_calls", "notes": [BESIDE_CALL]} if telling.calls else {}
+    return replace(choice, finish=finish, shaped=turn)

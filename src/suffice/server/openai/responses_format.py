@@ -1,0 +1,159 @@
+"""A response as a stream of OpenAI's events, in the order that SDKs expect."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from suffice.server.errors import ApiError
+from suffice.server.json_body import event
+from suffice.server.openai.answering import Answered
+from suffice.server.openai.completion import Choice
+from suffice.server.openai.responses_object import (
+    Item,
+    call_item,
+    calls_of,
+    framed,
+    message_item,
+    refusal_part,
+    settled,
+    text_part,
+)
+from suffice.server.openai.upstream_drafts import usage_of
+
+Raw = Mapping[str, Any]
+_FIELDS = {"output_text": "text", "refusal": "refusal"}
+
+
+@dataclass(slots=True)
+class ResponsesFormat:
+    """Findings go out in `response.in_progress`: an event that says nothing else, and that SDKs
+    hand on with whatever fields it has."""
+
+    body: Raw
+    model: str
+    named: bool = False
+    """Whether findings are wanted as events of a type of their own."""
+    _frame: dict[str, Any] = field(default_factory=dict)
+    _items: list[Item] = field(default_factory=list)
+    _calls: dict[int, int] = field(default_factory=dict)
+    """Which item a call of the upstream is."""
+    _choice: Choice | None = None
+    _number: int = 0
+
+    def heard(self, raw: Raw, going: Sequence[Raw]) -> Iterator[bytes]:
+        for piece in going:
+            delta = piece["delta"]
+            if text := delta.get("content"):
+                yield from self._text(text)
+            for n, call in enumerate(calls_of(delta)):
+                yield from self._call(n, call)
+
+    def found(self, index: int, kind: str, said: Raw) -> Iterator[bytes]:
+        if self.named:
+            yield self._event(f"suffice.{kind}", suffice={kind: said})
+        else:
+            frame = {**self._frame, "output": []}
+            yield self._event("response.in_progress", response=frame, suffice={kind: said})
+
+    def ended(self, index: int, words: str, choice: Choice) -> Iterator[bytes]:
+        if words:
+            yield from self._text(words)
+        self._choice = choice
+
+    def closed(self, spent: Raw) -> Iterator[bytes]:
+        yield from self._begun()
+        for n, item in enumerate(self._items):
+            yield from self._done(n, item)
+        choice = self._choice or Choice(None, None)
+        whole = {**self._frame, **settled(self._items, choice, usage_of({"usage": spent}))}
+        yield self._event(f"response.{whole['status']}", response=whole)
+
+    def whole(self, answered: Answered) -> Iterator[bytes]:
+        choice = answered.choices[0]
+        if choice.content:
+            yield from self._text(choice.content)
+        if choice.refusal:
+            yield from self._part(refusal_part(choice.refusal))
+        for n, call in enumerate(calls_of(choice.message)):
+            yield from self._call(n, {**call, "index": n})
+        self._choice = choice
+        yield from self.closed(answered.usage)
+
+    def fault(self, fault: ApiError) -> bytes:
+        said = fault.said["error"]
+        told = {key: said[key] for key in ("message", "code", "param")}
+        return self._event("error", **told, **fault.said)
+
+    def _begun(self) -> Iterator[bytes]:
+        if not self._frame:
+            self._frame = framed(self.body, self.model)
+            for kind in ("response.created", "response.in_progress"):
+                yield self._event(kind, response=self._frame)
+
+    def _text(self, text: str) -> Iterator[bytes]:
+        yield from self._part(text_part(text))
+
+    def _part(self, part: Item) -> Iterator[bytes]:
+        """More of the message: a part that goes on, or a new one."""
+        yield from self._begun()
+        n = next((n for n, one in enumerate(self._items) if one["type"] == "message"), None)
+        if n is None:
+            n = len(self._items)
+            self._items.append(message_item())
+            yield from self._added(n, content=[])
+        parts, name = self._items[n]["content"], _FIELDS[part["type"]]
+        if not parts or parts[-1]["type"] != part["type"]:
+            parts.append({**part, name: ""})
+            yield self._at(n, "response.content_part.added", part=parts[-1])
+        parts[-1][name] += part[name]
+        kind = f"response.{part['type']}.delta"
+        yield self._at(n, kind, delta=part[name], **_more(part))
+
+    def _call(self, place: int, call: Raw) -> Iterator[bytes]:
+        """More of a call: its first piece names it."""
+        yield from self._begun()
+        index = call.get("index")
+        key = index if isinstance(index, int) else place
+        new = call_item(call)
+        if key not in self._calls:
+            self._calls[key] = len(self._items)
+            self._items.append({**new, "arguments": ""})
+            yield from self._added(self._calls[key])
+        n = self._calls[key]
+        if said := new["arguments"]:
+            self._items[n]["arguments"] += said
+            at = {"item_id": self._items[n]["id"], "output_index": n}
+            yield self._event("response.function_call_arguments.delta", **at, delta=said)
+
+    def _added(self, n: int, **empty: Any) -> Iterator[bytes]:
+        item = {**self._items[n], "status": "in_progress", **empty}
+        yield self._event("response.output_item.added", output_index=n, item=item)
+
+    def _done(self, n: int, item: Item) -> Iterator[bytes]:
+        for place, part in enumerate(item.get("content", ())):
+            name = _FIELDS[part["type"]]
+            kind = f"response.{part['type']}.done"
+            yield self._at(n, kind, place, **{name: part[name]}, **_more(part))
+            yield self._at(n, "response.content_part.done", place, part=part)
+        if "arguments" in item:
+            at = {"item_id": item["id"], "output_index": n}
+            told = {"arguments": item["arguments"], "name": item["name"]}
+            yield self._event("response.function_call_arguments.done", **at, **told)
+        yield self._event("response.output_item.done", output_index=n, item=item)
+
+    def _at(self, n: int, kind: str, place: int | None = None, **more: Any) -> bytes:
+        """An event of a part of a message; of its last one where no other is named."""
+        item = self._items[n]
+        place = len(item["content"]) - 1 if place is None else place
+        at = {"item_id": item["id"], "output_index": n, "content_index": place}
+        return self._event(kind, **at, **more)
+
+    def _event(self, kind: str, **more: Any) -> bytes:
+        self._number += 1
+        return event({"type": kind, **more, "sequence_number": self._number - 1}, kind)
+
+
+def _more(part: Raw) -> dict[str, Any]:
+    return {"logprobs": []} if part["type"] == "output_text" else {}

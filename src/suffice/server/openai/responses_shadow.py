@@ -1,0 +1,76 @@
+"""Shadow of `/v1/responses`: request and reply go through as they are, by the upstream's own
+`/responses`; what would have become of the answer is recorded."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import aclosing
+from typing import Any
+
+from starlette.responses import Response
+
+from suffice.server.json_body import event
+from suffice.server.openai.answering import Answering
+from suffice.server.openai.prompt import OURS
+from suffice.server.openai.request import ChatRequest
+from suffice.server.openai.responses_format import ResponsesFormat
+from suffice.server.openai.responses_object import as_completion
+from suffice.server.openai.shadow import judged, shadow_headers
+from suffice.server.openai.stream import opened
+from suffice.server.openai.upstream import RESPONSES, UpstreamFault
+from suffice.server.openai.upstream_drafts import usage_of
+from suffice.server.request import RequestContext, as_response
+from suffice.server.route import Route
+from suffice.server.sending import while_there
+from suffice.types import Verdict
+
+Body = Mapping[str, Any]
+
+
+async def shadowed(
+    context: RequestContext, route: Route, body: Body, model: str, asked: ChatRequest | None
+) -> Response:
+    """`asked`: the request as it can be judged; `None` where it cannot, as one that continues a
+    conversation which only the upstream has."""
+    assert route.upstream is not None
+    sent = {key: value for key, value in body.items() if key != OURS}
+    sent |= {"model": model} if model else {}
+    if body.get("stream"):
+        return await opened(
+            context, _events(context, route, sent, asked), ResponsesFormat(body, model)
+        )
+    try:
+        raw = await while_there(context.request, route.upstream.ask(sent, RESPONSES))
+    except UpstreamFault as problem:
+        raise problem.fault from None
+    verdicts = await while_there(context.request, _judged(context, route, raw, asked))
+    return as_response(raw, shadow_headers(verdicts))
+
+
+async def _events(
+    context: RequestContext, route: Route, sent: Body, asked: ChatRequest | None
+) -> AsyncGenerator[bytes, None]:
+    assert route.upstream is not None
+    last: Body = {}
+    async with aclosing(route.upstream.events(sent, RESPONSES)) as events:
+        async for value in events:
+            whole = value.get("response")
+            last = whole if isinstance(whole, dict) else last
+            yield event(value, str(value.get("type") or ""))
+    await _judged(context, route, last, asked)
+
+
+async def _judged(
+    context: RequestContext, route: Route, raw: Body, asked: ChatRequest | None
+) -> list[Verdict]:
+    told = as_completion(raw)
+    settings = route.settings
+    context.spent(usage_of(told), settings.price_in, settings.price_out)
+    if asked is None:
+        return []
+    answering = Answering(
+        route, context.caller, asked, context.gateway.work, as_drafted=True, marks=False
+    )
+    verdicts = await judged(answering, told)
+    context.stats.verdicts += verdicts
+    return verdicts

@@ -1,0 +1,56 @@
+"""Shadow: the upstream's answer leaves as it came, and what would have become of it is recorded."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from suffice.errors import SufficeError
+from suffice.server.openai.answering import Answering
+from suffice.server.openai.prompt import forwarded
+from suffice.server.openai.upstream import UpstreamFault
+from suffice.server.openai.upstream_drafts import Written, written
+from suffice.server.telemetry.logs import told_of
+from suffice.types import Verdict
+
+log = logging.getLogger("suffice.server")
+
+
+async def passed_through(answering: Answering) -> tuple[Mapping[str, Any], list[Verdict]]:
+    """What the upstream replies, and the verdicts that were recorded on it."""
+    route, asked = answering.route, answering.asked
+    assert route.upstream is not None
+    body = forwarded(asked.body, route.model(asked.body.get("model")))
+    try:
+        raw = await route.upstream.ask(body)
+    except UpstreamFault as problem:
+        raise problem.fault from None
+    return raw, await judged(answering, raw)
+
+
+def shadow_headers(verdicts: Sequence[Verdict]) -> dict[str, str]:
+    """What a reply in shadow says of its record."""
+    headers = {"x-suffice-shadow": "true"}
+    if verdicts:
+        headers["x-suffice-record"] = verdicts[0].record
+        headers["x-suffice-verdict"] = verdicts[0].action.value
+    return headers
+
+
+async def judged(answering: Answering, raw: Mapping[str, Any]) -> list[Verdict]:
+    """The verdicts on what left already; whatever goes wrong with them changes nothing."""
+    try:
+        pipeline, trip, closed = await answering.begun()
+        if closed is not None:
+            return [closed]
+        passages, structured = trip.read.passages, answering.asked.structured
+        found: list[Written] = written(raw, passages, structured=structured)
+        return [
+            (await answering.judged(pipeline, trip, one))[0]
+            for one in found
+            if one.draft is not None
+        ]
+    except SufficeError as problem:
+        log.warning("A shadow decision failed: %s", told_of(problem))
+        return []

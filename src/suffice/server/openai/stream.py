@@ -1,0 +1,219 @@
+"""Streams, by the mode of their route: held back until the verdict, or signalled as they flow."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from starlette.responses import Response
+
+from suffice.errors import SufficeError
+from suffice.server.errors import ApiError, fault_of
+from suffice.server.openai.answering import Answered, Answering
+from suffice.server.openai.completion import UNVERIFIED, Choice
+from suffice.server.openai.flow import Ending, Flow
+from suffice.server.openai.live_checks import LiveChecks
+from suffice.server.openai.prompt import forwarded
+from suffice.server.openai.request import ChatRequest
+from suffice.server.openai.shadow import judged
+from suffice.server.openai.stream_format import StreamFormat
+from suffice.server.openai.streamed_choice import StreamedChoice
+from suffice.server.openai.ungrounded import marked
+from suffice.server.openai.upstream import EMPTY, UpstreamFault
+from suffice.server.openai.upstream_drafts import estimated, usage_of
+from suffice.server.request import RequestContext
+from suffice.server.route import Route
+from suffice.server.sending import Events, while_there
+
+Answers = Callable[[RequestContext, Route, ChatRequest], Coroutine[Any, Any, Answered]]
+Sent = AsyncGenerator[bytes, None]
+_USAGE = {"include_usage": True}
+
+
+async def streamed(
+    context: RequestContext, route: Route, asked: ChatRequest, answer: Answers, voice: StreamFormat
+) -> Response:
+    """A stream; what fails before its first event is told by its status."""
+    settings = route.settings
+    if route.url and (settings.shadow or not settings.grounding):
+        ending = (
+            Shadowed(context, route, asked) if settings.shadow else Marked(context, route, asked)
+        )
+        body = forwarded(asked.body, route.model(asked.body.get("model")))
+        return await opened(context, _flowing(context, route, asked, ending, body, voice), voice)
+    # Whether a text is an answer, or stands beside a tool call, is known at its end only.
+    if route.url and settings.mode == "signal" and not asked.tools:
+        return await _signalled(context, route, asked, voice)
+    return await opened(context, _decided(answer(context, route, asked), voice), voice)
+
+
+async def _signalled(
+    context: RequestContext, route: Route, asked: ChatRequest, voice: StreamFormat
+) -> Response:
+    answering = Answering(route, context.caller, asked, context.gateway.work, as_drafted=True)
+    pipeline, trip, closed = await while_there(context.request, answering.begun())
+    context.stats.timings = answering.timings
+    if closed is not None:
+        context.stats.verdicts.append(closed)
+        return await opened(context, _decided(_known(answering.refused(closed)), voice), voice)
+    body = await context.gateway.work.run(answering.told, trip)
+    signal = LiveChecks(answering, pipeline, trip, context.stats.verdicts)
+    flowing = _flowing(context, route, asked, signal, body, voice)
+
+    async def instead(problem: UpstreamFault) -> Answered:
+        answered = await answering.instead(pipeline, trip, problem)
+        context.stats.verdicts += [one.verdict for one in answered.choices[:1] if one.verdict]
+        return answered
+
+    return await opened(context, _or_instead(flowing, instead, voice), voice)
+
+
+async def _flowing(
+    context: RequestContext,
+    route: Route,
+    asked: ChatRequest,
+    ending: Ending,
+    body: dict[str, Any],
+    voice: StreamFormat,
+) -> Sent:
+    assert route.upstream is not None
+    options, shadow = asked.body.get("stream_options") or {}, isinstance(ending, Shadowed)
+    body = {**body, "stream": True}
+    if not shadow or options:
+        body["stream_options"] = options if shadow else {**options, **_USAGE}
+    flow = Flow(route.upstream, body, ending, voice, asked.n, untouched=shadow)
+    events = flow.events()
+    try:
+        async for one in events:
+            yield one
+    finally:
+        await events.aclose()
+        used = usage_of({"usage": flow.spent})
+        if flow.tellings and not used["total_tokens"]:
+            told = sum(len(one.held) + len(one.text) for one in flow.tellings.values())
+            used = estimated(body, told)
+        context.spent(used, route.settings.price_in, route.settings.price_out)
+
+
+async def _or_instead(
+    flowing: Sent, instead: Callable[[UpstreamFault], Awaitable[Answered]], voice: StreamFormat
+) -> Sent:
+    """A stream, or what stands for it where the upstream fails before its first word."""
+    begun = False
+    try:
+        async for one in flowing:
+            begun = True
+            yield one
+    except UpstreamFault as problem:
+        if begun:
+            raise
+        for one in voice.whole(await instead(problem)):
+            yield one
+    finally:
+        await flowing.aclose()
+
+
+async def _decided(answer: Coroutine[Any, Any, Answered], voice: StreamFormat) -> Sent:
+    """Nothing is sent before the verdict."""
+    for one in voice.whole(await answer):
+        yield one
+
+
+async def _known(answered: Answered) -> Answered:
+    return answered
+
+
+async def opened(context: RequestContext, events: Sent, voice: StreamFormat) -> Response:
+    """A stream whose first event may be long in coming. What fails before a comment is due is told
+    by its status; after that, inside the stream."""
+    keep_alive = context.gateway.state.settings.server.keep_alive
+    first: asyncio.Future[bytes] = asyncio.ensure_future(anext(events))
+    try:
+        await while_there(context.request, _wait(first, keep_alive))
+        if first.done():
+            first.result()
+    except StopAsyncIteration:
+        raise UpstreamFault(EMPTY).fault from None
+    except UpstreamFault as problem:
+        raise problem.fault from None
+    except BaseException:
+        await _stopped(first, events)
+        raise
+    return Events(_told(first, events, voice), keep_alive)
+
+
+async def _wait(task: asyncio.Future[bytes], seconds: float) -> None:
+    await asyncio.wait({task}, timeout=seconds)
+
+
+async def _stopped(first: asyncio.Future[bytes], events: Sent) -> None:
+    first.cancel()
+    with suppress(asyncio.CancelledError, Exception):
+        await first
+    await events.aclose()
+
+
+async def _told(first: asyncio.Future[bytes], events: Sent, voice: StreamFormat) -> Sent:
+    try:
+        yield await first
+        async for one in events:
+            yield one
+    except UpstreamFault as problem:
+        yield voice.fault(problem.fault)
+    except ApiError as fault:
+        yield voice.fault(fault)
+    except SufficeError as problem:
+        yield voice.fault(fault_of(problem))
+    finally:
+        await _stopped(first, events)
+
+
+@dataclass(frozen=True, slots=True)
+class Marked:
+    """A stream of chat without documents: its last words are that it is unverified."""
+
+    context: RequestContext
+    route: Route
+    asked: ChatRequest
+
+    async def heard(self, telling: StreamedChoice, flow: Flow) -> None:
+        """Nothing is checked."""
+
+    async def ended(self, telling: StreamedChoice, flow: Flow) -> tuple[str, Choice]:
+        one = telling.written((), flow.model, structured=self.asked.structured)
+        if one.draft is not None and not one.draft.text:
+            raise UpstreamFault(EMPTY)
+        context = self.context
+        choice = await marked(self.route, context.caller, self.asked, one, context.gateway.work)
+        if choice.verdict is None:
+            return "", choice
+        context.stats.verdicts.append(choice.verdict)
+        return "" if self.asked.structured else f"\n\n{UNVERIFIED}", choice
+
+
+@dataclass(frozen=True, slots=True)
+class Shadowed:
+    """A stream to which nothing is added: what would have become of it is recorded."""
+
+    context: RequestContext
+    route: Route
+    asked: ChatRequest
+
+    async def heard(self, telling: StreamedChoice, flow: Flow) -> None:
+        """Nothing is said of it."""
+
+    async def ended(self, telling: StreamedChoice, flow: Flow) -> tuple[str, Choice]:
+        context = self.context
+        answering = Answering(
+            self.route,
+            context.caller,
+            self.asked,
+            context.gateway.work,
+            as_drafted=True,
+            marks=False,
+        )
+        context.stats.verdicts += await judged(answering, {"choices": [telling.choice]})
+        return "", Choice(None, None, telling.finish or "stop")

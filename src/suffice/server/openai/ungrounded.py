@@ -1,0 +1,68 @@
+"""Chat without documents, where a route is marked so: every answer says that it is unverified."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from suffice.access.keys import Principal
+from suffice.answers import NOT_GATED
+from suffice.record.trace import Trace
+from suffice.server.inference_pool import InferencePool
+from suffice.server.openai.answering import Answered
+from suffice.server.openai.completion import UNVERIFIED, Choice, decided, passed_on
+from suffice.server.openai.prompt import forwarded
+from suffice.server.openai.request import ChatRequest
+from suffice.server.openai.upstream import EMPTY, UpstreamFault
+from suffice.server.openai.upstream_drafts import Written, added, content_of, written
+from suffice.server.route import Route
+from suffice.types import Action, Draft, Evidence, Level, Verdict
+
+_GATE = replace(
+    NOT_GATED,
+    level=Level.INSUFFICIENT,
+    score=0.0,
+    reasons=("this route is one of chat without documents",),
+)
+
+
+async def ungrounded(
+    route: Route, caller: Principal, asked: ChatRequest, work: InferencePool
+) -> Answered:
+    """The upstream's answer as it is, marked."""
+    assert route.upstream is not None
+    body = forwarded(asked.body, route.model(asked.body.get("model")))
+    try:
+        raw = await route.upstream.ask(body)
+    except UpstreamFault as problem:
+        raise problem.fault from None
+    drafts = written(raw, (), structured=asked.structured, n=asked.n)
+    if not drafts or any(one.draft is not None and not one.draft.text for one in drafts):
+        raise UpstreamFault(EMPTY).fault
+    choices = [await marked(route, caller, asked, one, work) for one in drafts]
+    return Answered(choices, raw, added(raw))
+
+
+async def marked(
+    route: Route, caller: Principal, asked: ChatRequest, one: Written, work: InferencePool
+) -> Choice:
+    text = content_of(one.choice)
+    if one.draft is None:
+        return passed_on(one.choice, text or None, UNVERIFIED if text else "")
+    verdict = unverified(asked.question, text, one.draft)
+    if route.recorder:
+        verdict = await work.run(recorded, route, caller, asked, verdict)
+    return decided(verdict, one.choice, structured=asked.structured)
+
+
+def unverified(question: str, text: str, draft: Draft) -> Verdict:
+    """Nothing was checked: it may leave, since the route says so, with the word that it was not."""
+    evidence = Evidence(question)
+    released = text.strip()
+    return Verdict(question, Action.CAVEAT, UNVERIFIED, _GATE, evidence, draft, released)
+
+
+def recorded(route: Route, caller: Principal, asked: ChatRequest, verdict: Verdict) -> Verdict:
+    assert route.recorder is not None
+    kept: Any = route.recorder.by(caller.name, asked.tag).verdict(verdict, Trace(verdict.evidence))
+    return replace(verdict, record=kept)

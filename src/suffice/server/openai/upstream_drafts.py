@@ -1,0 +1,135 @@
+"""From what an upstream replied to drafts that can be checked."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from suffice.draft.reading import THOUGHT, read_draft, thought_aloud
+from suffice.models.chat import STOPPED, text_in
+from suffice.server.json_body import encode
+from suffice.text.flatten import flatten
+from suffice.types import Draft, Passage
+
+_A_TOKEN = 4
+_MOST_TOKENS = 1_000_000_000
+_COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
+_BROKE_OFF = {
+    "length": "The draft broke off at its limit of tokens.",
+    "content_filter": "The draft was broken off by a content filter on the other side.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """One choice of an upstream, with the draft it is; `None`: it calls tools."""
+
+    choice: Mapping[str, Any]
+    draft: Draft | None
+
+
+def written(
+    raw: Mapping[str, Any],
+    passages: Sequence[Passage],
+    *,
+    structured: bool = False,
+    n: int | None = None,
+) -> list[Written]:
+    """The choices of a completion in their order, at most `n`. One without text is no answer: its
+    draft is empty."""
+    choices = raw.get("choices")
+    found = [one for one in choices if isinstance(one, dict)] if isinstance(choices, list) else []
+    tokens = usage_of(raw)["total_tokens"]
+    return [
+        Written(one, None if calls_tools(one) else _draft(one, raw, passages, structured, tokens))
+        for one in found[:n]
+    ]
+
+
+def calls_tools(choice: Mapping[str, Any]) -> bool:
+    message = choice.get("message")
+    if not isinstance(message, dict):
+        return False
+    return bool(message.get("tool_calls") or message.get("function_call"))
+
+
+def content_of(choice: Mapping[str, Any]) -> str:
+    """The text of a choice, also where it refuses in a field of its own. What it thought aloud is
+    no part of it."""
+    text = _said(choice)
+    thought = thought_aloud(text)
+    return text if thought == 0 else "" if thought is None else text[thought:].strip()
+
+
+def _said(choice: Mapping[str, Any]) -> str:
+    message = choice.get("message")
+    return text_in(message) if isinstance(message, dict) else ""
+
+
+def draft_of(
+    text: str,
+    passages: Sequence[Passage],
+    *,
+    drafter: str = "",
+    finish: str = "stop",
+    structured: bool = False,
+    tokens: int = 0,
+) -> Draft:
+    """A text as a draft; one in a format is read as the lines that its names and values make."""
+    notes = tuple(filter(None, [_BROKE_OFF.get(finish, "")]))
+    if structured and (thought := thought_aloud(text)) != 0:
+        text, notes = "" if thought is None else text[thought:], (*notes, THOUGHT)
+    return read_draft(
+        flatten(text) if structured else text,
+        passages,
+        drafter=drafter,
+        cut=finish in STOPPED,
+        notes=notes,
+        tokens=tokens,
+    )
+
+
+def _draft(
+    choice: Mapping[str, Any],
+    raw: Mapping[str, Any],
+    passages: Sequence[Passage],
+    structured: bool,
+    tokens: int,
+) -> Draft:
+    return draft_of(
+        _said(choice),
+        passages,
+        drafter=str(raw.get("model") or ""),
+        finish=str(choice.get("finish_reason") or ""),
+        structured=structured,
+        tokens=tokens,
+    )
+
+
+def usage_of(raw: Mapping[str, Any]) -> dict[str, int]:
+    """What a completion cost, as far as it says so."""
+    usage = raw.get("usage")
+    told = usage if isinstance(usage, dict) else {}
+    return {name: _count(told.get(name)) for name in _COUNTS}
+
+
+def _count(told: Any) -> int:
+    """A number of tokens; what cannot be one is none."""
+    return told if isinstance(told, int) and 0 <= told <= _MOST_TOKENS else 0
+
+
+def estimated(body: Mapping[str, Any], said: int) -> dict[str, int]:
+    """What a call cost that nobody told: an upstream that counts nothing, a caller who hung up. By
+    characters, so that limits hold there too."""
+    asked, said = len(encode(body)) // _A_TOKEN, said // _A_TOKEN
+    return {"prompt_tokens": asked, "completion_tokens": said, "total_tokens": asked + said}
+
+
+def added(first: Mapping[str, Any], *others: Mapping[str, Any]) -> dict[str, Any]:
+    """The usage of several calls; what only the first tells of stays as it is."""
+    told = first.get("usage")
+    total = usage_of(first)
+    for other in others:
+        total = {name: total[name] + usage_of(other)[name] for name in _COUNTS}
+    return {**(told if isinstance(told, dict) else {}), **total}

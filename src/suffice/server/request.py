@@ -1,0 +1,174 @@
+"""A request, let in: within its limits, by a caller who may ask, while there is room for it."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from concurrent.futures import Future
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from suffice.access.keys import Principal
+from suffice.errors import SufficeError
+from suffice.server.auth import entered
+from suffice.server.errors import ApiError, bad, fault_of
+from suffice.server.gateway import Gateway
+from suffice.server.inference_pool import closing
+from suffice.server.json_body import JSON_TYPE, decode, encode
+from suffice.server.sending import Events, Gone, stopped
+from suffice.server.telemetry.logs import told_of
+from suffice.server.telemetry.stats import NOW, RequestStats
+
+log = logging.getLogger("suffice.server")
+_HUNG_UP = 499
+_DIGITS = 20
+LATE = ApiError(504, "The request took too long; nothing more is done for it.", "request_timeout")
+
+
+@dataclass(slots=True)
+class RequestContext:
+    """One request and its caller. `close` when it is answered."""
+
+    request: Request
+    gateway: Gateway
+    caller: Principal
+    stack: ExitStack
+    stats: RequestStats
+    unsettled: list[Future[None]] = field(default_factory=list)
+
+    async def body(self) -> Any:
+        """The JSON it brings."""
+        kind = self.request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        # A page in a browser can send any other type here without asking whether it may.
+        if kind != JSON_TYPE:
+            raise ApiError(415, f"The body is to be {JSON_TYPE}, not '{kind}'.", "unsupported_type")
+        limits = self.gateway.state.settings.server.limits
+        try:
+            async with asyncio.timeout(limits.body_seconds):
+                sent = await self._bytes(limits.body_bytes)
+        except TimeoutError:
+            raise ApiError(408, "The body did not come in time.", "request_timeout") from None
+        try:
+            return decode(sent)
+        except ValueError as problem:
+            raise bad(f"The body is not valid JSON: {problem}", code="invalid_json") from None
+
+    async def object(self) -> dict[str, Any]:
+        value = await self.body()
+        if not isinstance(value, dict):
+            raise bad("The body is no JSON object.")
+        return value
+
+    async def _bytes(self, most: int) -> bytes:
+        told = self.request.headers.get("content-length", "0")
+        parts, size = [], 0
+        if not told.isdecimal() or len(told) > _DIGITS or int(told) > most:
+            raise ApiError(413, f"The body is over the limit of {most:,} bytes.", "too_large")
+        async for part in self.request.stream():
+            size += len(part)
+            if size > most:
+                raise ApiError(413, f"The body is over the limit of {most:,} bytes.", "too_large")
+            parts.append(part)
+        return b"".join(parts)
+
+    def spent(self, usage: Mapping[str, Any], price_in: float = 0, price_out: float = 0) -> None:
+        """Counts what an answer used towards the caller's limits."""
+        asked, said = (usage.get(name) or 0 for name in ("prompt_tokens", "completion_tokens"))
+        cost = (asked * price_in + said * price_out) / 1e6
+        general = self.gateway.state.settings.server.limits
+        tokens = usage.get("total_tokens") or asked + said
+        if counted := self.gateway.limits.spent(self.caller, general, tokens, cost):
+            self.unsettled.append(counted)
+        self.stats.tokens_in += asked
+        self.stats.tokens_out += said
+
+    async def settled(self) -> None:
+        """All that was spent so far is in the store: the caller's next request will find it."""
+        await asyncio.gather(*map(asyncio.wrap_future, self.unsettled))
+
+
+Handler = Callable[[RequestContext], Awaitable[Response]]
+
+
+def served(handle: Handler) -> Callable[[Request], Awaitable[Response]]:
+    """A handler as an endpoint: what goes wrong is told in the API's words, and never as a page."""
+
+    async def endpoint(request: Request) -> Response:
+        gateway: Gateway = request.app.state.gateway
+        stats = RequestStats(request.url.path, time.perf_counter())
+        NOW.set(stats)  # for as long as the task of this request lives
+        until = asyncio.get_running_loop().time() + gateway.state.settings.server.timeout
+        stack = ExitStack()
+        stack.callback(gateway.tell, stats)
+        streams = False
+        try:
+            try:
+                async with asyncio.timeout_at(until):
+                    response = await _answered(handle, request, gateway, stack, stats)
+            except TimeoutError:
+                response, stats.status = LATE.response, LATE.status
+            except asyncio.CancelledError:
+                stopped()
+                response, stats.status = closing().response, closing().status
+            streams = isinstance(response, Events)
+            if isinstance(response, Events):
+                response.done, response.until = stack.close, until
+                response.late, response.closing = LATE.said, closing().said
+        finally:
+            if not streams:
+                stack.close()
+        response.headers["x-request-id"] = stats.id
+        return response
+
+    return endpoint
+
+
+async def _answered(
+    handle: Handler, request: Request, gateway: Gateway, stack: ExitStack, stats: RequestStats
+) -> Response:
+    try:
+        context = await _enter(request, gateway, stack, stats)
+        response = await handle(context)
+        if context.unsettled:
+            await context.settled()
+    except ApiError as fault:
+        response = fault.response
+    except SufficeError as problem:
+        response = fault_of(problem).response
+        text = gateway.state.settings.server.log_text
+        said = told_of(problem, with_text=text)
+        log.log(_level(response.status_code), "%s: %s", stats.path, said)
+    except Gone:
+        response = Response(status_code=_HUNG_UP)
+    except Exception as problem:  # a fault of ours: told as one, with its place in the log
+        log.exception("%s: %s", stats.path, type(problem).__name__)
+        response = fault_of(SufficeError("")).response
+    stats.status = response.status_code
+    return response
+
+
+def _level(status: int) -> int:
+    """What a caller did wrong is no news to whoever keeps the gateway."""
+    return logging.WARNING if status >= 500 else logging.DEBUG
+
+
+async def _enter(
+    request: Request, gateway: Gateway, stack: ExitStack, stats: RequestStats
+) -> RequestContext:
+    caller = await entered(gateway.authenticator, request.headers)
+    stats.caller = caller.name
+    general = gateway.state.settings.server.limits
+    stack.enter_context(gateway.limits.at_once(caller, general))
+    stack.enter_context(gateway.work.admitted())
+    await gateway.limits.count(caller, general)
+    return RequestContext(request, gateway, caller, stack, stats)
+
+
+def as_response(value: Any, headers: Mapping[str, str] | None = None) -> Response:
+    return Response(encode(value), 200, dict(headers or {}), JSON_TYPE)

@@ -1,0 +1,225 @@
+"""Metrics for Prometheus: `GET /metrics`.
+
+Several workers count together where `PROMETHEUS_MULTIPROC_DIR` names a folder they share: each
+writes there, and whichever is asked tells the sum. What is published under a fixed name is worked
+out from the counts when it is asked for, so that it is right over all of them.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+
+from prometheus_client import (
+    CONTENT_TYPE_LATEST,
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    generate_latest,
+)
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
+from prometheus_client.registry import Collector
+from starlette.requests import Request
+from starlette.responses import Response
+
+from suffice.access.keys import ALL
+from suffice.errors import StoreError
+from suffice.server.auth import Authenticator, entered
+from suffice.server.errors import ApiError, fault_of
+from suffice.server.inference_pool import InferencePool
+from suffice.server.telemetry.stats import RequestStats
+from suffice.types import Code, GateDecision, Level, Rescue
+
+SHARED = "PROMETHEUS_MULTIPROC_DIR"
+_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
+
+
+class Metrics:
+    """What is counted of the requests of one app; `watch` is told of each at its end."""
+
+    def __init__(self, work: InferencePool) -> None:
+        self._work = work
+        self._own = own = CollectorRegistry()
+        self._requests = Counter(
+            "suffice_requests", "Requests answered.", ["route", "endpoint", "status"], registry=own
+        )
+        self._verdicts = Counter(
+            "suffice_verdicts", "Verdicts given.", ["route", "verdict"], registry=own
+        )
+        self._gates = Counter(
+            "suffice_gate_decisions", "Decisions of the gate.", ["route", "level"], registry=own
+        )
+        self._scores = Counter("suffice_gate_scores", "Sum of the gate's scores.", registry=own)
+        self._stages = Histogram(
+            "suffice_stage_seconds", "Time by stage.", ["stage"], registry=own, buckets=_SECONDS
+        )
+        self._whole = Histogram(
+            "suffice_request_seconds",
+            "Time from a request to the end of its answer.",
+            ["endpoint"],
+            registry=own,
+            buckets=_SECONDS,
+        )
+        self._tokens = Counter("suffice_tokens", "Tokens used upstream.", ["route"], registry=own)
+        self._failed = Counter(
+            "suffice_upstream_errors",
+            "Calls upstream that failed, each try.",
+            ["route", "kind"],
+            registry=own,
+        )
+        self._replaced = Counter(
+            "suffice_upstream_replaced",
+            "Answers of an upstream that failed, replaced by quotations.",
+            ["route"],
+            registry=own,
+        )
+        self._fabricated = Counter(
+            "suffice_fabricated_citations",
+            "Claims that named a source that does not exist, in any draft.",
+            ["route"],
+            registry=own,
+        )
+        self._failed_checks = Counter(
+            "suffice_failed_checks",
+            "Checks that failed on a draft; the log has the traceback.",
+            ["route", "check"],
+            registry=own,
+        )
+        self._under_way = Gauge(
+            "suffice_requests_under_way",
+            "Requests let in and not answered yet.",
+            registry=own,
+            multiprocess_mode="livesum",
+        )
+        self._queue = Gauge(
+            "suffice_queue",
+            "Pieces of work that wait for a thread, or have one.",
+            registry=own,
+            multiprocess_mode="livesum",
+        )
+
+    def watch(self, stats: RequestStats) -> None:
+        endpoint, route = endpoint_of(stats.path), stats.route
+        self._requests.labels(route, endpoint, str(stats.status)).inc()
+        self._whole.labels(endpoint).observe(time.perf_counter() - stats.began)
+        for stage, seconds in stats.timings.items():
+            self._stages.labels(stage).observe(seconds)
+        for verdict in stats.verdicts:
+            self._verdicts.labels(route, verdict.action.value).inc()
+            self._fabricated.labels(route).inc(verdict.fabricated)
+            for check in {one.check for one in verdict.findings if one.code is Code.FAILED}:
+                self._failed_checks.labels(route, check).inc()
+            if verdict.rescue is Rescue.EXTRACTIVE and not verdict.attempts:
+                self._replaced.labels(route).inc()
+        for decision in gates_of(stats):
+            self._gates.labels(route, decision.level.value).inc()
+            self._scores.inc(max(decision.score, 0.0))
+        for kind in stats.upstream:
+            self._failed.labels(route, kind).inc()
+        if stats.tokens:
+            self._tokens.labels(route).inc(stats.tokens)
+        self._now()
+
+    def _now(self) -> None:
+        self._under_way.set(self._work.under_way)
+        self._queue.set(self._work.waiting)
+
+    def text(self) -> bytes:
+        """All of it, as Prometheus reads it."""
+        self._now()
+        told = CollectorRegistry()
+        told.register(_Told(self._source()))
+        return generate_latest(told)
+
+    def _source(self) -> Collector:
+        if not os.environ.get(SHARED):
+            return self._own
+        collector: Collector = MultiProcessCollector(None)  # type: ignore[no-untyped-call]
+        return collector
+
+    def close(self) -> None:
+        """What this process has under way is over with it."""
+        if os.environ.get(SHARED):
+            mark_process_dead(os.getpid())  # type: ignore[no-untyped-call]
+
+
+def metrics_for(
+    authenticator: Callable[[], Authenticator], metrics: Metrics
+) -> Callable[[Request], Awaitable[Response]]:
+    """`GET /metrics`, for those who may call every route, since it tells of all of them. It is
+    answered also where no other request is."""
+
+    async def endpoint(request: Request) -> Response:
+        try:
+            caller = await entered(authenticator(), request.headers)
+            if ALL not in caller.routes:
+                raise ApiError(403, "This key has no right to all routes.", "no_right")
+        except ApiError as fault:
+            return fault.response
+        except StoreError as problem:
+            return fault_of(problem).response
+        return Response(await asyncio.to_thread(metrics.text), media_type=CONTENT_TYPE_LATEST)
+
+    return endpoint
+
+
+class _Told(Collector):
+    """What was counted, and what follows from it under the published names. (A counter of that name
+    would be told with `_total` behind it.)"""
+
+    def __init__(self, source: Collector) -> None:
+        self._source = source
+
+    def describe(self) -> Iterable[Metric]:
+        return []
+
+    def collect(self) -> Iterator[Metric]:
+        counted = list(self._source.collect())
+        yield from counted
+        by_level = _sums(counted, "suffice_gate_decisions_total", "level")
+        decisions = sum(by_level.values())
+        score = sum(_sums(counted, "suffice_gate_scores_total").values())
+        seconds = _sums(counted, "suffice_stage_seconds_sum", "stage").get("gate", 0.0)
+        times = _sums(counted, "suffice_stage_seconds_count", "stage").get("gate", 0.0)
+        for name, about, value in (
+            ("score_avg", "Mean score of the gate.", score / decisions if decisions else 0.0),
+            (
+                "insufficient_count",
+                "Questions with insufficient context.",
+                by_level.get(Level.INSUFFICIENT.value, 0.0),
+            ),
+            (
+                "partial_count",
+                "Questions with partial context.",
+                by_level.get(Level.PARTIAL.value, 0.0),
+            ),
+            ("latency_ms", "Mean time of the gate.", 1e3 * seconds / times if times else 0.0),
+        ):
+            yield GaugeMetricFamily(f"sufficient_context_{name}", about, value)
+
+
+def _sums(counted: Iterable[Metric], name: str, label: str = "") -> dict[str, float]:
+    """The values of a sample, added up by one of its labels."""
+    found: dict[str, float] = {}
+    for sample in (sample for metric in counted for sample in metric.samples):
+        if sample.name == name:
+            key = sample.labels.get(label, "")
+            found[key] = found.get(key, 0.0) + sample.value
+    return found
+
+
+def endpoint_of(path: str) -> str:
+    """The path without the name of its route, which callers may invent."""
+    _, version, rest = path.partition("/v1/")
+    return f"/v1/{'models' if rest.startswith('models/') else rest}" if version else path
+
+
+def gates_of(stats: RequestStats) -> list[GateDecision]:
+    """Decisions of the gate that a request brought about: choices of one answer share theirs, and
+    an answer that came with its own passages has none."""
+    told = stats.gates or [verdict.gate for verdict in stats.verdicts[:1]]
+    return [gate for gate in told if gate.policy != "none"]
