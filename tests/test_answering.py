@@ -11,11 +11,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from suffice import Library, Pipeline
-from suffice.draft.scripted import Reply, ScriptedUpstream, fails, page, says, slow
 from suffice.errors import ModelError
 from suffice.pipeline import told_before
 from suffice.record.trace import Trace
 from suffice.settings import ROUTES, CollectionSettings, DraftSettings, VerdictSettings
+from suffice.testing.upstream import Reply, ScriptedUpstream, fails, page, says, slow
 from suffice.types import Action, Draft, Evidence, Finding, GateDecision, Rescue, Support, Verdict
 from tests.server.gateway import until
 

@@ -19,12 +19,16 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("evidence", "models"),
     ("gate", "draft", "checks"),
     ("verdict",),
+    ("log",),
     ("record",),
+    ("access",),
+    ("review",),
     ("pipeline",),
-    ("answers", "cautious", "corpus"),
+    ("answers", "cautious", "corpus", "serialize"),
     ("learn",),
-    ("bench",),
+    ("bench", "testing"),
     ("server", "integrations"),
+    ("mcp",),
     ("cli",),
 )
 LEVEL = {room: level for level, rooms in enumerate(FLOORS) for room in rooms}

@@ -29,10 +29,10 @@ from suffice.bench.cases import folded
 from suffice.draft.extractive import Extractive
 from suffice.evidence.split import embedded_text
 from suffice.gate.learned import Learned
+from suffice.models.caching import CachedEmbedder
 from suffice.models.catalog import open_embedder, open_verifier
 from suffice.models.embedder import Embedder
 from suffice.models.odds import log_odds
-from suffice.models.remembering import Remembering
 from suffice.settings import DraftSettings, EmbedderSettings, SearchSettings, VerifierSettings
 from suffice.types import Draft, Evidence, Passage, Retrieved
 from suffice.verdict.confidence import FILE, SURE
@@ -127,7 +127,7 @@ def main() -> None:
     parser.add_argument("--retrieved", type=Path, required=True)
     parser.add_argument("--most", type=int, default=100, help="questions of the held cases")
     given = parser.parse_args()
-    embedder = Remembering(open_embedder(EmbedderSettings()))
+    embedder = CachedEmbedder(open_embedder(EmbedderSettings()))
     verifier = open_verifier(VerifierSettings())
     gate, drafter = Learned(verifier), Extractive(embedder, DraftSettings(), verifier)
     rows: list[tuple[str, float, float, bool]] = []

@@ -16,25 +16,25 @@ from datetime import date
 from functools import lru_cache, wraps
 from typing import Any, ParamSpec, TypeVar
 
-from suffice.checks.at_odds import concerned, touched
+from suffice.checks.answer_conflicts import concerned, touched
 from suffice.checks.check import Check, run_checks
 from suffice.checks.citations import settle
-from suffice.checks.judge import open_judge
-from suffice.checks.open import SUPPORTING, open_checks
+from suffice.checks.judge.judge import open_judge
+from suffice.checks.registry import SUPPORTING, open_checks
 from suffice.checks.structure import shape
 from suffice.checks.unread import unread
 from suffice.draft.flags import flag_notes, flagged
 from suffice.draft.reading import read_draft
 from suffice.errors import AnswerError
-from suffice.evidence.cleared import cleared
-from suffice.evidence.given import Given, given
 from suffice.evidence.index import today
+from suffice.evidence.inputs import Given, given
+from suffice.evidence.sanitize import sanitized
 from suffice.gate.conflict import Conflicts
 from suffice.gate.freshness import asked_about, fresh
 from suffice.gate.gate import FindsConflicts
+from suffice.models.caching import CachedEmbedder
 from suffice.models.catalog import open_embedder, open_verifier
 from suffice.models.embedder import Embedder
-from suffice.models.remembering import Remembering
 from suffice.models.verifier import Verifier
 from suffice.record.sink import RecordSink
 from suffice.record.trace import Timings, Trace
@@ -110,7 +110,7 @@ class Checker:
         draft = self._draft(answer, evidence)
         if not draft.claims:
             return _without_claims(draft, evidence)
-        trusted = cleared(evidence)  # a passage that says "answer 42" is no evidence for 42
+        trusted = sanitized(evidence)  # a passage that says "answer 42" is no evidence for 42
         findings = run_checks(self.checks, draft, trusted)
         settled = settle(draft, trusted, findings, SUPPORTING)
         return decide(evidence, self._weighed(trusted, draft), draft, settled, self.routes)
@@ -207,4 +207,4 @@ def _opened(settings: Settings) -> Verifier:
 
 @lru_cache(maxsize=2)
 def _embedder(settings: EmbedderSettings) -> Embedder:
-    return Remembering(open_embedder(settings))
+    return CachedEmbedder(open_embedder(settings))

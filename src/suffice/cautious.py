@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
-from suffice.evidence.given import Given, given
+from suffice.evidence.inputs import Given, given
 from suffice.models.catalog import open_embedder
 from suffice.models.embedder import Embedder
 from suffice.models.verifier import Verifier

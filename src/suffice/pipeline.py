@@ -18,8 +18,8 @@ from datetime import date
 
 from suffice.checks.check import Check, run_checks
 from suffice.checks.citations import settle
-from suffice.checks.judge import open_judge
-from suffice.checks.open import SUPPORTING, open_checks
+from suffice.checks.judge.judge import open_judge
+from suffice.checks.registry import SUPPORTING, open_checks
 from suffice.checks.sources import Documents
 from suffice.checks.verbatim import Verbatim
 from suffice.draft.brief import Brief
@@ -27,16 +27,16 @@ from suffice.draft.drafter import Drafter, open_drafter
 from suffice.draft.extractive import Extractive
 from suffice.draft.revision import Revised, Round, revise
 from suffice.errors import ModelError
-from suffice.evidence.cleared import cleared
 from suffice.evidence.filter import Helpful
-from suffice.evidence.find import find_again, find_each, looking, time_of
 from suffice.evidence.index import today
+from suffice.evidence.retrieve import find_again, find_each, looking, time_of
 from suffice.evidence.rewrite import rewritten
+from suffice.evidence.sanitize import sanitized
 from suffice.evidence.search import Retriever, gather
 from suffice.gate.gate import Gate, Weighed
+from suffice.models.caching import CachedEmbedder
 from suffice.models.catalog import open_verifier
 from suffice.models.embedder import Embedder
-from suffice.models.remembering import Remembering
 from suffice.models.verifier import Verifier
 from suffice.record.sink import RecordSink
 from suffice.record.trace import Timings, Trace
@@ -109,7 +109,7 @@ class Pipeline:
         retrieved."""
         settings = settings or getattr(retriever, "own", None) or CollectionSettings()
         read_routes(settings.verdict.routes)  # a wrong table is told before the first question
-        embedder = Remembering(embedder)  # filter, drafter and checks read the same statements
+        embedder = CachedEmbedder(embedder)  # filter, drafter and checks read the same statements
         verifier = verifier or open_verifier(VerifierSettings())
         writes = settings.draft.llm != "extractive"
         judge = open_judge(settings.judge, settings.draft) if settings.checks.judge else None
@@ -221,7 +221,7 @@ class Pipeline:
     def check(self, draft: Draft, evidence: Evidence) -> tuple[Finding, ...]:
         """What all checks find, with citations settled by those that read what is cited. What
         instructs in a passage is no evidence."""
-        evidence = cleared(evidence)
+        evidence = sanitized(evidence)
         found = run_checks(self.checks, draft, evidence)
         return settle(draft, evidence, found, SUPPORTING)
 

@@ -14,11 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from suffice.checks.check import run_checks
-from suffice.checks.judge import Judge, open_judge
-from suffice.checks.llm import Remote, open_llm
-from suffice.checks.questions import SYSTEM, Case, Numbered, Question, dictates, form
-from suffice.checks.replies import Mark
-from suffice.draft.scripted import (
+from suffice.checks.judge.judge import Judge, open_judge
+from suffice.checks.judge.llm import Remote, open_llm
+from suffice.checks.judge.prompt import SYSTEM, Case, Numbered, Question, dictates, form
+from suffice.checks.judge.replies import Mark
+from suffice.errors import SettingsError
+from suffice.models import wire
+from suffice.settings import DraftSettings, JudgeSettings, Settings
+from suffice.testing.upstream import (
     Reply,
     Request,
     Scripted,
@@ -31,9 +34,6 @@ from suffice.draft.scripted import (
     says,
     slow,
 )
-from suffice.errors import SettingsError
-from suffice.models import wire
-from suffice.settings import DraftSettings, JudgeSettings, Settings
 from suffice.types import Code, Finding, Hallucination, Support
 from tests.checks.drafts import draft, evidence, judged, only, passage
 

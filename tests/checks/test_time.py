@@ -10,7 +10,7 @@ from random import Random
 import pytest
 
 from suffice.checks.check import run_checks
-from suffice.checks.open import open_checks
+from suffice.checks.registry import open_checks
 from suffice.draft.reading import read_draft
 from suffice.models.verifier import Pair, SufficiencyScore, SupportScore, Thresholds
 from suffice.settings import ChecksSettings

@@ -12,10 +12,10 @@ from click.testing import CliRunner, Result
 
 from suffice.cli import cli
 from suffice.cli.bench_verifier import _named
-from suffice.draft.scripted import ScriptedUpstream, fails
 from suffice.errors import SourceMissing
 from suffice.models.llm.open import open_llm_verifier
 from suffice.settings import LlmSettings, Settings
+from suffice.testing.upstream import ScriptedUpstream, fails
 from tests.bench.overlap import OverlapVerifier, write
 from tests.models.llm_replies import Rough, ruling, rulings
 

@@ -9,10 +9,10 @@ import pytest
 from suffice.draft.brief import Brief
 from suffice.draft.drafter import Drafter, open_drafter
 from suffice.draft.extractive import Extractive
-from suffice.draft.scripted import ScriptedUpstream, says
 from suffice.draft.upstream import Upstream
 from suffice.errors import SettingsError
 from suffice.settings import DraftSettings
+from suffice.testing.upstream import ScriptedUpstream, says
 from tests.draft.asked import evidence
 from tests.fakes import HashEmbedder
 

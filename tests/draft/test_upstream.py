@@ -12,7 +12,11 @@ import pytest
 from suffice.draft.brief import Brief
 from suffice.draft.drafter import open_drafter
 from suffice.draft.prompt import SYSTEM
-from suffice.draft.scripted import (
+from suffice.draft.upstream import Upstream
+from suffice.errors import ModelUnreachable
+from suffice.models import wire
+from suffice.settings import DraftSettings
+from suffice.testing.upstream import (
     Reply,
     Scripted,
     ScriptedUpstream,
@@ -24,10 +28,6 @@ from suffice.draft.scripted import (
     says,
     slow,
 )
-from suffice.draft.upstream import Upstream
-from suffice.errors import ModelUnreachable
-from suffice.models import wire
-from suffice.settings import DraftSettings
 from suffice.types import Draft
 from tests.draft.asked import evidence, passage
 from tests.fakes import HashEmbedder

@@ -10,7 +10,7 @@ import pytest
 
 from suffice.errors import EvidenceError, SourceMissing, Unreadable
 from suffice.evidence.bundle import read_bundle, read_piece
-from suffice.evidence.given import given
+from suffice.evidence.inputs import given
 from suffice.evidence.sources import Cutting
 from suffice.types import Passage
 from tests.fakes import HashEmbedder

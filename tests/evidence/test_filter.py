@@ -17,7 +17,7 @@ from suffice.draft.extractive import Extractive
 from suffice.errors import ModelUnreachable
 from suffice.evidence.filter import Helpful, joined, linked, units
 from suffice.evidence.rows import Vectors
-from suffice.models.remembering import Remembering
+from suffice.models.caching import CachedEmbedder
 from suffice.settings import CollectionSettings, DraftSettings, FilterSettings
 from suffice.text.sentences import sentences
 from suffice.types import Evidence, Passage, Retrieved
@@ -185,7 +185,7 @@ def test_no_answer_of_the_handbook_is_left_out(
 
 
 def test_the_extractive_drafter_answers_as_before(library: Library) -> None:
-    embedder = Remembering(library.embedder)
+    embedder = CachedEmbedder(library.embedder)
     search, helpful = library.search(), Helpful(embedder)
     drafter = Extractive(embedder, DraftSettings())
     for row in QUESTIONS[::4]:

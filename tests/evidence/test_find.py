@@ -8,8 +8,8 @@ from datetime import date, timedelta
 import pytest
 
 from suffice import Filter, Library
-from suffice.evidence.find import find_again, looking, time_of
 from suffice.evidence.index import today
+from suffice.evidence.retrieve import find_again, looking, time_of
 from suffice.evidence.search import LooksBack, SearchesAgain, gather
 from suffice.text.times import NOW, Asked, When
 from suffice.text.when import asked_about

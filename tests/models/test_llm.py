@@ -10,7 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from suffice.draft.scripted import (
+from suffice.errors import SettingsError
+from suffice.models import wire
+from suffice.models.llm.open import open_llm_verifier
+from suffice.models.llm.quotes import stands
+from suffice.models.llm.replies import read_assessment, read_rulings
+from suffice.models.llm.verifier import SURE, LlmVerifier
+from suffice.models.llm.words import Word, support_word
+from suffice.models.verifier import Pair, SupportScore, Thresholds
+from suffice.settings import DraftSettings, LlmSettings
+from suffice.testing.upstream import (
     Reply,
     Request,
     Scripted,
@@ -22,15 +31,6 @@ from suffice.draft.scripted import (
     says,
     slow,
 )
-from suffice.errors import SettingsError
-from suffice.models import wire
-from suffice.models.llm.open import open_llm_verifier
-from suffice.models.llm.quotes import stands
-from suffice.models.llm.replies import read_assessment, read_rulings
-from suffice.models.llm.verifier import SURE, LlmVerifier
-from suffice.models.llm.words import Word, support_word
-from suffice.models.verifier import Pair, SupportScore, Thresholds
-from suffice.settings import DraftSettings, LlmSettings
 from tests.models.llm_replies import (
     CONTRADICTED,
     EVIDENCE,

@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 
 import suffice
-from suffice.draft.scripted import Request, Scripted, ScriptedUpstream, fails
 from suffice.gate.conflict import Conflicts
 from suffice.gate.learned import Learned
+from suffice.models.batching import Lanes, shared_verifier
 from suffice.models.catalog import open_verifier
 from suffice.models.llm.verifier import LlmVerifier
-from suffice.models.together import Lanes, shared_verifier
 from suffice.models.verifier import Pair
 from suffice.record.setup import Setup
 from suffice.settings import DraftSettings, LlmSettings, Settings, VerifierSettings
+from suffice.testing.upstream import Request, Scripted, ScriptedUpstream, fails
 from suffice.types import Evidence, Finding, Level, Retrieved, Support, Verdict
 from tests.checks.drafts import evidence, passage
 from tests.fakes import HashEmbedder

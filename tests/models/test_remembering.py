@@ -10,8 +10,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from suffice.models.caching import CachedEmbedder
 from suffice.models.embedder import Embedder, Vectors
-from suffice.models.remembering import Remembering
 from tests.fakes import HashEmbedder
 
 
@@ -28,7 +28,7 @@ class Counting(HashEmbedder):
 
 @given(st.lists(st.lists(st.sampled_from("abcdef"), max_size=6), max_size=6), st.integers(1, 8))
 def test_the_vectors_are_the_same_as_without(calls: list[list[str]], most: int) -> None:
-    plain, remembering = HashEmbedder(), Remembering(HashEmbedder(), most)
+    plain, remembering = HashEmbedder(), CachedEmbedder(HashEmbedder(), most)
     for texts in calls:
         vectors = remembering.embed(texts)
         assert vectors.shape == (len(texts), plain.dimension)
@@ -37,7 +37,7 @@ def test_the_vectors_are_the_same_as_without(calls: list[list[str]], most: int) 
 
 def test_a_known_text_is_not_embedded_again() -> None:
     counting = Counting()
-    embedder: Embedder = Remembering(counting)
+    embedder: Embedder = CachedEmbedder(counting)
     embedder.embed(["a", "b", "a"])
     embedder.embed(["b", "c"])
     assert counting.asked == ["a", "b", "c"]
@@ -47,20 +47,20 @@ def test_a_known_text_is_not_embedded_again() -> None:
 
 def test_the_oldest_and_the_long_are_forgotten() -> None:
     counting = Counting()
-    embedder = Remembering(counting, most=2)
+    embedder = CachedEmbedder(counting, most=2)
     for text in ("a", "b", "a", "c", "a", "b", "x" * 3000, "x" * 3000):
         embedder.embed([text])
     assert counting.asked == ["a", "b", "c", "b", "x" * 3000, "x" * 3000]
 
 
 def test_what_a_caller_does_to_a_vector_stays_with_the_caller() -> None:
-    embedder = Remembering(HashEmbedder())
+    embedder = CachedEmbedder(HashEmbedder())
     embedder.embed(["a"])[0] = 0
     assert np.array_equal(embedder.embed(["a"]), HashEmbedder().embed(["a"]))
 
 
 def test_many_threads() -> None:
-    embedder, plain = Remembering(HashEmbedder(), most=5), HashEmbedder()
+    embedder, plain = CachedEmbedder(HashEmbedder(), most=5), HashEmbedder()
     calls = [[chr(97 + (n + k) % 10) for k in range(4)] for n in range(200)]
     with ThreadPoolExecutor(8) as pool:
         found = list(pool.map(embedder.embed, calls))

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from suffice.models.batching import Batcher, Lanes, SharedEmbedder, SharedVerifier
 from suffice.models.catalog import open_verifier
-from suffice.models.together import Lanes, SharedEmbedder, SharedVerifier, Together
 from suffice.models.verifier import Pair
 from suffice.settings import VerifierSettings
 from tests.fakes import HashEmbedder
@@ -35,7 +35,7 @@ class Slow:
 
 
 def queued(
-    slow: Slow, together: Together[int, int], calls: Sequence[Sequence[int]]
+    slow: Slow, together: Batcher[int, int], calls: Sequence[Sequence[int]]
 ) -> list[Callable[[], Sequence[int]]]:
     """The first call runs while the others wait; what each comes to."""
     with ThreadPoolExecutor(len(calls)) as pool:
@@ -50,7 +50,7 @@ def queued(
 
 def test_calls_that_wait_go_as_one() -> None:
     slow = Slow()
-    together = Together[int, int](slow, Lanes(1))
+    together = Batcher[int, int](slow, Lanes(1))
     results = queued(slow, together, [[1], [2, 3], [4], [5, 6, 7]])
     assert [result() for result in results] == [[2], [4, 6], [8], [10, 12, 14]]
     assert slow.sizes == [1, 6]
@@ -58,7 +58,7 @@ def test_calls_that_wait_go_as_one() -> None:
 
 def test_a_run_takes_no_more_than_it_may_unless_one_call_brings_more() -> None:
     slow = Slow()
-    together = Together[int, int](slow, Lanes(1), most=3)
+    together = Batcher[int, int](slow, Lanes(1), most=3)
     results = queued(slow, together, [[1], [2, 3], [4, 5], [6, 7, 8, 9, 10]])
     assert [list(result()) for result in results] == [[2], [4, 6], [8, 10], [12, 14, 16, 18, 20]]
     assert sorted(slow.sizes) == [1, 2, 2, 5]
@@ -66,7 +66,7 @@ def test_a_run_takes_no_more_than_it_may_unless_one_call_brings_more() -> None:
 
 def test_what_fails_for_one_fails_for_that_one_alone() -> None:
     slow = Slow()
-    together = Together[int, int](slow, Lanes(1))
+    together = Batcher[int, int](slow, Lanes(1))
     first, bad, good = queued(slow, together, [[1], [-1], [3]])
     assert (first(), good()) == ([2], [6])
     with pytest.raises(ValueError, match="no"):
@@ -87,7 +87,7 @@ def test_lanes_bound_what_runs_at_once() -> None:
         return list(items)
 
     lanes = Lanes(2)
-    first, second = Together[int, int](run, lanes, 3), Together[int, int](run, lanes, 3)
+    first, second = Batcher[int, int](run, lanes, 3), Batcher[int, int](run, lanes, 3)
     with ThreadPoolExecutor(12) as pool:
         found = list(pool.map(lambda n: (first if n % 2 else second)([n]), range(60)))
     assert found == [[n] for n in range(60)]
@@ -103,7 +103,7 @@ def test_who_waits_for_another_lane_runs_nothing() -> None:
         threading.Event().wait(0.02)
         return list(items)
 
-    together = Together[int, int](run, Lanes(2))
+    together = Batcher[int, int](run, Lanes(2))
     with ThreadPoolExecutor(12) as pool:
         list(pool.map(lambda n: together([n]), range(12)))
     assert sum(sizes) == 12

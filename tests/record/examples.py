@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import date
 
-from suffice.log.entries_to_write import Record
+from suffice.log.record import Record
 from suffice.record.trace import Trace
 from suffice.text.times import Asked, When
 from suffice.types import (

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from suffice.errors import StoreError
 from suffice.log.canonical import canonical
-from suffice.log.entries_to_write import Record
 from suffice.log.entry import Entry
 from suffice.log.payload import payload
+from suffice.log.record import Record
 from suffice.record.decision import Filing, decision_of, of_gate, of_verdict
 from suffice.record.setup import Setup, setup_of
 from suffice.settings import CollectionSettings, DraftSettings, VerdictSettings

@@ -13,8 +13,8 @@ import pytest
 from sqlalchemy import inspect, text
 
 from suffice.errors import SettingsError, StoreError, StoreFull, StoreUnreachable
-from suffice.log.entries_to_write import Record, new_id
 from suffice.log.entry import Choice
+from suffice.log.record import Record, new_id
 from suffice.log.tables import CHECKPOINTS, HEAD, RECORDS
 from suffice.record.decision import Filing, decision_of
 from suffice.record.log import Log

@@ -11,7 +11,6 @@ from sqlalchemy import text
 
 from suffice import Library, Pipeline
 from suffice.answers import Checker
-from suffice.draft.scripted import Reply, ScriptedUpstream, says
 from suffice.errors import StoreError
 from suffice.models.catalog import open_verifier
 from suffice.record.decision import Filing
@@ -20,6 +19,7 @@ from suffice.record.replay import Replayed, differences, replay
 from suffice.record.setup import Setup
 from suffice.record.sink import Recorder
 from suffice.settings import CollectionSettings, DraftSettings, GateSettings, VerifierSettings
+from suffice.testing.upstream import Reply, ScriptedUpstream, says
 from suffice.types import Verdict
 
 QUESTION = "How many days per week may I work remotely?"

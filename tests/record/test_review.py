@@ -15,11 +15,11 @@ from suffice.access.visibility import Reader
 from suffice.errors import ReviewError, StoreError
 from suffice.log.entry import Choice
 from suffice.log.tables import RECORDS
+from suffice.record.about import concerned, subject_in
 from suffice.record.decision import Decision, Filing, decision_of
 from suffice.record.log import Log
 from suffice.record.sampling import Why
 from suffice.record.trace import Trace
-from suffice.review.about import concerned, subject_in
 from suffice.review.case import DECIDED, Act, Rating
 from suffice.review.queue import Wanted
 from suffice.review.review import Review

@@ -10,7 +10,7 @@ import os
 import sys
 import threading
 
-from suffice.log.entries_to_write import Record
+from suffice.log.record import Record
 from suffice.record.log import Log
 
 THREADS = 4

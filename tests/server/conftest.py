@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from suffice.draft.scripted import ScriptedUpstream, says
 from suffice.evidence.library import Library
 from suffice.settings import RouteSettings, Settings
+from suffice.testing.upstream import ScriptedUpstream, says
 from tests.conftest import HANDBOOK
 from tests.server.gateway import RIGHT, RunningGateway, routes, running
 

@@ -14,12 +14,12 @@ import httpx2
 import uvicorn
 from openai import AsyncOpenAI, OpenAI
 
-from suffice.draft.scripted import Reply, ScriptedUpstream
 from suffice.evidence.library import Library
 from suffice.server.app import create_app
 from suffice.server.connection import config_of
 from suffice.server.gateway import Gateway
 from suffice.settings import RouteSettings, ServerSettings, Settings
+from suffice.testing.upstream import Reply, ScriptedUpstream
 
 QUESTION = "How many days per week may I work remotely?"
 RIGHT = "Eligible employees may work remotely up to 3 days per week. [1]"

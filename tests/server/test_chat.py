@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from suffice.draft.scripted import Scripted, ScriptedUpstream, calls, says
 from suffice.evidence.library import Library
 from suffice.record.decision import decision_of
 from suffice.settings import (
@@ -19,6 +18,7 @@ from suffice.settings import (
     RouteSettings,
     VerdictSettings,
 )
+from suffice.testing.upstream import Scripted, ScriptedUpstream, calls, says
 from suffice.types import Action
 from tests.server.gateway import (
     OFF_TOPIC,

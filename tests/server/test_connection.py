@@ -11,11 +11,11 @@ import httpx2
 import pytest
 
 from suffice.access.keys import Principals
-from suffice.draft.scripted import ScriptedUpstream, says, slow
 from suffice.evidence.library import Library
 from suffice.server.auth import Authenticator
 from suffice.server.errors import ApiError
 from suffice.settings import LimitSettings, RouteSettings
+from suffice.testing.upstream import ScriptedUpstream, says, slow
 from tests.server.gateway import (
     PATIENCE,
     QUESTION,

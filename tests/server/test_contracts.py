@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from openai import NotFoundError
 
-from suffice.draft.scripted import ScriptedUpstream, calls, says
 from suffice.evidence.library import Library
 from suffice.settings import RouteSettings
+from suffice.testing.upstream import ScriptedUpstream, calls, says
 from tests.server.gateway import (
     OFF_TOPIC,
     PASSAGE,

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suffice.draft.scripted import Scripted, ScriptedUpstream, says
 from suffice.evidence.library import Library
 from suffice.models.catalog import open_verifier
 from suffice.models.verifier import Pair, SufficiencyScore, SupportScore, Thresholds
@@ -36,6 +35,7 @@ from suffice.settings import (
     Settings,
     VerifierSettings,
 )
+from suffice.testing.upstream import Scripted, ScriptedUpstream, says
 from suffice.types import Conflict, GateDecision, Level, Passage
 from tests.server.gateway import RunningGateway, running
 

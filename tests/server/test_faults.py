@@ -9,7 +9,15 @@ from typing import Any
 import openai
 import pytest
 
-from suffice.draft.scripted import (
+from suffice.evidence.library import Library
+from suffice.settings import (
+    CollectionSettings,
+    DraftSettings,
+    RouteSettings,
+    Settings,
+    VerdictSettings,
+)
+from suffice.testing.upstream import (
     Scripted,
     ScriptedUpstream,
     broken,
@@ -22,14 +30,6 @@ from suffice.draft.scripted import (
     page,
     says,
     slow,
-)
-from suffice.evidence.library import Library
-from suffice.settings import (
-    CollectionSettings,
-    DraftSettings,
-    RouteSettings,
-    Settings,
-    VerdictSettings,
 )
 from tests.server.gateway import QUESTION, RIGHT, RunningGateway, plays, routes, running
 

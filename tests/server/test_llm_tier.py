@@ -9,12 +9,12 @@ import anyio
 import pytest
 from mcp import Client
 
-from suffice.draft.scripted import Request, Scripted, ScriptedUpstream, fails, says
 from suffice.evidence.library import Library
 from suffice.mcp.server import open_server
 from suffice.mcp.tools import Caller, Tools
 from suffice.models.catalog import open_verifier
 from suffice.settings import LlmSettings, RouteSettings, VerifierSettings
+from suffice.testing.upstream import Request, Scripted, ScriptedUpstream, fails, says
 from tests.models.llm_replies import assessment, ruling, rulings
 from tests.server.gateway import QUESTION, routes, running
 

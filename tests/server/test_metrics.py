@@ -19,7 +19,6 @@ import pytest
 from opentelemetry import trace
 from prometheus_client.parser import text_string_to_metric_families
 
-from suffice.draft.scripted import ScriptedUpstream, fails, says
 from suffice.evidence.library import Library
 from suffice.server.inference_pool import InferencePool
 from suffice.server.telemetry import tracing as spans
@@ -27,6 +26,7 @@ from suffice.server.telemetry.logs import access_log, start_logs, told
 from suffice.server.telemetry.metrics import Metrics, endpoint_of
 from suffice.server.telemetry.stats import RequestStats
 from suffice.settings import RouteSettings, Settings, WorkSettings
+from suffice.testing.upstream import ScriptedUpstream, fails, says
 from suffice.types import Action, Evidence, GateDecision, Level, Verdict
 from tests.server.gateway import routes, running
 

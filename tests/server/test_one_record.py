@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from suffice.draft.scripted import ScriptedUpstream, says
 from suffice.evidence.library import Library
 from suffice.record.decision import decision_of
 from suffice.record.log import Log
 from suffice.settings import RouteSettings
+from suffice.testing.upstream import ScriptedUpstream, says
 from suffice.types import Action
 from tests.server.gateway import (
     PATIENCE,

@@ -13,10 +13,10 @@ import schemathesis
 from hypothesis import HealthCheck, Phase, settings
 from schemathesis import GenerationMode
 
-from suffice.draft.scripted import ScriptedUpstream, says
 from suffice.evidence.library import Library
 from suffice.server.openapi import document
 from suffice.settings import RouteSettings, Settings
+from suffice.testing.upstream import ScriptedUpstream, says
 from tests.server.gateway import RIGHT, RunningGateway, plays, routes, running
 
 CASES = int(os.environ.get("SUFFICE_TEST_CASES", "20"))

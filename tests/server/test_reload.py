@@ -8,9 +8,9 @@ from typing import Any
 import httpx2
 import pytest
 
-from suffice.draft.scripted import ScriptedUpstream, says, slow
 from suffice.evidence.library import Library
 from suffice.settings import CorsSettings, LimitSettings, RouteSettings, Settings, WorkSettings
+from suffice.testing.upstream import ScriptedUpstream, says, slow
 from tests.server.gateway import QUESTION, RIGHT, RunningGateway, plays, routes, running
 
 ASKED = {"question": QUESTION}

@@ -18,7 +18,6 @@ from sqlalchemy import select
 
 from suffice.access.keys import Principal, Principals
 from suffice.access.quotas import Usage
-from suffice.draft.scripted import ScriptedUpstream, fails, says, slow
 from suffice.errors import PrincipalError
 from suffice.evidence.library import Library
 from suffice.log.tables import USAGE
@@ -35,6 +34,7 @@ from suffice.settings import (
     WorkSettings,
 )
 from suffice.sql.database import Database
+from suffice.testing.upstream import ScriptedUpstream, fails, says, slow
 from tests.server.gateway import (
     OFF_TOPIC,
     PASSAGE,

@@ -14,13 +14,13 @@ from typing import Any
 import httpx2
 import pytest
 
-from suffice.draft.script import Reply, Scripted, completion
-from suffice.draft.scripted import ScriptedUpstream, fails, says, slow
 from suffice.evidence.library import Library
 from suffice.server.openai import answering
 from suffice.server.telemetry.logs import start_logs
 from suffice.server.telemetry.stats import RequestStats
 from suffice.settings import CollectionSettings, DraftSettings, RouteSettings, VerdictSettings
+from suffice.testing.replies import Reply, Scripted, completion
+from suffice.testing.upstream import ScriptedUpstream, fails, says, slow
 from tests.server.gateway import (
     OFF_TOPIC,
     PATIENCE,

@@ -16,9 +16,9 @@ from typing import Any
 import httpx2
 import pytest
 
-from suffice.draft.scripted import ScriptedUpstream, slow
 from suffice.errors import SettingsError
 from suffice.settings import read_settings
+from suffice.testing.upstream import ScriptedUpstream, slow
 from tests.conftest import ROOT
 from tests.server.gateway import QUESTION, until
 

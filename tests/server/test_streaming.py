@@ -14,12 +14,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from suffice.draft.scripted import ScriptedUpstream, calls, says, slow, streams
-from suffice.evidence.given import given as read_given
+from suffice.evidence.inputs import given as read_given
 from suffice.evidence.library import Library
 from suffice.server.openai.streamed_choice import StreamedChoice
 from suffice.server.openai.upstream_drafts import written
 from suffice.settings import CollectionSettings, DraftSettings, RouteSettings, VerdictSettings
+from suffice.testing.upstream import ScriptedUpstream, calls, says, slow, streams
 from suffice.types import Claim, Passage
 from tests.server.gateway import (
     OFF_TOPIC,

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from suffice.draft.scripted import Scripted, ScriptedUpstream, says
 from suffice.evidence.library import Library
 from suffice.settings import CollectionSettings, DraftSettings, RouteSettings, VerdictSettings
+from suffice.testing.upstream import Scripted, ScriptedUpstream, says
 from tests.server.events import asked, heard, piece, raw, replies, said, sends, text
 from tests.server.gateway import RIGHT, WRONG, RunningGateway, plays, routes, running
 

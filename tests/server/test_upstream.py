@@ -8,8 +8,8 @@ from collections.abc import AsyncIterator
 import httpx2
 import pytest
 
-from suffice.draft.scripted import ScriptedUpstream, says
 from suffice.server.openai.upstream import Upstream, UpstreamFault
+from suffice.testing.upstream import ScriptedUpstream, says
 from tests.server.gateway import RIGHT, RunningGateway, plays
 
 

@@ -26,9 +26,9 @@ from sqlalchemy import Connection, Row, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from suffice.errors import PrincipalError
-from suffice.log.entries_to_write import Record
 from suffice.log.moment import Clock, now, written
 from suffice.log.prepare import Prepare
+from suffice.log.record import Record
 from suffice.log.seal import seal
 from suffice.log.tables import PRINCIPALS
 from suffice.settings import RecordSettings

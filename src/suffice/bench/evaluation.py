@@ -24,9 +24,9 @@ from suffice.bench.twins import twin_figures, twin_of
 from suffice.errors import SettingsError
 from suffice.evidence.ingest import Progress
 from suffice.evidence.library import Library
+from suffice.models.caching import CachedEmbedder
 from suffice.models.catalog import open_embedder
 from suffice.models.embedder import Embedder
-from suffice.models.remembering import Remembering
 from suffice.models.verifier import Verifier
 from suffice.pipeline import Pipeline
 from suffice.settings import Settings
@@ -172,7 +172,7 @@ def evaluate(
         raise SettingsError(
             f"There is no rule “{unknown[0]}”.", remedy=f"Name one of {', '.join(rules())}."
         )
-    embedder = Remembering(open_embedder(settings.embedder), most=200_000)
+    embedder = CachedEmbedder(open_embedder(settings.embedder), most=200_000)
     with tempfile.TemporaryDirectory() as scratch:
         libraries = _indexed(cases, settings, Path(scratch), progress)
         try:

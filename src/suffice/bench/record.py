@@ -18,9 +18,9 @@ from suffice.bench.record_writers import THREADS, WRITERS, appended, inserted
 from suffice.bench.run_record import run_record
 from suffice.errors import StoreError
 from suffice.evidence.ingest import Progress
-from suffice.log.entries_to_write import Record, new_id
 from suffice.log.moment import now
 from suffice.log.prepare import Prepare
+from suffice.log.record import Record, new_id
 from suffice.log.seal import seal
 from suffice.log.tables import RECORDS
 from suffice.record.decision import of_verdict

@@ -12,8 +12,8 @@ from typing import Any
 from sqlalchemy import insert
 
 from suffice.bench.record_sample import FILING, TRACE, VERDICT
-from suffice.log.entries_to_write import new_id
 from suffice.log.prepare import Prepare
+from suffice.log.record import new_id
 from suffice.log.tables import CHECKPOINTS
 from suffice.record.decision import of_verdict
 from suffice.record.log import Log

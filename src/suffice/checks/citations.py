@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from suffice.checks.aligned import Sentences, roots
+from suffice.checks.claim_text import alone, cited, numbered
 from suffice.checks.resolve import Resolver
-from suffice.checks.said import alone, cited, numbered
 from suffice.checks.sources import Documents, Resolved, described
 from suffice.evidence.index import today
 from suffice.text.named import named

@@ -6,8 +6,8 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 from suffice.checks.aligned import Sentences, roots
+from suffice.checks.claim_text import alone, cited, told
 from suffice.checks.closely import read_closely
-from suffice.checks.said import alone, cited, told
 from suffice.models.verifier import Pair, SupportScore, Verifier
 from suffice.settings import EntailmentSettings
 from suffice.switch import rule

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from suffice.checks.said import alone, cited
+from suffice.checks.claim_text import alone, cited
 from suffice.models.embedder import Embedder
 from suffice.settings import GroundingSettings
 from suffice.types import Claim, Code, Draft, Evidence, Finding, Passage, Support

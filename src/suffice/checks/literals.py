@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
-from suffice.checks.said import alone, cited
-from suffice.checks.shelf import Held, Shelf
+from suffice.checks.claim_text import alone, cited
+from suffice.checks.literal_cache import Held, LiteralCache
 from suffice.text.language import unknown_language
 from suffice.text.literals import (
     Comparison,
@@ -46,13 +46,18 @@ class Literals:
         if not evidence.passages:
             reason = "there is no passage to compare with"
             return [self._finding(claim, reason=reason) for claim in draft.claims]
-        shelf = Shelf(evidence.passages)
+        shelf = LiteralCache(evidence.passages)
         asked = Reading.of(evidence.question)
         read = zip(draft.claims, alone(draft), cited(draft, evidence), strict=True)
         return [self._judge(claim, said, sources, shelf, asked) for claim, said, sources in read]
 
     def _judge(
-        self, claim: Claim, said: str, sources: Sequence[Passage], shelf: Shelf, asked: Reading
+        self,
+        claim: Claim,
+        said: str,
+        sources: Sequence[Passage],
+        shelf: LiteralCache,
+        asked: Reading,
     ) -> Finding:
         held = shelf.hold(sources)
         values = Reading.of(said)
@@ -87,7 +92,7 @@ class Literals:
         claim: Claim,
         value: Literal,
         elsewhere: Sequence[Comparison],
-        shelf: Shelf,
+        shelf: LiteralCache,
         asked: Reading,
         share: float,
     ) -> Finding:

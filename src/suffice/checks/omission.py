@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from suffice.checks.aligned import Sentence, Sentences, roots
-from suffice.checks.said import alone, cited
+from suffice.checks.claim_text import alone, cited
 from suffice.text.conditions import Condition, ConditionKind, conditions, leaning, parts
 from suffice.text.language import unknown_language
 from suffice.text.literals import Literal, literals, same_amount

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from suffice.checks.said import statements
+from suffice.checks.claim_text import statements
 from suffice.text.claims import Statement, StatementKind
 from suffice.text.cutoff import cut_off
 from suffice.text.marks import bare

@@ -12,7 +12,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from suffice.checks.aligned import roots
-from suffice.checks.said import statements
+from suffice.checks.claim_text import statements
 from suffice.switch import rule
 from suffice.text.claims import LONGEST_CONTEXT, Statement, StatementKind
 from suffice.text.nonclaims import nonclaim

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from suffice.checks.aligned import roots
+from suffice.checks.claim_text import statements, told
 from suffice.checks.quotes import Quotable, Quote, heads
-from suffice.checks.said import statements, told
 from suffice.text.claims import Statement
 from suffice.text.marks import bare
 from suffice.text.nonclaims import nonclaim

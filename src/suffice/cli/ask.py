@@ -7,7 +7,7 @@ from dataclasses import replace
 import click
 
 from suffice.cli import as_json as to_json
-from suffice.cli.asking import Asked, asking
+from suffice.cli.asking import OpenedQuestion, asking
 from suffice.cli.recording import recorded, show_record
 from suffice.cli.show_verdict import show_verdict
 
@@ -17,7 +17,7 @@ from suffice.cli.show_verdict import show_verdict
 @click.option("--model", help="The model at that endpoint.")
 @recorded
 @asking
-def ask(asked: Asked, llm: str | None, model: str | None) -> int:
+def ask(asked: OpenedQuestion, llm: str | None, model: str | None) -> int:
     """Answer QUESTION from documents, with citations, or say why not.
 
     Exit code 0: served. 2: withheld. 1: an error.

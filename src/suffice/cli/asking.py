@@ -34,7 +34,7 @@ _DAY = click.DateTime(["%Y-%m-%d"])
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class OpenedQuestion:
     """A question with everything opened that it takes to answer it."""
 
     question: str
@@ -107,7 +107,7 @@ def _open(
     as_json: bool,
     quiet: bool,
     wish: Wish = NO_RECORD,
-) -> Asked:
+) -> OpenedQuestion:
     question = checked_question(question)
     settings = read_settings(config)
     wanted = wish.wanted(settings, kept=store is not None or docs is None)
@@ -135,7 +135,9 @@ def _open(
     search = library.search(allowed, top=top)
     skipped = tuple(f"Skipped {failure.reason}" for failure in report.failures)
     own = settings.collection(collection)
-    return Asked(question, search, library, own, as_json, skipped, wish if wanted else None)
+    return OpenedQuestion(
+        question, search, library, own, as_json, skipped, wish if wanted else None
+    )
 
 
 def bring_in(library: Library, docs: str, collection: str, *, strict: bool, quiet: bool) -> Report:

@@ -15,12 +15,12 @@ from suffice.cli.recording import Wish, recorded, recorder, show_record
 from suffice.cli.show_check import show_checked
 from suffice.errors import AnswerError, SourceMissing, SufficeError
 from suffice.evidence.bundle import read_bundle, read_piece
-from suffice.evidence.given import Given
+from suffice.evidence.inputs import Given
 from suffice.evidence.read.decode import unix_lines
 from suffice.evidence.sources import Cutting, check_exists
+from suffice.models.caching import CachedEmbedder
 from suffice.models.catalog import open_embedder, open_verifier
 from suffice.models.embedder import Embedder
-from suffice.models.remembering import Remembering
 from suffice.record.setup import Setup
 from suffice.settings import Settings, read_settings
 from suffice.sql.database import Database
@@ -73,7 +73,7 @@ def check(
         )
     settings = read_settings(config)
     said = _answer(answer, settings)
-    embedder = Remembering(open_embedder(settings.embedder))
+    embedder = CachedEmbedder(open_embedder(settings.embedder))
     passages = _passages(evidence, settings, embedder)
     verifier = open_verifier(settings.verifier, tier or "", settings.draft)
     checker = Checker.of(settings, verifier, embedder, uncited=uncited)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import click
 
 from suffice.cli import as_json as to_json
-from suffice.cli.asking import Asked, asking
+from suffice.cli.asking import OpenedQuestion, asking
 from suffice.cli.recording import recorded, show_record
 from suffice.cli.show import show_gate
 from suffice.gate.policy import known_policy
@@ -17,7 +17,7 @@ from suffice.gate.policy import known_policy
 @click.option("--policy", help="tiers, coverage, bound, checkpoint, reranked or learned.")
 @recorded
 @asking
-def gate(asked: Asked, policy: str | None) -> int:
+def gate(asked: OpenedQuestion, policy: str | None) -> int:
     """Say whether the documents hold enough to answer QUESTION, without answering it.
 
     Exit code 0: open. 2: shut. 1: an error.

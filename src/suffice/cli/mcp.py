@@ -8,9 +8,9 @@ from suffice.cli.asking import bring_in
 from suffice.cli.options import check_collection, open_library
 from suffice.evidence.library import Library
 from suffice.mcp.tools import Caller, Tools
+from suffice.models.batching import Lanes, SharedEmbedder, shared_verifier
+from suffice.models.caching import CachedEmbedder
 from suffice.models.catalog import open_verifier
-from suffice.models.remembering import Remembering
-from suffice.models.together import Lanes, SharedEmbedder, shared_verifier
 from suffice.record.log import Log
 from suffice.settings import Settings, read_settings
 
@@ -78,7 +78,7 @@ def _desk(library: Library, settings: Settings, collection: str, log: Log | None
     lanes = Lanes()
     return Tools(
         library,
-        Remembering(SharedEmbedder(library.embedder, lanes)),
+        CachedEmbedder(SharedEmbedder(library.embedder, lanes)),
         shared_verifier(open_verifier(settings.verifier, "", settings.draft), lanes),
         collection,
         log,

@@ -13,7 +13,7 @@ import click
 
 from suffice.errors import CollectionMissing
 from suffice.evidence.library import Library
-from suffice.evidence.places import cache_folder
+from suffice.evidence.paths import cache_folder
 from suffice.evidence.sources import check_exists
 from suffice.evidence.store import Store
 from suffice.settings import Settings

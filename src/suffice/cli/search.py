@@ -7,13 +7,13 @@ from dataclasses import replace
 import click
 
 from suffice.cli import as_json as to_json
-from suffice.cli.asking import Asked, asking
+from suffice.cli.asking import OpenedQuestion, asking
 from suffice.cli.show import show_evidence
 
 
 @click.command()
 @asking
-def search(asked: Asked) -> int:
+def search(asked: OpenedQuestion) -> int:
     """Find the passages nearest to QUESTION. Exit code 2: none found."""
     evidence = asked.search(asked.question)
     evidence = replace(evidence, notes=(*evidence.notes, *asked.skipped))

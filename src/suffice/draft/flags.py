@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from suffice.evidence.cleared import instructs_in
+from suffice.evidence.sanitize import instructs_in
 from suffice.text.statements import Statement, statements
 from suffice.types import Evidence, Passage
 

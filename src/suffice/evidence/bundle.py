@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from suffice.errors import SourceMissing, Unreadable
-from suffice.evidence.given import Given
 from suffice.evidence.index import today
+from suffice.evidence.inputs import Given
 from suffice.evidence.read import SUFFIXES, Content, read_bytes, read_file
 from suffice.evidence.rows import NewVersion
 from suffice.evidence.sources import Cutting, check_exists, files, read_version

@@ -10,8 +10,8 @@ from typing import Protocol, runtime_checkable
 from suffice.errors import ModelMismatch, ModelUnreachable
 from suffice.evidence.documents import StoredDocuments
 from suffice.evidence.edge import EdgeIndex
-from suffice.evidence.given import Given, retrieved
 from suffice.evidence.index import Filter, Hit, Index
+from suffice.evidence.inputs import Given, retrieved
 from suffice.evidence.memory import MemoryIndex
 from suffice.evidence.rows import Vectors
 from suffice.evidence.store import Store

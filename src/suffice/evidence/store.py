@@ -15,9 +15,11 @@ from pathlib import Path
 from sqlalchemy import Connection, RowMapping, func, select
 
 from suffice.errors import DocumentMissing
-from suffice.evidence import keep, places, queries
+from suffice.evidence import paths as places
+from suffice.evidence import queries
 from suffice.evidence import rows as read
 from suffice.evidence import tables as t
+from suffice.evidence import writes as keep
 from suffice.evidence.queries import PASSAGE, Query
 from suffice.evidence.rows import Known, NewVersion, StoredPassage, Vectors, VersionInfo
 from suffice.sql.database import Database

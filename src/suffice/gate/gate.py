@@ -11,8 +11,8 @@ from dataclasses import replace
 from datetime import date
 from typing import NamedTuple, Protocol
 
-from suffice.evidence.cleared import cleared
 from suffice.evidence.index import today
+from suffice.evidence.sanitize import sanitized
 from suffice.evidence.search import Found, gather
 from suffice.gate.conflict import Conflicts
 from suffice.gate.copies import distinct
@@ -113,7 +113,7 @@ class Gate:
         current, stale, _ = fresh(evidence, when, day)
         counted, copies = distinct(current, self.settings.diversity)
         # The versions answer for the time asked about, and the passages for the rest.
-        read = cleared(replace(counted, question=counted.wanted))
+        read = sanitized(replace(counted, question=counted.wanted))
         decision = self._enough(adjusted(read, self.settings.kinds))
         if counted.timeless and when.asked is Asked.EVER:
             decision = _to_compare(decision, counted)

@@ -1,0 +1,1 @@
+"""The tamper-evident log: entries in a hash chain, sealed by signed checkpoints."""

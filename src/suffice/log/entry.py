@@ -9,8 +9,8 @@ from typing import Any
 from sqlalchemy import Connection, Row, Select, select
 
 from suffice.errors import StoreDamaged, StoreError
-from suffice.log.entries_to_write import WHO
 from suffice.log.payload import commitments, lines
+from suffice.log.record import WHO
 from suffice.log.tables import RECORDS
 
 _PORTION = 200

@@ -16,11 +16,11 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, bindparam, or_, select, update
 
-from suffice.log.entries_to_write import WHO, Record
 from suffice.log.erasures import KIND, spans
 from suffice.log.moment import Clock, written
 from suffice.log.payload import lines, manifest, without
 from suffice.log.prepare import Prepare
+from suffice.log.record import WHO, Record
 from suffice.log.seal import head_of, seal
 from suffice.log.tables import RECORDS
 from suffice.sql.database import Database

@@ -6,9 +6,9 @@ from collections import Counter
 from dataclasses import dataclass
 
 from suffice.errors import SettingsError, StoreError
-from suffice.log.entries_to_write import WHO, Record
 from suffice.log.masking import Masks
 from suffice.log.payload import Payload, payload
+from suffice.log.record import WHO, Record
 from suffice.settings import RecordSettings
 
 FIELDS = (

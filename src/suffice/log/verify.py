@@ -17,10 +17,10 @@ from suffice.log.breaks import Faults, Verified
 from suffice.log.canonical import digest
 from suffice.log.chain import genesis, link_over
 from suffice.log.checkpoints.checkpoint import Checkpoint
-from suffice.log.entries_to_write import WHO
 from suffice.log.erasures import Erasures
 from suffice.log.payload import SALT, commitments, lines, manifest, root_of
 from suffice.log.raw import Glance, Row, glances, row
+from suffice.log.record import WHO
 from suffice.log.seal import Head, head_of
 from suffice.log.testimony import Testimony, hold_against
 from suffice.sql.database import Database

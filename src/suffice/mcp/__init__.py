@@ -1,0 +1,1 @@
+"""The MCP server: search, gate and checks as tools."""

@@ -14,8 +14,8 @@ from suffice import serialize as as_json
 from suffice.answers import Checker
 from suffice.errors import DocumentMissing, EvidenceError, StoreError
 from suffice.evidence.documents import StoredDocuments
-from suffice.evidence.given import Given
 from suffice.evidence.index import Filter, today
+from suffice.evidence.inputs import Given
 from suffice.evidence.library import Library
 from suffice.evidence.rows import VersionInfo
 from suffice.models.embedder import Embedder

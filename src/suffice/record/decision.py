@@ -11,8 +11,8 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from suffice.errors import StoreError
-from suffice.log.entries_to_write import Record
 from suffice.log.entry import Entry
+from suffice.log.record import Record
 from suffice.record.codec import Shelf, Shelves, laid_out, plain, rebuilt, value_of
 from suffice.record.trace import Trace
 from suffice.types import Claim, Draft, Evidence, GateDecision, Level, Passage, Source, Verdict

@@ -16,11 +16,11 @@ from suffice.log import entry
 from suffice.log.breaks import Verified
 from suffice.log.checkpoints.checkpoint import Checkpoint
 from suffice.log.checkpoints.schedule import Schedule, Signer
-from suffice.log.entries_to_write import Record
 from suffice.log.entry import Choice, Entry
 from suffice.log.erasure import Eraser
 from suffice.log.moment import Clock, now
 from suffice.log.prepare import Prepare
+from suffice.log.record import Record
 from suffice.log.seal import Head, head_of
 from suffice.log.verify import Progress, verify
 from suffice.log.writer import Writer

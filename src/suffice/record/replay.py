@@ -13,15 +13,15 @@ from typing import Any
 
 from suffice.checks.check import Check, run_checks
 from suffice.checks.citations import settle
-from suffice.checks.open import SUPPORTING, open_checks
+from suffice.checks.registry import SUPPORTING, open_checks
 from suffice.checks.sources import Documents
-from suffice.evidence.cleared import cleared
+from suffice.evidence.sanitize import sanitized
 from suffice.gate.coverage import Coverage
 from suffice.gate.gate import Gate, Weighed
 from suffice.log.entry import Entry
+from suffice.models.caching import CachedEmbedder
 from suffice.models.catalog import open_embedder, open_verifier
 from suffice.models.embedder import Embedder
-from suffice.models.remembering import Remembering
 from suffice.models.verifier import Verifier
 from suffice.record.codec import plain
 from suffice.record.decision import Decision, decision_of
@@ -68,7 +68,7 @@ class Replay:
 
     @classmethod
     def of(cls, setup: Setup, documents: Documents | None = None) -> Replay:
-        embedder = Remembering(open_embedder(setup.embedder))
+        embedder = CachedEmbedder(open_embedder(setup.embedder))
         verifier = open_verifier(
             setup.verifier, setup.options.get("tier", ""), setup.settings.draft
         )
@@ -129,7 +129,7 @@ class Replay:
             day=trace.day,
             uncited=self.setup.options.get("uncited") == "True",
         )
-        trusted = cleared(evidence)
+        trusted = sanitized(evidence)
         return settle(draft, trusted, run_checks(checks, draft, trusted), SUPPORTING)
 
 

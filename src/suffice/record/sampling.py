@@ -14,8 +14,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from suffice.log.entries_to_write import Record
-from suffice.review.about import QUEUE
+from suffice.log.record import Record
+from suffice.record.about import QUEUE
 from suffice.settings import RecordSettings
 from suffice.types import Action, GateDecision, Level, Verdict
 

@@ -18,8 +18,8 @@ from urllib.parse import urlsplit
 
 from suffice.errors import StoreError
 from suffice.log.canonical import canonical, digest
-from suffice.log.entries_to_write import Record
 from suffice.log.entry import Entry
+from suffice.log.record import Record
 from suffice.record.codec import plain, value_of
 from suffice.settings import CollectionSettings, EmbedderSettings, Settings, VerifierSettings
 

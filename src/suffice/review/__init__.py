@@ -1,0 +1,1 @@
+"""The review queue: decisions that wait for a person."""

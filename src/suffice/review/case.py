@@ -9,8 +9,8 @@ from enum import StrEnum
 from suffice.access.visibility import Reader, Seen, seen
 from suffice.errors import StoreError
 from suffice.log.entry import Entry
+from suffice.record.about import QUEUE, role_of
 from suffice.record.decision import decision_of
-from suffice.review.about import QUEUE, role_of
 from suffice.types import Verdict
 from suffice.verdict.override import released, withdrawn
 

@@ -11,9 +11,9 @@ from suffice.access.visibility import Reader, Version, known, readable
 from suffice.errors import StoreError
 from suffice.log.entry import Choice, Entry, entry_of, find
 from suffice.log.tables import RECORDS
+from suffice.record.about import concerned, subject_in, subject_of
 from suffice.record.codec import value_of
 from suffice.record.decision import GAP, decision_of
-from suffice.review.about import concerned, subject_in, subject_of
 from suffice.review.case import DECIDED, Act
 from suffice.types import Source
 

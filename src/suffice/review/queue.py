@@ -12,9 +12,9 @@ from suffice.log.canonical import read
 from suffice.log.entry import Choice, Entry, entry_of
 from suffice.log.payload import SALT
 from suffice.log.tables import RECORDS
+from suffice.record.about import QUEUE, concerned, role_of, subject_in, subject_of
 from suffice.record.decision import VERDICT
 from suffice.record.sampling import SAMPLING, Why
-from suffice.review.about import QUEUE, concerned, role_of, subject_in, subject_of
 from suffice.review.case import DECIDED, Act
 from suffice.review.estimate import Stratum
 

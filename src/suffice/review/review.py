@@ -17,11 +17,11 @@ from sqlalchemy import Connection
 from suffice.access.visibility import Reader
 from suffice.errors import ReviewError
 from suffice.log.entry import Choice, Entry, find
+from suffice.record.about import about, all_about, decided, missing, subject_of
 from suffice.record.decision import Decision, Filing, decision_of, of_verdict
 from suffice.record.log import NOWHERE, PAGE, Log
 from suffice.record.trace import Trace
 from suffice.review import gaps
-from suffice.review.about import about, all_about, decided, missing, subject_of
 from suffice.review.case import FEEDBACK, Act, Case, Rating, case_of, note
 from suffice.review.estimate import Estimate, estimate
 from suffice.review.queue import Wanted, strata, waiting

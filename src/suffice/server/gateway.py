@@ -17,9 +17,9 @@ from suffice.access.keys import ALL, Principal, Principals
 from suffice.access.quotas import Usage
 from suffice.errors import SettingsError, SufficeError
 from suffice.evidence.library import Library
+from suffice.models.batching import Lanes, SharedEmbedder, shared_verifier
+from suffice.models.caching import CachedEmbedder
 from suffice.models.catalog import open_verifier
-from suffice.models.remembering import Remembering
-from suffice.models.together import Lanes, SharedEmbedder, shared_verifier
 from suffice.record.decision import Filing
 from suffice.record.log import Log
 from suffice.record.setup import Setup
@@ -76,7 +76,7 @@ class Gateway:
             limits=httpx2.Limits(max_connections=1_000, max_keepalive_connections=100),
         )
         lanes = Lanes()
-        embedder = Remembering(SharedEmbedder(library.embedder, lanes))
+        embedder = CachedEmbedder(SharedEmbedder(library.embedder, lanes))
         verifier = shared_verifier(open_verifier(settings.verifier, "", settings.draft), lanes)
         self.parts = Parts(library, embedder, verifier)
         self.authenticator = self._door(settings)

@@ -13,8 +13,8 @@ import httpx2
 
 from suffice.access.keys import Principal
 from suffice.checks.check import Check
-from suffice.checks.judge import open_judge
-from suffice.checks.open import open_checks
+from suffice.checks.judge.judge import open_judge
+from suffice.checks.registry import open_checks
 from suffice.draft.extractive import Extractive
 from suffice.errors import SettingsError
 from suffice.evidence.documents import StoredDocuments

@@ -1,0 +1,1 @@
+"""Signed checkpoints of the log, and where copies of them are kept."""

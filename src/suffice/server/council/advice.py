@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from suffice.checks.said import alone
+from suffice.checks.claim_text import alone
 from suffice.draft.reading import read_draft
 from suffice.errors import SufficeError
 from suffice.models.verifier import Pair, SupportScore, Verifier

@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from suffice.answers import checked_answer
 from suffice.errors import SufficeError
-from suffice.evidence.cleared import cleared
+from suffice.evidence.sanitize import sanitized
 from suffice.models.catalog import open_verifier
 from suffice.models.verifier import Verifier
 from suffice.pipeline import Pipeline
@@ -93,7 +93,7 @@ class Council:
         self, gateway: Gateway, pipeline: Pipeline, put: Put, settings: CouncilSettings
     ) -> tuple[Motion, Advice, str]:
         evidence, gate, answer, record = await gateway.work.run(_moved, pipeline, put)
-        motion = Motion(put.question, answer, cleared(evidence).passages)
+        motion = Motion(put.question, answer, sanitized(evidence).passages)
         judges, absent = _judges(gateway, settings), list[str]()
         if judges:
             ballots = await _asked(judges, motion, settings, ask=gate.open and bool(answer))

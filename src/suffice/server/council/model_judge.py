@@ -9,8 +9,8 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-from suffice.checks.questions import dictates
-from suffice.checks.said import told
+from suffice.checks.claim_text import told
+from suffice.checks.judge.prompt import dictates
 from suffice.models.chat import Message, chat_body, piece
 from suffice.server.council.advice import Ballot, Motion, Vote
 from suffice.server.openai.upstream import Upstream, UpstreamFault

@@ -1,0 +1,1 @@
+"""OpenAI's API: requests, prompts, completions and streams."""

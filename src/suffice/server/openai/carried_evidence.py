@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from suffice.evidence.given import Given
+from suffice.evidence.inputs import Given
 from suffice.server.openai.tagged_context import context_in, marked
 from suffice.text.asked import LONGEST_QUESTION
 from suffice.text.words import content_words

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from suffice import serialize as as_json
-from suffice.log.entries_to_write import new_id
+from suffice.log.record import new_id
 from suffice.server.openai.passthrough import beside, logprobs_of
 from suffice.types import Action, GateDecision, Verdict
 from suffice.verdict import wording

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from suffice.evidence.given import Given, given
+from suffice.evidence.inputs import Given, given
 from suffice.server.errors import bad
 from suffice.server.openai.carried_evidence import evidence_of, question_of
 from suffice.server.openai.prompt import OURS

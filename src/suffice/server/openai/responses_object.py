@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from suffice.log.entries_to_write import new_id
+from suffice.log.record import new_id
 from suffice.server.openai.completion import Choice, sufficiency_of
 
 Item = dict[str, Any]

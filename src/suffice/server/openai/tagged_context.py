@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from suffice.evidence.given import Given
+from suffice.evidence.inputs import Given
 
 _OPENED = re.compile(r"<(context|documents?|sources)\b[^<>]*>", re.IGNORECASE)
 _SOURCE = re.compile(

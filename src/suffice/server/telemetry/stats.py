@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
-from suffice.log.entries_to_write import new_id
+from suffice.log.record import new_id
 from suffice.types import GateDecision, Verdict
 
 

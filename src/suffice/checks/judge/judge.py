@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from time import monotonic
 from typing import NamedTuple
 
-from suffice.checks.desk import Desk
-from suffice.checks.llm import Llm, open_llm
-from suffice.checks.questions import Case, Question
-from suffice.checks.replies import Answers, Mark, read_answers, uncertain
+from suffice.checks.judge.case import CaseFile
+from suffice.checks.judge.llm import Llm, open_llm
+from suffice.checks.judge.prompt import Case, Question
+from suffice.checks.judge.replies import Answers, Mark, read_answers, uncertain
 from suffice.errors import SufficeError
 from suffice.settings import DraftSettings, JudgeSettings
 from suffice.types import Claim, Code, Draft, Evidence, Finding, Hallucination, Support
@@ -50,12 +50,12 @@ class Judge:
 
     def judge(self, draft: Draft, evidence: Evidence) -> list[Finding]:
         deadline = monotonic() + self.timeout
-        desk = Desk.of(draft, evidence, self.room)
+        desk = CaseFile.of(draft, evidence, self.room)
         return [
             self._judge(place, claim, desk, deadline) for place, claim in enumerate(draft.claims)
         ]
 
-    def _judge(self, place: int, claim: Claim, desk: Desk, deadline: float) -> Finding:
+    def _judge(self, place: int, claim: Claim, desk: CaseFile, deadline: float) -> Finding:
         if self.claims is not None and claim not in self.claims:
             return self._open(claim, "closed by other checks")
         case = desk.case(place)

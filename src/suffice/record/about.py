@@ -12,8 +12,8 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, FromClause, and_, exists, func, select
 
 from suffice.errors import StoreError
-from suffice.log.entries_to_write import Record, new_id
 from suffice.log.entry import Entry, entry_of, find
+from suffice.log.record import Record, new_id
 from suffice.log.tables import RECORDS
 from suffice.record.decision import GATE, VERDICT
 from suffice.sql.storable import is_storable

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 
-from suffice.checks.said import told
+from suffice.checks.claim_text import told
 from suffice.text.literals import APART, Literal, Reading
 from suffice.types import Passage
 
@@ -32,7 +32,7 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True)
-class Shelf:
+class LiteralCache:
     """Reads a passage when it is first asked for."""
 
     passages: tuple[Passage, ...]

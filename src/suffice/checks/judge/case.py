@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from suffice.checks.questions import Case, Numbered, dictates
-from suffice.checks.said import numbered, told
+from suffice.checks.claim_text import numbered, told
+from suffice.checks.judge.prompt import Case, Numbered, dictates
 from suffice.types import Draft, Evidence, Passage
 
 _AROUND = 2_000
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class CaseFile:
     """Cases of one draft. `room`: the characters a case may have."""
 
     draft: Draft
@@ -25,7 +25,7 @@ class Desk:
     """All passages but those that try to dictate: these are shown only where a claim cites them."""
 
     @classmethod
-    def of(cls, draft: Draft, evidence: Evidence, room: int) -> Desk:
+    def of(cls, draft: Draft, evidence: Evidence, room: int) -> CaseFile:
         hand = {passage.id: passage for passage in evidence.passages}
         marks = numbered(draft, evidence).items()
         marked = {n: hand[passage.id] for n, passage in marks if passage.id in hand}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-from suffice.checks.questions import Case
+from suffice.checks.judge.prompt import Case
 from suffice.errors import SettingsError
 from suffice.models.chat import STOPPED, chat_body, chat_endpoint, piece
 from suffice.models.wire import Endpoint

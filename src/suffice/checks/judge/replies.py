@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from suffice.checks.questions import Question
+from suffice.checks.judge.prompt import Question
 
 _LONGEST = 300
 _FORM = frozenset({"ONE", "SENTENCE", "OR", "PASS", "FAIL", "UNCERTAIN"})

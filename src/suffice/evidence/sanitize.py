@@ -13,7 +13,7 @@ _LETTER = re.compile(r"\S")
 
 
 @rule("instructions", lambda evidence: evidence)
-def cleared(evidence: Evidence) -> Evidence:
+def sanitized(evidence: Evidence) -> Evidence:
     """The evidence as it may be judged, and claims held against it: a passage that instructs is
     blank, and keeps its length and its place."""
     return replace(

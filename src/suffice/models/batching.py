@@ -54,7 +54,7 @@ class _Call(Generic[A, B]):
     done: bool = False
 
 
-class Together(Generic[A, B]):
+class Batcher(Generic[A, B]):
     """`run`, called by many threads, run for several of them at once."""
 
     def __init__(
@@ -128,9 +128,9 @@ class SharedVerifier(WrappedVerifier):
         # Requests put together would share the budget of an LLM.
         most = ALONE if verifier.tier == LLM else MOST
         super().__init__(verifier)
-        self._support = Together[Pair, SupportScore](verifier.support, lanes, most)
-        self._sufficiency = Together[Pair, SufficiencyScore](verifier.sufficiency, lanes, most)
-        self._sentences = Together[tuple[str, tuple[str, ...]], list[float]](self._found, lanes)
+        self._support = Batcher[Pair, SupportScore](verifier.support, lanes, most)
+        self._sufficiency = Batcher[Pair, SufficiencyScore](verifier.sufficiency, lanes, most)
+        self._sentences = Batcher[tuple[str, tuple[str, ...]], list[float]](self._found, lanes)
 
     def support(self, pairs: Sequence[Pair]) -> list[SupportScore]:
         return list(self._support(pairs))
@@ -162,7 +162,7 @@ class SharedEmbedder(Wrapped):
 
     def __init__(self, embedder: Embedder, lanes: Lanes | None = None) -> None:
         super().__init__(embedder)
-        self._embed = Together[str, Vectors](self._rows, lanes or Lanes())
+        self._embed = Batcher[str, Vectors](self._rows, lanes or Lanes())
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         if not texts:

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from suffice.checks.said import told
+from suffice.checks.claim_text import told
 from suffice.models.chat import Message
 from suffice.text.fenced import described, fence, fenced
 from suffice.text.instructions import instructs

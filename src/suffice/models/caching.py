@@ -16,7 +16,7 @@ from suffice.models.wrapped import Wrapped
 _LONGEST = 2_000
 
 
-class Remembering(Wrapped):
+class CachedEmbedder(Wrapped):
     """Any embedder, with the vectors of the last `most` texts kept. The vectors are the same as
     without: a text's vector depends on no other text. Safe to share between threads."""
 

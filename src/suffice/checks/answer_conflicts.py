@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from suffice.checks.aligned import Sentences, roots
-from suffice.checks.said import alone
+from suffice.checks.claim_text import alone
 from suffice.types import Conflict, Draft, Evidence, Passage
 
 _SHARED = 0.6

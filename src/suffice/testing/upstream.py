@@ -17,7 +17,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, cast
 
-from suffice.draft.script import (
+from suffice.testing.replies import (
     Reply,
     Request,
     Scripted,
