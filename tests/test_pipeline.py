@@ -127,7 +127,8 @@ class Literalist:
 
 def test_where_asked_for_it_searches_once_more_before_it_refuses(library: Library) -> None:
     question = "Where do clients park for free?"
-    settings = CollectionSettings(search=SearchSettings(rewrite="auto"))
+    own = ("customer, client",)
+    settings = CollectionSettings(search=SearchSettings(rewrite="auto", synonyms=own))
     verdict = Pipeline.of(Literalist(), library.embedder, settings).answer(question)
     assert verdict.served
     assert any("second time in other words" in note for note in verdict.notes)
@@ -140,7 +141,7 @@ def test_a_policy_that_counts_passages_is_not_given_more_of_them(library: Librar
     for rewrite, asked in (("auto", 1), ("always", 3)):
         shelf = Literalist()
         settings = CollectionSettings(
-            search=SearchSettings(rewrite=rewrite),  # type: ignore[arg-type]
+            search=SearchSettings(rewrite=rewrite, synonyms=("customer, client",)),  # type: ignore[arg-type]
             gate=GateSettings(policy="coverage"),
         )
         Pipeline.of(shelf, library.embedder, settings).answer("Where do clients park for free?")

@@ -29,18 +29,23 @@ from suffice.types import (
 )
 
 if TYPE_CHECKING:
-    from suffice import gate
     from suffice.answers import acheck, check
     from suffice.cautious import CautiousRAG
     from suffice.corpus import Corpus
     from suffice.corpus import open_corpus as open
     from suffice.evidence.index import Filter
     from suffice.evidence.library import Library
+    from suffice.evidence.search import Found
     from suffice.gate.checker import SufficientContextChecker
     from suffice.gate.gate import Gate
     from suffice.pipeline import Pipeline
     from suffice.record.log import Log
-    from suffice.settings import Settings, read_settings
+    from suffice.settings import GateSettings, Settings, read_settings
+
+    def gate(
+        question: str, passages: Found, settings: GateSettings | None = None
+    ) -> GateDecision: ...
+
 
 __version__ = "0.1.0"
 

@@ -53,7 +53,17 @@ GATE = GateDecision(
     (Conflict(LEAVE, OLD, "18 weeks", "16 weeks", 0.9, "they differ", True),), ("Ask HR.",),
 )  # fmt: skip
 CLAIM = Claim("Leave lasts 18 weeks [1].", 0, 25, (1,))
-DRAFT = Draft(CLAIM.text, (CLAIM,), (Citation(1, LEAVE, "18 weeks"),), "m", True, ("cut",), 9, 0.8)
+DRAFT = Draft(
+    CLAIM.text,
+    (CLAIM,),
+    (Citation(1, LEAVE, "18 weeks"),),
+    "m",
+    True,
+    ("cut",),
+    9,
+    0.8,
+    ("who pays",),
+)
 FINDING = Finding(
     CLAIM, "literals", Support.CONTRADICTED, 0.1, LEAVE.id, (15, 30), "it differs", Code.CHANGED,
     Hallucination.FAITHFULNESS, (Fact("18 weeks", Support.BACKED),),

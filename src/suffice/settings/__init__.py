@@ -21,7 +21,7 @@ from suffice.settings.answer import (
     JudgeSettings,
     VerdictSettings,
 )
-from suffice.settings.checked import Checked
+from suffice.settings.checked import Checked, wrong
 from suffice.settings.collection import CollectionSettings
 from suffice.settings.evidence import (
     EmbedderSettings,
@@ -48,7 +48,7 @@ from suffice.settings.gate import (
 )
 from suffice.settings.limits import AtMost, Count, Range, Share, Weight
 from suffice.settings.published import as_written
-from suffice.settings.reader import ENV_PREFIX, T, build, environment_tree, load_yaml, wrong
+from suffice.settings.reader import ENV_PREFIX, T, build, environment_tree, load_yaml
 from suffice.settings.record import RecordSettings, SignSettings
 from suffice.settings.routes import read_routes, without_routes
 from suffice.settings.server import (

@@ -18,7 +18,8 @@ class Checked:
     __slots__ = ()
 
     def __post_init__(self) -> None:
-        hints, group = hints_of(type(self)), type(self).__name__
+        kind: Any = type(self)
+        hints, group = hints_of(kind), kind.__name__
         for one in fields(self):  # type: ignore[arg-type]
             value = getattr(self, one.name)
             allowed = not_allowed(hints[one.name], value)
@@ -31,7 +32,7 @@ class Checked:
 
 
 @cache
-def hints_of(group: type) -> Mapping[str, Any]:
+def hints_of(group: Any) -> Mapping[str, Any]:
     return typing.get_type_hints(group, include_extras=True)
 
 

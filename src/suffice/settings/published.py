@@ -16,8 +16,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
+from suffice.settings.checked import wrong
 from suffice.settings.limits import AtMost, Count, Share
-from suffice.settings.reader import build, wrong
+from suffice.settings.reader import build
 
 KEY = "sufficient_context"
 

@@ -64,7 +64,8 @@ def build(shape: type[T], raw: Any, origin: str, where: str, base: T | None = No
     """A value of `shape` from a raw mapping; keys left out keep the base's (or default) value."""
     if not isinstance(raw, dict):
         raise wrong(origin, where or "(top level)", raw, "a mapping of keys to values")
-    hints = hints_of(shape)
+    kind: Any = shape
+    hints = hints_of(kind)
     for key in raw:
         if key not in hints:
             levels = " Two underscores part the levels." if origin == "environment" else ""

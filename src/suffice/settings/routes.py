@@ -6,8 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from typing import Any
 
+from suffice.settings.checked import wrong
 from suffice.settings.collection import CollectionSettings
-from suffice.settings.reader import build, wrong
+from suffice.settings.reader import build
 from suffice.settings.server import RouteSettings, ServerSettings
 
 DEFAULT = "default"
