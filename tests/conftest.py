@@ -16,6 +16,7 @@ import pytest
 
 from suffice.evidence.library import Library
 from suffice.settings import Settings
+from tests.clock import freeze
 from tests.postgres import place, postgres, postgres_url
 
 __all__ = ["place", "postgres", "postgres_url"]  # fixtures
@@ -32,6 +33,7 @@ hypothesis.settings.load_profile("suite")
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    freeze()
     if config.getoption("markexpr") == "not timing":
         _remember_outputs()
 

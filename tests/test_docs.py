@@ -24,14 +24,21 @@ def docs_script() -> ModuleType:
 
 def test_generated_pages_are_up_to_date() -> None:
     for name, text in docs_script().pages().items():
-        stored = (ROOT / "docs" / name).read_text(encoding="utf-8")
-        assert stored == text, f"docs/{name} is old. Run: python scripts/docs.py"
+        script = docs_script()
+        assert script.place(name).read_text(encoding="utf-8") == text, (
+            f"{name} is old. Run: python scripts/docs.py"
+        )
 
 
-def test_every_room_has_a_page() -> None:
-    rooms = {p.name for p in (ROOT / "src" / "suffice").iterdir() if (p / "__init__.py").is_file()}
-    pages = {page.stem for page in (ROOT / "docs").glob("*.md")}
-    assert rooms <= pages
+def test_the_readme_names_every_package() -> None:
+    packages = {p.parent.name for p in (ROOT / "src" / "suffice").glob("*/__init__.py")}
+    named = set(re.findall(r"^\| `(\w+)/` \|", README, re.MULTILINE))
+    assert named == packages
+
+
+def test_files_that_the_readme_names_exist() -> None:
+    for package, file in re.findall(r"^\| `(\w+)/` \|.*?`(\w+\.py)`", README, re.MULTILINE):
+        assert (ROOT / "src" / "suffice" / package / file).is_file()
 
 
 def test_ci_runs_the_test_command_of_the_readme() -> None:
