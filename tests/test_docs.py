@@ -7,6 +7,8 @@ import re
 from pathlib import Path
 from types import ModuleType
 
+import pytest
+
 from suffice.settings import Settings, read_settings
 
 ROOT = Path(__file__).parent.parent
@@ -60,3 +62,24 @@ def test_the_settings_example_is_valid(tmp_path: Path) -> None:
     file.write_text(example[1])
     assert read_settings(file, {}).collection("legal").search.top_k == 8
     assert Settings().gate.policy == "learned"
+
+
+PAGES = (ROOT / "README.md", ROOT / "docs" / "get-started.md")
+BLOCKS = [
+    pytest.param(block, id=f"{page.name}-{n}")
+    for page in PAGES
+    for n, block in enumerate(
+        re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.DOTALL)
+    )
+]
+
+
+@pytest.mark.parametrize("block", BLOCKS)
+def test_python_blocks_run_and_print_what_they_say(
+    block: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(ROOT)
+    exec(compile(block, "block", "exec"), {})
+    printed = capsys.readouterr().out
+    for label in re.findall(r"# (SERVE|CAVEAT|WITHHOLD)$", block, re.MULTILINE):
+        assert label in printed
