@@ -106,7 +106,8 @@ metrics = Metrics(InferencePool(WorkSettings()))
 for score in {scores}:
     level = Level.PARTIAL if score > 0.4 else Level.INSUFFICIENT
     gate = GateDecision(level, score, "learned")
-    metrics.watch(RequestStats("/v1/gate", time.perf_counter(), gates=[gate], timings={{"gate": 0.01}}))
+    stats = RequestStats("/v1/gate", time.perf_counter(), gates=[gate], timings={{"gate": 0.01}})
+    metrics.watch(stats)
 print(metrics.text().decode())
 """
 
