@@ -30,6 +30,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("server", "integrations"),
     ("mcp",),
     ("cli",),
+    ("__main__",),
 )
 LEVEL = {room: level for level, rooms in enumerate(FLOORS) for room in rooms}
 # Rooms of one floor that may know one another, and in which direction.
