@@ -21,7 +21,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("verdict",),
     ("record",),
     ("pipeline",),
-    ("answers", "cautious", "corpus"),
+    ("answers", "compat", "corpus"),
     ("learn",),
     ("bench",),
     ("server", "integrations"),
@@ -29,7 +29,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
 )
 LEVEL = {room: level for level, rooms in enumerate(FLOORS) for room in rooms}
 # Rooms of one floor that may know one another, and in which direction.
-BESIDE = {("errors", "types"), ("evidence", "models")}
+BESIDE = {("errors", "types"), ("evidence", "models"), ("compat", "answers")}
 
 
 def room(module: str) -> str:
