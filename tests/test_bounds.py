@@ -43,6 +43,12 @@ def test_hoeffding_in_closed_form() -> None:
     assert lower_bound(Hoeffding(), sample, 0.05).lower == pytest.approx(0.5 - sqrt(log(40) / 16))
 
 
+def test_the_unclipped_bound_may_be_under_0() -> None:
+    bound = lower_bound(Hoeffding(), Sample.of([0.1, 0.1]), 0.05)
+    assert bound.lower == 0.0
+    assert bound.unclipped == pytest.approx(0.1 - sqrt(log(40) / 4))
+
+
 def test_azuma_in_closed_form() -> None:
     sample = Sample.of([0.5] * 8)
     assert Azuma(0.2).margin(sample, 0.05).epsilon == pytest.approx(0.2 * sqrt(2 * log(40) / 8))
@@ -254,7 +260,8 @@ def test_a_bound_lies_between_nothing_and_the_mean(
     bound = lower_bound(rule, Sample.of(drawn), delta)
     assert 0 <= bound.lower <= bound.mean <= 1
     assert bound.n == len(drawn)
-    assert bound.lower == max(bound.mean - bound.epsilon, 0)
+    assert bound.unclipped == bound.mean - bound.epsilon
+    assert bound.lower == max(bound.unclipped, 0)
 
 
 @given(scores, st.sampled_from(ALL))

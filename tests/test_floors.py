@@ -24,7 +24,8 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("access",),
     ("review",),
     ("pipeline",),
-    ("answers", "cautious", "corpus", "serialize"),
+    ("answers", "corpus", "serialize"),
+    ("compat",),
     ("learn",),
     ("bench", "testing"),
     ("server", "integrations"),
@@ -34,7 +35,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
 )
 LEVEL = {room: level for level, rooms in enumerate(FLOORS) for room in rooms}
 # Rooms of one floor that may know one another, and in which direction.
-BESIDE = {("errors", "types"), ("evidence", "models")}
+BESIDE = {("errors", "types"), ("evidence", "models"), ("compat", "answers")}
 
 
 def room(module: str) -> str:

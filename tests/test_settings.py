@@ -9,7 +9,14 @@ from pathlib import Path
 import pytest
 
 from suffice.errors import SettingsError
-from suffice.settings import LlmSettings, SearchSettings, Settings, read_settings
+from suffice.settings import (
+    CoverageSettings,
+    GateSettings,
+    LlmSettings,
+    SearchSettings,
+    Settings,
+    read_settings,
+)
 
 
 def write(folder: Path, text: str) -> Path:
@@ -143,3 +150,21 @@ def test_the_judge_of_the_settings_is_every_collections_judge(tmp_path: Path) ->
 def test_settings_built_in_code_are_checked_too(build: Callable[[], object]) -> None:
     with pytest.raises(SettingsError, match="Settings: '"):
         build()
+
+
+def block(folder: Path, said: str) -> GateSettings:
+    return read_settings(write(folder, said), {}).gate
+
+
+def test_the_published_block_is_the_exact_mode_and_declines_nothing(tmp_path: Path) -> None:
+    gate = block(tmp_path, "sufficient_context: {enabled: true}\n")
+    assert gate.policy == "coverage"
+    assert gate.coverage == CoverageSettings(min_contexts=2, decline_insufficient=False, exact=True)
+    own = "sufficient_context: {}\ngate: {coverage: {exact: false, decline_insufficient: true}}\n"
+    assert block(tmp_path, own).coverage == CoverageSettings(min_contexts=2)
+
+
+def test_a_published_block_that_is_not_enabled_switches_the_gate_off(tmp_path: Path) -> None:
+    off = "sufficient_context: {enabled: false}\n"
+    assert block(tmp_path, off) == GateSettings(policy="none")
+    assert block(tmp_path, off + "gate: {policy: tiers}\n") == GateSettings(policy="tiers")

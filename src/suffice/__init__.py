@@ -30,13 +30,13 @@ from suffice.types import (
 
 if TYPE_CHECKING:
     from suffice.answers import acheck, check
-    from suffice.cautious import CautiousRAG
+    from suffice.compat.cautious import CautiousRAG
+    from suffice.compat.checker import SufficientContextChecker
     from suffice.corpus import Corpus
     from suffice.corpus import open_corpus as open
     from suffice.evidence.index import Filter
     from suffice.evidence.library import Library
     from suffice.evidence.search import Found
-    from suffice.gate.checker import SufficientContextChecker
     from suffice.gate.gate import Gate
     from suffice.pipeline import Pipeline
     from suffice.record.log import Log
@@ -82,7 +82,7 @@ __all__ = [
 
 # Looked up on first use, so that `import suffice` loads no model, no database, no numpy.
 _LAZY = {
-    "CautiousRAG": "suffice.cautious",
+    "CautiousRAG": "suffice.compat.cautious",
     "Corpus": "suffice.corpus",
     "Filter": "suffice.evidence.index",
     "Gate": "suffice.gate.gate",
@@ -90,7 +90,7 @@ _LAZY = {
     "Log": "suffice.record.log",
     "Pipeline": "suffice.pipeline",
     "Settings": "suffice.settings",
-    "SufficientContextChecker": "suffice.gate.checker",
+    "SufficientContextChecker": "suffice.compat.checker",
     "acheck": "suffice.answers",
     "check": "suffice.answers",
     "read_settings": "suffice.settings",

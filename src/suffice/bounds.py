@@ -98,7 +98,12 @@ class Bound:
     @property
     def lower(self) -> float:
         """mean − ε, and never under 0: no mean of scores in [0, 1] is."""
-        return max(self.mean - self.epsilon, 0.0)
+        return max(self.unclipped, 0.0)
+
+    @property
+    def unclipped(self) -> float:
+        """mean − ε as it is: under 0, it tells how far the scores are from bounding anything."""
+        return self.mean - self.epsilon
 
 
 def lower_bound(inequality: Inequality, sample: Sample, delta: float) -> Bound:

@@ -34,6 +34,7 @@ def test_the_result_carries_everything() -> None:
         "epsilon": pytest.approx(epsilon),
         "delta": 0.05,
         "lower bound": pytest.approx(0.65 - epsilon),
+        "unclipped bound": pytest.approx(0.65 - epsilon),
         "more passages needed": 11,  # log(40) / (2 · 0.35²) = 15.06: 16 in all
     }
     held = {signal.name: signal.threshold for signal in decision.signals}

@@ -11,6 +11,7 @@ import pytest
 
 import suffice
 from suffice.errors import EvidenceError, QuestionError, SettingsError, SufficeError
+from suffice.evidence.search import gather
 from suffice.gate.gate import Gate
 from suffice.gate.tiers import Tiers
 from suffice.settings import CoverageSettings, DiversitySettings, GateSettings
@@ -217,3 +218,17 @@ def test_each_of_several_questions_is_weighed() -> None:
     assert both.decision.level is Level.SUFFICIENT
     none = weigh(Evidence("Where is the canteen and when does it open?", (item("a"),)))
     assert none.decision.level is Level.INSUFFICIENT
+
+
+def test_the_exact_mode_of_coverage_goes_through_the_gate_unchanged() -> None:
+    """Summary and temperature of a dict count, and the texts of what is missing are kept."""
+    settings = GateSettings(policy="coverage", coverage=CoverageSettings(3, exact=True))
+    context = {"content": "Leave.", "summary": "parental", "temperature": 50}
+    evidence = gather("How long is parental leave for contractors?", [context], None)
+    decision = Gate(settings=settings).decide(evidence)
+    assert decision.score == pytest.approx(0.4 * 2 / 4 + 0.15 + 0.1 * (0.006 + 1) + 0.1 / 3)
+    assert decision.missing == (
+        "Query term 'long' not found in context",
+        "Query term 'contractors' not found in context",
+        "Only 1 context(s), need 3",
+    )

@@ -28,7 +28,13 @@ def evidence(*scores: float | None, text: str = "Leave is twenty weeks.") -> Evi
         ((0.35, 0.299), None),
         ((0.349, 0.30), None),
         ((0.31, 0.30, 0.30), "three relevant passages"),
+        ((0.30, 0.30, 0.30), "three relevant passages"),
         ((0.31, 0.30, 0.29), None),
+        # The mean is that of all passages: three relevant ones among many others are too few.
+        ((0.34, 0.34, 0.34, 0.20), "three relevant passages"),
+        ((0.34, 0.34, 0.34, 0.17), None),
+        ((0.34, 0.34, 0.34, 0.29, 0.29), "three relevant passages"),
+        ((0.34, 0.34, 0.34, 0.1, 0.1), None),
         ((), None),
     ],
 )
@@ -57,7 +63,7 @@ def test_the_signals_hold_the_numbers() -> None:
     assert held == [
         ("best similarity", 0.39, 0.40),
         ("relevant passages", 2, None),
-        ("mean of the relevant", pytest.approx(0.35), 0.30),
+        ("mean similarity", pytest.approx(0.8 / 3), 0.30),
     ]
 
 

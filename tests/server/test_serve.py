@@ -163,7 +163,7 @@ def test_the_published_block_is_accepted_as_written(tmp_path: Path) -> None:
     assert coverage.require_embeddings
     assert not coverage.decline_insufficient
     file.write_text("sufficient_context: {enabled: false, min_contexts: 9}\n")
-    assert read_settings(file, {}).gate.policy == "learned"
+    assert read_settings(file, {}).gate.policy == "none"
     file.write_text("sufficient_context: {min_context: 9}\n")
     with pytest.raises(SettingsError, match=r"sufficient_context\.min_context"):
         read_settings(file, {})

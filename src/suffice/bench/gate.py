@@ -28,7 +28,9 @@ from suffice.models.verifier import Verifier
 from suffice.settings import GateSettings
 from suffice.types import Evidence, GateDecision, Level, Passage, Retrieved
 
-NAMES: tuple[str, ...] = get_args(get_type_hints(GateSettings)["policy"])
+NAMES: tuple[str, ...] = tuple(
+    name for name in get_args(get_type_hints(GateSettings)["policy"]) if name != "none"
+)
 WITHOUT = "learned without the verifier"
 EVEN = 0.5
 _DRAWS = 500

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import date, datetime
+from math import isfinite
 from typing import Any
 
 from suffice.errors import EvidenceError, Unreadable
@@ -18,7 +19,7 @@ _TEXTS = ("text", "content", "page_content")
 _KNOWN = ("title", "version", "effective", "expires", "kind", "access", "id")
 _REMEDY = (
     'Give a text, or an object with "text" and, where known, "title", "version", "effective", '
-    '"expires", "document", "id", "heading" and "page".'
+    '"expires", "document", "id", "heading", "page", "summary" and "temperature".'
 )
 
 
@@ -88,6 +89,8 @@ def _described(n: int, entry: Mapping[str, Any]) -> Passage:
         access=front.access,
         heading=_heading(entry.get("heading")),
         page=page if isinstance(page, int) and not isinstance(page, bool) else None,
+        summary=_line(entry.get("summary")),
+        temperature=_number(entry.get("temperature")),
     )
 
 
@@ -109,6 +112,16 @@ def _document(n: int, value: object) -> str:
 def _heading(value: object) -> tuple[str, ...]:
     parts = value if isinstance(value, list | tuple) else (value,)
     return tuple(line for part in parts if (line := _line(part)))
+
+
+def _number(value: object) -> float | None:
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return None
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if isfinite(number) else None
 
 
 def _line(value: object) -> str:

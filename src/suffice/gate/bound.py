@@ -117,5 +117,6 @@ def _signals(bound: Bound, tau: float, more: int | None, found: Similarity) -> t
         Signal("epsilon", bound.epsilon, note=bound.note),
         Signal("delta", bound.delta),
         Signal("lower bound", bound.lower, tau, bound.name),
+        Signal("unclipped bound", bound.unclipped),
         Signal("more passages needed", more, note="no number will do" if more is None else ""),
     )

@@ -1,14 +1,20 @@
-"""The published weighted score: coverage, relevance, density and count."""
+"""The published weighted score: coverage, relevance, density and count.
+
+By default it reads whole words, and stale contexts lose weight; `exact` reads and says what the
+published form does (gate/exact.py).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
-from math import isfinite
+from math import fsum, inf, isfinite
 from statistics import fmean
+from typing import NamedTuple
 
 from suffice.evidence.index import today
+from suffice.gate import exact
 from suffice.gate.missing import missing_aspects
 from suffice.gate.similarity import NO_PASSAGE, similarity
 from suffice.settings import CoverageSettings
@@ -17,8 +23,7 @@ from suffice.types import Evidence, GateDecision, Level, Signal
 
 _NO_EMBEDDINGS = 0.15
 _DEFAULT_TEMPERATURE = 37.0
-_GOOD = 0.7
-_THIN = 0.5
+_NEEDS_EMBEDDINGS = "embeddings are required and no similarity is known"
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +39,8 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """The score and its four parts, each in [0, 1] (relevance `None` without embeddings)."""
+    """The score and its four parts, each in [0, 1] (relevance `None` without embeddings). An exact
+    score is not clipped: a cosine or a temperature below 0 counts as it is."""
 
     total: float
     coverage: float
@@ -48,22 +54,21 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Assessment:
-    """What the score comes to, and what speaks against the contexts beside the words they lack."""
+    """What the score comes to: what the contexts lack, the words of the question included
+    (`missing`) or not (`against`), and what speaks for them."""
 
     level: Level
     score: Score
     against: tuple[str, ...]
+    missing: tuple[str, ...]
+    factors: tuple[str, ...]
 
-    @property
-    def factors(self) -> tuple[str, ...]:
-        """What speaks for them."""
-        parts = {
-            "coverage": self.score.coverage,
-            "relevance": self.score.relevance or 0.0,
-            "density": self.score.density,
-            "count": self.score.count,
-        }
-        return tuple(f"{name} {value:.2f}" for name, value in parts.items() if value > _GOOD)
+
+class _Said(NamedTuple):
+    """The texts of an assessment."""
+
+    missing: tuple[str, ...]
+    factors: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +89,7 @@ class Coverage:
             score=assessed.score.total,
             policy="coverage",
             reasons=said if evidence else (NO_PASSAGE,),
-            missing=missing_aspects(evidence),
+            missing=assessed.missing if self.settings.exact else missing_aspects(evidence),
             factors=assessed.factors,
             signals=self._signals(assessed.score),
         )
@@ -93,24 +98,44 @@ class Coverage:
         self, question: str, contexts: Sequence[Context], best_cosine: float | None
     ) -> Assessment:
         """The judgement of any contexts, passages or not."""
+        settings = self.settings
         score = coverage_score(
-            question, contexts, best_cosine, self.settings.min_contexts, self._oldest()
+            question,
+            contexts,
+            best_cosine,
+            settings.min_contexts,
+            self._oldest(),
+            as_published=settings.exact,
         )
-        return Assessment(self._level(score), score, tuple(self._against(score)))
+        against = tuple(self._against(score))
+        said = self._published(score) if settings.exact else _in_words(score, against)
+        return Assessment(self._level(score), score, against, *said)
+
+    def _published(self, score: Score) -> _Said:
+        if not score.contexts:
+            return _Said((exact.NO_CONTEXT,), ())
+        wanted = self.settings.min_contexts
+        lacks = (*exact.aspects(score.missing, score.density, score.contexts, wanted),)
+        if self._needs_embeddings(score):
+            lacks = (*lacks, _NEEDS_EMBEDDINGS)
+        return _Said(lacks, tuple(exact.factors(score.coverage, score.relevance)))
 
     def _level(self, score: Score) -> Level:
-        if not score.contexts or (score.relevance is None and self.settings.require_embeddings):
+        if not score.contexts or self._needs_embeddings(score):
             return Level.INSUFFICIENT
         if score.total >= self.settings.sufficient:
             return Level.SUFFICIENT
         return Level.PARTIAL if score.total >= self.settings.partial else Level.INSUFFICIENT
 
+    def _needs_embeddings(self, score: Score) -> bool:
+        return score.relevance is None and self.settings.require_embeddings
+
     def _against(self, score: Score) -> Iterator[str]:
         wanted = self.settings.min_contexts
-        if score.relevance is None and self.settings.require_embeddings:
-            yield "embeddings are required and no similarity is known"
-        if score.density < _THIN:
-            yield f"the passages say little: density {score.density:.2f} is under {_THIN}"
+        if self._needs_embeddings(score):
+            yield _NEEDS_EMBEDDINGS
+        if score.density < exact.THIN:
+            yield f"the passages say little: density {score.density:.2f} is under {exact.THIN}"
         if score.contexts < wanted:
             yield f"{score.contexts} of the {wanted} contexts wanted"
         if score.stale:
@@ -118,21 +143,24 @@ class Coverage:
             yield f"{score.stale} of {score.contexts} contexts are older than {days} days"
 
     def _oldest(self) -> date | None:
-        """The first day that is not stale; `None`: none is."""
+        """The first day that is not stale; `None`: none is. The published form sets no limit."""
+        if self.settings.exact:
+            return None
         day, back = self.day or today(), self.settings.recency_days
         return day - timedelta(days=back) if 0 < back < day.toordinal() else None
 
     def _signals(self, score: Score) -> tuple[Signal, ...]:
         settings = self.settings
         unknown = f"not known; {_NO_EMBEDDINGS} stands in" if score.relevance is None else ""
-        limit = f"older than {settings.recency_days} days" if settings.recency_days else "no limit"
+        limited = settings.recency_days and not settings.exact
+        limit = f"older than {settings.recency_days} days" if limited else "no limit"
         return (
             Signal(
                 "score", score.total, settings.sufficient, f"partial from {settings.partial:.2f}"
             ),
             Signal("coverage", score.coverage),
             Signal("relevance", score.relevance, note=unknown),
-            Signal("density", score.density, _THIN),
+            Signal("density", score.density, exact.THIN),
             Signal("contexts", score.contexts, settings.min_contexts),
             Signal("stale contexts", score.stale, note=limit),
         )
@@ -144,18 +172,27 @@ def coverage_score(
     best_cosine: float | None,
     min_contexts: int,
     oldest: date | None = None,
+    *,
+    as_published: bool = False,
 ) -> Score:
-    """The score of a question against contexts, as published. What a context dated before `oldest`
-    says still counts, but it is none of the `min_contexts`."""
-    asked = content_words(question)
-    held = {word for c in contexts for word in content_words(f"{c.content} {c.summary}")}
-    missing = [word for word in asked if word not in held]
-    coverage = 1 - len(missing) / len(asked) if asked else 0.0
-    density = _density(contexts)
+    """The score of a question against contexts. What a context dated before `oldest` says still
+    counts, but it is none of the `min_contexts`. `as_published`: terms are found inside words too,
+    and a question without terms is covered."""
+    texts = [f"{context.content} {context.summary}" for context in contexts]
+    if as_published:
+        asked = exact.terms(question)
+        missing = exact.lacking(asked, texts)
+    else:
+        asked = content_words(question)
+        held = {word for text in texts for word in content_words(text)}
+        missing = [word for word in asked if word not in held]
+    found = len(asked) - len(missing)
+    coverage = found / len(asked) if asked else float(as_published)
+    density = _density(contexts, least=-inf if as_published else 0.0)
     stale = sum(c.dated < oldest for c in contexts if oldest and c.dated)
     count = min((len(contexts) - stale) / min_contexts, 1.0)
     near = _NO_EMBEDDINGS if best_cosine is None else 0.3 * best_cosine
-    total = 0.4 * coverage + near + 0.2 * density + 0.1 * count if contexts else 0.0
+    total = fsum((0.4 * coverage, near, 0.2 * density, 0.1 * count)) if contexts else 0.0
     return Score(
         total=min(total, 1.0),
         coverage=coverage,
@@ -174,12 +211,12 @@ def _contexts(evidence: Evidence) -> list[Context]:
     return [Context(p.text, p.summary, p.temperature, p.effective or p.since) for p in passages]
 
 
-def _density(contexts: Sequence[Context]) -> float:
+def _density(contexts: Sequence[Context], least: float) -> float:
     if not contexts:
         return 0.0
     characters = sum(len(context.content) for context in contexts)
     warmth = fmean(_temperature(context) for context in contexts) / 50
-    return (min(characters / 1000, 1.0) + min(max(warmth, 0.0), 1.0)) / 2
+    return (min(characters / 1000, 1.0) + min(max(warmth, least), 1.0)) / 2
 
 
 def _temperature(context: Context) -> float:
@@ -197,3 +234,17 @@ def _said(score: Score) -> str:
         f"coverage {score.coverage:.2f}, relevance {relevance}, density {score.density:.2f}, "
         f"count {score.count:.2f}"
     )
+
+
+def _in_words(score: Score, against: tuple[str, ...]) -> _Said:
+    """What is missing and what speaks for the contexts, in our own words."""
+    parts = {
+        "coverage": score.coverage,
+        "relevance": score.relevance or 0.0,
+        "density": score.density,
+        "count": score.count,
+    }
+    good = tuple(f"{name} {value:.2f}" for name, value in parts.items() if value > exact.GOOD)
+    if not score.contexts:
+        return _Said(("no context was found",), good)
+    return _Said((*(f"no context speaks of '{word}'" for word in score.missing), *against), good)

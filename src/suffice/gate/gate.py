@@ -16,6 +16,7 @@ from suffice.evidence.sanitize import sanitized
 from suffice.evidence.search import Found, gather
 from suffice.gate.conflict import Conflicts
 from suffice.gate.copies import distinct
+from suffice.gate.coverage import Coverage
 from suffice.gate.diversity import diverse
 from suffice.gate.explain import Explain
 from suffice.gate.freshness import Asked, When, asked_about, fresh
@@ -123,7 +124,10 @@ class Gate:
             counted, items=tuple(item for item in counted if item.passage.id not in dropped)
         )
         asked = replace(kept, question=read.question)
-        return Weighed(kept, self.explain(decision, asked, stale, copies))
+        explained = self.explain(decision, asked, stale, copies)
+        if isinstance(self.policy, Coverage) and self.policy.settings.exact:
+            explained = replace(explained, missing=decision.missing)
+        return Weighed(kept, explained)
 
     def _enough(self, evidence: Evidence) -> GateDecision:
         """The policy's decision. Of several questions asked at once, each is weighed by itself

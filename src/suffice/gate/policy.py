@@ -12,6 +12,7 @@ from suffice.gate.learned import Aspects, Learned
 from suffice.gate.missing import missing_aspects
 from suffice.gate.reranked import Reranked
 from suffice.gate.tiers import Tiers
+from suffice.gate.ungated import Ungated
 from suffice.models.verifier import Verifier
 from suffice.settings import GateSettings
 from suffice.types import Evidence, GateDecision
@@ -47,4 +48,6 @@ def open_policy(
         return LowerBound(settings.bound)
     if settings.policy == "checkpoint":
         return Checkpoint(settings.checkpoint)
+    if settings.policy == "none":
+        return Ungated()
     return Tiers(settings.tiers)

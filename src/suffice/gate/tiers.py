@@ -10,17 +10,23 @@ from suffice.gate.similarity import NO_PASSAGE, NO_SIMILARITY, Similarity, count
 from suffice.settings import TiersSettings
 from suffice.types import Evidence, GateDecision, Level, Signal
 
+_ROUNDING = 1e-9
+"""Three passages of .30 have a mean of .30, whatever the last digit of a float says."""
+
 
 @dataclass(frozen=True, slots=True)
 class Tiers:
-    """Open if max ≥ .40, or max ≥ .35 with two relevant, or mean ≥ .30 with three relevant."""
+    """Open if max ≥ .40, or max ≥ .35 with two relevant, or mean ≥ .30 with three relevant.
+
+    The mean is that of all passages: the mean of those at .30 or more is never below .30.
+    """
 
     settings: TiersSettings = field(default_factory=TiersSettings)
 
     def decide(self, evidence: Evidence) -> GateDecision:
         found = similarity(evidence)
         relevant = [score for score in found.scores if score >= self.settings.relevant]
-        tier = self._tier(found.best, relevant) if found.scores else None
+        tier = self._tier(found, relevant) if found.scores else None
         return GateDecision(
             level=Level.SUFFICIENT if tier else Level.INSUFFICIENT,
             score=found.best,
@@ -31,12 +37,12 @@ class Tiers:
             signals=self._signals(found, relevant),
         )
 
-    def _tier(self, best: float, relevant: list[float]) -> str | None:
-        if best >= self.settings.one:
+    def _tier(self, found: Similarity, relevant: list[float]) -> str | None:
+        if found.best >= self.settings.one:
             return "one strong passage"
-        if best >= self.settings.two and len(relevant) >= 2:
+        if found.best >= self.settings.two and len(relevant) >= 2:
             return "two relevant passages"
-        if len(relevant) >= 3 and fmean(relevant) >= self.settings.three:
+        if len(relevant) >= 3 and fmean(found.scores) >= self.settings.three - _ROUNDING:
             return "three relevant passages"
         return None
 
@@ -52,10 +58,10 @@ class Tiers:
 
     def _signals(self, found: Similarity, relevant: list[float]) -> tuple[Signal, ...]:
         best = found.best if found.scores else None
-        mean = fmean(relevant) if relevant else None
+        mean = fmean(found.scores) if found.scores else None
         at = f"those at {self.settings.relevant:.2f} or more"
         return (
             Signal("best similarity", best, self.settings.one),
             Signal("relevant passages", len(relevant), note=at),
-            Signal("mean of the relevant", mean, self.settings.three),
+            Signal("mean similarity", mean, self.settings.three, "of all passages"),
         )

@@ -59,7 +59,7 @@ class VerifierSettings(Checked):
 
 @dataclass(frozen=True, slots=True)
 class TiersSettings(Checked):
-    """The published tiers of similarity."""
+    """The published tiers of similarity. `three` is held against the mean of all passages."""
 
     relevant: Share = 0.30
     one: Share = 0.40
@@ -71,7 +71,8 @@ class TiersSettings(Checked):
 class CoverageSettings(Checked):
     """The published weighted score. Passages older than `recency_days` (0: no limit) do not count
     towards `min_contexts`. `require_embeddings`: without a known similarity nothing is enough.
-    `decline_insufficient` false: a draft is written all the same, and leaves with a caveat."""
+    `decline_insufficient` false: a draft is written all the same, and leaves with a caveat.
+    `exact`: terms, counts and texts as published, whatever the age of a passage."""
 
     min_contexts: Count = 1
     sufficient: Share = 0.8
@@ -79,6 +80,7 @@ class CoverageSettings(Checked):
     recency_days: Annotated[int, Range(0, 1_000_000)] = 365
     require_embeddings: bool = False
     decline_insufficient: bool = True
+    exact: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,10 +174,12 @@ class ConflictSettings(Checked):
 
 @dataclass(frozen=True, slots=True)
 class GateSettings(Checked):
-    """Which policy decides whether the evidence is enough, and its numbers. `contact`: whom a
-    refusal names to ask."""
+    """Which policy decides whether the evidence is enough, and its numbers; `none` switches the
+    gate off. `contact`: whom a refusal names to ask."""
 
-    policy: Literal["learned", "tiers", "coverage", "bound", "checkpoint", "reranked"] = "learned"
+    policy: Literal["learned", "tiers", "coverage", "bound", "checkpoint", "reranked", "none"] = (
+        "learned"
+    )
     learned: LearnedSettings = field(default_factory=LearnedSettings)
     reranked: RerankedSettings = field(default_factory=RerankedSettings)
     tiers: TiersSettings = field(default_factory=TiersSettings)

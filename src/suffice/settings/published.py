@@ -5,9 +5,10 @@
       min_contexts: 2
       thresholds: {sufficient: 0.8, partial: 0.5}
       require_embeddings: false
-      decline_insufficient: true
+      decline_insufficient: false
 
-It stands for the policy that scores as published, `gate.policy: coverage`, and its numbers.
+It stands for `gate.policy: coverage` in its exact mode, and its numbers. `enabled: false` stands
+for `gate.policy: none`: the gate is off.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class _Block:
     min_contexts: Count = 2
     thresholds: _Thresholds = field(default_factory=_Thresholds)
     require_embeddings: bool = False
-    decline_insufficient: bool = True
+    decline_insufficient: bool = False
 
 
 def as_written(tree: Mapping[str, Any], origin: str) -> dict[str, Any]:
@@ -47,12 +48,13 @@ def as_written(tree: Mapping[str, Any], origin: str) -> dict[str, Any]:
     if KEY not in tree:
         return rest
     block = build(_Block, tree[KEY], origin, KEY)
-    if not block.enabled:
-        return rest
     gate = rest.get("gate", {})
     if not isinstance(gate, dict) or not isinstance(gate.get("coverage", {}), dict):
         raise wrong(origin, "gate", gate, "a mapping of keys to values")
+    if not block.enabled:
+        return {**rest, "gate": {"policy": "none", **gate}}
     said = {
+        "exact": True,
         "min_contexts": block.min_contexts,
         "sufficient": block.thresholds.sufficient,
         "partial": block.thresholds.partial,

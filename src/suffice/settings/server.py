@@ -80,7 +80,9 @@ class RouteSettings(Checked):
     model: str = ""
     models: Mapping[str, str] = field(default_factory=dict)
     collection: str = "default"
-    policy: Literal["", "learned", "tiers", "coverage", "bound", "checkpoint", "reranked"] = ""
+    policy: Literal[
+        "", "learned", "tiers", "coverage", "bound", "checkpoint", "reranked", "none"
+    ] = ""
     evidence: Literal["index", "request", "both"] = "both"
     grounding: bool = True
     mode: Literal["buffer", "signal"] = "buffer"

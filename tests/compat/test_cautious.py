@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import log, sqrt
+
 import pytest
 
 from suffice import CautiousRAG
@@ -49,7 +51,49 @@ def test_nothing_to_search_in() -> None:
     assert (result.confident, result.answer, result.lower_bound) == (False, None, 0.0)
 
 
-@pytest.mark.parametrize("wrong", [{"inequality": "x"}, {"threshold": 2.0}, {"delta": 0.0}])
+def epsilon_of(**how: object) -> float:
+    verdict = CautiousRAG(LEAVE, **how).answer(QUESTION).verdict  # type: ignore[arg-type]
+    (found,) = (one.value for one in verdict.gate.signals if one.name == "epsilon")
+    assert found is not None
+    return found
+
+
+def test_retrieval_chooses_the_inequality_and_takes_its_numbers() -> None:
+    n = len(LEAVE)
+    hoeffding = sqrt(log(40) / (2 * n))
+    assert epsilon_of() == pytest.approx(hoeffding)
+    assert epsilon_of(retrieval="sequential") == pytest.approx(hoeffding)  # c = .5
+    azuma = 0.2 * sqrt(2 * log(40) / n)
+    assert epsilon_of(retrieval="reranked", c=0.2) == pytest.approx(azuma)
+    bernstein = sqrt(2 * 0.01 * log(40) / n) + log(40) / (3 * n)
+    assert epsilon_of(retrieval="low-variance", variance=0.01) == pytest.approx(bernstein)
+
+
+def test_the_unclipped_bound_stands_beside_the_clipped_one() -> None:
+    far = CautiousRAG(LEAVE).answer("Who won the chess tournament?")
+    held = {signal.name: signal.value for signal in far.verdict.gate.signals}
+    assert far.lower_bound == 0.0
+    assert held["mean"] is not None
+    assert held["epsilon"] is not None
+    assert far.unclipped_bound == pytest.approx(held["mean"] - held["epsilon"])
+    assert far.unclipped_bound is not None
+    assert far.unclipped_bound < 0
+    near = CautiousRAG(LEAVE, inequality="betting").answer(QUESTION)
+    assert near.unclipped_bound == near.lower_bound > 0
+    assert CautiousRAG([]).answer(QUESTION).unclipped_bound is None
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"inequality": "x"},
+        {"threshold": 2.0},
+        {"delta": 0.0},
+        {"retrieval": "x"},
+        {"c": 2.0},
+        {"variance": 1.0},
+    ],
+)
 def test_wrong_numbers_are_told(wrong: dict[str, object]) -> None:
     with pytest.raises(SettingsError, match="CautiousRAG") as told:
         CautiousRAG(LEAVE, **wrong)  # type: ignore[arg-type]

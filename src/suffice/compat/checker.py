@@ -1,4 +1,4 @@
-"""The coverage policy through the door its published form has: contexts as plain dicts.
+"""The coverage policy under its published name, call and texts: contexts are plain dicts.
 
 >>> from suffice import SufficientContextChecker
 >>> contexts = [{"content": "Parental leave is 20 weeks.", "temperature": 41}]
@@ -14,8 +14,9 @@ from datetime import UTC, date, datetime
 from math import isfinite, sqrt
 from typing import Any, Protocol
 
-from suffice.gate.coverage import Assessment, Context, Coverage
+from suffice.gate.coverage import Context, Coverage
 from suffice.settings import CoverageSettings
+from suffice.types import GateDecision
 
 _DATES = ("timestamp", "date", "created_at")
 
@@ -28,40 +29,49 @@ class Encoder(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SufficiencyResult:
-    """`level` is 'sufficient', 'partial' or 'insufficient'."""
+    """`level` is 'sufficient', 'partial' or 'insufficient'; of a `Gate` also 'conflict' or
+    'review'."""
 
     score: float
     level: str
     missing_aspects: list[str]
     confidence_factors: list[str]
 
+    @classmethod
+    def of(cls, decision: GateDecision) -> SufficiencyResult:
+        """A decision of the gate in the published shape."""
+        level, missing, factors = decision.level.lower(), decision.missing, decision.factors
+        return cls(decision.score, level, list(missing), list(factors))
+
 
 @dataclass(frozen=True, slots=True)
 class SufficientContextChecker:
     """Contexts are dicts with `content` and, where known, `summary`, `temperature` and a day as
     `timestamp`, `date` or `created_at` (a date, ISO 8601 text, or seconds since 1970). Without an
-    embedding model the similarity term is constant."""
+    embedding model the similarity term is constant. It scores exactly as published, so that days
+    count for nothing; with `settings=CoverageSettings()` it scores as the policy does by default.
+    """
 
     embedding_model: Encoder | None = None
-    settings: CoverageSettings = field(default_factory=CoverageSettings)
+    settings: CoverageSettings = field(default_factory=lambda: CoverageSettings(exact=True))
 
     def check_sufficiency(
         self,
         query: str,
-        retrieved_contexts: Sequence[Mapping[str, Any]],
+        retrieved_contexts: Sequence[Mapping[str, Any] | None] | None,
         min_contexts: int = 1,
         recency_days: int = 365,
     ) -> SufficiencyResult:
-        """Whether the contexts are enough to answer the query."""
+        """Whether the contexts are enough to answer the query; `None` is no context."""
         settings = replace(
             self.settings, min_contexts=max(min_contexts, 1), recency_days=recency_days
         )
-        contexts = [_context(raw) for raw in retrieved_contexts]
+        contexts = [_context(raw) for raw in retrieved_contexts or () if raw is not None]
         assessed = Coverage(settings).assess(query, contexts, self._best_cosine(query, contexts))
         return SufficiencyResult(
             score=assessed.score.total,
             level=assessed.level.lower(),
-            missing_aspects=_missing(assessed),
+            missing_aspects=list(assessed.missing),
             confidence_factors=list(assessed.factors),
         )
 
@@ -69,14 +79,8 @@ class SufficientContextChecker:
         if self.embedding_model is None or not contexts:
             return None
         asked = _vector(self.embedding_model, query)
-        return max(_cosine(asked, _vector(self.embedding_model, c.content)) for c in contexts)
-
-
-def _missing(assessed: Assessment) -> list[str]:
-    if not assessed.score.contexts:
-        return ["no context was found"]
-    words = (f"no context speaks of '{word}'" for word in assessed.score.missing)
-    return [*words, *assessed.against]
+        best = max(_cosine(asked, _vector(self.embedding_model, c.content)) for c in contexts)
+        return best if self.settings.exact else max(best, 0.0)
 
 
 def _context(raw: Mapping[str, Any]) -> Context:
@@ -110,7 +114,7 @@ def _vector(model: Encoder, text: str) -> list[float]:
 
 
 def _cosine(a: Sequence[float], b: Sequence[float]) -> float:
-    """The cosine of two vectors, below 0 read as 0; a vector of nothing is near to nothing."""
+    """The cosine of two vectors; a vector of nothing is near to nothing."""
     lengths = sqrt(sum(x * x for x in a)) * sqrt(sum(y * y for y in b))
     cosine = sum(x * y for x, y in zip(a, b, strict=True)) / lengths if lengths else 0.0
-    return min(max(cosine, 0.0), 1.0) if isfinite(cosine) else 0.0
+    return min(max(cosine, -1.0), 1.0) if isfinite(cosine) else 0.0

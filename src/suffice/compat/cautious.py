@@ -39,11 +39,18 @@ class CautiousAnswer:
     lower_bound: float
     threshold: float
     verdict: Verdict
+    unclipped_bound: float | None = None
+    """mean − ε, which may be under 0, while `lower_bound` is not; `None` where nothing was found.
+    """
 
 
 class CautiousRAG:
     """Retrieves the `top` documents nearest to a question, and answers from them if the bound on
-    their mean relevance, which holds with probability 1 - `delta`, reaches `threshold`."""
+    their mean relevance, which holds with probability 1 - `delta`, reaches `threshold`.
+
+    With `inequality="auto"`, `retrieval` chooses the inequality; `c` is Azuma's and `variance`
+    Bernstein's, as in `gate.bound`.
+    """
 
     def __init__(
         self,
@@ -52,11 +59,21 @@ class CautiousRAG:
         threshold: float = 0.30,
         delta: float = 0.05,
         inequality: str = "auto",
+        retrieval: str = "independent",
+        c: float = 0.5,
+        variance: float = 0.0,
         top: int = 10,
         embedder: Embedder | None = None,
         verifier: Verifier | None = None,
     ) -> None:
-        values = {"threshold": threshold, "delta": delta, "inequality": inequality}
+        values = {
+            "threshold": threshold,
+            "delta": delta,
+            "inequality": inequality,
+            "retrieval": retrieval,
+            "c": c,
+            "variance": variance,
+        }
         bound = settings_of(BoundSettings, values, "CautiousRAG")
         self._threshold = bound.threshold
         self._top = max(top, 1)
@@ -69,10 +86,13 @@ class CautiousRAG:
 
     def answer(self, question: str) -> CautiousAnswer:
         verdict = self._pipeline.answer(question)
-        lower = _lower(verdict.gate)
+        lower = _signal(verdict.gate, "lower bound") or 0.0
         confident = lower >= self._threshold
         released = verdict.released if confident and verdict.served else ""
-        return CautiousAnswer(confident, released or None, lower, self._threshold, verdict)
+        unclipped = _signal(verdict.gate, "unclipped bound")
+        return CautiousAnswer(
+            confident, released or None, lower, self._threshold, verdict, unclipped
+        )
 
     def _search(self, question: str) -> Evidence:
         """The nearest documents, best first, each with its raw cosine."""
@@ -84,7 +104,6 @@ class CautiousRAG:
         return Evidence(question, tuple(found))
 
 
-def _lower(gate: GateDecision) -> float:
-    """The bound as the gate computed it; without anything found there is none to speak of."""
-    values = (signal.value for signal in gate.signals if signal.name == "lower bound")
-    return next((value for value in values if value is not None), 0.0)
+def _signal(gate: GateDecision, name: str) -> float | None:
+    """A number as the gate computed it; without anything found there is none."""
+    return next((signal.value for signal in gate.signals if signal.name == name), None)

@@ -1,0 +1,62 @@
+"""Which of the retrieved chunks contradict each other.
+
+>>> from suffice.compat.conflicts import detect_retrieval_conflicts
+>>> chunks = ["Parental leave is 16 weeks.", "Parental leave is 18 weeks."]
+>>> [(pair.first, pair.second) for pair in detect_retrieval_conflicts(chunks)]
+[(0, 1)]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from suffice.evidence.cleared import cleared
+from suffice.evidence.given import Given, given
+from suffice.gate.conflict import Conflicts
+from suffice.models.catalog import open_verifier
+from suffice.models.verifier import Verifier
+from suffice.settings import ConflictSettings, VerifierSettings
+from suffice.types import Evidence
+
+
+@dataclass(frozen=True, slots=True)
+class ConflictPair:
+    """Two chunks by their places in the list, from 0, with what each says. `ambiguous`: they speak
+    of different things of one name."""
+
+    first: int
+    second: int
+    first_quote: str
+    second_quote: str
+    score: float
+    reason: str
+    ambiguous: bool
+
+
+def detect_retrieval_conflicts(
+    chunks: Iterable[Given] | Given,
+    question: str = "",
+    *,
+    settings: ConflictSettings | None = None,
+    verifier: Verifier | None = None,
+) -> list[ConflictPair]:
+    """The pairs, surest first; then what is ambiguous. With the question, only what answers it is
+    compared. Chunks of one version of one document are not compared."""
+    items = given(chunks)
+    places = {item.passage.id: place for place, item in enumerate(items)}
+    conflicts = Conflicts(
+        verifier or open_verifier(VerifierSettings()), settings or ConflictSettings()
+    )
+    return [
+        ConflictPair(
+            places[one.first.id],
+            places[one.second.id],
+            one.first_quote,
+            one.second_quote,
+            one.score,
+            one.reason,
+            one.ambiguous,
+        )
+        for one in conflicts.find(cleared(Evidence(question, items)))
+    ]

@@ -1,0 +1,23 @@
+"""The gate switched off: no passage is judged, and whatever was found may be drafted from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from suffice.gate.missing import missing_aspects
+from suffice.gate.similarity import NO_PASSAGE
+from suffice.types import Evidence, GateDecision, Level, Signal
+
+OFF = "the gate is switched off"
+
+
+@dataclass(frozen=True, slots=True)
+class Ungated:
+    """Opens on any passage. Without one it stays shut: nothing could back an answer."""
+
+    def decide(self, evidence: Evidence) -> GateDecision:
+        if not evidence:
+            missing = missing_aspects(evidence)
+            return GateDecision(Level.INSUFFICIENT, 0.0, "none", (NO_PASSAGE,), missing)
+        passages = Signal("passages", len(evidence))
+        return GateDecision(Level.SUFFICIENT, 1.0, "none", (OFF,), signals=(passages,))
