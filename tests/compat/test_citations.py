@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from suffice.compat.citations import CitationReport, verify_citations
-from suffice.evidence.given import Given
+from suffice.evidence.inputs import Given
 from suffice.settings import ChecksSettings, Settings
 
 SOURCES: list[Given] = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from suffice.compat.conflicts import detect_retrieval_conflicts
-from suffice.evidence.given import Given
+from suffice.evidence.inputs import Given
 from suffice.settings import ConflictSettings
 
 CHUNKS: list[Given] = [

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from suffice.evidence.given import given
+from suffice.evidence.inputs import given
 
 
 def test_summary_and_temperature_are_kept() -> None:

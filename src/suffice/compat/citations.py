@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from suffice.answers import check
-from suffice.evidence.given import Given
+from suffice.evidence.inputs import Given
 from suffice.models.verifier import Verifier
 from suffice.settings import Settings
 from suffice.types import Code, Finding, Verdict

@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from suffice.evidence.cleared import cleared
-from suffice.evidence.given import Given, given
+from suffice.evidence.inputs import Given, given
+from suffice.evidence.sanitize import sanitized
 from suffice.gate.conflict import Conflicts
 from suffice.models.catalog import open_verifier
 from suffice.models.verifier import Verifier
@@ -58,5 +58,5 @@ def detect_retrieval_conflicts(
             one.reason,
             one.ambiguous,
         )
-        for one in conflicts.find(cleared(Evidence(question, items)))
+        for one in conflicts.find(sanitized(Evidence(question, items)))
     ]
