@@ -133,7 +133,7 @@ def test_a_port_that_is_taken_is_told(served: tuple[Any, str]) -> None:
     _, url = served
     told = run("serve", "--port", url.rsplit(":", 1)[1], "--llm", "extractive")
     assert told.returncode == 1
-    assert "cannot be listened on" in told.stderr
+    assert "Cannot listen on" in told.stderr
 
 
 def test_config_check_and_show(tmp_path: Path) -> None:
