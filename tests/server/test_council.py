@@ -115,7 +115,7 @@ class Says:
         (Says(SupportScore(0.1, 0.8, 0.1)), Vote.REJECT, "contradicted"),
         (Says(SupportScore(0.1, 0.1, 0.8)), Vote.REJECT, "not supported"),
         (Says(SupportScore(unchecked="too long")), Vote.ABSTAIN, "too long"),
-        (Says(SupportScore(0.9), SufficiencyScore(0.2)), Vote.ABSTAIN, "too thin"),
+        (Says(SupportScore(0.9), SufficiencyScore(0.2)), Vote.ABSTAIN, "look insufficient"),
         (Says(SupportScore(0.9), SufficiencyScore(unchecked="Greek")), Vote.ABSTAIN, "Greek"),
     ],
 )

@@ -214,7 +214,7 @@ def test_a_draft_is_held_against_texts_passages_or_a_search(public: Any) -> None
     found = call(public, "validate_draft", draft="You may work 5 days remotely.", question=REMOTE)
     assert found["gate"]["level"] in OPEN
     assert found["verdict"] != "SERVE"
-    assert "nothing to hold" in refused(public, "validate_draft", draft=good)
+    assert "nothing to check the draft against" in refused(public, "validate_draft", draft=good)
 
 
 def test_a_passage_is_shown_with_its_version(public: Any) -> None:
