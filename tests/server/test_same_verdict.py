@@ -131,7 +131,7 @@ async def held_back(
     try:
         answered = await Answering(route(script), CALLER, asked, work).whole()
     except ApiError as fault:
-        return None if "holds no text" in fault.message else []
+        return None if "contains no text" in fault.message else []
     return [suffice_of(one.verdict) for one in answered.choices if one.verdict]
 
 

@@ -219,7 +219,7 @@ def test_no_key_is_told_though_the_upstream_says_it(
     until(lambda: lines.getvalue().count("suffice.access") == 2)
     assert "secret" not in lines.getvalue()
     # A refusal that is about the request is the caller's to know; any other is the keeper's.
-    assert lines.getvalue().count("An upstream failed") == (0 if status == 400 else 2)
+    assert lines.getvalue().count("Upstream call failed") == (0 if status == 400 else 2)
 
 
 def test_our_own_keys_stand_in_no_log(several: RunningGateway, lines: io.StringIO) -> None:

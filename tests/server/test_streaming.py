@@ -264,7 +264,7 @@ def test_both_modes_come_to_the_same_verdict(
         reply = httpx2.post(f"{modes.url}/{route}/v1/chat/completions", json=body, timeout=PATIENCE)
         ended = [line for line in reply.text.splitlines() if '"verdict"' in line]
         if not ended:  # all of it was thought aloud: told by status, or inside the stream
-            assert "holds no text" in reply.text
+            assert "contains no text" in reply.text
             verdicts.append({})
             continue
         ours = json.loads(ended[-1].removeprefix("data: "))["suffice"]

@@ -65,7 +65,7 @@ def test_thinking_without_an_end_is_no_answer(
     plays(upstream, says(thinks) if route == "default" else sends(*said(*thinks), END))
     reply = asked(modes, route)
     assert reply.status_code == 502
-    assert "holds no text" in reply.text
+    assert "contains no text" in reply.text
     assert SECRET not in reply.text
 
 
@@ -237,7 +237,7 @@ def test_a_filter_on_the_other_side_is_told(
         found[route] = {name: ours[name] for name in ("verdict", "reason", "claims")}
     assert found["signal"] == found["default"]
     plays(upstream, sends(piece({"content": ""}, "content_filter")))
-    assert "holds no text" in asked(modes, "signal").text
+    assert "contains no text" in asked(modes, "signal").text
 
 
 WORDS = [piece({"content": one}) for one in (RIGHT[:12], RIGHT[12:])]
