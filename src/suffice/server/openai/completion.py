@@ -114,8 +114,9 @@ def completion(
     choices: Sequence[Choice],
     usage: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """The whole reply. What the upstream said beside its choices goes through, if it is no text."""
-    told = {key: value for key, value in (raw or {}).items() if value is not None}
+    """The complete response. Other fields of the upstream's reply pass through unless they contain
+    text."""
+    fields = {key: value for key, value in (raw or {}).items() if value is not None}
     first = choices[0]
     base: dict[str, Any] = {
         "id": f"chatcmpl-{new_id()}",
@@ -125,7 +126,7 @@ def completion(
     }
     return {
         **base,
-        **beside(told, "choices", "usage"),
+        **beside(fields, "choices", "usage"),
         "object": "chat.completion",
         "choices": [
             {
