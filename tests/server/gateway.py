@@ -83,7 +83,7 @@ def running(
     thread.start()
     until(lambda: server.started)
     try:
-        yield RunningGateway(f"http://127.0.0.1:{listening.getsockname()[1]}", app.state.inner)
+        yield RunningGateway(f"http://127.0.0.1:{listening.getsockname()[1]}", app.state.gateway)
     finally:
         server.should_exit = True
         thread.join(PATIENCE)

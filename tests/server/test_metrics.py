@@ -98,15 +98,15 @@ def test_callers_cannot_make_up_labels(path: str, endpoint: str) -> None:
 WORKER = """
 import time
 from suffice.server.telemetry.metrics import Metrics
-from suffice.server.telemetry.stats import Seen
-from suffice.server.inference_pool import Work
+from suffice.server.telemetry.stats import RequestStats
+from suffice.server.inference_pool import InferencePool
 from suffice.settings import WorkSettings
 from suffice.types import GateDecision, Level
-metrics = Metrics(Work(WorkSettings()))
+metrics = Metrics(InferencePool(WorkSettings()))
 for score in {scores}:
     level = Level.PARTIAL if score > 0.4 else Level.INSUFFICIENT
     gate = GateDecision(level, score, "learned")
-    metrics.watch(Seen("/v1/gate", time.perf_counter(), gates=[gate], timings={{"gate": 0.01}}))
+    metrics.watch(RequestStats("/v1/gate", time.perf_counter(), gates=[gate], timings={{"gate": 0.01}}))
 print(metrics.text().decode())
 """
 
