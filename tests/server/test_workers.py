@@ -173,5 +173,5 @@ def test_a_worker_that_cannot_start_is_told(tmp_path: Path) -> None:
     Database.open(tmp_path / "s.db", create=True).close()
     told = subprocess.run([*RUN, *words], capture_output=True, text=True, env=ENVIRON, timeout=1200)
     assert told.returncode == 1
-    assert "server.routes.default has no upstream" in told.stderr
+    assert "server.routes.trial has no upstream" in told.stderr
     assert "A worker could not start" in told.stderr
