@@ -176,7 +176,7 @@ def test_only_names_of_this_machine_are_answered_to(
     if local:
         assert authenticator.enter("", host).name == "anyone"
     else:
-        with pytest.raises(ApiError, match="this machine only"):
+        with pytest.raises(ApiError, match="only requests to a local host"):
             authenticator.enter("", host)
 
 
