@@ -1,4 +1,4 @@
-"""The handbook in a store of its own: a gateway writes records."""
+"""The handbook in a separate store, because a gateway writes records."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
 
 @pytest.fixture(scope="package")
 def upstream() -> Iterator[ScriptedUpstream]:
-    """One for all tests; each gives it a script of its own."""
+    """One upstream for all tests; each test sets its own script."""
     with ScriptedUpstream([says(RIGHT)]) as running_:
         yield running_
 
 
 @pytest.fixture(scope="package")
 def gateway(library: Library, upstream: ScriptedUpstream) -> Iterator[RunningGateway]:
-    """The default route, in front of the scripted upstream."""
+    """A gateway whose default route uses the scripted upstream."""
     with running(library, routes(RouteSettings(upstream=upstream.url))) as running_:
         yield running_

@@ -1,4 +1,4 @@
-"""Upstreams that stream whatever they are told, byte for byte; and what a client hears of it."""
+"""Upstreams that stream given chunks byte for byte, and the chunks that a client receives."""
 
 from __future__ import annotations
 

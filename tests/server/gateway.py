@@ -1,4 +1,4 @@
-"""A gateway on loopback for tests: the app over the handbook, in a thread of its own."""
+"""A gateway on loopback for tests: the app over the handbook, in its own thread."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ OFF_TOPIC = "Who won the world cup in 1998?"
 PASSAGE = "You may work remotely 3 days per week."
 SERVED = "You may work remotely 3 days per week. [1]"
 PATIENCE = 120.0
-"""How long a test waits for what must come. Only a fault, never a busy machine, takes longer."""
+"""Seconds a test waits for an expected event: long enough for a busy machine."""
 
 
 def until(true: Callable[[], Any]) -> None:
-    """Waits for something that happens in another thread or process."""
+    """Wait until a condition holds that another thread or process brings about."""
     deadline = time.monotonic() + PATIENCE
     while not true():
         assert time.monotonic() < deadline, "it never happened"
@@ -46,7 +46,7 @@ class RunningGateway:
 
     @property
     def base(self) -> str:
-        """What an OpenAI client takes."""
+        """The base URL for an OpenAI client."""
         return f"{self.url}/v1"
 
     def client(self, key: str = "any", **options: Any) -> OpenAI:
@@ -65,7 +65,7 @@ class RunningGateway:
 
 
 def routes(route: RouteSettings | Mapping[str, RouteSettings], **server: Any) -> Settings:
-    """Settings with one route, or several."""
+    """Settings with one or several routes."""
     named = {"default": route} if isinstance(route, RouteSettings) else dict(route)
     return Settings(server=replace(ServerSettings(), routes=named, **server))
 
@@ -74,7 +74,7 @@ def routes(route: RouteSettings | Mapping[str, RouteSettings], **server: Any) ->
 def running(
     library: Library, settings: Settings, host: str = "127.0.0.1", stop: float = 4
 ) -> Iterator[RunningGateway]:
-    """`host` is what the app believes to be bound to; it listens on loopback in any case."""
+    """`host` is the address that the app assumes; it always listens on loopback."""
     app = create_app(settings, library, host=host)
     listening = socket.socket()
     listening.bind(("127.0.0.1", 0))
@@ -90,7 +90,7 @@ def running(
 
 
 def plays(upstream: ScriptedUpstream, *replies: Reply) -> None:
-    """A new script for an upstream that runs already."""
+    """Set a new script for a running upstream."""
     upstream.requests.clear()
     upstream.keys.clear()
     upstream.left.clear()

@@ -1,4 +1,4 @@
-"""What goes through beside a text, and what does not."""
+"""Which of an upstream's other fields pass through."""
 
 from __future__ import annotations
 

@@ -78,7 +78,7 @@ def test_a_wrong_draft_never_leaves(gateway: RunningGateway, upstream: ScriptedU
     plays(upstream, says(WRONG))
     answer = gateway.chat()
     assert "4 days" not in answer.choices[0].message.content
-    assert len(upstream.requests) == 2  # it went back once
+    assert len(upstream.requests) == 2  # revised once
     assert "4 days" in upstream.requests[1]["messages"][-2]["content"]
     assert answer.suffice["rescue"] in ("trimmed", "extractive")
 
@@ -88,7 +88,7 @@ def test_what_is_withheld_is_an_ordinary_completion(
 ) -> None:
     plays(upstream, says(RIGHT))
     answer = gateway.chat(OFF_TOPIC)
-    assert upstream.requests == []  # the gate is shut: no model is called
+    assert upstream.requests == []  # the gate is closed: no model is called
     assert answer.choices[0].finish_reason == "stop"
     assert "Nothing in the documents" in answer.choices[0].message.content
     assert answer.suffice["verdict"] == "WITHHOLD"
@@ -163,7 +163,7 @@ def test_what_nobody_checked_does_not_ride_along(
     plays(upstream, Scripted(WRONG, message=thought))
     answer = gateway.chat(extra_body=CARRIED)
     assert "12 days" not in answer.model_dump_json()
-    assert "calm" not in answer.model_dump_json()  # it belongs to a text that did not leave
+    assert "calm" not in answer.model_dump_json()  # it belongs to a text that was withheld
     plays(upstream, Scripted(SERVED, message=thought))
     answer = gateway.chat(extra_body=CARRIED)
     assert "12 days" not in answer.model_dump_json()
@@ -202,7 +202,7 @@ def test_tools_may_bring_what_the_gate_misses(
     plays(upstream, calls("find", "{}"))
     assert gateway.chat(OFF_TOPIC, tools=TOOLS).choices[0].finish_reason == "tool_calls"
     plays(upstream, says("France won the world cup in 1998."))
-    answer = gateway.chat(OFF_TOPIC, tools=TOOLS)  # it answers instead: that is not let through
+    answer = gateway.chat(OFF_TOPIC, tools=TOOLS)  # the model answers instead: not released
     assert answer.suffice["verdict"] == "WITHHOLD"
     assert "France" not in answer.choices[0].message.content
     plays(upstream, says("France won the world cup in 1998. [1]"))

@@ -1,4 +1,4 @@
-"""What comes in too slowly, too large or crooked holds nothing; a request has a time to end in."""
+"""Slow, oversized or malformed requests hold no resources, and every request has a timeout."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ def strict(library: Library, upstream: ScriptedUpstream) -> Iterator[RunningGate
 
 @pytest.fixture(scope="module")
 def hasty(library: Library, upstream: ScriptedUpstream) -> Iterator[RunningGateway]:
-    """Only a test of slowness uses it: elsewhere a busy machine must not matter."""
+    """Only for tests of timeouts: other tests must not depend on the load of the machine."""
     limits = LimitSettings(head_seconds=0.5, body_seconds=0.5)
     with running(library, routes(RouteSettings(upstream=upstream.url), limits=limits)) as gateway:
         yield gateway
 
 
 def said(gateway: RunningGateway, *parts: bytes) -> bytes:
-    """What a server says to these bytes until it closes the connection."""
+    """The server's reply to these bytes, until it closes the connection."""
     port = int(gateway.url.rpartition(":")[2])
     with socket.create_connection(("127.0.0.1", port), timeout=PATIENCE) as client:
         found = b""
@@ -66,7 +66,7 @@ POST = b"POST /v1/gate HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/
 def test_a_head_that_does_not_come_is_not_waited_for(hasty: RunningGateway) -> None:
     for parts in ((b"",), (b"GET /healthz HT",), (b"GET /healthz HTTP/1.1\r\nHost: a\r\nX: ",)):
         assert said(hasty, *parts) == b""
-    # Nor is a second one, on a connection that was answered.
+    # The same for a second request on a connection that was already used.
     first = b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"
     assert said(hasty, first, b"GET /heal").count(b"HTTP/1.1 200") == 1
 
@@ -137,7 +137,7 @@ def test_a_request_has_a_time_to_end_in(
     with running(library, settings) as gateway:
         reply = gateway.post("/chat/completions", {**BODY, "stream": mode != "whole"})
         until(lambda: gateway.inner.work.under_way == 0)
-    if mode != "whole":  # its comments had left already
+    if mode != "whole":  # comments were already sent
         assert json.loads(reply.text.split("data: ")[-1])["error"]["code"] == "request_timeout"
         assert "3 days" not in reply.text
     else:
@@ -176,7 +176,7 @@ def test_only_names_of_this_machine_are_answered_to(
     if local:
         assert authenticator.enter("", host).name == "anyone"
     else:
-        with pytest.raises(ApiError, match="this machine only"):
+        with pytest.raises(ApiError, match="only requests to a local host"):
             authenticator.enter("", host)
 
 

@@ -1,4 +1,4 @@
-"""Requests as chat UIs send them, from their documented formats; and the other doors of the API."""
+"""Requests in the documented formats of chat UIs, and the other endpoints of the API."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ LIBRECHAT: dict[str, Any] = {
     ],
 }
 
-# Open WebUI: its RAG template stands in the user's turn (or, with RAG_SYSTEM_CONTEXT, in the system
-# message), the sources in tags, numbered by document. The body is the one its docs show for `body`.
+# Open WebUI: its RAG template is in the user's turn (or, with RAG_SYSTEM_CONTEXT, in the system
+# message), with the sources in tags, numbered by document. The body is the `body` of its docs.
 RAG = f"""### Task:
 Respond to the user query using the provided context, incorporating inline citations in the format
 [id] **only when the <source> tag includes an explicit id attribute** (e.g., <source id="1">).

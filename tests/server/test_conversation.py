@@ -1,4 +1,4 @@
-"""What a conversation asks, and what it carries."""
+"""The question of a conversation, and the evidence it carries."""
 
 from __future__ import annotations
 
@@ -74,14 +74,14 @@ def test_what_counts_as_evidence() -> None:
     tool = [{"role": "tool", "content": "It is 3.", "name": "find"}]
     assert evidence_of(tool) == [{"text": "It is 3.", "title": "find"}]
     tagged = user("<context><source name='a.md'>One.</source><source>Two.</source></context> Hm?")
-    assert evidence_of([tagged]) == []  # a user's word is no evidence, unless the route says so
+    assert evidence_of([tagged]) == []  # user text is evidence only if the route says so
     found = evidence_of([tagged], all_of_it=True)
     assert found == [{"text": "One.", "title": "a.md"}, {"text": "Two.", "title": ""}]
     assert question_of([tagged]) == "Hm?"
 
 
 def test_parts_of_one_document_that_share_an_id_are_one_passage() -> None:
-    """Open WebUI numbers documents, not chunks; marks in an answer mean its numbers."""
+    """Open WebUI numbers documents, not chunks; marks in an answer use its numbers."""
     sources = (
         '<source id="1" name="a.md">One.</source>\n<source id="1" name="a.md">Two.</source>\n'
         '<source id="2" name="b.md">Three.</source>'
@@ -93,7 +93,7 @@ def test_parts_of_one_document_that_share_an_id_are_one_passage() -> None:
 
 
 def test_files_as_librechat_carries_them() -> None:
-    """Names of attached files, then what a search found in each, item by item."""
+    """Names of attached files, then the passages found in each, as items."""
     named = "<files>\n<file>\n<filename>a.md</filename>\n<type>text</type>\n</file>\n</files>"
     items = (
         "<contextItem>\n<![CDATA[One < two.]]>\n</contextItem>"

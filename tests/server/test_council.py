@@ -1,4 +1,4 @@
-"""The council: what its votes come to, who votes, and what no vote can do."""
+"""The council: its recommendations, its judges, and that no vote overrules the gate."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ ENOUGH, HALF = SufficiencyScore(0.9), Thresholds()
 
 @dataclass(frozen=True)
 class Says:
-    """A verifier that says what it is told."""
+    """A verifier that returns given scores."""
 
     score: SupportScore
     enough: SufficiencyScore = ENOUGH
@@ -115,7 +115,7 @@ class Says:
         (Says(SupportScore(0.1, 0.8, 0.1)), Vote.REJECT, "contradicted"),
         (Says(SupportScore(0.1, 0.1, 0.8)), Vote.REJECT, "not supported"),
         (Says(SupportScore(unchecked="too long")), Vote.ABSTAIN, "too long"),
-        (Says(SupportScore(0.9), SufficiencyScore(0.2)), Vote.ABSTAIN, "too thin"),
+        (Says(SupportScore(0.9), SufficiencyScore(0.2)), Vote.ABSTAIN, "look insufficient"),
         (Says(SupportScore(0.9), SufficiencyScore(unchecked="Greek")), Vote.ABSTAIN, "Greek"),
     ],
 )
@@ -232,7 +232,7 @@ def test_what_is_asked_wrongly_is_told(own: RunningGateway, body: dict[str, Any]
 
 
 def votes_as(vote: str) -> Any:
-    """A scripted judge: it repeats the mark of its case, as it was asked to."""
+    """A scripted judge that repeats the mark of its case, as the prompt asks."""
 
     def answer(request: Mapping[str, Any]) -> Scripted:
         form = request["messages"][1]["content"].rpartition("\n")[2]

@@ -1,4 +1,4 @@
-"""Upstreams fail in many ways; none of them lets anything unchecked through, and each is told."""
+"""Upstream failures: each is reported, and none releases unchecked text."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ ODD = {
 
 
 def patient_and_hasty(upstream: ScriptedUpstream, own: CollectionSettings) -> Settings:
-    """Only a test of slowness uses the hasty routes: elsewhere a busy machine must not matter."""
+    """Only tests of timeouts use the hasty routes: others must not depend on the machine's load."""
     patient = RouteSettings(upstream=upstream.url, own=own, timeout=60.0)
     hasty = replace(patient, timeout=1.0)
     return routes(
@@ -74,7 +74,7 @@ def patient_and_hasty(upstream: ScriptedUpstream, own: CollectionSettings) -> Se
 
 @pytest.fixture(scope="module")
 def strict(library: Library, upstream: ScriptedUpstream) -> Iterator[RunningGateway]:
-    """Nothing stands in for an upstream that fails."""
+    """Routes on which nothing replaces a failed upstream's answer."""
     own = CollectionSettings(
         draft=DraftSettings(retries=0, rounds=0), verdict=VerdictSettings(rescue=False)
     )
@@ -84,7 +84,7 @@ def strict(library: Library, upstream: ScriptedUpstream) -> Iterator[RunningGate
 
 @pytest.fixture(scope="module")
 def rescuing(library: Library, upstream: ScriptedUpstream) -> Iterator[RunningGateway]:
-    """Quotations stand in for an upstream that fails."""
+    """Routes on which quotations replace a failed upstream's answer."""
     own = CollectionSettings(draft=DraftSettings(retries=0, rounds=0))
     with running(library, patient_and_hasty(upstream, own)) as gateway:
         yield gateway
@@ -95,7 +95,7 @@ def ask(gateway: RunningGateway, mode: str, *, hasty: bool = False) -> str:
 
 
 def asked(gateway: RunningGateway, mode: str, *, hasty: bool = False) -> tuple[str, dict[str, Any]]:
-    """What a reader is shown, and what was decided."""
+    """The text shown to a reader, and the verdict."""
     names = (("hasty",) if hasty else ()) + (("signal",) if mode.endswith("signal") else ())
     base = f"{gateway.url}/{'-'.join(names)}/v1" if names else gateway.base
     client: Any = gateway.client().with_options(base_url=base)
@@ -153,7 +153,7 @@ def test_a_disconnect_before_a_word_is_rescued_and_after_it_told(
     said, ours = asked(rescuing, mode)
     assert "3 days per week" in said
     assert ours["rescue"] == "extractive"
-    if mode.endswith("signal"):  # what was shown cannot be replaced any more
+    if mode.endswith("signal"):  # text that was shown cannot be replaced
         plays(upstream, cut(f"{RIGHT} You may also work from the moon", after=14))
         said, ours = asked(rescuing, mode)
         assert said.startswith(RIGHT)
@@ -202,7 +202,7 @@ def test_what_fails_late_is_told_inside_the_stream(
     route = RouteSettings(upstream=upstream.url, own=own)
     plays(upstream, Scripted(status=500, wait=0.6, body=b"{}"))
     with running(library, routes(route, keep_alive=0.1)) as gateway:
-        parts = gateway.chat(stream=True)  # begins with 200: comments keep it open
+        parts = gateway.chat(stream=True)  # starts with 200: comments keep it open
         with pytest.raises(openai.APIError, match="answered 500"):
             list(parts)
 

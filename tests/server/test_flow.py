@@ -1,4 +1,4 @@
-"""What belongs to a stream ends with it."""
+"""The tasks of a stream end with it."""
 
 from __future__ import annotations
 

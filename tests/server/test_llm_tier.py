@@ -1,4 +1,4 @@
-"""The user's own LLM as verifier, behind the gateway and behind MCP: it has the last word there."""
+"""The user's own LLM as the verifier, in the gateway and in MCP."""
 
 from __future__ import annotations
 

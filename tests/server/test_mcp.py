@@ -142,7 +142,7 @@ def transport(request: pytest.FixtureRequest) -> Any:
 
 
 def test_a_whole_turn_over_both_transports(transport: Any) -> None:
-    """What a model does: it looks at its tools, searches, drafts, has it checked, reads on."""
+    """A model's typical session: list tools, search, draft, validate, read on."""
 
     async def use(client: Client) -> None:
         tools = (await client.list_tools()).tools
@@ -214,7 +214,7 @@ def test_a_draft_is_held_against_texts_passages_or_a_search(public: Any) -> None
     found = call(public, "validate_draft", draft="You may work 5 days remotely.", question=REMOTE)
     assert found["gate"]["level"] in OPEN
     assert found["verdict"] != "SERVE"
-    assert "nothing to hold" in refused(public, "validate_draft", draft=good)
+    assert "nothing to check the draft against" in refused(public, "validate_draft", draft=good)
 
 
 def test_a_passage_is_shown_with_its_version(public: Any) -> None:
@@ -239,7 +239,7 @@ def test_a_document_is_shown_in_any_version(public: Any) -> None:
 
 
 def test_what_may_not_be_read_is_not_there(public: Any, hr: Any, tools: Tools) -> None:
-    """Neither found, nor shown, nor listed, nor told from what does not exist."""
+    """Not found, shown or listed, and indistinguishable from a document that does not exist."""
     asked = call(hr, "search_evidence", question=PAY)
     secret = next(one for one in asked["passages"] if one["document"] == "salary-bands.md")
     assert "salary-bands.md" not in str(call(public, "search_evidence", question=PAY))
@@ -288,7 +288,7 @@ def test_feedback_is_kept_beside_the_record(public: Any, tools: Tools) -> None:
 
 @pytest.fixture(scope="module")
 def keyed(tools: Tools) -> Iterator[tuple[str, Principals]]:
-    """As it is reached from other machines: every request needs a key."""
+    """The server as reached from other machines: every request needs a key."""
     server = open_server(tools, Caller("mcp", frozenset({"hr"})))
     app = http_app(server, tools, ServerSettings(), "0.0.0.0")
     listening = socket.socket()

@@ -1,5 +1,4 @@
-"""What is counted is told under the names promised, right over several workers; what is logged
-holds no text."""
+"""Metrics have the documented names and are correct across workers; logs contain no text."""
 
 from __future__ import annotations
 
@@ -35,7 +34,7 @@ REMOTE = "How many days per week may I work remotely?"
 
 
 def samples(text: str) -> dict[str, float]:
-    """Every sample by its name and labels, as written."""
+    """Every sample by its name and labels as exposed."""
     return {
         line.rpartition(" ")[0]: float(line.rpartition(" ")[2])
         for line in text.splitlines()
@@ -134,7 +133,7 @@ def test_several_workers_count_together(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def scraped(library: Library) -> dict[str, float]:
-    """What a gateway tells after a few requests, one of which fails upstream."""
+    """The metrics after a few requests, one of which fails upstream."""
     script = [says("You may work remotely 3 days per week. [1]"), fails(400)]
     with ScriptedUpstream(script) as upstream:
         settings = routes(RouteSettings(upstream=upstream.url))
@@ -212,7 +211,7 @@ def test_spans_carry_the_names_of_genai() -> None:
 
 
 class Recorded(trace.NonRecordingSpan):
-    """A span that keeps what it is told."""
+    """A span that keeps its attributes and status."""
 
     def __init__(self, name: str, start: int | None) -> None:
         super().__init__(trace.INVALID_SPAN_CONTEXT)

@@ -1,4 +1,4 @@
-"""One request leaves one record, and the record says what left."""
+"""Each request writes one record, and the record matches the released text."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ BODY = {"messages": [{"role": "user", "content": QUESTION}]}
 
 
 class Held:
-    """The first check, held back until it is let go."""
+    """The first check, blocked until it is released."""
 
     def __init__(self, check: Any) -> None:
         self.check = check
@@ -64,7 +64,7 @@ def gateway(library: Library, upstream: ScriptedUpstream) -> Iterator[RunningGat
 
 
 def records(gateway: RunningGateway, before: int) -> list[Action]:
-    """The verdicts recorded since, once no thread is at work any more."""
+    """The verdicts recorded since, once all threads are done."""
     until(lambda: gateway.inner.work.waiting == 0 and gateway.inner.work.under_way == 0)
     log = gateway.inner.log
     assert isinstance(log, Log)

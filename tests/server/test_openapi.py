@@ -1,6 +1,6 @@
-"""What the OpenAPI document says is what the gateway does, whatever it is sent: all checks that
-schemathesis has by default. `SUFFICE_TEST_CASES` says how many right and how many wrong requests
-for each operation: 150 make more than 2,000 in all, and take some minutes."""
+"""The gateway conforms to its OpenAPI document for any input: all default checks of schemathesis.
+`SUFFICE_TEST_CASES` sets the number of valid and of invalid requests for each operation: 150 make
+more than 2,000 in all, and take some minutes."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ wrong: Any = _schema(GenerationMode.NEGATIVE).include(method="POST")
 
 @pytest.fixture(scope="module")
 def small(tmp_path_factory: Any, upstream: ScriptedUpstream) -> Iterator[RunningGateway]:
-    """Little to search, so that many cases take little time."""
+    """A small index, so that many cases run fast."""
     folder = tmp_path_factory.mktemp("small")
     (folder / "a.md").write_text("# Remote\n\nYou may work remotely 3 days per week.\n")
     library = Library.open(folder / "s.db", Settings(), create=True)

@@ -1,4 +1,4 @@
-"""Spans as a collector gets them: by OTLP over HTTP, from a real process, by names of GenAI."""
+"""Spans as a collector receives them: by OTLP over HTTP, from a real process, with GenAI names."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TRACE = "0af7651916cd43dd8448eb211c80319c"
 
 @dataclass
 class Collector:
-    """What a collector was sent."""
+    """The spans that a collector received."""
 
     requests: list[bytes] = field(default_factory=list)
     url: str = ""
@@ -57,7 +57,7 @@ def collector() -> Iterator[Collector]:
             self.end_headers()
 
         def log_message(self, *args: Any) -> None:
-            """Nothing is said."""
+            """Log nothing."""
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
@@ -78,7 +78,7 @@ def test_a_collector_is_sent_each_stage_and_no_text(tmp_path: Path, collector: C
     (docs / "remote.md").write_text(f"# Remote\n\n{SENTENCE}\n")
     (tmp_path / "suffice.yaml").write_text("server: {port: 0}\nverdict: {rescue: false}\n")
     words = ["serve", "--docs", str(docs), "--store", str(tmp_path / "s.db")]
-    # Where this process found the exporter, the other does too.
+    # The other process uses the same import path, so that it finds the exporter too.
     found = os.pathsep.join([ENVIRON["PYTHONPATH"], *filter(None, sys.path)])
     environ = {**ENVIRON, "PYTHONPATH": found, "OTEL_EXPORTER_OTLP_ENDPOINT": collector.url}
     body = {"model": "some-model", "messages": [{"role": "user", "content": QUESTION}]}
@@ -96,7 +96,7 @@ def test_a_collector_is_sent_each_stage_and_no_text(tmp_path: Path, collector: C
         carried = {"traceparent": f"00-{TRACE}-b7ad6b7169203331-01"}
         for _ in range(2):
             httpx2.post(f"{url}/chat/completions", json=body, headers=carried, timeout=120)
-        # What waits to be sent is sent before the process ends.
+        # Pending spans are sent before the process ends.
         process.send_signal(signal.SIGTERM)
         process.communicate(timeout=120)
     assert process.returncode == 0

@@ -1,4 +1,4 @@
-"""New settings take effect as a whole, or are refused by the name of what cannot change."""
+"""New settings take effect as a whole, or are refused with the name of the fixed setting."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PREFLIGHT = {"Origin": "https://a.example", "Access-Control-Request-Method": "PO
 
 
 def reloaded(gateway: RunningGateway, **server: Any) -> str:
-    """What becomes of the settings with these changes."""
+    """Reload with these changes; return the message."""
     old = gateway.inner.state.settings
     return gateway.inner.reload(lambda: replace(old, server=replace(old.server, **server)))
 
@@ -89,6 +89,6 @@ def test_what_cannot_change_is_named_and_nothing_changes(
     gateway: RunningGateway, changes: dict[str, Any], name: str
 ) -> None:
     told = reloaded(gateway, keys="required", **changes)
-    assert "the old ones hold" in told
-    assert f"'{name}' cannot change" in told
-    assert gateway.post("/gate", ASKED).status_code == 200  # nor do they ask for keys now
+    assert "the old ones stay in effect" in told
+    assert f"'{name}' cannot be changed without a restart" in told
+    assert gateway.post("/gate", ASKED).status_code == 200  # keys are still not required

@@ -1,4 +1,4 @@
-"""`/v1/responses` in streams: both modes, and in shadow, as the official SDK sees them."""
+"""Streams of `/v1/responses` as the official SDK sees them: both modes, and shadow mode."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def test_a_retraction_leaves_before_the_upstream_has_finished(
     go_on = threading.Event()
     plays(upstream, streams(f"{WRONG} ", "Thursday is ", "the anchor day. [1]", hold=(2, go_on)))
     seen = ""
-    # The SDK's own helper follows the state of a response, and minds its order.
+    # The SDK's own helper tracks the state of a response and checks the order of events.
     with client(modes, "signal").responses.stream(model="m", input=QUESTION) as stream:
         for one in stream:
             seen += one.delta if one.type == "response.output_text.delta" else ""
@@ -224,7 +224,7 @@ def test_shadow_streams_what_comes(modes: RunningGateway, upstream: ScriptedUpst
     modes.inner.watches.append(seen.append)
     try:
         parts = events(modes, "shadow")
-        until(lambda: seen)  # told once the last of it was sent
+        until(lambda: seen)  # reported once the last byte was sent
     finally:
         modes.inner.watches.remove(seen.append)
     assert [one.type for one in parts] == [one["type"] for one in sent]

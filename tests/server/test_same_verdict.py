@@ -1,7 +1,7 @@
 """For any chunking of any draft, both modes come to the same verdict (nothing revised or rescued).
 
-In this process, with checks that only compare words: what is put to the test is how a stream is
-put together again. Real checks over HTTP are in `test_streaming.py`.
+Runs in this process with checks that only compare words, because the subject is how a stream is
+reassembled. `test_streaming.py` has real checks over HTTP.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ OWN = CollectionSettings(
 
 
 class Open:
-    """A gate that lets everything be drafted."""
+    """A gate that is always open."""
 
     def weigh(self, evidence: Evidence, *_: Any) -> Weighed:
         return Weighed(evidence, GateDecision(Level.SUFFICIENT, 0.9, "open"))
@@ -64,7 +64,7 @@ class Open:
 
 @dataclass(frozen=True)
 class Words:
-    """Backed if all its words stand in a passage; what has another number is contradicted."""
+    """Backs a claim if a passage has all its words; another number contradicts it."""
 
     name: str = "entailment"
 
@@ -82,7 +82,7 @@ class Words:
 
 @dataclass
 class Script:
-    """An upstream that says the same whole, and in pieces."""
+    """An upstream that returns the same choices complete and as chunks."""
 
     whole: Mapping[str, Any] = field(default_factory=dict)
     pieces: Sequence[Mapping[str, Any]] = ()
@@ -131,14 +131,14 @@ async def held_back(
     try:
         answered = await Answering(route(script), CALLER, asked, work).whole()
     except ApiError as fault:
-        return None if "holds no text" in fault.message else []
+        return None if "contains no text" in fault.message else []
     return [suffice_of(one.verdict) for one in answered.choices if one.verdict]
 
 
 async def signalled(
     script: Script, asked: ChatRequest, work: InferencePool
 ) -> tuple[list[dict[str, Any]] | None, list[dict[str, Any]]]:
-    """The verdicts at the ends of the choices, and all chunks."""
+    """The verdicts of the choices, and all chunks."""
     answering = Answering(route(script), CALLER, asked, work, as_drafted=True)
     pipeline, trip, closed = await answering.begun()
     assert closed is None
@@ -197,7 +197,7 @@ TEXT = st.builds(
 
 @dataclass(frozen=True)
 class Said:
-    """One choice: its text, where it is cut, how it comes, and why it ends."""
+    """One choice: its text, where it is split, its format and its finish reason."""
 
     text: str
     cuts: frozenset[int]
@@ -232,7 +232,7 @@ SAID = st.builds(
 
 
 def scripted(choices: Sequence[Said], order: Sequence[int]) -> Script:
-    """The choices whole, and their pieces dealt out in some order."""
+    """The complete choices, and their chunks interleaved in some order."""
     usage = {"prompt_tokens": 1, "completion_tokens": 2, "total_tokens": 3}
     frame = {"id": "x", "created": 1, "model": "m"}
     whole = {**frame, "choices": [one.whole(n) for n, one in enumerate(choices)], "usage": usage}
@@ -283,7 +283,7 @@ def test_any_chunking_of_any_draft(choices: list[Said], order: list[int], struct
 def told_as_it_came(
     index: int, verdict: Mapping[str, Any], parts: Sequence[Mapping[str, Any]], *, structured: bool
 ) -> None:
-    """What is told is what was judged, no thought among it, and every span names its words."""
+    """The streamed text is the judged text, without reasoning, and every span matches its claim."""
     own = [one for one in parts if one["choices"][0]["index"] == index]
     told = ""
     for part in own:

@@ -1,4 +1,4 @@
-"""Who may ask, how much, and what nobody is shown."""
+"""Access, limits, and what must never be disclosed."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ SECRET = "The bonus pool for directors is 2 million euros."
 
 @pytest.fixture(scope="module")
 def guarded(library: Library, upstream: ScriptedUpstream) -> Iterator[RunningGateway]:
-    """A gateway that others can reach."""
+    """A gateway that other machines can reach."""
     named = {"default": RouteSettings(upstream=upstream.url), "other": RouteSettings()}
     with running(library, routes(named), host="0.0.0.0") as gateway:
         yield gateway
@@ -84,7 +84,7 @@ def test_a_key_opens_until_it_is_revoked(
     answer: Any = client.chat.completions.create(model="m", messages=messages)
     assert guarded.inner.log is not None
     assert guarded.inner.log.entry(answer.suffice["record"]).caller == "website"
-    assert secret not in upstream.keys  # ours is no business of the upstream
+    assert secret not in upstream.keys  # the gateway's key is not forwarded
     Principals(guarded.inner.library.store.database).revoke("website")
     with pytest.raises(openai.AuthenticationError):
         client.chat.completions.create(model="m", messages=messages)
@@ -218,7 +218,7 @@ async def _limits_of_a_key(tmp_path: Path) -> None:
     now = [1_000_000.0]
     limits, general = limited(tmp_path / "s.db", now), LimitSettings(requests_per_minute=2)
     caller = replace(ANYONE, limits={"tokens_per_day": 100, "cost_per_day": 1.0, "concurrent": 1})
-    with limits.at_once(caller, general), pytest.raises(ApiError, match="at once"):
+    with limits.at_once(caller, general), pytest.raises(ApiError, match="concurrent requests"):
         limits.at_once(caller, general).__enter__()
     with limits.at_once(caller, general):
         await limits.count(caller, general)
@@ -228,12 +228,12 @@ async def _limits_of_a_key(tmp_path: Path) -> None:
     now[0] += 61
     await limits.count(caller, general)
     limits.spent(caller, general, 100, 0.5)
-    assert "tokens a day" in (await refused(limits, caller, general)).message
+    assert "tokens per day" in (await refused(limits, caller, general)).message
     now[0] += 86_400 + 600
     limits.spent(caller, general, 1, 1.5)
     assert "cost" in (await refused(limits, caller, general)).message
     await limits.count(replace(caller, id="another"), general)
-    # Another process, or the same one after a new start, knows it too.
+    # Another process, or the same one after a restart, counts it too.
     limits.close()
     assert "cost" in (await refused(limited(tmp_path / "s.db", now), caller, general)).message
 
@@ -254,7 +254,7 @@ def test_a_cost_limit_holds_over_a_new_start(library: Library, upstream: Scripte
         secret = key(first, "spender", limits={"cost_per_day": 3})
         headers = {"Authorization": f"Bearer {secret}"}
         assert first.post("/chat/completions", BODY, headers=headers).status_code == 200
-        # The next is refused at once: what the last one cost is counted before it leaves.
+        # The next request is refused: the cost is counted before the response is sent.
         assert first.post("/chat/completions", BODY, headers=headers).status_code == 429
     with running(library, settings, host="0.0.0.0") as second:
         reply = second.post("/chat/completions", BODY, headers=headers)

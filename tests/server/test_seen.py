@@ -1,5 +1,5 @@
-"""How calls to an upstream failed is told by its kind; logs hold texts only where they are asked
-to, and never a key."""
+"""Failed upstream calls are reported by kind; logs contain text only if configured, and never a
+key."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def ask(gateway: RunningGateway, route: str = "default", **more: Any) -> httpx2.
 
 @pytest.fixture
 def found(several: RunningGateway) -> Iterator[list[RequestStats]]:
-    """Requests, as they are told to whoever watches."""
+    """The statistics of requests, as listeners receive them."""
     seen: list[RequestStats] = []
     several.inner.watches.append(seen.append)
     yield seen
@@ -111,7 +111,7 @@ def test_each_failed_try_is_told_by_its_kind(
     plays(upstream, *script)
     before = errors(several)
     assert ask(several, route, stream=stream).status_code == status
-    until(lambda: found)  # a stream is told of once its last byte has left
+    until(lambda: found)  # a stream is reported once its last byte was sent
     assert [one.upstream for one in found] == [kinds]
     more = {name: n - before.get(name, 0) for name, n in errors(several).items()}
     assert {name: n for name, n in more.items() if n} == {
@@ -132,7 +132,7 @@ def lines() -> Iterator[io.StringIO]:
 
 
 def logged(stream: io.StringIO, gateway: RunningGateway, *, text: bool = False) -> None:
-    """As `suffice serve` starts them."""
+    """Logs as `suffice serve` configures them."""
     old = gateway.inner.state.settings
     new = replace(old, server=replace(old.server, log_text=text))
     assert "were reloaded" in gateway.inner.reload(lambda: new)
@@ -218,8 +218,8 @@ def test_no_key_is_told_though_the_upstream_says_it(
         assert "secret" not in reply.text + str(reply.headers)
     until(lambda: lines.getvalue().count("suffice.access") == 2)
     assert "secret" not in lines.getvalue()
-    # A refusal that is about the request is the caller's to know; any other is the keeper's.
-    assert lines.getvalue().count("An upstream failed") == (0 if status == 400 else 2)
+    # An error about the request concerns the caller only; any other is logged for the operator.
+    assert lines.getvalue().count("Upstream call failed") == (0 if status == 400 else 2)
 
 
 def test_our_own_keys_stand_in_no_log(several: RunningGateway, lines: io.StringIO) -> None:
@@ -234,7 +234,7 @@ def test_our_own_keys_stand_in_no_log(several: RunningGateway, lines: io.StringI
 def test_what_nobody_counts_is_counted_by_its_length(
     several: RunningGateway, upstream: ScriptedUpstream, found: list[RequestStats]
 ) -> None:
-    """An upstream that tells no usage: limits of tokens and cost hold all the same."""
+    """An upstream that reports no usage: limits of tokens and cost still apply."""
     told = completion(Scripted(RIGHT))
     plays(upstream, Scripted(body=json.dumps({**told, "usage": None}).encode()))
     for stream in (False, True):

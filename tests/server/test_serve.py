@@ -90,11 +90,14 @@ def test_serves_reloads_and_ends(served: tuple[Any, str], config: Path) -> None:
     assert "reloaded: 2 routes" in next(line for line in said if "settings" in line)
     assert ready(url) == ["default", "second"]
 
-    for bad, why in (("server: {prot: 1}", "prot"), ("store: other.db", "'store' cannot change")):
+    for bad, why in (
+        ("server: {prot: 1}", "prot"),
+        ("store: other.db", "'store' cannot be changed"),
+    ):
         config.write_text(bad)
         process.send_signal(signal.SIGHUP)
         line = next(line for line in said if "settings" in line)
-        assert "the old ones hold" in line
+        assert "the old ones stay in effect" in line
         assert why in line
         assert ready(url) == ["default", "second"]
     process.send_signal(signal.SIGTERM)
@@ -133,7 +136,7 @@ def test_a_port_that_is_taken_is_told(served: tuple[Any, str]) -> None:
     _, url = served
     told = run("serve", "--port", url.rsplit(":", 1)[1], "--llm", "extractive")
     assert told.returncode == 1
-    assert "cannot be listened on" in told.stderr
+    assert "Cannot listen on" in told.stderr
 
 
 def test_config_check_and_show(tmp_path: Path) -> None:

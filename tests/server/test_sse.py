@@ -1,4 +1,4 @@
-"""Server-sent events in any parts."""
+"""Server-sent events, split at any byte."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Streams: nothing passes unchecked, and both modes come to the same verdict."""
+"""Streams: no unchecked text in buffer mode, and the same verdict in both modes."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_a_retraction_leaves_before_the_upstream_has_finished(
 def test_the_last_sentence_is_retracted_too(
     modes: RunningGateway, upstream: ScriptedUpstream
 ) -> None:
-    """Nothing follows it that would tell that it is over: what the verdict found is said."""
+    """No text follows the last sentence, so only the verdict shows that it is over."""
     for said in (WRONG, f"{RIGHT} {WRONG}", WRONG.replace(". [1]", " [1]")):
         plays(upstream, streams(*(said[at : at + 7] for at in range(0, len(said), 7))))
         parts = list(stream(modes))
@@ -195,7 +195,7 @@ def test_who_goes_away_cancels_the_call(
         asking.close()
     else:
         with httpx2.stream("POST", url, json=body, timeout=PATIENCE) as reply:
-            for _ in reply.iter_lines():  # comments, or the first word
+            for _ in reply.iter_lines():  # comments, or the first text
                 if upstream.requests:
                     break
     assert upstream.left.wait(PATIENCE)
@@ -244,7 +244,7 @@ def test_any_chunking_makes_the_same_draft(drafted: str, cuts: set[int]) -> None
     (held_back,) = written(whole, passages)
     told = telling.written(passages, "m", structured=False)
     assert told.draft == held_back.draft
-    assert len(looked) == len(set(looked))  # no claim is told twice
+    assert len(looked) == len(set(looked))  # no claim is reported twice
 
 
 @settings(
@@ -263,8 +263,8 @@ def test_both_modes_come_to_the_same_verdict(
         body = {"stream": True, "messages": [{"role": "user", "content": QUESTION}]}
         reply = httpx2.post(f"{modes.url}/{route}/v1/chat/completions", json=body, timeout=PATIENCE)
         ended = [line for line in reply.text.splitlines() if '"verdict"' in line]
-        if not ended:  # all of it was thought aloud: told by status, or inside the stream
-            assert "holds no text" in reply.text
+        if not ended:  # reasoning only: an HTTP error, or an event
+            assert "contains no text" in reply.text
             verdicts.append({})
             continue
         ours = json.loads(ended[-1].removeprefix("data: "))["suffice"]

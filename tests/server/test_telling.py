@@ -1,4 +1,4 @@
-"""A choice of a stream as it grows."""
+"""One choice of a stream as it grows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""By no way of a stream or a reply does text leave that nobody checks."""
+"""No field of a stream or a reply releases unchecked text."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_thinking_without_an_end_is_no_answer(
     plays(upstream, says(thinks) if route == "default" else sends(*said(*thinks), END))
     reply = asked(modes, route)
     assert reply.status_code == 502
-    assert "holds no text" in reply.text
+    assert "contains no text" in reply.text
     assert SECRET not in reply.text
 
 
@@ -107,7 +107,7 @@ def test_text_before_a_call_is_checked_all_the_same(
 ) -> None:
     pieces = [*said(f"{WRONG} ", "One moment"), piece({"tool_calls": [CALL]}, "tool_calls")]
     plays(upstream, sends(*pieces))
-    parts = heard(modes)  # a call that nobody offered a tool for: nothing was held back
+    parts = heard(modes)  # a call to a tool that was not offered: nothing was held back
     last = parts[-1]
     assert last["choices"][0]["finish_reason"] == last["suffice"]["turn"] == "tool_calls"
     assert last["suffice"]["verdict"] == "WITHHOLD"
@@ -162,7 +162,7 @@ def test_fields_that_speak_do_not_leave(
     assert text(parts).startswith(RIGHT)
     assert SECRET not in told
     assert "FORGED" not in told
-    if route == "signal":  # what is no text comes along, with the text it belongs to
+    if route == "signal":  # other values are sent with the text they belong to
         assert "calm" in told
         assert "eu-1" in told
         assert "u://1" in told
@@ -218,7 +218,7 @@ def test_each_choice_has_its_verdict_and_no_other_leaves(
     assert ends[0]["suffice"]["verdict"] != "WITHHOLD"
     assert "cheese" not in json.dumps(parts)
     plays(upstream, Scripted(RIGHT, others=(WRONG,)))
-    parts = heard(modes, route)  # two, where one was asked for
+    parts = heard(modes, route)  # two choices, although one was requested
     assert {one["index"] for part in parts for one in part["choices"]} == {0}
     if route == "signal":
         odd = [piece({"content": WRONG}, index=n) for n in (-1, 1, 99)]
@@ -237,7 +237,7 @@ def test_a_filter_on_the_other_side_is_told(
         found[route] = {name: ours[name] for name in ("verdict", "reason", "claims")}
     assert found["signal"] == found["default"]
     plays(upstream, sends(piece({"content": ""}, "content_filter")))
-    assert "holds no text" in asked(modes, "signal").text
+    assert "contains no text" in asked(modes, "signal").text
 
 
 WORDS = [piece({"content": one}) for one in (RIGHT[:12], RIGHT[12:])]

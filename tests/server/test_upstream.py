@@ -1,4 +1,4 @@
-"""The call to an upstream has its time, whoever reads what comes."""
+"""The timeout of an upstream call applies in whichever task reads the reply."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is under way is counted for as long as a thread has it."""
+"""A job is counted as long as a thread has it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_what_nobody_waits_for_still_has_its_thread() -> None:
         for call in calls:
             call.cancel()
         await asyncio.gather(*calls, return_exceptions=True)
-        await until(lambda: work.waiting == 2)  # the third never had one
+        await until(lambda: work.waiting == 2)  # the third never had a thread
         free.set()
         await until(lambda: work.waiting == 0)
         work.close()

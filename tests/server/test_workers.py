@@ -1,4 +1,4 @@
-"""`suffice serve --workers`, as real processes: they count together, and none is missed long."""
+"""`suffice serve --workers` as real processes: shared counts, and dead workers are replaced."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Served:
             self.lines.put(line)
 
     def says(self, words: str) -> str:
-        """The next line with these words in it."""
+        """The next line that contains these words."""
         while True:
             line = self.lines.get(timeout=1200)
             if words in line:
@@ -52,7 +52,7 @@ class Served:
         return self.folder / "suffice.yaml"
 
     def workers(self) -> set[int]:
-        """The processes that serve: those that have a gauge of what is under way."""
+        """The worker processes: those with a gauge of requests in progress."""
         found = (self.folder / "metrics").glob("gauge_livesum_*.db")
         return {int(one.stem.rpartition("_")[2]) for one in found}
 
@@ -95,7 +95,7 @@ def test_workers_from_start_to_end(served: Served) -> None:
     url, process = served.url, served.process
     assert len(served.workers()) == 2
 
-    # They count together: requests, limits of a key, and one chain of records.
+    # They share counts: requests, limits of a key, and one chain of records.
     database = Database.open(served.folder / "s.db")
     key = Principals(database).create("five", limits={"requests_per_minute": 5}).secret
     bearer = {"Authorization": f"Bearer {key}"}
@@ -114,22 +114,25 @@ def test_workers_from_start_to_end(served: Served) -> None:
     log = Log(database)
     assert log.verify().whole
 
-    # All take new settings, or none; why not is said once.
+    # All workers apply new settings, or none; the reason is printed once.
     served.config.write_text(SETTINGS.format("second"))
     process.send_signal(signal.SIGHUP)
     served.says("reloaded: 2 routes")
     until(lambda: get(f"{url}/readyz").json()["routes"] == ["default", "second"])
     names = [get(f"{url}/readyz").json()["routes"] for _ in range(20)]
     assert names == [["default", "second"]] * 20
-    for bad, why in (("server: {prot: 1}", "prot"), ("store: other.db", "'store' cannot change")):
+    for bad, why in (
+        ("server: {prot: 1}", "prot"),
+        ("store: other.db", "'store' cannot be changed"),
+    ):
         served.config.write_text(bad)
         process.send_signal(signal.SIGHUP)
-        assert why in served.says("the old ones hold")
+        assert why in served.says("the old ones stay in effect")
 
-    # One is killed: the others answer, another takes its place with the settings that hold.
+    # One worker is killed: the others answer, and it is replaced with the current settings.
     before = served.workers()
     os.kill(min(before), signal.SIGKILL)
-    served.says("another takes its place")
+    served.says("is being replaced")
     assert ask(url) == 200
     until(lambda: len(served.workers()) == 2 and served.workers() != before)
     for _ in range(20):
@@ -140,19 +143,19 @@ def test_workers_from_start_to_end(served: Served) -> None:
         for name, value in total.items()
         if name.startswith("suffice_requests_total") and "chat" in name
     ]
-    assert sum(asked) == 17  # what the dead one counted stays counted
+    assert sum(asked) == 17  # the dead worker's counts are kept
     assert total["suffice_requests_under_way"] == 0
-    assert ask(url, **bearer) == 429  # and what it let in
+    assert ask(url, **bearer) == 429  # and so is its use of the limit
 
     pids = served.workers()
 
-    # Told to stop, all of them do, and what they were asked is answered or refused.
+    # On SIGTERM all stop, and every request is answered or refused.
     with ThreadPoolExecutor(4) as pool:
         last = [pool.submit(ask, url) for _ in range(4)]
         time.sleep(0.05)
         process.send_signal(signal.SIGTERM)
         for one in last:
-            with suppress(httpx2.TransportError):  # not let in any more
+            with suppress(httpx2.TransportError):  # no longer accepted
                 assert one.result() in (200, 503)
     assert process.wait(120) == 0
     assert len(pids) == 2
@@ -170,5 +173,5 @@ def test_a_worker_that_cannot_start_is_told(tmp_path: Path) -> None:
     Database.open(tmp_path / "s.db", create=True).close()
     told = subprocess.run([*RUN, *words], capture_output=True, text=True, env=ENVIRON, timeout=1200)
     assert told.returncode == 1
-    assert "no endpoint that could answer by itself" in told.stderr
+    assert "server.routes.trial has no upstream" in told.stderr
     assert "A worker could not start" in told.stderr

@@ -1,1 +1,1 @@
-"""The MCP server: search, gate and checks as tools."""
+"""The MCP server: search, gate and checks as tools for a model."""

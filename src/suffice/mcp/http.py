@@ -1,4 +1,4 @@
-"""The MCP server over streamable HTTP, with the gateway's keys at its door."""
+"""The MCP server over streamable HTTP, with the gateway's API keys."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from suffice.settings import LimitSettings, ServerSettings
 
 @dataclass(frozen=True, slots=True)
 class Guarded:
-    """Lets in who has a key, within its limits, and tells the server who it is."""
+    """Authenticates each request, applies the key's limits, and passes the caller to the server."""
 
     app: ASGIApp
     authenticator: Authenticator
@@ -43,21 +43,21 @@ class Guarded:
             except ApiError as fault:
                 await fault.response(scope, receive, send)
                 return
-            # Without a key the caller is the one that the server was started for.
+            # Without a key, the caller is the one the server was started for.
             named = {} if who is None else {CALLER: who}
             await self.app({**scope, **named}, receive, send)
 
     async def _enter(self, headers: Headers, stack: ExitStack) -> Caller | None:
         caller = await entered(self.authenticator, headers)
         if not caller.may_use(self.collection):
-            raise ApiError(403, "This key has no right to these documents.", "no_right")
+            raise ApiError(403, "This key may not use this collection.", "no_right")
         stack.enter_context(self.limits.at_once(caller, self.general))
         await self.limits.count(caller, self.general)
         return None if caller is ANYONE else Caller(caller.name, caller.labels, by_key=True)
 
 
 def http_app(server: MCPServer[Any], tools: Tools, settings: ServerSettings, host: str) -> Guarded:
-    """Each request stands for itself: no session is kept, so any process can answer it."""
+    """The ASGI app. It keeps no sessions, so any process can answer any request."""
     app = server.streamable_http_app(
         stateless_http=True, max_request_body_size=settings.limits.body_bytes, host=host
     )
@@ -73,7 +73,7 @@ def http_app(server: MCPServer[Any], tools: Tools, settings: ServerSettings, hos
 def serve_http(
     server: MCPServer[Any], tools: Tools, settings: ServerSettings, host: str, port: int
 ) -> None:
-    """Serves until it is stopped."""
+    """Serve until interrupted."""
     listening = Listening(bound(host, port))
     app = http_app(server, tools, settings, host)
     print(f"Suffice serves {listening.url}/mcp{_needed(app)}", file=sys.stderr, flush=True)
@@ -83,10 +83,7 @@ def serve_http(
 
 def _needed(app: Guarded) -> str:
     if app.authenticator.open:
-        return "; no key is asked for, since it is reached from this machine alone."
-    none = (
-        ""
-        if app.authenticator.principals.all()
-        else ", and there is none yet: suffice keys create NAME"
-    )
-    return f"; every request needs a key{none}."
+        return ". No API key is required: the server accepts local connections only."
+    if app.authenticator.principals.all():
+        return ". Every request needs an API key."
+    return ". Every request needs an API key, and none exists yet. Run: suffice keys create NAME"

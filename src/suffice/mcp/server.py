@@ -1,6 +1,6 @@
-"""The MCP server: the desk's answers as tools, and documents as resources.
+"""The MCP server: search, answers and checks as tools, and documents as resources.
 
-A model may skip a tool, so this is advice to it; the gateway is what enforces.
+A model may skip a tool, so the results are only advice to it; the gateway enforces them.
 """
 
 from __future__ import annotations
@@ -27,30 +27,30 @@ except ImportError as problem:
     raise ExtraMissing("The MCP server", "mcp") from problem
 
 CALLER = "suffice.caller"
-"""Where an HTTP request carries who sent it."""
+"""The key under which the ASGI scope of an HTTP request holds its caller."""
 DOCUMENT = "suffice://documents/{+name}{?version}"
 _PAGE = 100
 _READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
 INSTRUCTIONS = """\
-Suffice holds documents, says whether they are enough to answer a question, and checks answers \
-against them. Before you answer a question that the documents may speak to, call search_evidence \
-and follow its gate: answer only where the level is SUFFICIENT or PARTIAL, only from the passages, \
-and cite them as [1], [2] in their order. Before you show an answer, call validate_draft and show \
-it only where the verdict is SERVE, CAVEAT or CONFLICT. Or call ask, which does all of it. A claim \
-that nobody checked does not count as backed."""
+Suffice holds documents, decides whether they are enough to answer a question, and checks answers \
+against them. Before you answer a question that the documents may cover, call search_evidence and \
+follow its gate: answer only if the level is SUFFICIENT or PARTIAL, only from the passages, and \
+cite them as [1], [2] in their order. Before you show an answer, call validate_draft and show it \
+only if the verdict is SERVE, CAVEAT or CONFLICT. Or call ask, which does all of this. An \
+unchecked claim does not count as backed."""
 
 Question = Annotated[str, Field(description="The question in full, as a person would ask it.")]
 WhoAsks = Callable[[Context[Any, Any]], Caller]
 
 
 def open_server(tools: Tools, asking: Caller) -> MCPServer[Any]:
-    """The server over a desk. `asking` is who asks where a request does not say so itself."""
+    """The MCP server over the tools. `asking` is the caller of requests that carry none."""
 
     def who(context: Context[Any, Any]) -> Caller:
         return _caller(context.request_context.request, asking)
 
     async def listed(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
-        """Resources are listed for each caller: those it may read."""
+        """List only the resources that the caller may read."""
         if ctx.method != "resources/list":
             return await call_next(ctx)
         cursor = str((ctx.params or {}).get("cursor") or "0")
@@ -60,7 +60,7 @@ def open_server(tools: Tools, asking: Caller) -> MCPServer[Any]:
     server: MCPServer[Any] = MCPServer(
         "suffice",
         title="Suffice",
-        description="Evidence with a gate, and answers checked claim by claim.",
+        description="Evidence with a sufficiency gate, and answers checked claim by claim.",
         instructions=INSTRUCTIONS,
         version=__version__,
         log_level="WARNING",
@@ -76,65 +76,67 @@ def _add_asking(server: MCPServer[Any], tools: Tools, who: WhoAsks) -> None:
     def search_evidence(
         context: Context[Any, Any],
         question: Question,
-        top: Annotated[int | None, Field(ge=1, le=50, description="How many passages.")] = None,
+        top: Annotated[int | None, Field(ge=1, le=50, description="Number of passages.")] = None,
     ) -> dict[str, Any]:
         """Find passages for a question, with the gate's decision on whether they are enough.
 
-        Call this first for anything that internal documents, policies or figures may answer.
-        `gate.level` says what to do: SUFFICIENT, answer from the passages and cite them; PARTIAL,
-        answer that part and say what is missing; INSUFFICIENT or REVIEW, do not answer, tell the
-        user `gate.missing` and `gate.next_steps`; CONFLICT, show both sides.
+        Call this first for anything that internal documents, policies or figures may answer. Follow
+        `gate.level`. SUFFICIENT: answer from the passages and cite them. PARTIAL: answer that part
+        and say what is missing. INSUFFICIENT or REVIEW: do not answer; tell the user `gate.missing`
+        and `gate.next_steps`. CONFLICT: show both sides.
         """
-        with _told():
+        with _tool_errors():
             return tools.search(who(context), question, top)
 
     @server.tool(title="Ask")
     def ask(context: Context[Any, Any], question: Question) -> dict[str, Any]:
-        """Have a question answered from the documents, checked and cited, or refused with reasons.
+        """Answer a question from the documents, checked and cited, or refuse with reasons.
 
-        Call this where you want an answer that may be shown as it stands: `answer` is the only text
-        to show, with its citations. Where it is null, nothing may be answered; tell the user
-        `reason`, `missing` and `next_steps`, and do not fill in from memory.
+        Call this if you want an answer that can be shown as it is: `answer` is the only text to
+        show, with its citations. If it is null, do not answer: tell the user `reason`, `missing`
+        and `next_steps`, and do not fill in from memory.
         """
-        with _told():
+        with _tool_errors():
             return tools.ask(who(context), question)
 
     @server.tool(title="Validate a draft")
     def validate_draft(
         context: Context[Any, Any],
         draft: Annotated[str, Field(description="The answer to show; [n] cites the n-th passage.")],
-        question: Annotated[str, Field(description="What it answers.")] = "",
+        question: Annotated[str, Field(description="The question it answers.")] = "",
         passages: Annotated[
-            list[str], Field(description="Ids of passages it cites, from search_evidence.")
+            list[str], Field(description="Ids of the passages it cites, from search_evidence.")
         ] = [],  # noqa: B006 - read only, and the schema shows it
         texts: Annotated[
-            list[str], Field(description="Passages from elsewhere, in full, after those.")
+            list[str], Field(description="Full texts of further passages, numbered after those.")
         ] = [],  # noqa: B006
     ) -> dict[str, Any]:
         """Check every claim of a draft against its evidence before the user sees it.
 
-        Call this on each answer you wrote from documents. Show the draft only where `verdict` is
-        SERVE; with CAVEAT or CONFLICT say what `reason` says; with WITHHOLD or REVIEW do not show
-        it: mend the claims whose `support` is CONTRADICTED, UNBACKED or UNCHECKED, or take them
-        out, and validate again. With neither passages nor texts, a search for the question gives
-        the evidence.
+        Call this on each answer you wrote from documents. If `verdict` is SERVE, show the draft;
+        with CAVEAT or CONFLICT, show it together with `reason`; with WITHHOLD or REVIEW, do not
+        show it: correct or remove the claims whose `support` is CONTRADICTED, UNBACKED or
+        UNCHECKED, and validate again. With neither passages nor texts, the evidence comes from a
+        search for the question.
         """
-        with _told():
+        with _tool_errors():
             return tools.validate(who(context), draft, question, passages, texts)
 
     @server.tool(title="Report feedback")
     def report_feedback(
         context: Context[Any, Any],
-        record: Annotated[str, Field(description="The `record` that came with what was decided.")],
-        rating: Annotated[Literal["up", "down"], Field(description="Right, or wrong.")],
-        comment: Annotated[str, Field(description="What was right or wrong, in words.")] = "",
+        record: Annotated[str, Field(description="The `record` returned with the decision.")],
+        rating: Annotated[
+            Literal["up", "down"], Field(description="`up` if it was right, `down` if wrong.")
+        ],
+        comment: Annotated[str, Field(description="What was right or wrong.")] = "",
     ) -> dict[str, Any]:
-        """Keep what the user thinks of an answer, beside its record, for those who review it.
+        """Store the user's feedback on an answer with its record, for reviewers.
 
-        Call this where the user says that an answer, a refusal or a verdict was right or wrong.
+        Call this when the user says that an answer, a refusal or a verdict was right or wrong.
         Report the user's view, not your own.
         """
-        with _told():
+        with _tool_errors():
             return tools.feedback(who(context), record, rating, comment)
 
 
@@ -144,33 +146,33 @@ def _add_showing(server: MCPServer[Any], tools: Tools, who: WhoAsks) -> None:
         context: Context[Any, Any],
         passage: Annotated[str, Field(description="Its id, from a search or a citation.")],
     ) -> dict[str, Any]:
-        """Show one passage in full, with the version of the document it is of.
+        """Show one passage in full, with the version of its document.
 
-        Call this to read what a citation rests on, or to see whether it is still in force.
+        Call this to read the source of a citation, or to see whether it is still in force.
         """
-        with _told():
+        with _tool_errors():
             return tools.passage(who(context), passage)
 
     @server.tool(title="Show a document", annotations=_READS)
     def show_document(
         context: Context[Any, Any],
-        document: Annotated[str, Field(description="Its name, as passages carry it.")],
-        version: Annotated[str, Field(description="Which one; by default the one in force.")] = "",
-        start: Annotated[int, Field(ge=0, description="From which character on.")] = 0,
+        document: Annotated[str, Field(description="Its name, as given in passages.")],
+        version: Annotated[str, Field(description="The version; default: the one in force.")] = "",
+        start: Annotated[int, Field(ge=0, description="Offset of the first character.")] = 0,
     ) -> dict[str, Any]:
-        """Show a document in one of its versions, and which versions there are.
+        """Show one version of a document, and list its versions.
 
-        Call this where a passage alone does not tell enough, or to compare what holds now with what
-        held before. Long texts come in pages: go on from `next_start`.
+        Call this if a passage alone is not enough, or to compare the current version with an
+        earlier one. Long texts are returned in pages: continue from `next_start`.
         """
-        with _told():
+        with _tool_errors():
             return tools.document(who(context), document, version, start)
 
     @server.resource(
         DOCUMENT,
         name="document",
         title="A document",
-        description="The text of a document in the version in force, or in the one named.",
+        description="The text of a document, in the version in force or in the one given.",
         mime_type="text/plain",
     )
     def document_text(context: Context[Any, Any], name: str, version: str = "") -> str:
@@ -212,8 +214,8 @@ def _described(one: VersionInfo) -> str | None:
 
 
 @contextmanager
-def _told() -> Iterator[None]:
-    """What goes wrong is told to the model in words that help it, and nothing else is."""
+def _tool_errors() -> Iterator[None]:
+    """Report errors of this package to the model as tool errors, with their remedy."""
     try:
         yield
     except SufficeError as problem:

@@ -1,7 +1,7 @@
-"""The desk: what a model may ask by its tools, and what it is handed.
+"""The tools of the MCP server, without the protocol.
 
-Every answer is a plain value. A caller is shown nothing that its labels do not let it read, nor
-whether such a thing exists.
+Results are plain values. A caller never sees a document that its labels do not allow, nor learns
+that it exists.
 """
 
 from __future__ import annotations
@@ -31,29 +31,29 @@ from suffice.settings import CollectionSettings
 from suffice.types import Evidence, Level
 
 PAGE = 20_000
-"""Characters of a document that are shown at a time."""
+"""Characters of a document per page."""
 _ADVICE = {
     Level.SUFFICIENT: "The evidence is enough. Answer from these passages alone and cite them.",
     Level.PARTIAL: "Answer only what the passages say, and say what is missing.",
     Level.INSUFFICIENT: "Do not answer from memory. Say what is missing and what to do next.",
     Level.CONFLICT: "The sources disagree. Name both sides; do not choose one silently.",
-    Level.REVIEW: "Nobody could tell whether this is enough. Let a person look at it.",
+    Level.REVIEW: "Whether the evidence is enough could not be decided. Have a person review it.",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks: the name a record is filed under, and the labels of what it may read."""
+    """The caller: the name its decisions are recorded under, and the labels it may read."""
 
     name: str = ""
     labels: frozenset[str] = frozenset()
     by_key: bool = False
-    """It came with a key of its own, and may speak of its own answers alone."""
+    """The caller sent an API key, so it may give feedback on its own answers only."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """Opened once, for any number of callers."""
+    """The tools over one collection. Opened once, for any number of callers."""
 
     library: Library
     embedder: Embedder
@@ -67,7 +67,7 @@ class Tools:
         return self.library.settings.collection(self.collection)
 
     def search(self, who: Caller, question: str, top: int | None = None) -> dict[str, Any]:
-        """The passages found, and what the gate says of them."""
+        """The passages found, and the gate's decision on them."""
         pipeline = self._pipeline(who)
         if top is not None:
             pipeline = replace(pipeline, retriever=self.library.search(self._allowed(who), top=top))
@@ -80,7 +80,7 @@ class Tools:
         }
 
     def ask(self, who: Caller, question: str) -> dict[str, Any]:
-        """The verdict on an answer that is written, checked and cited here."""
+        """Write, check and cite an answer; return the verdict on it."""
         return as_json.verdict(self._pipeline(who).answer(question))
 
     def validate(
@@ -91,15 +91,15 @@ class Tools:
         passages: Sequence[str] = (),
         texts: Sequence[str] = (),
     ) -> dict[str, Any]:
-        """The verdict on a draft, claim by claim: against passages named by their ids and texts
-        that are given, in this order; where there are none, against what a search finds."""
+        """The verdict on a draft, claim by claim, checked against the passages with these ids and
+        then the texts; if neither is given, against the results of a search."""
         evidence: list[Given] = [*self._named(who, passages), *texts]
         gate: dict[str, Any] | None = None
         if not evidence:
             if not question.strip():
                 raise EvidenceError(
-                    "There is nothing to hold the draft against.",
-                    remedy="Give the question, or the ids of passages, or texts.",
+                    "There is nothing to check the draft against.",
+                    remedy="Pass the question, ids of passages, or texts.",
                 )
             found, decision = replace(self._pipeline(who), record=None).find(question)
             gate, evidence = as_json.gate(decision), list(found.items)
@@ -107,7 +107,7 @@ class Tools:
         return {**as_json.checked(verdict), "gate": gate}
 
     def passage(self, who: Caller, id: str) -> dict[str, Any]:
-        """A passage as it stands, and the version of the document it is of."""
+        """A passage with its full text and the version of its document."""
         (found,) = self._named(who, [id])
         versions = self._versions(who, found.document)
         known = [one for one in versions if found.id.startswith(f"{one.document}@{one.key}#")]
@@ -120,8 +120,8 @@ class Tools:
         }
 
     def document(self, who: Caller, name: str, version: str = "", start: int = 0) -> dict[str, Any]:
-        """A version of a document (by default the one in force), a page of its text, and which
-        versions there are."""
+        """One version of a document (by default the one in force) with a page of its text, and the
+        list of its versions."""
         chosen, text = self.text(who, name, version)
         page = text[start : start + PAGE]
         more = start + PAGE if start + PAGE < len(text) else None
@@ -137,28 +137,28 @@ class Tools:
         }
 
     def text(self, who: Caller, name: str, version: str = "") -> tuple[VersionInfo, str]:
-        """One version of a document, with its whole text."""
+        """One version of a document with its full text."""
         versions = self._versions(who, name)
         if version:
             versions = [one for one in versions if version in (one.version, one.key)]
         if not versions:
             raise _missing(f"{name}' in the version '{version}" if version else name)
-        # A file by its name is that file, though a newer one took its place.
+        # A file's own name means that file, even if a newer one replaced it.
         versions = [one for one in versions if one.document == name] or versions
         current = [one for one in versions if one.status(today()) == "current"]
         chosen = (current or versions)[-1]
         return chosen, self.library.store.text(chosen.collection, chosen.document, chosen.key)
 
     def feedback(self, who: Caller, record: str, rating: str, comment: str = "") -> dict[str, Any]:
-        """Keeps what somebody thinks of a decision, beside its record. With a key of its own, a
-        caller speaks of its own decisions alone; of others it is not told that they are there."""
+        """Store feedback on a decision with its record. A caller with a key can rate its own
+        decisions only; records of others are reported as missing."""
         if self.log is None:
             raise EvidenceError(
-                "No record is kept here, so there is none to speak of.",
+                "No records are kept, so feedback cannot be stored.",
                 remedy="Start the server with --record.",
             )
         unknown = EvidenceError(
-            f"There is no record '{record}'.", remedy="Name the one that came with the answer."
+            f"There is no record '{record}'.", remedy="Pass the id returned with the answer."
         )
         try:
             filed = self.log.entry(record)
@@ -170,7 +170,7 @@ class Tools:
         return {"record": kept}
 
     def documents(self, who: Caller) -> list[VersionInfo]:
-        """Each document with the version in force, else its newest."""
+        """Each document in the version in force, or else its newest version."""
         chosen: dict[str, VersionInfo] = {}
         for one in self.library.store.versions(collection=self.collection):
             held = chosen.get(one.document)
@@ -185,12 +185,13 @@ class Tools:
         for id in ids:
             if id not in known:
                 raise EvidenceError(
-                    f"There is no passage '{id}'.", remedy="Take the ids from a search."
+                    f"There is no passage '{id}'.", remedy="Use ids returned by a search."
                 )
         return [known[id] for id in ids]
 
     def _versions(self, who: Caller, name: str) -> list[VersionInfo]:
-        """The versions of a document that may be read; one that may not is not there."""
+        """The versions of a document that the caller may read; if there are none, the document is
+        reported as missing."""
         try:
             found = self.library.store.history(self.collection, name)
         except DocumentMissing:
@@ -239,4 +240,6 @@ def _nothing(question: str) -> Evidence:
 
 
 def _missing(name: str) -> DocumentMissing:
-    return DocumentMissing(f"There is no document '{name}'.", remedy="Search for it by its words.")
+    return DocumentMissing(
+        f"There is no document '{name}'.", remedy="Search for words of its text."
+    )

@@ -1,1 +1,1 @@
-"""Serving: the gateway in front of any LLM, in the words of OpenAI's API."""
+"""The gateway: an OpenAI-compatible server in front of any LLM."""

@@ -1,4 +1,4 @@
-"""The app, made by a factory: nothing is global, and two of them can live side by side."""
+"""The app factory. No state is global, so several apps can run in one process."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ def create_app(
     host: str = "127.0.0.1",
     more: Sequence[BaseRoute] = (),
 ) -> Starlette:
-    """The gateway over a library. `host` is the address it is bound to: only on this machine alone
-    it asks for no key. `more` are further routes, of other rooms."""
+    """The gateway over a library. `host` is the address it is bound to: only a gateway that listens
+    on this machine alone may work without keys. `more` adds routes from other packages."""
     gateway = Gateway(library, settings, host)
     metrics = Metrics(gateway.work)
     logged = access_log(lambda: gateway.state.settings.server.log_text)
@@ -79,7 +79,7 @@ def create_app(
             Middleware(Traced),
             Middleware(Cors, origins=lambda: gateway.state.settings.server.cors.origins),
         ],
-        exception_handlers={HTTPException: _no_such},
+        exception_handlers={HTTPException: _http_error},
         lifespan=life,
     )
     app.state.gateway = gateway
@@ -92,8 +92,8 @@ async def healthz(request: Request) -> Response:
 
 
 async def readyz(request: Request) -> Response:
-    """It can take requests: it is not shutting down, and there is room. Who may come in is told
-    the routes it may call."""
+    """The gateway accepts requests: it is not shutting down, and its queue is not full. An
+    authenticated caller also gets the list of routes it may call."""
     gateway: Gateway = request.app.state.gateway
     if gateway.work.closing:
         return ApiError(503, "The gateway is shutting down.", "shutting_down").response
@@ -108,14 +108,17 @@ async def readyz(request: Request) -> Response:
 
 
 async def openapi(request: Request) -> Response:
-    """What there is to call, for tools that read OpenAPI."""
+    """The OpenAPI document."""
     return as_response(document())
 
 
-async def _no_such(request: Request, problem: Exception) -> Response:
+async def _http_error(request: Request, problem: Exception) -> Response:
     status = problem.status_code if isinstance(problem, HTTPException) else 500
-    said = {404: f"There is no {request.url.path} here.", 405: "Not by this method."}
+    messages = {404: f"Not found: {request.url.path}.", 405: "Method not allowed."}
     headers = dict(getattr(problem, "headers", None) or {})
     return ApiError(
-        status, said.get(status, "It cannot be done."), "not_found", headers=headers
+        status,
+        messages.get(status, "The request cannot be processed."),
+        "not_found",
+        headers=headers,
     ).response

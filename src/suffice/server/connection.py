@@ -1,4 +1,4 @@
-"""How requests come in: in time and within a size, or the connection is closed."""
+"""Limits on incoming connections: headers that are too large or too slow close the connection."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from suffice.errors import SettingsError
 from suffice.settings import ServerSettings
 
 _IDLE = 75
-"""Seconds that a connection may rest: longer than clients and balancers keep one, so that none is
-closed at the moment it is used again."""
+"""Seconds that a connection may be idle: longer than clients and load balancers keep one, so that
+it is not closed at the moment they reuse it."""
 
 
 def bound(host: str, port: int) -> socket.socket:
-    """The socket, so that a port that is taken is told before anything is loaded."""
+    """Bind the socket early, so that a port in use is reported before anything is loaded."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    # With the protocol named, asyncio sends small writes at once: no reply waits 40 ms for an ACK.
+    # With an explicit protocol, asyncio sets TCP_NODELAY: no reply waits 40 ms for an ACK.
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -29,19 +29,20 @@ def bound(host: str, port: int) -> socket.socket:
     except OSError as problem:
         listening.close()
         raise SettingsError(
-            f"{host} port {port} cannot be listened on: {problem.strerror}.",
-            remedy="Name another --port or --host.",
+            f"Cannot listen on {host} port {port}: {problem.strerror}.",
+            remedy="Choose another --port or --host.",
         ) from problem
     return listening
 
 
 def connection(seconds: float) -> type[H11Protocol]:
-    """HTTP by h11, which keeps to a limit on the size of headers; a head that is not there after so
-    many seconds from its start is waited for no longer. Between requests there is more time."""
+    """An HTTP protocol on h11, which enforces a limit on the size of headers. It closes the
+    connection if the headers are not complete within `seconds`; between requests, the longer idle
+    time applies."""
 
     class Connection(H11Protocol):
         _timer: asyncio.TimerHandle | None = None
-        _resting = False
+        _idle = False
 
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
@@ -49,12 +50,12 @@ def connection(seconds: float) -> type[H11Protocol]:
 
         def on_response_complete(self) -> None:
             super().on_response_complete()
-            self._resting = not self.conn.trailing_data[0]
-            self._wait(max(seconds, _IDLE) if self._resting else seconds)
+            self._idle = not self.conn.trailing_data[0]
+            self._wait(max(seconds, _IDLE) if self._idle else seconds)
 
         def data_received(self, data: bytes) -> None:
-            if self._resting:  # the next head begins
-                self._resting = False
+            if self._idle:  # the next request's headers begin
+                self._idle = False
                 self._wait(seconds)
             super().data_received(data)
 
@@ -76,8 +77,8 @@ def connection(seconds: float) -> type[H11Protocol]:
 
 
 def config_of(app: ASGIApp, server: ServerSettings) -> uvicorn.Config:
-    """How uvicorn is to serve an app: what it takes of a request before we see it is limited too,
-    and nobody is believed who says on whose behalf it asks."""
+    """The uvicorn configuration: limits what is read before the app sees a request, and ignores
+    `X-Forwarded-…` headers."""
     limits = server.limits
     return uvicorn.Config(
         app,

@@ -1,4 +1,4 @@
-"""CORS: browsers of other origins are let in only where the settings, as they are now, say so."""
+"""CORS, following the current settings: other origins are allowed only if they are listed."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ _EXPOSED = ("x-suffice-verdict", "x-suffice-record", "x-request-id")
 
 
 class Cors:
-    """The app, behind what tells browsers whether they may call it. Without origins, nothing does:
-    then they may not."""
+    """The app behind CORS middleware, which is rebuilt when the settings change. Without origins no
+    CORS headers are sent, so browsers block other origins."""
 
     def __init__(self, app: ASGIApp, origins: Callable[[], Sequence[str]]) -> None:
         self._app = app
@@ -22,10 +22,10 @@ class Cors:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         origins = self._origins()
         if origins != self._made[0]:
-            self._made = (origins, self._telling(origins) if origins else self._app)
+            self._made = (origins, self._middleware(origins) if origins else self._app)
         await self._made[1](scope, receive, send)
 
-    def _telling(self, origins: Sequence[str]) -> ASGIApp:
+    def _middleware(self, origins: Sequence[str]) -> ASGIApp:
         return CORSMiddleware(
             self._app,
             allow_origins=list(origins),

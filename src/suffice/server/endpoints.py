@@ -1,4 +1,4 @@
-"""`POST /v1/gate`, `/v1/check` and `/v1/feedback`: the parts of an answer by themselves."""
+"""`POST /v1/gate`, `/v1/check` and `/v1/feedback`: the single steps of an answer."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ async def gate(context: RequestContext) -> Response:
 
     evidence, decision = await while_there(context.request, context.gateway.work.run(found))
     context.stats.gates.append(decision)
-    said = {"question": question, **as_json.gate(decision)}
+    decided = {"question": question, **as_json.gate(decision)}
     passages = as_json.evidence(evidence)["passages"]
     notes = list(evidence.notes)
     sufficiency = {
@@ -52,7 +52,7 @@ async def gate(context: RequestContext) -> Response:
         "factors": list(decision.factors),
     }
     more = {"open": decision.open, "passages": passages, "notes": notes, "sufficiency": sufficiency}
-    return as_response({**said, **more, "record": decision.record or None})
+    return as_response({**decided, **more, "record": decision.record or None})
 
 
 async def check(context: RequestContext) -> Response:
@@ -63,9 +63,9 @@ async def check(context: RequestContext) -> Response:
     question = _text(body, "question") if body.get("question") is not None else None
     uncited = body.get("uncited")
     if not isinstance(uncited, bool | None):
-        raise bad("'uncited' is true or false.", "uncited")
+        raise bad("'uncited' must be true or false.", "uncited")
     if given is None:
-        raise bad("'evidence' is missing: the passages that the answer rests on.", "evidence")
+        raise bad("'evidence' is missing: send the passages the answer is based on.", "evidence")
     checker = checker_of(route, context, uncited=bool(uncited))
     call = context.gateway.work.run(checker.check, answer, list(given), question)
     verdict = await while_there(context.request, call)
@@ -74,7 +74,7 @@ async def check(context: RequestContext) -> Response:
 
 
 def checker_of(route: Route, context: RequestContext, *, uncited: bool) -> Checker:
-    """What judges anyone's answer, by the settings of a route."""
+    """The checker for an answer from elsewhere, with the settings of a route."""
     own, verifier = route.own, route.parts.verifier
     return Checker(
         tuple(route.checks(context.caller.labels, marks=not uncited)),
@@ -91,15 +91,15 @@ def _checked(verdict: Verdict) -> dict[str, Any]:
 
 
 async def feedback(context: RequestContext) -> Response:
-    """What somebody thinks of an answer: `{"record", "rating": "up" | "down", "comment"?}`"""
+    """Rate an answer: `{"record", "rating": "up" | "down", "comment"?}`"""
     body = await context.object()
     record, rating = _text(body, "record"), body.get("rating")
     comment = _text(body, "comment", empty=True) if body.get("comment") is not None else ""
     if rating not in tuple(one.value for one in Rating):
-        raise bad("'rating' is up or down.", "rating")
+        raise bad("'rating' must be 'up' or 'down'.", "rating")
     log = context.gateway.log
     if log is None:
-        raise ApiError(404, "No records are kept here.", "record_not_found", "record")
+        raise ApiError(404, "This gateway keeps no records.", "record_not_found", "record")
     call = context.gateway.work.run(_rated, log, context.caller, record, Rating(rating), comment)
     try:
         made = await call
@@ -108,16 +108,16 @@ async def feedback(context: RequestContext) -> Response:
     except StoreError as problem:
         if type(problem) is not StoreError:
             raise
-        said = f"There is no record '{record}' of yours."
-        raise ApiError(404, said, "record_not_found", "record") from problem
+        message = f"You have no record '{record}'."
+        raise ApiError(404, message, "record_not_found", "record") from problem
     return as_response({"id": made, "object": "feedback", "record": record})
 
 
 def _rated(log: Log, caller: Principal, record: str, rating: Rating, comment: str) -> str:
-    """Of others' answers a caller is not even told that there are any."""
+    """Store the feedback. Other callers' records are reported as missing, except to reviewers."""
     mine = log.entry(record).caller == caller.name
     if not mine and not caller.has(Role.REVIEWER):
-        raise StoreError(f"There is no record '{record}' of yours in the log.")
+        raise StoreError(f"You have no record '{record}' in the log.")
     reader = None if mine else Reader.of(caller)
     return Review(log).feedback(record, rating, comment, caller.name, reader)
 
@@ -125,7 +125,7 @@ def _rated(log: Log, caller: Principal, record: str, rating: Rating, comment: st
 def _route(context: RequestContext, body: Mapping[str, Any]) -> Route:
     named = context.request.path_params.get("route", "") or body.get("route") or ""
     if not isinstance(named, str):
-        raise bad("'route' is no name.", "route")
+        raise bad("'route' must be a string.", "route")
     route = context.gateway.route(named, None, context.caller)
     context.stats.route = route.name
     return route
@@ -134,7 +134,7 @@ def _route(context: RequestContext, body: Mapping[str, Any]) -> Route:
 def _text(body: Mapping[str, Any], name: str, *, empty: bool = False) -> str:
     value = body.get(name)
     if not isinstance(value, str) or not (empty or value.strip()):
-        raise bad(f"'{name}' is missing, or no text.", name)
+        raise bad(f"'{name}' must be {'a string' if empty else 'a non-empty string'}.", name)
     return value
 
 
@@ -143,16 +143,16 @@ def _given(context: RequestContext, body: Mapping[str, Any]) -> tuple[Retrieved,
     if named is None:
         return None
     if not isinstance(named, list):
-        raise bad("'evidence' is no list of passages.", "evidence")
+        raise bad("'evidence' must be a list of passages.", "evidence")
     read = read_given(named, context.gateway.state.settings.server.limits)
     return tuple(replace(one, relevance=None) for one in read)
 
 
 def _indexed(body: Mapping[str, Any], route: Route, given: bool) -> bool:
-    """Whether the index is searched: where no passages came, or it is asked for."""
+    """Whether to search the index: if no passages were sent, or the request asks for it."""
     wanted = body.get("from")
     if wanted not in (None, "index", "request", "both"):
-        raise bad("'from' is one of index, request, both.", "from")
+        raise bad("'from' must be one of index, request, both.", "from")
     if route.settings.evidence == "index" and given:
         raise bad("This route takes its evidence from the index.", "evidence")
     if wanted is None:

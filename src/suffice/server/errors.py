@@ -1,4 +1,4 @@
-"""What goes wrong, as OpenAI words it: `{"error": {"message", "type", "param", "code"}}`."""
+"""API errors in OpenAI's format: `{"error": {"message", "type", "param", "code"}}`."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ _TYPES = {
     502: "upstream_error",
     504: "upstream_error",
 }
-_ASKED = (QuestionError, AnswerError, EvidenceError)
+_CALLER_ERRORS = (QuestionError, AnswerError, EvidenceError)
 
 
 @dataclass(frozen=True, slots=True)
 class ApiError(Exception):
-    """A request that is answered with an error."""
+    """An error that is returned to the caller as the response."""
 
     status: int
     message: str
@@ -47,6 +47,7 @@ class ApiError(Exception):
 
     @property
     def said(self) -> dict[str, Any]:
+        """The response body."""
         kind = _TYPES.get(self.status, "server_error")
         error = {"message": self.message, "type": kind, "param": self.param, "code": self.code}
         return {"error": error}
@@ -59,26 +60,26 @@ class ApiError(Exception):
 
 
 def bad(message: str, param: str | None = None, code: str | None = None) -> ApiError:
-    """The request is at fault."""
+    """A 400 error: the request is invalid."""
     return ApiError(400, message, code, param)
 
 
 def busy(message: str, seconds: float, code: str = "rate_limit_exceeded") -> ApiError:
-    """Too much is asked for now; the caller is told when to come again."""
+    """A 429 error with a `Retry-After` header."""
     return ApiError(429, message, code, headers={"Retry-After": str(max(int(seconds + 0.999), 1))})
 
 
 def fault_of(problem: SufficeError) -> ApiError:
-    """Our own errors in the words of the API."""
+    """Map an error of this package to an API error."""
     if isinstance(problem, CollectionMissing):
         return ApiError(404, str(problem), "collection_not_found")
-    if isinstance(problem, _ASKED):
+    if isinstance(problem, _CALLER_ERRORS):
         return ApiError(400, str(problem), "invalid_value")
     if isinstance(problem, ModelUnreachable):
         return ApiError(502, str(problem), "upstream_failed")
     if isinstance(problem, StoreError):
-        # What is wrong with a store is for its keeper; a caller is told that it is not the caller.
-        return ApiError(503, "The store cannot be used now; nothing was answered.", "store_failed")
-    return ApiError(
-        500, "Something went wrong on our side; nothing was answered.", "internal_error"
-    )
+        # Details of the store are for the operator: they go to the log, not to the caller.
+        return ApiError(
+            503, "The store is unavailable; the request was not processed.", "store_failed"
+        )
+    return ApiError(500, "Internal error; the request was not processed.", "internal_error")

@@ -1,7 +1,7 @@
-"""The house: all that is opened once for serving, and the routes as the settings have them now.
+"""The gateway: everything that is opened once for serving, and the routes of the current settings.
 
-New settings are read beside the old ones and take their place at once; a request that is under way
-keeps the route it came in by.
+A reload opens the new settings beside the old ones and swaps them in one step; a request in
+progress keeps the route it started with.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from suffice.server.telemetry.stats import RequestStats, StatsListener
 from suffice.settings import Settings
 from suffice.settings.routes import DEFAULT
 
-NOT_RELOADED = "The settings were not reloaded, the old ones hold"
+NOT_RELOADED = "The settings were not reloaded; the old ones stay in effect"
 _NOT_BY_RELOAD = (
     "store",
     "index",
@@ -48,21 +48,20 @@ _NOT_BY_RELOAD = (
     "server.limits.header_bytes",
     "server.limits.head_seconds",
 )
-"""What is opened with these is held by everything else. To ignore a change would be worse than to
-refuse it."""
+"""Settings of parts that everything else holds on to. A change is refused rather than ignored."""
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What may change while the gateway runs."""
+    """The part of the gateway that a reload replaces."""
 
     settings: Settings
     routes: dict[str, Route]
 
 
 class Gateway:
-    """One a process. `host` is the address it is reached at: on this machine alone, no key is
-    asked for unless the settings do."""
+    """One per process. `host` is the address it listens on: if that is local, no key is required
+    unless the settings require one."""
 
     def __init__(self, library: Library, settings: Settings, host: str) -> None:
         self.library = library
@@ -79,11 +78,11 @@ class Gateway:
         embedder = CachedEmbedder(SharedEmbedder(library.embedder, lanes))
         verifier = shared_verifier(open_verifier(settings.verifier, "", settings.draft), lanes)
         self.parts = Parts(library, embedder, verifier)
-        self.authenticator = self._door(settings)
+        self.authenticator = self._authenticator(settings)
         self.state = self._opened(settings)
 
-    def _door(self, settings: Settings) -> Authenticator:
-        """Open only on this machine alone, and where the settings do not ask for keys."""
+    def _authenticator(self, settings: Settings) -> Authenticator:
+        """Open only if the address is local and the settings do not require keys."""
         needed = settings.server.keys == "required" or not self._local
         return Authenticator(Principals(self.library.store.database), open=not needed)
 
@@ -106,42 +105,43 @@ class Gateway:
         return replace(route, recorder=Recorder(self.log, Filing(setup=setup.record())))
 
     def reload(self, read: Callable[[], Settings]) -> str:
-        """Takes new settings; what became of it, in words. Bad ones change nothing."""
+        """Apply new settings and return a message about the result. Invalid settings change
+        nothing."""
         old = self.state.settings
         try:
             new = read()
             for group in _NOT_BY_RELOAD:
                 value = attrgetter(group)
                 if value(new) != value(old):
-                    raise SettingsError(f"'{group}' cannot change while the gateway runs.")
+                    raise SettingsError(f"'{group}' cannot be changed without a restart.")
             state = self._opened(new)
         except SufficeError as problem:
             return f"{NOT_RELOADED}: {problem}"
-        self.state, self.authenticator = state, self._door(new)
+        self.state, self.authenticator = state, self._authenticator(new)
         self.work.change(new.server.work)
         return f"The settings were reloaded: {len(self.state.routes)} routes."
 
     def route(self, named: str, model: object, caller: Principal) -> Route:
-        """The route of a request: the one its path names, the one that has its model, the default
-        one. A route that a caller may not call is none."""
+        """The route of a request: the one named in its path, else the one that maps its model, else
+        the default. A route the caller may not call is reported like one that does not exist."""
         routes = self.state.routes
         if not isinstance(model, str | None):
-            raise bad("'model' is no name.", "model")
+            raise bad("'model' must be a string.", "model")
         if named and named not in routes and ALL in caller.routes:
             raise ApiError(404, f"There is no route '{named}'.", "route_not_found")
         by_model = (name for name, one in routes.items() if model in one.settings.models)
         name = named or next((one for one in by_model if caller.may_call(one)), DEFAULT)
         route = routes.get(name)
-        # Who may call some only is not told which others there are.
+        # A key for some routes must not learn which other routes exist.
         if route is None or not self.may(caller, route):
-            raise ApiError(403, f"This key has no right to the route '{name}'.", "no_right")
+            raise ApiError(403, f"This key may not call the route '{name}'.", "no_right")
         return route
 
     def may(self, caller: Principal, route: Route) -> bool:
         return caller.may_call(route.name) and caller.may_use(route.settings.collection)
 
     def tell(self, stats: RequestStats) -> None:
-        """A request came to its end: whoever watches is told."""
+        """Pass the statistics of a finished request to all listeners."""
         for watch in self.watches:
             watch(stats)
 

@@ -1,6 +1,7 @@
-"""Inference beside the event loop: in a bounded number of threads, with a bounded queue.
+"""Inference outside the event loop: in a bounded number of threads, with a bounded queue.
 
-A request is let in or refused before anything is done for it; what was let in is not refused later.
+A request is admitted or refused before any work is done for it; an admitted request is not refused
+later.
 """
 
 from __future__ import annotations
@@ -25,27 +26,27 @@ _A_CORE = 4
 
 
 class InferencePool:
-    """Threads for inference, and the count of what is under way."""
+    """Threads for inference, and counts of requests and jobs in progress."""
 
     def __init__(self, settings: WorkSettings) -> None:
         self._settings = settings
         self._pool = _pool(settings)
         self.under_way = 0
-        """Requests that were let in and are not answered yet."""
+        """Requests admitted and not answered yet."""
         self.waiting = 0
-        """Pieces of work that wait for a thread, or have one."""
+        """Jobs that are queued or running."""
         self.closing = False
 
     def change(self, settings: WorkSettings) -> None:
-        """Other numbers from now on. What the old threads have is theirs to finish; they end with
-        their pool, once nobody holds it any more."""
+        """Apply new settings. Threads of the old pool finish their jobs and end when the pool is
+        garbage-collected."""
         if settings.threads != self._settings.threads:
             self._pool = _pool(settings)
         self._settings = settings
 
     @contextmanager
     def admitted(self) -> Iterator[None]:
-        """One request; refused where there is no room for it."""
+        """Admit one request, or raise 429 if the gateway is full and 503 if it is closing."""
         if self.closing:
             raise closing()
         if self.full:
@@ -62,11 +63,11 @@ class InferencePool:
         return self.under_way >= self._settings.requests or self.waiting >= room
 
     async def run(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """A call in one of the threads."""
+        """Run a call in one of the threads."""
         context = contextvars.copy_context()
         made = self._pool.submit(context.run, partial(call, *args, **kwargs))
         self.waiting += 1
-        # Counted until a thread is done with it, also where nobody waits for it any more.
+        # Counted until the thread is done, even if the caller no longer waits for the result.
         made.add_done_callback(partial(self._done, asyncio.get_running_loop()))
         return await asyncio.wrap_future(made)
 
@@ -78,7 +79,7 @@ class InferencePool:
         self.waiting -= 1
 
     async def drain(self, seconds: float) -> bool:
-        """Lets nobody in any more, and waits for those under way; whether all came to their end."""
+        """Refuse new requests and wait for those in progress; return whether all finished."""
         self.closing = True
         deadline = asyncio.get_running_loop().time() + seconds
         while self.under_way and asyncio.get_running_loop().time() < deadline:
@@ -90,16 +91,16 @@ class InferencePool:
 
 
 def closing() -> ApiError:
-    """A new one each time: an exception that is raised again keeps every traceback it had."""
+    """A new error each time: an exception raised again would accumulate tracebacks."""
     return ApiError(
         503,
-        "The gateway is shutting down; ask another one, or try again in a moment.",
+        "The gateway is shutting down. Try again in a moment.",
         "shutting_down",
         headers={"Retry-After": "1"},
     )
 
 
 def _pool(settings: WorkSettings) -> ThreadPoolExecutor:
-    # More than the models run on: while some wait for a model, others read and compare.
+    # More threads than the models use: while some wait for a model, others parse and compare.
     threads = settings.threads or _A_CORE * bounded(0)
     return ThreadPoolExecutor(threads, thread_name_prefix="suffice")

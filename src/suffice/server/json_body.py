@@ -1,4 +1,4 @@
-"""Bytes in and out: JSON, and server-sent events."""
+"""Encode and decode JSON bodies and server-sent events."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def encode(value: Any) -> bytes:
 
 
 def decode(data: bytes) -> Any:
-    """Any JSON; a `ValueError` where it is none."""
+    """Decode JSON; raise `ValueError` if it is invalid."""
     try:
         return _decoder.decode(data)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as problem:
@@ -28,6 +28,6 @@ def decode(data: bytes) -> Any:
 
 
 def event(value: Any, name: str = "") -> bytes:
-    """One server-sent event; a named one only where it was asked for."""
+    """One server-sent event; `name` is optional."""
     head = f"event: {name}\n".encode() if name else b""
     return b"%bdata: %b\n\n" % (head, encode(value))

@@ -1,4 +1,4 @@
-"""`GET /v1/models` and `POST /v1/embeddings`: what goes to the upstream as it is."""
+"""`GET /v1/models` and `POST /v1/embeddings`: forwarded to the upstream."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from suffice.server.request import RequestContext, as_response
 from suffice.server.route import Route
 from suffice.server.sending import while_there
 
-_NONE = "This route has no endpoint that embeds."
+_NONE = "This route has no upstream for embeddings."
 
 
 async def models(context: RequestContext) -> Response:
-    """The names that callers may use: those of the routes they may call. A route that maps none
-    has those of its upstream."""
+    """The models of all routes the caller may call. A route that maps no models lists those of its
+    upstream."""
     named = context.request.path_params.get("route", "")
     gateway, caller = context.gateway, context.caller
     routes = [gateway.route(named, None, caller)] if named else list(gateway.state.routes.values())
@@ -31,7 +31,7 @@ async def models(context: RequestContext) -> Response:
         if names == [""] and route.upstream is not None:
             try:
                 listed = await route.upstream.get("models")
-            except UpstreamFault:  # what cannot be listed can still be asked for by its name
+            except UpstreamFault:  # models that cannot be listed can still be requested by name
                 listed = {}
             for one in listed.get("data") or ():
                 if isinstance(one, dict) and isinstance(one.get("id"), str):
@@ -48,13 +48,13 @@ def _model(name: str, route: str) -> dict[str, Any]:
 
 
 async def model(context: RequestContext) -> Response:
-    """One of them, by its name."""
+    """One model by its name."""
     name = context.request.path_params["model"]
     route = context.gateway.route(
         context.request.path_params.get("route", ""), name, context.caller
     )
     known = route.model(name)
-    if known in (".", ".."):  # of a URL they are no name, but a way to another place
+    if known in (".", ".."):  # in a URL these would lead to another path
         raise ApiError(404, f"The model '{name}' does not exist.", "model_not_found", "model")
     if route.upstream is not None and not route.settings.models:
         try:
@@ -67,7 +67,7 @@ async def model(context: RequestContext) -> Response:
 
 
 def _own(route: Route) -> str:
-    """What a drafter of ours is called."""
+    """The model name of a built-in drafter."""
     return f"suffice-{route.own.draft.llm}"
 
 
@@ -80,7 +80,7 @@ async def embeddings(context: RequestContext) -> Response:
     if route.upstream is None:
         raise ApiError(404, _NONE, "no_upstream")
     if not isinstance(body.get("input"), str | list):
-        raise bad("'input' is a text, or a list of texts.", "input")
+        raise bad("'input' must be a string or a list of strings.", "input")
     sent = {**body, "model": route.model(body.get("model"))}
     try:
         made = await while_there(context.request, route.upstream.ask(sent, "embeddings"))

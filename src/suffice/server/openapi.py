@@ -1,6 +1,6 @@
-"""The OpenAPI document: what can be called, with what, and what comes back.
+"""The OpenAPI document: endpoints, request bodies and responses.
 
-Objects are open: fields that are not named here go through as they are.
+Objects are open: fields that are not listed here are passed through unchanged.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from suffice.text.asked import LONGEST_QUESTION
 Schema = dict[str, Any]
 
 _TEXT: Schema = {"type": "string"}
-# Some engines count the control characters at the end as no space; we do.
+# Some regex engines do not count these control characters as whitespace; Python does.
 _WORDS: Schema = {"type": "string", "pattern": "[^\\s\\x85\\x1c-\\x1f]"}
 _QUESTION: Schema = {**_WORDS, "maxLength": LONGEST_QUESTION}
 _NAME: Schema = {"type": ["string", "number", "boolean", "null"]}
@@ -29,10 +29,12 @@ def _object(required: str = "", /, **properties: Schema) -> Schema:
 
 
 def _request(required: str, /, **properties: Schema) -> Schema:
-    """What a caller sends: a field that is not required may as well be null."""
+    """A request body: fields that are not required may also be null."""
     must = required.split()
-    known = {name: one if name in must else _or_null(one) for name, one in properties.items()}
-    return _object(required, **known)
+    fields = {
+        name: schema if name in must else _or_null(schema) for name, schema in properties.items()
+    }
+    return _object(required, **fields)
 
 
 def _array(items: Schema) -> Schema:
@@ -68,7 +70,7 @@ _SCHEMAS: dict[str, Schema] = {
         **_request(
             "", evidence=_array(_named("Passage")), tag=_TEXT, events=_FLAG, **{"from": _FROM}
         ),
-        # Passages cannot be sent along where they are to come from the index alone.
+        # With `from: index`, a request cannot carry passages.
         "anyOf": [
             _object(evidence=_or_null({**_LIST, "maxItems": 0})),
             _object(**{"from": {"enum": ["request", "both", None]}}),
@@ -226,18 +228,18 @@ _SCHEMAS: dict[str, Schema] = {
 }
 
 _POSTS = {
-    "/v1/chat/completions": ("ChatRequest", "Completion", "A chat completion, checked."),
-    "/v1/responses": ("ResponseRequest", "Response", "A response, checked."),
-    "/v1/embeddings": ("EmbeddingsRequest", "List", "Embeddings of the upstream."),
+    "/v1/chat/completions": ("ChatRequest", "Completion", "A checked chat completion."),
+    "/v1/responses": ("ResponseRequest", "Response", "A checked response."),
+    "/v1/embeddings": ("EmbeddingsRequest", "List", "Embeddings from the upstream."),
     "/v1/gate": ("GateRequest", "GateDecision", "Whether the evidence is enough."),
     "/v1/check": ("CheckRequest", "Checked", "Whether a draft stays inside its evidence."),
-    "/v1/council/vote": ("CouncilRequest", "CouncilAdvice", "What several judges vote."),
-    "/v1/feedback": ("FeedbackRequest", "Feedback", "What somebody thinks of an answer."),
+    "/v1/council/vote": ("CouncilRequest", "CouncilAdvice", "The votes of several judges."),
+    "/v1/feedback": ("FeedbackRequest", "Feedback", "A user's rating of an answer."),
 }
 _GETS = {
-    "/v1/models": ("List", "The models that callers may name."),
+    "/v1/models": ("List", "The models that the caller may use."),
     "/healthz": ("Status", "Whether the process is alive."),
-    "/readyz": ("Status", "Whether it takes requests."),
+    "/readyz": ("Status", "Whether the gateway accepts requests."),
 }
 _STREAMED = ("Completion", "Response")
 
@@ -245,11 +247,11 @@ _STREAMED = ("Completion", "Response")
 @lru_cache(maxsize=1)
 def document() -> Schema:
     paths: dict[str, Schema] = {}
-    for path, (asked, given, said) in _POSTS.items():
-        body = {"required": True, "content": _content(asked)}
-        paths[path] = {"post": {**_operation(path, given, said), "requestBody": body}}
-    for path, (given, said) in _GETS.items():
-        paths[path] = {"get": _operation(path, given, said)}
+    for path, (request, response, summary) in _POSTS.items():
+        body = {"required": True, "content": _content(request)}
+        paths[path] = {"post": {**_operation(path, response, summary), "requestBody": body}}
+    for path, (response, summary) in _GETS.items():
+        paths[path] = {"get": _operation(path, response, summary)}
     return {
         "openapi": "3.1.0",
         "info": {"title": "Suffice", "version": __version__},
@@ -262,16 +264,16 @@ def document() -> Schema:
     }
 
 
-def _operation(path: str, given: str, said: str) -> Schema:
-    content = _content(given)
-    if given in _STREAMED:
+def _operation(path: str, response: str, summary: str) -> Schema:
+    content = _content(response)
+    if response in _STREAMED:
         content["text/event-stream"] = {"schema": _object("data", data=_TEXT, event=_TEXT)}
     return {
         "operationId": path.removeprefix("/v1").strip("/").replace("/", "_"),
-        "summary": said,
+        "summary": summary,
         "responses": {
-            "200": {"description": said, "content": content},
-            "default": {"description": "What went wrong.", "content": _content("Error")},
+            "200": {"description": summary, "content": content},
+            "default": {"description": "An error.", "content": _content("Error")},
         },
     }
 

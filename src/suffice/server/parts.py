@@ -1,4 +1,4 @@
-"""What all routes share: the documents, their search, and the models."""
+"""What all routes share: the documents, the search index, and the models."""
 
 from __future__ import annotations
 
@@ -15,12 +15,13 @@ from suffice.models.verifier import Verifier
 from suffice.settings import SearchSettings
 
 _FOLLOW = 30.0
-"""Seconds after which the index of a store on a server looks for what others brought in."""
+"""Seconds after which the index of a store on a database server is refreshed, to pick up documents
+that other processes added."""
 
 
 @dataclass
 class Parts:
-    """Opened once; safe to share between threads."""
+    """Opened once and safe to share between threads."""
 
     library: Library
     embedder: Embedder
@@ -30,7 +31,7 @@ class Parts:
     _when: float = 0.0
 
     def search(self, allowed: Filter, settings: SearchSettings) -> Search | None:
-        """The search over what the filter allows; `None` while nothing is indexed."""
+        """The search over what the filter allows; `None` if nothing is indexed yet."""
         opened = self._search()
         return replace(opened, allowed=allowed, settings=settings) if opened else None
 
@@ -41,7 +42,7 @@ class Parts:
                 return self._opened
             try:
                 self._opened = replace(self.library.search(), embedder=self.embedder)
-            except StoreMissing:  # nothing was indexed yet: nothing is found
+            except StoreMissing:  # nothing is indexed yet
                 return None
             self._when = time.monotonic()
             return self._opened

@@ -1,4 +1,4 @@
-"""A request, let in: within its limits, by a caller who may ask, while there is room for it."""
+"""Admit a request: authenticate the caller, apply limits, and turn failures into API errors."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from suffice.server.telemetry.stats import NOW, RequestStats
 log = logging.getLogger("suffice.server")
 _HUNG_UP = 499
 _DIGITS = 20
-LATE = ApiError(504, "The request took too long; nothing more is done for it.", "request_timeout")
+LATE = ApiError(504, "The request timed out and was cancelled.", "request_timeout")
 
 
 @dataclass(slots=True)
 class RequestContext:
-    """One request and its caller. `close` when it is answered."""
+    """One request and its caller. `stack` is closed when the request is answered."""
 
     request: Request
     gateway: Gateway
@@ -43,53 +43,60 @@ class RequestContext:
     unsettled: list[Future[None]] = field(default_factory=list)
 
     async def body(self) -> Any:
-        """The JSON it brings."""
+        """The request body, parsed as JSON."""
         kind = self.request.headers.get("content-type", "").partition(";")[0].strip().lower()
-        # A page in a browser can send any other type here without asking whether it may.
+        # A web page can send other content types across origins without a CORS preflight.
         if kind != JSON_TYPE:
-            raise ApiError(415, f"The body is to be {JSON_TYPE}, not '{kind}'.", "unsupported_type")
+            raise ApiError(
+                415, f"The content type must be {JSON_TYPE}, not '{kind}'.", "unsupported_type"
+            )
         limits = self.gateway.state.settings.server.limits
         try:
             async with asyncio.timeout(limits.body_seconds):
                 sent = await self._bytes(limits.body_bytes)
         except TimeoutError:
-            raise ApiError(408, "The body did not come in time.", "request_timeout") from None
+            raise ApiError(
+                408, "The request body did not arrive in time.", "request_timeout"
+            ) from None
         try:
             return decode(sent)
         except ValueError as problem:
-            raise bad(f"The body is not valid JSON: {problem}", code="invalid_json") from None
+            raise bad(
+                f"The request body is not valid JSON: {problem}", code="invalid_json"
+            ) from None
 
     async def object(self) -> dict[str, Any]:
         value = await self.body()
         if not isinstance(value, dict):
-            raise bad("The body is no JSON object.")
+            raise bad("The request body must be a JSON object.")
         return value
 
     async def _bytes(self, most: int) -> bytes:
-        told = self.request.headers.get("content-length", "0")
+        length = self.request.headers.get("content-length", "0")
         parts, size = [], 0
-        if not told.isdecimal() or len(told) > _DIGITS or int(told) > most:
-            raise ApiError(413, f"The body is over the limit of {most:,} bytes.", "too_large")
+        too_large = f"The request body exceeds the limit of {most:,} bytes."
+        if not length.isdecimal() or len(length) > _DIGITS or int(length) > most:
+            raise ApiError(413, too_large, "too_large")
         async for part in self.request.stream():
             size += len(part)
             if size > most:
-                raise ApiError(413, f"The body is over the limit of {most:,} bytes.", "too_large")
+                raise ApiError(413, too_large, "too_large")
             parts.append(part)
         return b"".join(parts)
 
     def spent(self, usage: Mapping[str, Any], price_in: float = 0, price_out: float = 0) -> None:
-        """Counts what an answer used towards the caller's limits."""
-        asked, said = (usage.get(name) or 0 for name in ("prompt_tokens", "completion_tokens"))
-        cost = (asked * price_in + said * price_out) / 1e6
+        """Count an answer's token usage and cost towards the caller's limits."""
+        prompt, written = (usage.get(name) or 0 for name in ("prompt_tokens", "completion_tokens"))
+        cost = (prompt * price_in + written * price_out) / 1e6
         general = self.gateway.state.settings.server.limits
-        tokens = usage.get("total_tokens") or asked + said
+        tokens = usage.get("total_tokens") or prompt + written
         if counted := self.gateway.limits.spent(self.caller, general, tokens, cost):
             self.unsettled.append(counted)
-        self.stats.tokens_in += asked
-        self.stats.tokens_out += said
+        self.stats.tokens_in += prompt
+        self.stats.tokens_out += written
 
     async def settled(self) -> None:
-        """All that was spent so far is in the store: the caller's next request will find it."""
+        """Wait until all usage so far is in the store, where the caller's next request sees it."""
         await asyncio.gather(*map(asyncio.wrap_future, self.unsettled))
 
 
@@ -97,7 +104,7 @@ Handler = Callable[[RequestContext], Awaitable[Response]]
 
 
 def served(handle: Handler) -> Callable[[Request], Awaitable[Response]]:
-    """A handler as an endpoint: what goes wrong is told in the API's words, and never as a page."""
+    """Wrap a handler as an endpoint: every failure becomes a JSON error, never an HTML page."""
 
     async def endpoint(request: Request) -> Response:
         gateway: Gateway = request.app.state.gateway
@@ -142,11 +149,12 @@ async def _answered(
     except SufficeError as problem:
         response = fault_of(problem).response
         text = gateway.state.settings.server.log_text
-        said = told_of(problem, with_text=text)
-        log.log(_level(response.status_code), "%s: %s", stats.path, said)
+        log.log(
+            _level(response.status_code), "%s: %s", stats.path, told_of(problem, with_text=text)
+        )
     except Gone:
         response = Response(status_code=_HUNG_UP)
-    except Exception as problem:  # a fault of ours: told as one, with its place in the log
+    except Exception as problem:  # a bug: 500 for the caller, the traceback in the log
         log.exception("%s: %s", stats.path, type(problem).__name__)
         response = fault_of(SufficeError("")).response
     stats.status = response.status_code
@@ -154,7 +162,7 @@ async def _answered(
 
 
 def _level(status: int) -> int:
-    """What a caller did wrong is no news to whoever keeps the gateway."""
+    """Errors of the caller are not warnings for the operator."""
     return logging.WARNING if status >= 500 else logging.DEBUG
 
 

@@ -1,4 +1,4 @@
-"""A route, opened: who writes, what is searched, how it is checked, where it is recorded."""
+"""A gateway route: its upstream, its search, its checks and its recorder."""
 
 from __future__ import annotations
 
@@ -35,8 +35,9 @@ _URL = ("http://", "https://")
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """How one request is answered: the passages it brings, whether the index is searched too,
-    whether marks are expected, and whether a draft may be changed before it leaves."""
+    """How one request is answered: the passages it carries, whether the index is searched too,
+    whether citation marks are expected, and whether the draft must be released as it is or not at
+    all (`as_drafted`)."""
 
     given: tuple[Retrieved, ...] = ()
     indexed: bool = True
@@ -46,7 +47,7 @@ class Way:
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """Everything opened once; `pipeline` gives what answers one request."""
+    """Opened once per settings; `pipeline` returns the pipeline for one request."""
 
     name: str
     settings: RouteSettings
@@ -59,11 +60,11 @@ class Route:
 
     @property
     def url(self) -> bool:
-        """Whether an endpoint writes, not a drafter of ours."""
+        """Whether an upstream writes the drafts, not a built-in drafter."""
         return self.upstream is not None
 
     def model(self, asked: Any) -> str:
-        """The upstream's name of the model that a caller asks for."""
+        """The upstream's name for the model that the caller requested."""
         name = asked if isinstance(asked, str) else ""
         if not self.settings.models:
             return self.settings.model or name
@@ -76,7 +77,7 @@ class Route:
         return self.settings.models[name]
 
     def pipeline(self, caller: Principal, way: Way, tag: str = "") -> Pipeline:
-        """What answers a request of this caller. It sees no passage the caller has no right to."""
+        """The pipeline for a request of this caller. It only sees passages the caller may read."""
         allowed = Filter(collection=self.settings.collection, labels=caller.labels)
         rescue = self.own.verdict.rescue and not way.as_drafted
         return replace(
@@ -117,13 +118,13 @@ class Route:
 
 
 def carry(given: tuple[Retrieved, ...], embedder: Embedder, question: str) -> Evidence:
-    """What a request carries, as the evidence of its question."""
+    """The passages that a request carries, as evidence for its question."""
     return gather(question, list(given), embedder)
 
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """The search, with what the request carries before what it finds."""
+    """A search that puts the passages of the request before those it finds."""
 
     search: Search
     given: tuple[Retrieved, ...]
@@ -152,7 +153,7 @@ def open_route(
     client: httpx2.AsyncClient,
     environ: Mapping[str, str] | None = None,
 ) -> Route:
-    """The route that settings describe; nothing is asked of its upstream yet."""
+    """Open the route that the settings describe; its upstream is not called yet."""
     environ = os.environ if environ is None else environ
     own = settings_of_route(route, settings)
     base = Pipeline.of(_nothing, parts.embedder, own, parts.verifier)
@@ -163,14 +164,14 @@ def open_route(
         upstream = Upstream(own.draft.llm.rstrip("/"), key, client, route.timeout, retries)
     if upstream is None and (route.shadow or not route.grounding):
         raise SettingsError(
-            f"server.routes.{name} has no endpoint that could answer by itself.",
-            remedy="Without grounding, and in shadow, name the URL of an upstream.",
+            f"server.routes.{name} has no upstream.",
+            remedy="With 'grounding: false' or 'shadow: true', set 'upstream' to a URL.",
         )
     return Route(name, route, own, parts, base, upstream, None)
 
 
 def settings_of_route(route: RouteSettings, settings: Settings) -> CollectionSettings:
-    """Those of its collection, with what the route has of its own."""
+    """The settings of the route's collection, with the route's own values applied."""
     own = route.own or settings.collection(route.collection)
     draft = own.draft
     draft = replace(

@@ -1,4 +1,4 @@
-"""Running the app: on a socket, until it is told to stop; SIGHUP reads the settings again."""
+"""Run the app on a socket until it is stopped by a signal; SIGHUP reloads the settings."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from suffice.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class Listening:
-    """A socket that is bound, and whether anything is said of it."""
+    """A bound socket; `quiet` suppresses the start message."""
 
     socket: socket.socket
     quiet: bool = False
@@ -41,7 +41,7 @@ class Listening:
 def run(
     settings: Settings, library: Library, read: Callable[[], Settings], listening: Listening
 ) -> None:
-    """Serves in this process until SIGTERM or SIGINT; what is under way then is finished."""
+    """Serve in this process until SIGTERM or SIGINT; requests in progress are then finished."""
 
     def started(gateway: Gateway) -> None:
         _on_hangup(gateway, read)
@@ -56,7 +56,7 @@ def serve(
     listening: socket.socket,
     started: Callable[[Gateway], None],
 ) -> None:
-    """Serves on a socket; `started` is told once it does."""
+    """Serve on a socket; `started` is called once the server accepts connections."""
     start_logs()
     _on_stop()
     end_tracing = start_tracing()
@@ -71,21 +71,21 @@ def serve(
 
 
 class _Server(uvicorn.Server):
-    """One that says when it serves."""
+    """A uvicorn server that calls `started` once it accepts connections."""
 
     def __init__(self, config: uvicorn.Config, started: Callable[[], None]) -> None:
         super().__init__(config)
-        self._say = started
+        self._on_started = started
 
     async def startup(self, sockets: Any = None) -> None:
         await super().startup(sockets)
         if self.started:
-            self._say()
+            self._on_started()
 
 
 def _on_stop() -> None:
-    """A signal to stop ends the process in the ordinary way, before it serves and after: uvicorn
-    sends it once more when it has finished, and what waits to be written is written then."""
+    """Exit normally on a stop signal, before and after serving: uvicorn raises the signal again
+    when it has finished, and the exit handlers then flush what is still buffered."""
 
     def stop(*_: object) -> None:
         raise SystemExit(0)
@@ -95,7 +95,7 @@ def _on_stop() -> None:
 
 
 def _on_hangup(gateway: Gateway, read: Callable[[], Settings]) -> None:
-    """The settings are read beside the event loop, which goes on serving with the old ones."""
+    """Reload the settings in a thread; the event loop keeps serving with the old ones meanwhile."""
 
     def reload() -> None:
         print(gateway.reload(read), file=sys.stderr, flush=True)
@@ -109,7 +109,9 @@ def _on_hangup(gateway: Gateway, read: Callable[[], Settings]) -> None:
 def announced(gateway: Gateway, url: str) -> str:
     lines = [f"Suffice serves {url}/v1 (routes: {', '.join(gateway.state.routes)})."]
     if gateway.authenticator.open:
-        lines.append("No key is asked for: it is reached from this machine alone.")
+        lines.append("No API key is required: the gateway accepts local connections only.")
     elif not gateway.authenticator.principals.all():
-        lines.append("Every request needs a key, and there is none yet: suffice keys create NAME")
+        lines.append(
+            "Every request needs an API key, and none exists yet. Run: suffice keys create NAME"
+        )
     return "\n".join(lines)

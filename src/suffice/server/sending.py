@@ -1,4 +1,4 @@
-"""Responses that end with their caller: one that goes away cancels what is done for it."""
+"""Send responses, and cancel the work for a request if its client disconnects."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from suffice.server.json_body import EVENTS_TYPE, KEEP_ALIVE, event
 
 T = TypeVar("T")
 _LAST = 1.0
-"""Seconds for the last words of a stream that has no more time."""
+"""Seconds to send the final event of a stream that timed out or was stopped."""
 
 
 class Gone(Exception):
-    """The caller hung up."""
+    """The client disconnected."""
 
 
 async def while_there(request: Request, work: Coroutine[Any, Any, T]) -> T:
-    """The result of the work; cancelled, and `Gone`, if the caller hangs up before."""
+    """Return the result of the work. If the client disconnects first, cancel it, raise `Gone`."""
     return await _first(asyncio.ensure_future(work), request.receive)
 
 
 async def _first(task: asyncio.Future[T], receive: Receive) -> T:
-    gone: asyncio.Future[Any] = asyncio.ensure_future(_hung_up(receive))
+    gone: asyncio.Future[Any] = asyncio.ensure_future(_disconnected(receive))
     both: tuple[asyncio.Future[Any], ...] = (task, gone)
     try:
         await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
@@ -36,37 +36,37 @@ async def _first(task: asyncio.Future[T], receive: Receive) -> T:
             return task.result()
         raise Gone
     finally:
-        # One that is done is not asked again: what it raised would lose the place it came from.
+        # A finished task is not awaited again: its exception would lose its traceback.
         for one in (one for one in both if not one.done()):
             one.cancel()
             with suppress(asyncio.CancelledError, Exception):
                 await one
 
 
-async def _hung_up(receive: Receive) -> None:
+async def _disconnected(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
 
 
 def stopped() -> None:
-    """A shutdown that waited long enough cancels what is under way, and nothing else does: it goes
-    on just to say so."""
+    """Undo the cancellation of the current task, so that it can report the shutdown. Only a
+    shutdown whose time is up cancels requests."""
     task = asyncio.current_task()
     if task is not None:
         task.uncancel()
 
 
-async def _last(body: Callable[..., Awaitable[None]], said: Any) -> None:
-    """The last words of a stream; a caller that reads nothing any more is not waited for."""
+async def _last(body: Callable[..., Awaitable[None]], value: Any) -> None:
+    """Send the final event of a stream; do not wait for a client that has stopped reading."""
     with suppress(TimeoutError):
         async with asyncio.timeout(_LAST):
-            await body(event(said))
+            await body(event(value))
             await body(b"", more=False)
 
 
 class Events(Response):
-    """A stream of server-sent events. Between events that are long in coming a comment keeps the
-    connection open."""
+    """A stream of server-sent events. While the next event is pending, comments keep the connection
+    open."""
 
     media_type = EVENTS_TYPE
 
@@ -82,12 +82,12 @@ class Events(Response):
         self._events = events
         self._keep_alive = keep_alive
         self.done: Callable[[], None] = lambda: None
-        """Called when the last of it was sent, or nobody was there any more."""
+        """Called when the stream was sent completely, or the client disconnected."""
         self.until: float | None = None
-        """When it has to end, by the clock of the loop; `late` is said then."""
+        """Deadline on the clock of the event loop; `late` is sent when it passes."""
         self.late: Any = None
         self.closing: Any = None
-        """Said where the server stops before the end."""
+        """Sent if the server stops before the end of the stream."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def body(part: bytes, more: bool = True) -> None:

@@ -1,4 +1,4 @@
-"""Server-sent events, read as they come: in parts of any size, with any line ends."""
+"""Parse server-sent events incrementally: from parts of any size, with any line endings."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from dataclasses import dataclass, field
 _BOM = b"\xef\xbb\xbf"
 DONE = b"[DONE]"
 Sent = tuple[str, bytes]
-"""The name of an event, where it has one, and its data."""
+"""The name of an event (empty if it has none) and its data."""
 
 
 @dataclass(slots=True)
 class EventReader:
-    """Feed it bytes; `close` gives what stands without its last empty line."""
+    """Feed it bytes; `close` returns a last event that lacks its final empty line."""
 
     _rest: bytes = b""
     _parts: list[bytes] = field(default_factory=list)
-    """Of a line that is not at its end, behind `_rest`."""
+    """Parts of an unfinished line, after `_rest`."""
     _name: str = ""
     _data: list[bytes] = field(default_factory=list)
     _begun: bool = False
@@ -30,7 +30,7 @@ class EventReader:
         self._parts = []
         if not self._begun and len(part) >= len(_BOM):
             self._begun, part = True, part.removeprefix(_BOM)
-        # A part may end between the two bytes of a line end.
+        # A part may end between the two bytes of a CRLF.
         part, later = (part[:-1], b"\r") if part.endswith(b"\r") else (part, b"")
         if b"\r" in part:
             part = part.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
@@ -64,6 +64,6 @@ class EventReader:
 
 
 def _separate(one: bytes, other: bytes) -> bool:
-    """Whether two lines are two events, though no empty line stands between them: in one JSON value
-    no object follows another without a comma."""
+    """Whether two data lines are two events although no empty line separates them: within one JSON
+    value, no object follows another without a comma."""
     return one.endswith(b"}") and (other.startswith(b"{") or other == DONE)

@@ -1,8 +1,7 @@
-"""Several processes that serve on one socket, and one that looks after them.
+"""Several worker processes that serve on one socket, and a supervisor.
 
-Each worker opens the store and the models for itself; the chain of records, the limits of keys and
-the metrics are kept by all of them together. A worker that dies is replaced. One whose keeper is
-gone stops too.
+Each worker opens its own store connection and models; the chain of records, the limits of keys and
+the metrics are shared. A worker that dies is replaced. A worker whose supervisor is gone stops.
 """
 
 from __future__ import annotations
@@ -32,21 +31,21 @@ from suffice.server.telemetry.metrics import SHARED
 from suffice.settings import Settings
 
 Opens = Callable[[Settings], Library]
-"""Opens what is served; known by its name, since another process calls it."""
-_LOOK = 0.2
+"""Opens the library. It must be importable by name, because another process calls it."""
+_POLL = 0.2
 _AGAIN = 1.0
-"""Seconds until a worker that could not even start is started once more."""
+"""Seconds to wait before replacing a worker that failed to start."""
 _GRACE = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
-    """What a worker tells its keeper."""
+class _Report:
+    """A message from a worker to its supervisor."""
 
-    words: str
+    text: str
     ready: bool = False
-    took: bool = False
-    """It took the new settings."""
+    applied: bool = False
+    """The worker applied the new settings."""
 
 
 @dataclass(slots=True)
@@ -55,17 +54,17 @@ class _Worker:
     pipe: Connection
     ready: bool = False
 
-    def told(self) -> list[_Said]:
-        said: list[_Said] = []
+    def reports(self) -> list[_Report]:
+        received: list[_Report] = []
         with suppress(EOFError, OSError):
             while self.pipe.poll():
-                said.append(self.pipe.recv())
-        return said
+                received.append(self.pipe.recv())
+        return received
 
 
 @dataclass
 class Workers:
-    """Keeps as many workers as the settings say, until SIGTERM or SIGINT."""
+    """Supervisor: keeps the configured number of workers running until SIGTERM or SIGINT."""
 
     settings: Settings
     open: Opens
@@ -74,33 +73,33 @@ class Workers:
     _workers: list[_Worker] = field(default_factory=list)
     _signals: list[int] = field(default_factory=list)
     _new: Settings | None = None
-    """Settings that were read, and that no worker has taken or refused yet."""
-    _told: set[str] = field(default_factory=set)
+    """Settings that were read, and that no worker has applied or refused yet."""
+    _printed: set[str] = field(default_factory=set)
     _served: bool = False
     _not_before: float = 0.0
 
     def run(self) -> None:
-        for one in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            signal.signal(one, lambda number, frame: self._signals.append(number))
-        with _counted_together():
+        for handled in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(handled, lambda number, frame: self._signals.append(number))
+        with _shared_metrics():
             try:
                 while not {signal.SIGTERM, signal.SIGINT} & set(self._signals):
-                    self._look()
+                    self._poll()
             finally:
                 self._stop()
 
-    def _look(self) -> None:
-        """Once around: who is missing is started, who says something is heard."""
+    def _poll(self) -> None:
+        """One round: start missing workers, handle reports, reap dead workers, apply SIGHUP."""
         if monotonic() >= self._not_before:
             for _ in range(self.settings.server.workers - len(self._workers)):
                 self._start()
-        ends = [one.process.sentinel for one in self._workers]
-        wait([*ends, *(one.pipe for one in self._workers)], _LOOK)
+        sentinels = [worker.process.sentinel for worker in self._workers]
+        wait([*sentinels, *(worker.pipe for worker in self._workers)], _POLL)
         for worker in list(self._workers):
-            for said in worker.told():
-                self._hear(worker, said)
+            for report in worker.reports():
+                self._handle(worker, report)
             if not worker.process.is_alive():
-                self._bury(worker)
+                self._reap(worker)
         if signal.SIGHUP in self._signals:
             self._signals.remove(signal.SIGHUP)
             self._reload()
@@ -116,45 +115,45 @@ class Workers:
             ours.send(self._new)
         self._workers.append(_Worker(process, ours))
 
-    def _hear(self, worker: _Worker, said: _Said) -> None:
-        if said.ready:
+    def _handle(self, worker: _Worker, report: _Report) -> None:
+        if report.ready:
             worker.ready = True
             if not self._served and all(one.ready for one in self._workers):
                 self._served = True
-                self.listening.say(said.words)
+                self.listening.say(report.text)
             return
-        if said.took and self._new is not None:
+        if report.applied and self._new is not None:
             self.settings = self._new
         self._new = None
-        if said.words not in self._told:  # all of them say the same
-            self._told.add(said.words)
-            print(said.words, file=sys.stderr, flush=True)
+        if report.text not in self._printed:  # every worker sends the same text
+            self._printed.add(report.text)
+            print(report.text, file=sys.stderr, flush=True)
 
-    def _bury(self, worker: _Worker) -> None:
+    def _reap(self, worker: _Worker) -> None:
         worker.process.join()
         worker.pipe.close()
         self._workers.remove(worker)
         mark_process_dead(worker.process.pid)  # type: ignore[no-untyped-call]
         if worker.ready:
-            print("A worker ended; another takes its place.", file=sys.stderr, flush=True)
+            print("A worker exited and is being replaced.", file=sys.stderr, flush=True)
         elif not self._served:
-            raise SufficeError("A worker could not start.", remedy="What it said stands above.")
+            raise SufficeError("A worker could not start.", remedy="See its message above.")
         else:
             self._not_before = monotonic() + _AGAIN
 
     def _reload(self) -> None:
-        self._told.clear()
+        self._printed.clear()
         try:
             self._new = self.read()
         except SufficeError as problem:
             print(f"{NOT_RELOADED}: {problem}", file=sys.stderr, flush=True)
             return
         for worker in self._workers:
-            with suppress(OSError):  # it died; whoever takes its place is sent them too
+            with suppress(OSError):  # the worker died; its replacement gets the settings too
                 worker.pipe.send(self._new)
 
     def _stop(self) -> None:
-        """Nobody new is let in; what is under way is finished, within its time."""
+        """Accept no new connections, and let requests in progress finish within the stop time."""
         self.listening.socket.close()
         for worker in self._workers:
             worker.process.terminate()
@@ -167,8 +166,8 @@ class Workers:
 
 
 @contextmanager
-def _counted_together() -> Iterator[None]:
-    """A folder in which all workers count; one of our own goes with us."""
+def _shared_metrics() -> Iterator[None]:
+    """A folder in which all workers count; a temporary one is removed at the end."""
     if named := os.environ.get(SHARED):
         Path(named).mkdir(parents=True, exist_ok=True)
         yield
@@ -182,14 +181,14 @@ def _counted_together() -> Iterator[None]:
 
 
 def _work(
-    settings: Settings, open_: Opens, listening: socket.socket, url: str, keeper: Connection
+    settings: Settings, open_: Opens, listening: socket.socket, url: str, supervisor: Connection
 ) -> None:
-    """A worker, from its start to its end."""
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # the keeper hears it, and tells
+    """The main function of a worker process."""
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)  # the supervisor handles it and sends the settings
 
     def started(gateway: Gateway) -> None:
-        keeper.send(_Said(announced(gateway, url), ready=True))
-        threading.Thread(target=_obey, args=(gateway, keeper), daemon=True).start()
+        supervisor.send(_Report(announced(gateway, url), ready=True))
+        threading.Thread(target=_follow, args=(gateway, supervisor), daemon=True).start()
 
     try:
         serve(settings, open_(settings), listening, started)
@@ -198,13 +197,13 @@ def _work(
         raise SystemExit(1) from None
 
 
-def _obey(gateway: Gateway, keeper: Connection) -> None:
-    """Takes the settings that the keeper sends, and stops where there is no keeper any more."""
+def _follow(gateway: Gateway, supervisor: Connection) -> None:
+    """Apply the settings that the supervisor sends, and stop if the supervisor is gone."""
     while True:
         try:
-            new: Settings = keeper.recv()
+            new: Settings = supervisor.recv()
         except (EOFError, OSError):
             os.kill(os.getpid(), signal.SIGTERM)
             return
-        words = gateway.reload(lambda new=new: new)  # type: ignore[misc]
-        keeper.send(_Said(words, took=gateway.state.settings is new))
+        text = gateway.reload(lambda new=new: new)  # type: ignore[misc]
+        supervisor.send(_Report(text, applied=gateway.state.settings is new))

@@ -1,1 +1,1 @@
-"""`POST /v1/council/vote`: models and rules vote on whether evidence is enough."""
+"""`POST /v1/council/vote`: several judges vote on whether the evidence supports an answer."""

@@ -1,7 +1,7 @@
-"""The council: several judges vote on whether an answer stands on its evidence.
+"""The council: several judges vote on whether the evidence supports an answer.
 
-Judges only vote; the gate comes first. Where it finds the context insufficient, no majority makes
-an answer of it, and where a judge fails or cannot tell, its vote is an abstention.
+The gate comes first: if it finds the context insufficient, no majority overrules it. A judge that
+fails or cannot decide abstains.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Vote(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Ballot:
-    """One judge's vote, and why; `confidence` where the judge has a number for it."""
+    """One judge's vote and its reason; `confidence` is set if the judge gives a number."""
 
     judge: str
     vote: Vote
@@ -43,8 +43,8 @@ class Ballot:
 
 @dataclass(frozen=True, slots=True)
 class Motion:
-    """What is voted on: an answer to a question, on its evidence. The mark [n] in the answer cites
-    the n-th passage."""
+    """The answer to vote on, with its question and passages. The mark [n] in the answer cites the
+    n-th passage."""
 
     question: str
     answer: str
@@ -53,7 +53,7 @@ class Motion:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """What the council comes to."""
+    """The council's result: recommendation, votes and concerns."""
 
     recommendation: str
     ballots: tuple[Ballot, ...]
@@ -66,7 +66,8 @@ class Advice:
 
 
 def advise(gate: GateDecision, ballots: Sequence[Ballot], *, answered: bool = True) -> Advice:
-    """The gate's word, then more than half of all judges; an abstention is no approval."""
+    """Combine the gate's decision with the votes: a recommendation needs more than half of all
+    judges, and an abstention does not count as approval."""
     concerns = [_lack(gate)] if not gate.open and gate.level is not Level.CONFLICT else []
     concerns += [conflict.reason for conflict in gate.conflicts if conflict.reason]
     concerns += [f"{one.judge}: {one.reason}" for one in ballots if one.vote is not Vote.APPROVE]
@@ -94,15 +95,15 @@ def _count(ballots: Sequence[Ballot], vote: Vote) -> int:
 
 
 def _lack(gate: GateDecision) -> str:
-    """The score, and what is missing, in a sentence."""
+    """A sentence with the score and what is missing."""
     missing = "; ".join(gate.missing) or "; ".join(gate.reasons)
-    told = f": missing {missing}" if gate.missing else f": {missing}" if missing else ""
-    return f"Insufficient context (score {gate.score:.2f}, {gate.level.value}){told}"
+    detail = f": missing {missing}" if gate.missing else f": {missing}" if missing else ""
+    return f"Insufficient context (score {gate.score:.2f}, {gate.level.value}){detail}"
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A verifier of ours as a judge."""
+    """A built-in verifier as a judge."""
 
     verifier: Verifier
 
@@ -111,18 +112,18 @@ class Member:
         return f"{self.verifier.tier or 'own'} verifier ({self.verifier.id})"
 
     def vote(self, motion: Motion) -> Ballot:
-        """Approves where it finds the passages enough and every claim supported by them."""
+        """Approve if the passages are sufficient and support every claim."""
         try:
             return self._voted(motion)
         except SufficeError as problem:
-            return Ballot(self.name, Vote.ABSTAIN, f"It failed: {problem.message}")
+            return Ballot(self.name, Vote.ABSTAIN, f"The verifier failed: {problem.message}")
 
     def _voted(self, motion: Motion) -> Ballot:
         texts = tuple(passage.text for passage in motion.passages)
         thresholds = self.verifier.thresholds
         claims = alone(read_draft(motion.answer, motion.passages, drafter="motion"))
         if not texts or not claims:
-            why = "There is no claim" if texts else "There is no passage"
+            why = "The answer contains no claim" if texts else "There are no passages"
             return self._ballot(Vote.ABSTAIN, f"{why} to judge.")
         (enough,) = self.verifier.sufficiency([Pair(motion.question, texts)])
         said = [Pair(one, texts, motion.question, motion.answer) for one in claims]
@@ -136,7 +137,7 @@ class Member:
         if not all(map(thresholds.supported, scores)):
             return self._ballot(Vote.REJECT, f"“{worst}” is {_against(scores[weakest])}.", 1 - low)
         if enough.unchecked or not thresholds.enough(enough):
-            why = enough.unchecked or f"the passages look too thin (score {enough.enough:.2f})"
+            why = enough.unchecked or f"the passages look insufficient (score {enough.enough:.2f})"
             return self._ballot(Vote.ABSTAIN, f"Every claim is supported, but {why}.", low)
         sure = min(low, enough.enough)
         return self._ballot(Vote.APPROVE, "Every claim is supported by the passages.", sure)

@@ -1,4 +1,4 @@
-"""`POST /v1/council/vote`: a question, and perhaps an answer, put to the council."""
+"""`POST /v1/council/vote`: submit a question, with or without an answer, to the council."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ from suffice.types import Evidence, GateDecision, Retrieved
 
 @dataclass(frozen=True, slots=True)
 class Put:
-    """What a request puts to the council. Without an answer of its own it is put what the documents
-    say, in their own words."""
+    """A request to the council. Without an answer, the council votes on one that is quoted from the
+    documents."""
 
     question: str
     answer: str = ""
@@ -52,11 +52,11 @@ class Put:
 def read_put(body: dict[str, Any], route: Route, limits: LimitSettings) -> Put:
     question, answer, evidence = (body.get(name) for name in ("question", "answer", "evidence"))
     if not isinstance(question, str):
-        raise bad("'question' is no text.", "question")
+        raise bad("'question' must be a string.", "question")
     if not isinstance(answer, str | None):
-        raise bad("'answer' is no text.", "answer")
+        raise bad("'answer' must be a string.", "answer")
     if not isinstance(evidence, list | None):
-        raise bad("'evidence' is no list of passages.", "evidence")
+        raise bad("'evidence' must be a list of passages.", "evidence")
     if evidence is not None and route.settings.evidence == "index":
         raise bad("This route takes its evidence from the index.", "evidence")
     carried = read_given(evidence or [], limits)
@@ -65,7 +65,7 @@ def read_put(body: dict[str, Any], route: Route, limits: LimitSettings) -> Put:
 
 
 class Council:
-    """One an app: its own verifiers are opened once, when they are first asked."""
+    """One per app. The built-in verifiers are opened once, on first use."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -78,7 +78,7 @@ class Council:
             context.request.path_params.get("route") or body.get("route"),
         )
         if not isinstance(named, str | None):
-            raise bad("'route' is no name.", "route")
+            raise bad("'route' must be a string.", "route")
         route = gateway.route(named or "", None, context.caller)
         context.stats.route = route.name
         settings = gateway.state.settings.server
@@ -105,7 +105,7 @@ class Council:
         return motion, replace(advice, concerns=(*advice.concerns, *absent)), record
 
     def _members(self, gateway: Gateway) -> tuple[list[Member], list[str]]:
-        """The fast and the strong verifier, and who could not come."""
+        """The fast and the strong verifier, and a message for each that could not be opened."""
         with self._lock:
             if self._opened is None:
                 own, settings = gateway.parts.verifier, gateway.state.settings.verifier
@@ -117,13 +117,13 @@ class Council:
                     try:
                         found.append(open_verifier(settings, tier))
                     except SufficeError as problem:
-                        absent.append(f"The {tier} verifier does not vote: {problem}")
+                        absent.append(f"The {tier} verifier is unavailable: {problem}")
                 self._opened = [Member(one) for one in found], absent
             return self._opened
 
 
 def _moved(pipeline: Pipeline, put: Put) -> tuple[Evidence, GateDecision, str, str]:
-    """The evidence, what the gate says of it, the answer to vote on, and the record."""
+    """The evidence, the gate decision, the answer to vote on, and the record id."""
     if put.answer:
         evidence, gate = pipeline.find(put.question)
         return evidence, gate, put.answer, gate.record
@@ -136,7 +136,7 @@ def _moved(pipeline: Pipeline, put: Put) -> tuple[Evidence, GateDecision, str, s
 
 
 def _judges(gateway: Gateway, settings: CouncilSettings) -> list[ModelJudge]:
-    """The upstreams of the routes that are named; one without an endpoint is no judge."""
+    """The upstreams of the configured routes; a route without an upstream is skipped."""
     found = []
     for name in settings.judges:
         route = gateway.state.routes.get(name)
@@ -149,7 +149,7 @@ def _judges(gateway: Gateway, settings: CouncilSettings) -> list[ModelJudge]:
 async def _asked(
     judges: Sequence[ModelJudge], motion: Motion, settings: CouncilSettings, *, ask: bool
 ) -> list[Ballot]:
-    """All at once. With insufficient context no model is asked."""
+    """Ask all judges concurrently. With insufficient context, no model is called."""
     if not ask:
         return [Ballot(one.name, Vote.ABSTAIN, NOT_ASKED) for one in judges]
 
@@ -158,6 +158,8 @@ async def _asked(
             async with asyncio.timeout(settings.seconds):
                 return await judge.vote(motion)
         except TimeoutError:
-            return Ballot(judge.name, Vote.ABSTAIN, f"It took over {settings.seconds:g} s.")
+            return Ballot(
+                judge.name, Vote.ABSTAIN, f"The judge timed out after {settings.seconds:g} s."
+            )
 
     return list(await asyncio.gather(*map(vote, judges)))

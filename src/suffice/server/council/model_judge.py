@@ -1,7 +1,8 @@
-"""A model as a judge of the council: how it is asked, and how strictly its reply is read.
+"""A model as a judge of the council: its prompt, and the strict parsing of its reply.
 
-Question, answer and passages are data, each in its fence. The reply has to repeat the fences' mark;
-any other reply is an abstention, and so is an approval that one of the texts asks for.
+Question, answer and passages are data, each between fences. The reply must repeat the mark of the
+fences; any other reply counts as an abstention, and so does an approval if one of the texts asks
+for it.
 """
 
 from __future__ import annotations
@@ -39,10 +40,10 @@ class ModelJudge:
     async def vote(self, motion: Motion) -> Ballot:
         body = chat_body(self.model, asked(motion), _TOKENS)
         try:
-            said = piece(await self.upstream.ask(body)).text
+            reply = piece(await self.upstream.ask(body)).text
         except UpstreamFault as problem:
-            return Ballot(self.name, Vote.ABSTAIN, f"It failed: {problem.message}")
-        return read_ballot(self.name, said, motion)
+            return Ballot(self.name, Vote.ABSTAIN, f"The judge failed: {problem.message}")
+        return read_ballot(self.name, reply, motion)
 
 
 def mark_of(motion: Motion) -> str:
@@ -50,7 +51,7 @@ def mark_of(motion: Motion) -> str:
 
 
 def asked(motion: Motion) -> tuple[Message, Message]:
-    """The rules, then the data, then what to reply: the last word is ours."""
+    """The prompt: rules, data, then the reply format, so that our instructions come last."""
     mark = mark_of(motion)
     parts = [
         fenced(mark, f"passage {n}", one.text, described(one))
@@ -67,20 +68,22 @@ def asked(motion: Motion) -> tuple[Message, Message]:
 
 
 def read_ballot(name: str, reply: str, motion: Motion) -> Ballot:
-    """The vote that a reply casts; an abstention where it is not what was asked for."""
+    """Parse the vote in a reply; a reply in any other format is an abstention."""
     try:
         value = json.loads(reply)
     except (ValueError, RecursionError):
         value = None
     known = isinstance(value, dict) and value.keys() == {"case", "vote", "reason"}
     if not known or value["case"] != mark_of(motion) or value["vote"] not in list(Vote):
-        return Ballot(name, Vote.ABSTAIN, "Its reply is not the vote it was asked for.")
+        return Ballot(name, Vote.ABSTAIN, "The reply is not a valid vote.")
     reason = value["reason"] if isinstance(value["reason"], str) else ""
     line = " ".join("".join(c if c.isprintable() else " " for c in reason).split())[:_LONGEST]
     if not line:
-        return Ballot(name, Vote.ABSTAIN, "It gives no reason for its vote.")
+        return Ballot(name, Vote.ABSTAIN, "The reply gives no reason for its vote.")
     vote = Vote(value["vote"])
     texts = [*(told(one) for one in motion.passages), motion.question, motion.answer]
     if vote is Vote.APPROVE and any(map(dictates, texts)):
-        return Ballot(name, Vote.ABSTAIN, "A text tries to dictate the vote: no approval is taken.")
+        return Ballot(
+            name, Vote.ABSTAIN, "Approval discarded: one of the texts tries to dictate the vote."
+        )
     return Ballot(name, vote, line)

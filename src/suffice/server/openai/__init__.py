@@ -1,1 +1,1 @@
-"""OpenAI's API: requests, prompts, completions and streams."""
+"""The OpenAI-compatible API: requests, prompts, completions and streams."""

@@ -1,9 +1,9 @@
-"""One request on its way through the house:
+"""Answer one request:
 
     question ─▶ evidence ─▶ gate ─▶ upstream ─▶ checks ─▶ verdict ─▶ record
 
-The steps are the pipeline's. Searching and checking have threads of their own; while an upstream
-writes, none is held. Whoever cancels this cancels the call to the upstream with it.
+The steps are those of the pipeline. Search and checks run in the inference threads; no thread is
+held while the upstream writes. Cancelling the task cancels the upstream call.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Raw = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """The choices as they leave, beside what the upstream said (`None`: it was not asked)."""
+    """The released choices, and the raw reply of the upstream (`None`: it was not called)."""
 
     choices: Sequence[Choice]
     raw: Raw | None = None
@@ -51,9 +51,9 @@ class Answering:
     asked: ChatRequest
     work: InferencePool
     as_drafted: bool = False
-    """Nothing of a draft is changed, because it was shown already, or must not be."""
+    """The draft must not be changed, for example because it was already streamed."""
     marks: bool = True
-    """Whether the model is asked for citation marks, and held to them."""
+    """Whether the model is asked for citation marks, and the checks expect them."""
     timings: Mapping[str, float] = field(default_factory=dict)
     _spent: list[Raw] = field(default_factory=list)
 
@@ -61,7 +61,7 @@ class Answering:
         self.marks = self.marks and self.route.settings.marks and not self.asked.structured
 
     async def whole(self) -> Answered:
-        """The answer, once everything is decided."""
+        """The whole answer, with its verdicts."""
         pipeline, trip, closed = await self.begun()
         if closed is not None:
             return self.refused(closed)
@@ -74,7 +74,7 @@ class Answering:
         return Answered(choices, raw, added(*self._spent) if self._spent else added({}))
 
     async def begun(self) -> tuple[Pipeline, Trip, Verdict | None]:
-        """What was found, and the recorded verdict where nothing is to be drafted."""
+        """Search and gate; also returns the recorded verdict if nothing is to be drafted."""
         return await self.work.run(self._begin)
 
     def _begin(self) -> tuple[Pipeline, Trip, Verdict | None]:
@@ -91,16 +91,16 @@ class Answering:
 
     @property
     def _may_call(self) -> bool:
-        """Whether a model is asked though the gate is shut: what its tools bring may open it."""
+        """Whether to call the model although the gate is closed: its tools may bring evidence."""
         takes = self.route.settings.evidence != "index"
         return self.asked.tools and takes and self.route.url
 
     def told(self, trip: Trip) -> dict[str, Any]:
-        """What the upstream is sent at first."""
+        """The first request to the upstream."""
         return self.body(trip, replace(PLAIN, conflicts=trip.weighed.decision.conflicts))
 
     def body(self, trip: Trip, brief: Brief, *, bare: bool = False) -> dict[str, Any]:
-        """What the upstream is sent; `bare`: the request alone, where there is no evidence."""
+        """A request to the upstream; `bare` adds no evidence and no rules."""
         route = self.route
         body = forwarded(self.asked.body, route.model(self.asked.body.get("model")))
         if bare:
@@ -130,13 +130,13 @@ class Answering:
     async def _settled(
         self, pipeline: Pipeline, trip: Trip, one: Written, shut: Verdict | None
     ) -> Choice:
-        """The choice that leaves in place of an upstream's."""
+        """The choice to release in place of the upstream's."""
         if one.draft is None:
-            said = content_of(one.choice)
-            beside = draft_of(said, ()) if said else None
-            kept = said if beside is None or not beside.claims else None
+            text = content_of(one.choice)
+            beside = draft_of(text, ()) if text else None
+            kept = text if beside is None or not beside.claims else None
             gate = await self.work.run(pipeline.noted, trip)
-            return passed_on(one.choice, kept, "" if kept or not said else LEFT_OUT, gate)
+            return passed_on(one.choice, kept, "" if kept or not text else LEFT_OUT, gate)
         if shut is not None:
             return decided(
                 await self.work.run(pipeline.keep, trip, shut), structured=self.asked.structured
@@ -145,9 +145,9 @@ class Answering:
         return decided(verdict, choice, structured=self.asked.structured)
 
     async def judged(self, pipeline: Pipeline, trip: Trip, one: Written) -> tuple[Verdict, Raw]:
-        """The verdict on a draft, after as many revisions as the settings allow, and the upstream's
-        choice it is about. It is recorded once, when it is known what leaves: a thread that goes on
-        after its time, or after the caller has gone, records nothing."""
+        """The verdict on a draft, after the revisions that the settings allow, and the upstream
+        choice it applies to. It is recorded once, when the released text is known: a thread that
+        outlives its timeout or its caller records nothing."""
         try:
             verdict, choice = await self._decided(pipeline, trip, one)
         except asyncio.CancelledError:
@@ -181,11 +181,11 @@ class Answering:
         steps: Generator[Brief, Round | SufficeError, Revised],
         came: Round,
     ) -> Written | Revised:
-        """The next draft, or all rounds where there is none."""
+        """The next draft, or all rounds if there is no further one."""
         try:
-            told = steps.send(came)
+            brief = steps.send(came)
             try:
-                _, again = await self._written(pipeline, trip, told)
+                _, again = await self._written(pipeline, trip, brief)
                 if again[0].draft is None:  # it calls a tool instead
                     steps.send(EMPTY)
             except UpstreamFault as problem:
@@ -208,10 +208,10 @@ class Answering:
         return verdict
 
     async def instead(self, pipeline: Pipeline, trip: Trip, problem: UpstreamFault) -> Answered:
-        """Quotations from the documents where the upstream failed and they may stand for it."""
+        """Replace the answer of a failed upstream with verified quotations, or raise its error."""
         if problem.passed or self.asked.structured or self.asked.tools:
             raise problem.fault
-        # Nothing was shown yet, so that also a stream which shows drafts may begin with them.
+        # Nothing was sent yet, so quotations are possible even in signal mode.
         pipeline = replace(pipeline, verdict=self.route.base.verdict)
         try:
             verdict = await self.work.run(pipeline.instead, trip, problem)
@@ -227,5 +227,5 @@ class Answering:
 
 
 def _used(draft: Draft) -> Raw:
-    """What a drafter of ours used, which tells one number only, as an upstream would say it."""
+    """The usage of a built-in drafter, which reports one number, in the upstream's format."""
     return {"usage": {"completion_tokens": draft.tokens, "total_tokens": draft.tokens}}

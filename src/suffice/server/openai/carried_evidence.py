@@ -1,7 +1,7 @@
-"""What a conversation asks, and what evidence it carries.
+"""The question of a conversation, and the evidence it carries.
 
-The question is the last user turn; one that leans on the turns before it ("and for part-time
-staff?") is read together with them.
+The question is the last user turn. A follow-up that depends on earlier turns ("and for part-time
+staff?") is joined with them.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from suffice.text.words import content_words
 Message = Mapping[str, Any]
 
 _TURNS = 3
-# A question in full stands alone, however short; "How long?" and "Part-time staff?" do not.
+# A complete question stands alone, however short; "How long?" and "Part-time staff?" do not.
 _ASKS = re.compile(
     r"(?:what|when|where|who|whom|whose|which|how|is|are|was|were|do|does|did|can|could|may|might|"
     r"must|shall|should|will|would|has|have|had|tell|list|name|show|explain|describe)\b",
     re.IGNORECASE,
 )
 _ALONE = 4
-"""Words that tell something, in a phrase that asks nothing in full, before it stands alone."""
+"""Content words that a phrase without a question word needs to stand alone."""
 _MEASURES = frozenset("long many much often old far big high soon late early fast".split())
 _LEANS = re.compile(
     r"(?:and|but|or|so|also|then|what about|how about|why|same|ok(?:ay)?|in that case|otherwise)\b",
@@ -38,7 +38,7 @@ _STANDS_FOR = re.compile(
 _QUERY = re.compile(
     r"<(user_query|query|question)>((?:(?!<\1>).)*?)</\1>", re.DOTALL | re.IGNORECASE
 )
-# As prompts of RAG frameworks end: "Question: …", with or without a word that asks for the answer.
+# Prompts of RAG frameworks end with "Question: …", optionally followed by "Answer:".
 _LAST_ASKED = re.compile(
     r"^[ \t]*(?:user )?(?:query|question)[ \t]*:[ \t]*(?P<asked>\S[^\n]*+)"
     r"(?:\n+(?:[\w ]+ )?answer[ \t]*:)?\Z",
@@ -47,8 +47,8 @@ _LAST_ASKED = re.compile(
 
 
 def question_of(messages: Sequence[Message]) -> str:
-    """What the last user turn asks, with as many turns before it as it leans on."""
-    turns = [said for one in messages if one.get("role") == "user" and (said := _asked(one))]
+    """The question of the last user turn, with the earlier turns it depends on."""
+    turns = [text for one in messages if one.get("role") == "user" and (text := _asked(one))]
     if not turns:
         return ""
     question = turns[-1]
@@ -60,17 +60,17 @@ def question_of(messages: Sequence[Message]) -> str:
 
 
 def leans(question: str) -> bool:
-    """Whether a question cannot be understood without what was asked before."""
+    """Whether a question depends on earlier turns to be understood."""
     if _LEANS.match(question) or _STANDS_FOR.search(question):
         return True
-    told = [word for word in content_words(question) if word not in _MEASURES]
-    return len(told) < (1 if _ASKS.match(question) else _ALONE)
+    words = [word for word in content_words(question) if word not in _MEASURES]
+    return len(words) < (1 if _ASKS.match(question) else _ALONE)
 
 
 def evidence_of(messages: Sequence[Message], *, all_of_it: bool = False) -> list[Given]:
-    """The passages that system and tool messages carry, in their order. In a system message they
-    are marked as such, by tags or numbers; with `all_of_it` also what users' turns mark, and a
-    system message that marks nothing is itself one."""
+    """The passages in system and tool messages, in order. In a system message, passages must be
+    marked by tags or numbers. With `all_of_it`, marked passages in user turns count too, and a
+    system message without marks is itself a passage."""
     found: list[Given] = []
     whole: list[Given] = []
     for message in messages:
@@ -88,7 +88,7 @@ def evidence_of(messages: Sequence[Message], *, all_of_it: bool = False) -> list
 
 
 def text_of(content: Any) -> str:
-    """The text of a message's content: plain, or its text parts."""
+    """The text of a message's content, which is a string or a list of parts."""
     if isinstance(content, str):
         return content
     if not isinstance(content, list):
@@ -99,7 +99,7 @@ def text_of(content: Any) -> str:
 
 
 def _asked(message: Message) -> str:
-    """What a user's turn asks, without the context that some chat UIs put around it."""
+    """The question in a user turn, without the context that some chat UIs add to it."""
     text = text_of(message.get("content"))
     if query := _QUERY.search(text):
         return query[2].strip()

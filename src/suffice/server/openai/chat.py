@@ -1,4 +1,4 @@
-"""`POST /v1/chat/completions`: OpenAI's API, with nothing unverified in its answers."""
+"""`POST /v1/chat/completions`: OpenAI's API with verified answers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from suffice.server.request import RequestContext, as_response
 from suffice.server.route import Route
 from suffice.server.sending import while_there
 
-_PLAIN = "What writes on this route writes plain text; use a route whose upstream is an endpoint."
+_PLAIN = "This route writes plain text only. For 'response_format', use a route with an upstream."
 
 
 async def chat(context: RequestContext) -> Response:
@@ -39,7 +39,7 @@ async def chat(context: RequestContext) -> Response:
 
 
 async def answer(context: RequestContext, route: Route, asked: ChatRequest) -> Answered:
-    """The answer of a route, decided."""
+    """Answer a request on a route, with verdicts."""
     if asked.structured and not route.url:
         raise bad(_PLAIN, "response_format")
     work, caller = context.gateway.work, context.caller
@@ -53,8 +53,8 @@ async def answer(context: RequestContext, route: Route, asked: ChatRequest) -> A
     context.stats.gates += [one.gate for one in answered.choices if one.gate]
     used = answered.usage
     if answered.raw is not None and not used.get("total_tokens"):
-        said = [one for one in answered.raw["choices"] if isinstance(one, dict)]
-        used = estimated(asked.body, sum(len(content_of(one)) for one in said))
+        choices = [one for one in answered.raw["choices"] if isinstance(one, dict)]
+        used = estimated(asked.body, sum(len(content_of(one)) for one in choices))
     context.spent(used, route.settings.price_in, route.settings.price_out)
     return answered
 

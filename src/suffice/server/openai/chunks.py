@@ -1,4 +1,4 @@
-"""A completion in pieces, each of which SDKs parse as a chunk."""
+"""A completion as chunks that SDKs can parse."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ CHUNK = "chat.completion.chunk"
 
 
 def frame(whole: Mapping[str, Any]) -> dict[str, Any]:
-    """What every chunk of a completion has in common."""
+    """The fields that all chunks of a completion share."""
     apart = ("object", "choices", "usage", "suffice", "sufficiency")
     return {**{k: v for k, v in whole.items() if k not in apart}, "object": CHUNK}
 
@@ -30,8 +30,8 @@ def chunk(
 def chunks(
     whole: Mapping[str, Any], choices: Sequence[Choice], *, usage: bool
 ) -> Iterator[dict[str, Any]]:
-    """A decided completion as a stream: who speaks, what is said, why it ends with what was
-    decided, and what it cost where that is asked for."""
+    """A decided completion as chunks: role, content, finish reason with the verdict, and usage if
+    requested."""
     base = frame(whole)
     for n, choice in enumerate(choices):
         yield chunk(base, n, {"role": "assistant", "content": ""})
@@ -47,7 +47,7 @@ def chunks(
             others["function_call"] = call
         if others:
             yield chunk(base, n, others)
-        said = {"suffice": choice.suffice, "sufficiency": sufficiency_of(choice)}
-        yield chunk(base, n, {}, choice.finish, **said)
+        ours = {"suffice": choice.suffice, "sufficiency": sufficiency_of(choice)}
+        yield chunk(base, n, {}, choice.finish, **ours)
     if usage:
         yield {**base, "choices": [], "usage": whole["usage"]}

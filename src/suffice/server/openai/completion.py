@@ -1,4 +1,4 @@
-"""What our caller is given: a completion as OpenAI words it, with a `suffice` object in it."""
+"""Build the response: a chat completion in OpenAI's format with a `suffice` object."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from suffice.verdict import wording
 from suffice.verdict.claim_status import claim_statuses
 
 UNVERIFIED = "Unverified: no documents were consulted for this answer."
-NOT_AN_ANSWER = "A tool call is no answer: nothing of it was checked."
-BESIDE_CALL = "This was said beside a tool call, and told before that was known."
-LEFT_OUT = "What was said beside the tool call was left out: nobody checked it."
+NOT_AN_ANSWER = "A tool call is not an answer; it was not checked."
+BESIDE_CALL = "This text accompanied a tool call and was streamed before the call was known."
+LEFT_OUT = "Text next to the tool call was removed because it was not checked."
 _CALLS = ("tool_calls", "function_call")
 _SAID = ("role", "content", "refusal", *_CALLS)
 _CHOICE = ("index", "message", "delta", "finish_reason", "logprobs")
@@ -25,8 +25,8 @@ _CHOICE = ("index", "message", "delta", "finish_reason", "logprobs")
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One choice, decided: what it says, and the verdict on it (`None`: a tool call). `message` has
-    what else the upstream said of it."""
+    """One released choice: its content, and the verdict on it (`None`: a tool call). `message` has
+    the other fields of the upstream's message."""
 
     content: str | None
     verdict: Verdict | None
@@ -34,11 +34,11 @@ class Choice:
     refusal: str | None = None
     message: Mapping[str, Any] = field(default_factory=dict)
     rest: Mapping[str, Any] = field(default_factory=dict)
-    """What the upstream's choice has beside: logprobs and what we do not know of."""
+    """Other fields of the upstream's choice: logprobs and unknown fields."""
     gate: GateDecision | None = None
-    """What the gate decided, where there is no verdict."""
+    """The gate decision if there is no verdict."""
     shaped: Mapping[str, Any] = field(default_factory=dict)
-    """Its `suffice` object where there is no verdict, and what is added to a verdict's."""
+    """The `suffice` object if there is no verdict; otherwise fields added to it."""
 
     @property
     def suffice(self) -> dict[str, Any]:
@@ -46,13 +46,13 @@ class Choice:
 
     @property
     def others(self) -> dict[str, Any]:
-        """What the upstream said of it beside its text and its calls."""
+        """The upstream's message fields other than text and tool calls."""
         return {key: value for key, value in self.message.items() if key not in _SAID}
 
 
 def spoken(verdict: Verdict) -> str:
-    """A verdict as one text for a reader: the answer with its caveat, both sides of a conflict, or
-    a refusal that helps."""
+    """A verdict as text for a reader: the answer with its caveat, both sides of a conflict, or a
+    refusal with next steps."""
     if verdict.action is Action.SERVE:
         return verdict.released
     if verdict.action is Action.CAVEAT:
@@ -68,14 +68,14 @@ def decided(
     *,
     structured: bool = False,
 ) -> Choice:
-    """The choice that a verdict makes of an upstream's (`None`: there is none). A text in a format
-    stays as it was written; a refusal then has a field of its own."""
+    """Apply a verdict to an upstream's choice (`None`: there is none). Structured output stays as
+    it was written; a refusal then goes into the `refusal` field."""
     choice = choice or {}
     message = _object(choice.get("message"))
     written, finish = message.get("content"), choice.get("finish_reason")
     kept = verdict.served and verdict.action is not Action.CONFLICT
     same = kept and isinstance(written, str) and verdict.released == written.strip()
-    # What the upstream said beside the text belongs to that text, and leaves only with it.
+    # Other fields belong to the upstream's text, and are released only together with it.
     others = beside(message, *_SAID) if same else {}
     rest = _rest(choice, str(written)) if same else {}
     if structured and kept:
@@ -92,7 +92,7 @@ def passed_on(
     note: str = "",
     gate: GateDecision | None = None,
 ) -> Choice:
-    """A turn in which the model calls tools: it goes on, marked as no answer."""
+    """A turn in which the model calls tools: it is passed on, marked as not an answer."""
     message = _object(choice.get("message"))
     calls = {key: message[key] for key in _CALLS if message.get(key)}
     shaped: dict[str, Any] = {
@@ -114,8 +114,9 @@ def completion(
     choices: Sequence[Choice],
     usage: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """The whole reply. What the upstream said beside its choices goes through, if it is no text."""
-    told = {key: value for key, value in (raw or {}).items() if value is not None}
+    """The complete response. Other fields of the upstream's reply pass through unless they contain
+    text."""
+    fields = {key: value for key, value in (raw or {}).items() if value is not None}
     first = choices[0]
     base: dict[str, Any] = {
         "id": f"chatcmpl-{new_id()}",
@@ -125,7 +126,7 @@ def completion(
     }
     return {
         **base,
-        **beside(told, "choices", "usage"),
+        **beside(fields, "choices", "usage"),
         "object": "chat.completion",
         "choices": [
             {
@@ -149,7 +150,7 @@ def completion(
 
 
 def suffice_of(verdict: Verdict) -> dict[str, Any]:
-    """What was decided, and why."""
+    """The `suffice` object: the decision and its reasons."""
     return {
         "record": verdict.record or None,
         "question": verdict.question,
@@ -174,7 +175,7 @@ def gate_of(gate: GateDecision) -> dict[str, Any]:
 
 
 def claims_of(verdict: Verdict) -> list[dict[str, Any]]:
-    """Every claim with its place in the draft, what was found of it, and in which source."""
+    """Every claim with its span in the draft, its findings and its source."""
     numbers = {passage.id: n for n, passage in enumerate(verdict.evidence.passages, 1)}
     return [
         {
@@ -198,7 +199,7 @@ def _evidence(passage: Any, span: tuple[int, int] | None) -> dict[str, Any] | No
 
 
 def sufficiency_of(choice: Choice) -> dict[str, Any] | None:
-    """The published shape."""
+    """The `sufficiency` object, in its published format."""
     gate = choice.verdict.gate if choice.verdict else choice.gate
     if gate is None:
         return None
@@ -211,7 +212,7 @@ def sufficiency_of(choice: Choice) -> dict[str, Any] | None:
 
 
 def headers_of(choices: Sequence[Choice]) -> dict[str, str]:
-    """The main things once more, for those who read no bodies."""
+    """The main results as response headers."""
     verdict = choices[0].verdict
     if verdict is None:
         return {"x-suffice-verdict": "none"}

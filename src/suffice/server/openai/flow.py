@@ -1,7 +1,7 @@
-"""A stream that goes on while it is checked.
+"""Forward an upstream's stream while it is checked.
 
-The upstream's pieces go to the caller as they come; only their end waits. `Ending` says what is
-added before it: a verdict, the word that nothing was verified, or nothing at all.
+Chunks are forwarded as they arrive; only the end of the stream waits. `Ending` decides what is
+added before the end: a verdict, a note that the answer is unverified, or nothing.
 """
 
 from __future__ import annotations
@@ -22,21 +22,21 @@ Raw = Mapping[str, Any]
 
 
 class Ending(Protocol):
-    """What a stream says beside the upstream's own words."""
+    """What the gateway adds to a stream."""
 
     async def heard(self, telling: StreamedChoice, flow: Flow) -> None:
-        """More was told of a choice."""
+        """Called when more of a choice was forwarded."""
         ...
 
     async def ended(self, telling: StreamedChoice, flow: Flow) -> tuple[str, Choice]:
-        """A choice was told to its end: the last words to add to it, and what was decided."""
+        """Called at the end of a choice; returns the text to append and the decided choice."""
         ...
 
 
 @dataclass
 class Flow:
-    """One stream of at most `n` choices. Iterate over `events`; who stops early cancels the
-    upstream. `untouched`: every piece goes on as it is, and nothing is added."""
+    """One stream of at most `n` choices. Iterate over `events`; closing the iterator early cancels
+    the upstream call. `untouched`: chunks are forwarded unchanged and nothing is added."""
 
     upstream: Upstream
     body: Raw
@@ -45,7 +45,7 @@ class Flow:
     n: int = 1
     untouched: bool = False
     frame: dict[str, Any] = field(default_factory=dict)
-    """What the upstream says of all its pieces: their id, its model."""
+    """Fields that all chunks of the upstream share, such as id and model."""
     tellings: dict[int, StreamedChoice] = field(default_factory=dict)
     spent: dict[str, Any] = field(default_factory=dict)
     _started: set[asyncio.Task[None]] = field(default_factory=set)
@@ -55,19 +55,19 @@ class Flow:
     def model(self) -> str:
         return str(self.frame.get("model") or "")
 
-    def say(self, told: Iterable[bytes]) -> None:
-        for one in told:
+    def say(self, events: Iterable[bytes]) -> None:
+        for one in events:
             self._out.put_nowait(one)
 
     def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Something that goes on beside the stream, and no longer than it does."""
+        """Run a task beside the stream; it is cancelled when the stream ends."""
         task = asyncio.create_task(work)
         self._started.add(task)
         task.add_done_callback(self._started.discard)
         return task
 
     async def events(self) -> AsyncGenerator[bytes, None]:
-        """What leaves; what goes wrong is raised."""
+        """The events to send; failures are raised."""
         self.start(self._run())
         try:
             while (entry := await self._out.get()) is not None:
@@ -85,7 +85,7 @@ class Flow:
             await self._pump()
             await self._end()
             self._out.put_nowait(None)
-        except Exception as problem:  # told in the stream, or before it, by whoever reads
+        except Exception as problem:  # raised again by `events`, which the response reads
             self._out.put_nowait(problem)
 
     async def _pump(self) -> None:
@@ -93,7 +93,7 @@ class Flow:
             async for raw in self.upstream.events(self.body):
                 await self._heard(raw)
         except UpstreamFault:
-            # What broke off after its first word is judged as far as it came.
+            # A stream that breaks off after its first text is judged as far as it came.
             if not any(one.text or one.finish for one in self.tellings.values()):
                 raise
         if not self.tellings:
@@ -118,7 +118,7 @@ class Flow:
                 await self.ending.heard(telling, self)
 
     def _telling(self, choice: Any) -> StreamedChoice | None:
-        """The choice that a piece belongs to; `None`: one that nobody asked for."""
+        """The choice that a chunk belongs to; `None` if its index exceeds the requested `n`."""
         if not isinstance(choice, dict):
             return None
         index = choice.get("index")

@@ -1,8 +1,9 @@
-"""Signal mode: tokens flow, and each finished sentence is checked while the next is written.
+"""Signal mode: tokens are streamed, and each complete sentence is checked while the next is
+written.
 
-Findings go out inside valid chunks with an empty delta and a `suffice` field. A claim that does not
-stand is retracted by its span, before the upstream has finished. The verdict is on the whole text,
-by the same steps as where everything is held back.
+Findings are sent in valid chunks with an empty delta and a `suffice` field. A claim that fails its
+checks is retracted by its span as soon as that is known. The verdict covers the whole text and uses
+the same steps as buffer mode.
 """
 
 from __future__ import annotations
@@ -30,52 +31,52 @@ _AGAINST = (Support.CONTRADICTED, Support.UNBACKED)
 
 @dataclass
 class LiveChecks:
-    """What a checked stream says beside the upstream's words."""
+    """The findings and the verdict that are added to a stream in signal mode."""
 
     answering: Answering
     pipeline: Pipeline
     trip: Trip
     verdicts: list[Verdict] = field(default_factory=list)
-    _looking: asyncio.Task[None] | None = None
+    _checking: asyncio.Task[None] | None = None
     _waiting: dict[int, StreamedChoice] = field(default_factory=dict)
-    _told: dict[tuple[int, int, int], Support] = field(default_factory=dict)
-    """What was said of each claim, by choice and span."""
+    _reported: dict[tuple[int, int, int], Support] = field(default_factory=dict)
+    """The support reported for each claim, by choice and span."""
 
     async def heard(self, telling: StreamedChoice, flow: Flow) -> None:
         if self.answering.asked.structured or not telling.grown:
             return
         self._waiting[telling.index] = telling
-        if self._looking is None or self._looking.done():
-            self._looking = flow.start(self._look(flow))
+        if self._checking is None or self._checking.done():
+            self._checking = flow.start(self._check_waiting(flow))
 
-    async def _look(self, flow: Flow) -> None:
-        """Looks at what is finished, one choice after the other; sentences that end meanwhile are
-        looked at together. What fails here is told by the verdict."""
+    async def _check_waiting(self, flow: Flow) -> None:
+        """Check complete sentences, one choice after the other; sentences that end meanwhile are
+        checked together. A failure here is reported by the verdict."""
         while self._waiting:
             telling = self._waiting.pop(next(iter(self._waiting)))
             try:
-                looked = await self.answering.work.run(self._looked, telling)
+                checked = await self.answering.work.run(self._checked, telling)
             except SufficeError:
                 return
-            if looked is not None:
-                self._tell(flow, telling, *looked)
+            if checked is not None:
+                self._report(flow, telling, *checked)
 
-    def _looked(self, telling: StreamedChoice) -> tuple[Draft, tuple[Finding, ...]] | None:
+    def _checked(self, telling: StreamedChoice) -> tuple[Draft, tuple[Finding, ...]] | None:
         draft = telling.finished(self.trip.read.passages)
         return None if draft is None else (draft, self.pipeline.checked(self.trip, draft))
 
-    def _tell(
+    def _report(
         self, flow: Flow, telling: StreamedChoice, draft: Draft, found: tuple[Finding, ...]
     ) -> None:
-        """What stands and what is retracted, where that was not said yet."""
+        """Send findings and retractions that were not sent yet."""
         numbers = {p.id: n for n, p in enumerate(self.trip.read.passages, 1)}
         for claim in draft.claims:
             own = [finding for finding in found if finding.claim == claim]
             support, place = stands(own), (telling.index, claim.start, claim.end)
-            if self._told.get(place) is support:
+            if self._reported.get(place) is support:
                 continue
-            self._told[place] = support
-            said: dict[str, Any] = {
+            self._reported[place] = support
+            report: dict[str, Any] = {
                 "text": claim.text,
                 "span": [claim.start, claim.end],
                 "choice": telling.index,
@@ -83,11 +84,11 @@ class LiveChecks:
                 "findings": [as_json.finding(finding, numbers) for finding in own],
             }
             kind = "retraction" if support in _AGAINST else "claim"
-            flow.say(flow.voice.found(telling.index, kind, said))
+            flow.say(flow.voice.found(telling.index, kind, report))
 
     async def ended(self, telling: StreamedChoice, flow: Flow) -> tuple[str, Choice]:
-        if self._looking is not None:
-            await self._looking
+        if self._checking is not None:
+            await self._checking
         structured = self.answering.asked.structured
         draft = telling.drafted(
             self.trip.read.passages,
@@ -95,7 +96,7 @@ class LiveChecks:
             structured=structured,
             tokens=usage_of({"usage": flow.spent})["total_tokens"],
         )
-        # What was told beside a call is no answer, but it was told.
+        # Text beside a tool call is not an answer, but its claims were already streamed.
         if telling.calls and not draft.claims:
             gate = await self.answering.work.run(self.pipeline.noted, self.trip)
             return "", passed_on(telling.choice, None, gate=gate)
@@ -106,13 +107,13 @@ class LiveChecks:
         self.verdicts.append(verdict)
         if structured:
             return "", _ending(decided(verdict, written.choice, structured=True), telling)
-        self._tell(flow, telling, draft, verdict.findings)
+        self._report(flow, telling, draft, verdict.findings)
         words = f"\n\n{last_words(verdict)}"
         return words, _ending(decided(verdict, written.choice), telling)
 
 
 def last_words(verdict: Verdict) -> str:
-    """What the last chunk with text says of the whole."""
+    """The closing sentence of a stream in signal mode."""
     doubted = any(
         stands(f for f in verdict.findings if f.claim == claim) is not Support.BACKED
         for claim in (verdict.draft.claims if verdict.draft else ())
@@ -125,7 +126,7 @@ def last_words(verdict: Verdict) -> str:
 
 
 def _ending(choice: Choice, telling: StreamedChoice) -> Choice:
-    """The choice with the upstream's own reason for its end: its text was told."""
+    """The choice with the upstream's own finish reason, because its text was streamed."""
     finish = telling.finish or "length"
     turn = {"turn": "tool_calls", "notes": [BESIDE_CALL]} if telling.calls else {}
     return replace(choice, finish=finish, shaped=turn)

@@ -1,8 +1,8 @@
-"""What an upstream says beside its text: fields that go through, unless they speak.
+"""Pass the upstream's other fields through, unless they contain text.
 
-Nobody checks them. So what tells of a model's thinking does not leave, nor what it speaks aloud,
-nor any value that reads as text; names, numbers and addresses do. What we say ourselves nobody else
-says.
+These fields are not checked. Therefore reasoning, audio and every value that reads as text are
+removed; names, numbers and addresses pass. Field names that the gateway uses itself are removed
+too.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ OURS = ("suffice", "sufficiency")
 _KNOWN = frozenset({"id", "object", "created", "model", "system_fingerprint", "service_tier"})
 _UNCHECKED = re.compile(r"reasoning|think|thought|audio|transcript", re.IGNORECASE)
 _OPAQUE = re.compile(r"signature$|encrypted", re.IGNORECASE)
-"""What only its own server can read, and wants back."""
+"""Values that only the upstream can read, and that clients send back to it."""
 _WORDS = 3
 _DEEPEST = 16
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://\S*\Z", re.IGNORECASE)
@@ -27,14 +27,14 @@ _SPEAKS = object()
 
 
 def beside(fields: Mapping[str, Any], *apart: str) -> dict[str, Any]:
-    """The fields that may leave, but those that are treated apart."""
+    """The fields that may be released, except `apart`, which the caller handles itself."""
     plain = (name for name in fields.keys() & _KNOWN if not isinstance(fields[name], dict | list))
     known = {name: fields[name] for name in sorted(plain)}
     return {**known, **_within(unheard(fields, *apart, *_KNOWN), 0)}
 
 
 def unheard(fields: Mapping[str, Any], *apart: str) -> dict[str, Any]:
-    """The same while they still grow: whether they hold text is seen at their end."""
+    """The same for fields that are still growing: whether they contain text is known at the end."""
     return {
         name: value
         for name, value in fields.items()
@@ -43,7 +43,7 @@ def unheard(fields: Mapping[str, Any], *apart: str) -> dict[str, Any]:
 
 
 def logprobs_of(logprobs: Any, text: str) -> Any:
-    """The probabilities of a text's tokens, and of no other text's; else `None`."""
+    """The logprobs if their tokens spell exactly this text; else `None`."""
     if not isinstance(logprobs, dict):
         return None
     tokens = logprobs.get("content") or []
@@ -56,7 +56,7 @@ def logprobs_of(logprobs: Any, text: str) -> Any:
 
 
 def _joined(tokens: list[Any]) -> str | None:
-    """What tokens spell; by their bytes, since a letter may be in pieces."""
+    """The text that tokens spell, from their bytes, because tokens can split a character."""
     if not all(isinstance(one, dict) for one in tokens):
         return None
     try:
@@ -75,7 +75,8 @@ def speaks(text: str) -> bool:
 
 
 def _silent(name: str, value: Any) -> bool:
-    """Whether a field is never told. Counts of thinking are: they hold no text."""
+    """Whether a field is never released: reasoning and audio, except for plain numbers such as
+    token counts."""
     if not _UNCHECKED.search(name) or _OPAQUE.search(name):
         return False
     return not isinstance(value, int | float | None)
@@ -89,7 +90,7 @@ def _within(fields: Mapping[str, Any], depth: int) -> dict[str, Any]:
 
 
 def _quiet(value: Any, depth: int) -> Any:
-    """A value without what speaks in it."""
+    """A value without the texts in it."""
     if isinstance(value, str):
         return _SPEAKS if speaks(value) else value
     if not isinstance(value, dict | list):
@@ -98,9 +99,9 @@ def _quiet(value: Any, depth: int) -> Any:
         return _SPEAKS
     if isinstance(value, dict):
         return _within(value, depth + 1)
-    quiet = [told for one in value if (told := _quiet(one, depth + 1)) is not _SPEAKS]
+    quiet = [kept for one in value if (kept := _quiet(one, depth + 1)) is not _SPEAKS]
     words = filter(_is_word, quiet)
-    # A text may come word by word.
+    # A list may spell out a text word by word.
     return [one for one in quiet if not _is_word(one)] if speaks(" ".join(words)) else quiet
 
 

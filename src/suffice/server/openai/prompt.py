@@ -1,4 +1,4 @@
-"""What the upstream is told: the caller's own request, with our evidence and rules in it."""
+"""The upstream prompt: the caller's request with evidence and rules added."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from suffice.draft.shown import Rank, shown
 from suffice.types import Evidence
 
 OURS = "suffice"
-"""The field of a request that is meant for us, and goes no further."""
+"""The request field with options for the gateway; it is not forwarded."""
 _NO_MARKS = (
     "Write no numbers of passages and no marks like [1] into the answer. Where a format is asked"
     " for, keep to it."
@@ -21,8 +21,8 @@ _SYSTEM = ("system", "developer")
 
 
 def forwarded(body: Mapping[str, Any], model: str) -> dict[str, Any]:
-    """The caller's request as it goes on: all of its fields but ours, the model by its name there.
-    The answer is wanted whole."""
+    """The request to forward: all fields except ours, with the upstream's model name and without
+    streaming."""
     rest = {key: value for key, value in body.items() if key not in (OURS, "stream_options")}
     if model:
         rest["model"] = model
@@ -38,10 +38,10 @@ def told(
     *,
     marks: bool = True,
 ) -> dict[str, Any]:
-    """The request with rules and passages in its system message; for a revision, with the earlier
-    draft and what was found wrong with it behind."""
+    """The request with rules and passages in its system message. For a revision, the earlier draft
+    and the findings on it are appended."""
     parts = shown(evidence, room, rank)
-    # The question stands in the conversation itself.
+    # The question is already part of the conversation.
     system, asked, *again = prompt("", parts, brief, flagged(evidence))
     rules = system.content if marks else f"{system.content}\n{_NO_MARKS}"
     passages = asked.content.removesuffix("Question: ").rstrip()
@@ -56,7 +56,7 @@ def told(
 
 
 def _with_system(messages: Sequence[Mapping[str, Any]], added: str) -> list[Mapping[str, Any]]:
-    """Appended to the first message where that is the system's: some models take one only."""
+    """Append to an existing system message: some models accept only one."""
     first, rest = messages[0], list(messages[1:])
     if first.get("role") not in _SYSTEM:
         return [{"role": "system", "content": added}, *messages]

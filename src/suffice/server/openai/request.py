@@ -1,4 +1,4 @@
-"""A request for a chat completion, read: what it asks, what it carries, what it allows."""
+"""Parse a chat completion request: question, carried evidence and options."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _ROLES = ("system", "developer", "user", "assistant", "tool", "function")
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
-    """`body` is the request as it came. `structured`: the answer has a format that text of ours
-    would break. `tools`: the model may call tools instead of answering. `events`: named events are
-    wanted in a stream."""
+    """A parsed request. `body` is the original body. `structured`: the answer has a format (such as
+    JSON) that added text would break. `tools`: the model may call tools instead of answering.
+    `events`: the stream sends findings as named events."""
 
     body: Mapping[str, Any]
     question: str
@@ -38,20 +38,20 @@ class ChatRequest:
 
     @property
     def model(self) -> str:
-        """As the caller names it."""
+        """The model name that the caller sent."""
         model = self.body.get("model")
         return model if isinstance(model, str) and model else "suffice"
 
 
 def read_asked(body: Any, route: RouteSettings, limits: LimitSettings) -> ChatRequest:
-    """The request, or a word on what is wrong with it. What we do not know of goes on as it is."""
+    """Parse and validate a request. Unknown fields are passed through unchanged."""
     if not isinstance(body, dict):
-        raise bad("The body is no JSON object.")
+        raise bad("The request body must be a JSON object.")
     messages = _messages(body.get("messages"))
     ours = body.get(OURS)
     ours = {} if ours is None else ours
     if not isinstance(ours, dict):
-        raise bad(f"'{OURS}' is no object.", OURS)
+        raise bad(f"'{OURS}' must be an object.", OURS)
     named = ours.get("from")
     wanted = _wanted(route.evidence if named is None else named, route)
     carried = _carried(ours, messages, wanted, limits) if route.grounding else ()
@@ -73,19 +73,22 @@ def read_asked(body: Any, route: RouteSettings, limits: LimitSettings) -> ChatRe
 
 def _messages(messages: Any) -> Sequence[Mapping[str, Any]]:
     if not isinstance(messages, list) or not messages:
-        raise bad("'messages' is no list of messages, or an empty one.", "messages")
+        raise bad("'messages' must be a non-empty list of messages.", "messages")
     for n, message in enumerate(messages):
         if not isinstance(message, dict) or message.get("role") not in _ROLES:
-            raise bad(f"Message {n} has no role that is known.", f"messages[{n}].role")
+            raise bad(f"Message {n} has a missing or unknown role.", f"messages[{n}].role")
         if not isinstance(message.get("content"), str | list | None):
-            raise bad(f"The content of message {n} is no text.", f"messages[{n}].content")
+            raise bad(
+                f"The content of message {n} must be a string or a list of parts.",
+                f"messages[{n}].content",
+            )
     return messages
 
 
 def _wanted(wanted: Any, route: RouteSettings) -> str:
-    """Where evidence comes from: a request may ask for less than its route allows."""
+    """The evidence source: a request may restrict what its route allows."""
     if wanted not in _FROM:
-        raise bad(f"'{OURS}.from' is one of {', '.join(_FROM)}.", f"{OURS}.from")
+        raise bad(f"'{OURS}.from' must be one of {', '.join(_FROM)}.", f"{OURS}.from")
     if route.evidence != "both" and wanted != route.evidence:
         raise bad(f"This route takes its evidence from the {route.evidence}.", f"{OURS}.from")
     return str(wanted)
@@ -99,7 +102,7 @@ def _carried(
 ) -> tuple[Retrieved, ...]:
     named = ours.get("evidence")
     if named is not None and not isinstance(named, list):
-        raise bad(f"'{OURS}.evidence' is no list of passages.", f"{OURS}.evidence")
+        raise bad(f"'{OURS}.evidence' must be a list of passages.", f"{OURS}.evidence")
     if named and wanted == "index":
         raise bad("This request takes its evidence from the index.", f"{OURS}.evidence")
     if wanted == "index":
@@ -109,13 +112,18 @@ def _carried(
 
 
 def read_given(found: Sequence[Given], limits: LimitSettings) -> tuple[Retrieved, ...]:
-    """Passages that a request carries, within the limits."""
+    """The passages that a request carries, checked against the limits."""
     if len(found) > limits.evidence_passages:
-        raise bad(f"At most {limits.evidence_passages} passages.", f"{OURS}.evidence")
+        raise bad(
+            f"Too many passages: at most {limits.evidence_passages} are allowed.",
+            f"{OURS}.evidence",
+        )
     read = given(found)
     if sum(len(one.passage.text) for one in read) > limits.evidence_characters:
         most = limits.evidence_characters
-        raise bad(f"The passages have more than {most:,} characters.", f"{OURS}.evidence")
+        raise bad(
+            f"The passages exceed the limit of {most:,} characters in total.", f"{OURS}.evidence"
+        )
     return tuple(one for one in read if one.passage.text.strip())
 
 
@@ -124,30 +132,30 @@ def _n(n: Any, limits: LimitSettings) -> int:
         return 1
     whole = isinstance(n, int | float) and not isinstance(n, bool) and n == int(n)
     if not whole or not 1 <= n <= limits.choices:
-        raise bad(f"'n' is a whole number from 1 to {limits.choices}.", "n")
+        raise bad(f"'n' must be a whole number from 1 to {limits.choices}.", "n")
     return int(n)
 
 
 def _flag(tree: Mapping[str, Any], name: str) -> bool:
     value = tree.get(name)
     if value is not None and not isinstance(value, bool):
-        raise bad(f"'{name}' is true or false.", name)
+        raise bad(f"'{name}' must be true or false.", name)
     return bool(value)
 
 
 def _tag(tag: Any) -> str:
     if not isinstance(tag, str | None):
-        raise bad(f"'{OURS}.tag' is no text.", f"{OURS}.tag")
+        raise bad(f"'{OURS}.tag' must be a string.", f"{OURS}.tag")
     return tag or ""
 
 
 def _usage(options: Any) -> bool:
     if options is not None and not isinstance(options, dict):
-        raise bad("'stream_options' is no object.", "stream_options")
+        raise bad("'stream_options' must be an object.", "stream_options")
     return bool(options and options.get("include_usage"))
 
 
 def _structured(wanted: Any) -> bool:
     if wanted is not None and not isinstance(wanted, dict):
-        raise bad("'response_format' is no object.", "response_format")
+        raise bad("'response_format' must be an object.", "response_format")
     return wanted is not None and wanted.get("type", "text") != "text"

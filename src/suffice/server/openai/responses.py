@@ -1,4 +1,4 @@
-"""`POST /v1/responses`: OpenAI's newer API, with the same protection."""
+"""`POST /v1/responses`: OpenAI's Responses API, with the same checks as chat completions."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from suffice.server.sending import while_there
 async def responses(context: RequestContext) -> Response:
     body = await context.object()
     if not isinstance(body.get("stream"), bool | None):
-        raise bad("'stream' is true or false.", "stream")
+        raise bad("'stream' must be true or false.", "stream")
     stream = bool(body.get("stream"))
     route = context.gateway.route(
         context.request.path_params.get("route", ""), body.get("model"), context.caller
@@ -50,7 +50,8 @@ def _asked(context: RequestContext, route: Route, body: Mapping[str, Any]) -> Ch
 
 
 def _readable(context: RequestContext, route: Route, body: Mapping[str, Any]) -> ChatRequest | None:
-    """A request as far as it can be judged; in shadow, one that cannot goes on all the same."""
+    """The parsed request, or `None`: in shadow mode, a request that cannot be judged is forwarded
+    anyway."""
     try:
         return _asked(context, route, body)
     except (ApiError, SufficeError):

@@ -1,4 +1,4 @@
-"""A response as a stream of OpenAI's events, in the order that SDKs expect."""
+"""The stream format of `/v1/responses`: OpenAI's events in the order that SDKs expect."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ _FIELDS = {"output_text": "text", "refusal": "refusal"}
 
 @dataclass(slots=True)
 class ResponsesFormat:
-    """Findings go out in `response.in_progress`: an event that says nothing else, and that SDKs
-    hand on with whatever fields it has."""
+    """Events of a response. Findings are sent in `response.in_progress` events, which carry nothing
+    else and which SDKs pass on with all their fields."""
 
     body: Raw
     model: str
     named: bool = False
-    """Whether findings are wanted as events of a type of their own."""
+    """Whether findings are sent as events with their own type."""
     _frame: dict[str, Any] = field(default_factory=dict)
     _items: list[Item] = field(default_factory=list)
     _calls: dict[int, int] = field(default_factory=dict)
-    """Which item a call of the upstream is."""
+    """The output index of each upstream tool call."""
     _choice: Choice | None = None
     _number: int = 0
 
@@ -82,9 +82,9 @@ class ResponsesFormat:
         yield from self.closed(answered.usage)
 
     def fault(self, fault: ApiError) -> bytes:
-        said = fault.said["error"]
-        told = {key: said[key] for key in ("message", "code", "param")}
-        return self._event("error", **told, **fault.said)
+        error = fault.said["error"]
+        fields = {key: error[key] for key in ("message", "code", "param")}
+        return self._event("error", **fields, **fault.said)
 
     def _begun(self) -> Iterator[bytes]:
         if not self._frame:
@@ -96,7 +96,7 @@ class ResponsesFormat:
         yield from self._part(text_part(text))
 
     def _part(self, part: Item) -> Iterator[bytes]:
-        """More of the message: a part that goes on, or a new one."""
+        """Extend the message: continue its last part or add a new one."""
         yield from self._begun()
         n = next((n for n, one in enumerate(self._items) if one["type"] == "message"), None)
         if n is None:
@@ -112,7 +112,7 @@ class ResponsesFormat:
         yield self._at(n, kind, delta=part[name], **_more(part))
 
     def _call(self, place: int, call: Raw) -> Iterator[bytes]:
-        """More of a call: its first piece names it."""
+        """Extend a tool call; its first chunk has its name."""
         yield from self._begun()
         index = call.get("index")
         key = index if isinstance(index, int) else place
@@ -122,10 +122,10 @@ class ResponsesFormat:
             self._items.append({**new, "arguments": ""})
             yield from self._added(self._calls[key])
         n = self._calls[key]
-        if said := new["arguments"]:
-            self._items[n]["arguments"] += said
+        if arguments := new["arguments"]:
+            self._items[n]["arguments"] += arguments
             at = {"item_id": self._items[n]["id"], "output_index": n}
-            yield self._event("response.function_call_arguments.delta", **at, delta=said)
+            yield self._event("response.function_call_arguments.delta", **at, delta=arguments)
 
     def _added(self, n: int, **empty: Any) -> Iterator[bytes]:
         item = {**self._items[n], "status": "in_progress", **empty}
@@ -139,12 +139,12 @@ class ResponsesFormat:
             yield self._at(n, "response.content_part.done", place, part=part)
         if "arguments" in item:
             at = {"item_id": item["id"], "output_index": n}
-            told = {"arguments": item["arguments"], "name": item["name"]}
-            yield self._event("response.function_call_arguments.done", **at, **told)
+            call = {"arguments": item["arguments"], "name": item["name"]}
+            yield self._event("response.function_call_arguments.done", **at, **call)
         yield self._event("response.output_item.done", output_index=n, item=item)
 
     def _at(self, n: int, kind: str, place: int | None = None, **more: Any) -> bytes:
-        """An event of a part of a message; of its last one where no other is named."""
+        """An event for one part of a message, by default the last."""
         item = self._items[n]
         place = len(item["content"]) - 1 if place is None else place
         at = {"item_id": item["id"], "output_index": n, "content_index": place}

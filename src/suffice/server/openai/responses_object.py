@@ -1,4 +1,4 @@
-"""A decided choice as OpenAI's response: its items, and the object around them."""
+"""Build OpenAI's response object from a decided choice."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ _CUT = {"length": "max_output_tokens", "content_filter": "content_filter"}
 def response_object(
     body: Mapping[str, Any], model: str, choice: Choice, usage: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """The whole response to a request."""
+    """The complete response object."""
     return {**framed(body, model), **settled(items_of(choice), choice, usage)}
 
 
 def framed(body: Mapping[str, Any], model: str) -> dict[str, Any]:
-    """What is known of a response before a word of it."""
+    """The response object before it has any output."""
     return {
         "id": f"resp_{new_id()}",
         "object": "response",
@@ -46,7 +46,7 @@ def framed(body: Mapping[str, Any], model: str) -> dict[str, Any]:
 
 
 def settled(output: Sequence[Item], choice: Choice, usage: Mapping[str, Any]) -> dict[str, Any]:
-    """What its end adds to it."""
+    """The fields that are set at the end of a response."""
     cut = _CUT.get(choice.finish)
     return {
         "status": "incomplete" if cut else "completed",
@@ -65,7 +65,7 @@ def settled(output: Sequence[Item], choice: Choice, usage: Mapping[str, Any]) ->
 
 
 def items_of(choice: Choice) -> list[Item]:
-    """What a choice puts out: a message, or calls of tools."""
+    """The output items of a choice: a message, tool calls, or both."""
     parts = [text_part(choice.content)] if choice.content else []
     parts += [refusal_part(choice.refusal)] if choice.refusal else []
     items = [message_item(parts)] if parts else []
@@ -104,7 +104,7 @@ def calls_of(message: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def as_completion(response: Mapping[str, Any]) -> dict[str, Any]:
-    """An upstream's own response in the words of a chat completion, for whoever judges it."""
+    """Convert an upstream's response object to a chat completion, so that it can be checked."""
     output = response.get("output")
     items = [one for one in output if isinstance(one, dict)] if isinstance(output, list) else []
     called = any(str(one.get("type")).endswith("_call") for one in items)
@@ -115,11 +115,11 @@ def as_completion(response: Mapping[str, Any]) -> dict[str, Any]:
         for part in item["content"]
         if isinstance(part, dict)
     ]
-    said = any(part["text"] for part in parts)
+    has_text = any(part["text"] for part in parts)
     finish = "length" if response.get("status") == "incomplete" else "stop"
-    message = {"content": parts, **({"tool_calls": items} if called and not said else {})}
-    told = response.get("usage")
-    used = told if isinstance(told, dict) else {}
+    message = {"content": parts, **({"tool_calls": items} if called and not has_text else {})}
+    usage = response.get("usage")
+    used = usage if isinstance(usage, dict) else {}
     return {
         "model": response.get("model"),
         "choices": [{"message": message, "finish_reason": finish}] if items else [],

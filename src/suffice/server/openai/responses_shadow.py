@@ -1,5 +1,5 @@
-"""Shadow of `/v1/responses`: request and reply go through as they are, by the upstream's own
-`/responses`; what would have become of the answer is recorded."""
+"""Shadow mode of `/v1/responses`: request and reply pass unchanged through the upstream's own
+`/responses`; the verdict on the answer is only recorded."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ Body = Mapping[str, Any]
 async def shadowed(
     context: RequestContext, route: Route, body: Body, model: str, asked: ChatRequest | None
 ) -> Response:
-    """`asked`: the request as it can be judged; `None` where it cannot, as one that continues a
-    conversation which only the upstream has."""
+    """`asked` is the parsed request; `None` if it cannot be judged, for example because it
+    continues a conversation that only the upstream has."""
     assert route.upstream is not None
     sent = {key: value for key, value in body.items() if key != OURS}
     sent |= {"model": model} if model else {}
@@ -63,14 +63,14 @@ async def _events(
 async def _judged(
     context: RequestContext, route: Route, raw: Body, asked: ChatRequest | None
 ) -> list[Verdict]:
-    told = as_completion(raw)
+    completion = as_completion(raw)
     settings = route.settings
-    context.spent(usage_of(told), settings.price_in, settings.price_out)
+    context.spent(usage_of(completion), settings.price_in, settings.price_out)
     if asked is None:
         return []
     answering = Answering(
         route, context.caller, asked, context.gateway.work, as_drafted=True, marks=False
     )
-    verdicts = await judged(answering, told)
+    verdicts = await judged(answering, completion)
     context.stats.verdicts += verdicts
     return verdicts

@@ -1,5 +1,5 @@
-"""OpenAI's Responses API in the words of chat completions: one way through the house for both, so
-that what protects the one protects the other."""
+"""Translate Responses API requests into chat completion requests, so that both APIs share one code
+path and the same checks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from suffice.server.errors import bad
 
-# What has another name or shape there, or means something only on a server that keeps state.
+# Fields with another name or format in chat completions, or that need a server with state.
 _TRANSLATED = frozenset(
     "input instructions tools tool_choice text max_output_tokens reasoning store include "
     "previous_response_id conversation background truncation stream stream_options n".split()
@@ -17,12 +17,14 @@ _PARTS = ("input_text", "output_text", "text")
 
 
 def as_chat(body: Mapping[str, Any]) -> dict[str, Any]:
-    """A request for a response as one for a chat completion; unknown fields go on as they are."""
+    """Translate a request body; unknown fields are passed through unchanged."""
     for name in ("previous_response_id", "conversation"):
         if body.get(name):
-            raise bad("No conversation is kept here: send all of it as 'input'.", name)
+            raise bad(
+                "The gateway stores no conversations: send the whole conversation as 'input'.", name
+            )
     if body.get("background"):
-        raise bad("Nothing is answered in the background here.", "background")
+        raise bad("Background responses are not supported.", "background")
     chat = {key: value for key, value in body.items() if key not in _TRANSLATED}
     chat["messages"] = [*_instructions(body.get("instructions")), *_input(body.get("input"))]
     if isinstance(tools := body.get("tools"), list) and tools:
@@ -39,23 +41,23 @@ def as_chat(body: Mapping[str, Any]) -> dict[str, Any]:
     return chat
 
 
-def _instructions(said: Any) -> list[dict[str, Any]]:
-    if said is None:
+def _instructions(text: Any) -> list[dict[str, Any]]:
+    if text is None:
         return []
-    if not isinstance(said, str):
-        raise bad("'instructions' is no text.", "instructions")
-    return [{"role": "system", "content": said}]
+    if not isinstance(text, str):
+        raise bad("'instructions' must be a string.", "instructions")
+    return [{"role": "system", "content": text}]
 
 
 def _input(given: Any) -> list[dict[str, Any]]:
     if isinstance(given, str):
         return [{"role": "user", "content": given}]
     if not isinstance(given, list) or not given:
-        raise bad("'input' is a text, or a list of items.", "input")
+        raise bad("'input' must be a string or a non-empty list of items.", "input")
     found: list[dict[str, Any]] = []
     for message in (_item(n, item) for n, item in enumerate(given)):
         calls, before = message.get("tool_calls"), found[-1] if found else {}
-        if calls and before.get("tool_calls"):  # calls of one turn stand in one message
+        if calls and before.get("tool_calls"):  # all calls of a turn belong in one message
             found[-1] = {**before, "tool_calls": [*before["tool_calls"], *calls]}
         else:
             found.append(message)
@@ -70,11 +72,11 @@ def _item(n: int, item: Any) -> dict[str, Any]:
         return {"role": "assistant", "content": None, "tool_calls": [call]}
     if kind == "function_call_output":
         output = item.get("output")
-        said = output if isinstance(output, str) else _content(n, output)
-        return {"role": "tool", "tool_call_id": item.get("call_id"), "content": said}
+        content = output if isinstance(output, str) else _content(n, output)
+        return {"role": "tool", "tool_call_id": item.get("call_id"), "content": content}
     if kind == "message":
         return {"role": item.get("role"), "content": _content(n, item.get("content"))}
-    raise bad(f"Item {n} of the input is none that can be read here.", f"input[{n}]")
+    raise bad(f"Item {n} of 'input' has an unsupported type.", f"input[{n}]")
 
 
 def _content(n: int, content: Any) -> Any:
@@ -88,18 +90,20 @@ def _content(n: int, content: Any) -> Any:
         elif kind == "input_image":
             image = {"url": part.get("image_url"), "detail": part.get("detail") or "auto"}
             parts.append({"type": "image_url", "image_url": image})
-        elif kind == "image_url":  # as chat completions have it
+        elif kind == "image_url":  # the format of chat completions
             parts.append(part)
         elif kind == "refusal":
             parts.append({"type": "text", "text": part.get("refusal")})
         else:
-            raise bad(f"A part of item {n} is none that can be read here.", f"input[{n}].content")
+            raise bad(
+                f"The content of item {n} has a part of an unsupported type.", f"input[{n}].content"
+            )
     return parts
 
 
 def _tool(n: int, tool: Any) -> dict[str, Any]:
     if not isinstance(tool, dict) or tool.get("type") != "function":
-        raise bad("Only tools of the type 'function' can be used here.", f"tools[{n}].type")
+        raise bad("Only tools of type 'function' are supported.", f"tools[{n}].type")
     return _function({key: value for key, value in tool.items() if key != "type"})
 
 

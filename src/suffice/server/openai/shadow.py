@@ -1,4 +1,4 @@
-"""Shadow: the upstream's answer leaves as it came, and what would have become of it is recorded."""
+"""Shadow mode: the upstream's answer is returned unchanged; the verdict on it is only recorded."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ log = logging.getLogger("suffice.server")
 
 
 async def passed_through(answering: Answering) -> tuple[Mapping[str, Any], list[Verdict]]:
-    """What the upstream replies, and the verdicts that were recorded on it."""
+    """The upstream's reply, and the verdicts recorded on it."""
     route, asked = answering.route, answering.asked
     assert route.upstream is not None
     body = forwarded(asked.body, route.model(asked.body.get("model")))
@@ -30,7 +30,7 @@ async def passed_through(answering: Answering) -> tuple[Mapping[str, Any], list[
 
 
 def shadow_headers(verdicts: Sequence[Verdict]) -> dict[str, str]:
-    """What a reply in shadow says of its record."""
+    """Headers of a response in shadow mode: its record and verdict."""
     headers = {"x-suffice-shadow": "true"}
     if verdicts:
         headers["x-suffice-record"] = verdicts[0].record
@@ -39,7 +39,7 @@ def shadow_headers(verdicts: Sequence[Verdict]) -> dict[str, str]:
 
 
 async def judged(answering: Answering, raw: Mapping[str, Any]) -> list[Verdict]:
-    """The verdicts on what left already; whatever goes wrong with them changes nothing."""
+    """The verdicts on a reply in shadow mode. A failure is logged and does not affect the reply."""
     try:
         pipeline, trip, closed = await answering.begun()
         if closed is not None:
@@ -52,5 +52,5 @@ async def judged(answering: Answering, raw: Mapping[str, Any]) -> list[Verdict]:
             if one.draft is not None
         ]
     except SufficeError as problem:
-        log.warning("A shadow decision failed: %s", told_of(problem))
+        log.warning("Shadow mode: the verdict failed: %s", told_of(problem))
         return []

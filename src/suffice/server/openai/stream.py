@@ -1,4 +1,5 @@
-"""Streams, by the mode of their route: held back until the verdict, or signalled as they flow."""
+"""Streaming by the mode of the route: `buffer` holds the text until the verdict, `signal` streams
+it and reports findings as they come."""
 
 from __future__ import annotations
 
@@ -36,7 +37,7 @@ _USAGE = {"include_usage": True}
 async def streamed(
     context: RequestContext, route: Route, asked: ChatRequest, answer: Answers, voice: StreamFormat
 ) -> Response:
-    """A stream; what fails before its first event is told by its status."""
+    """A streamed response; a failure before its first event sets the HTTP status."""
     settings = route.settings
     if route.url and (settings.shadow or not settings.grounding):
         ending = (
@@ -44,7 +45,7 @@ async def streamed(
         )
         body = forwarded(asked.body, route.model(asked.body.get("model")))
         return await opened(context, _flowing(context, route, asked, ending, body, voice), voice)
-    # Whether a text is an answer, or stands beside a tool call, is known at its end only.
+    # Whether a text is an answer or accompanies a tool call is only known at its end.
     if route.url and settings.mode == "signal" and not asked.tools:
         return await _signalled(context, route, asked, voice)
     return await opened(context, _decided(answer(context, route, asked), voice), voice)
@@ -93,15 +94,15 @@ async def _flowing(
         await events.aclose()
         used = usage_of({"usage": flow.spent})
         if flow.tellings and not used["total_tokens"]:
-            told = sum(len(one.held) + len(one.text) for one in flow.tellings.values())
-            used = estimated(body, told)
+            length = sum(len(one.held) + len(one.text) for one in flow.tellings.values())
+            used = estimated(body, length)
         context.spent(used, route.settings.price_in, route.settings.price_out)
 
 
 async def _or_instead(
     flowing: Sent, instead: Callable[[UpstreamFault], Awaitable[Answered]], voice: StreamFormat
 ) -> Sent:
-    """A stream, or what stands for it where the upstream fails before its first word."""
+    """A stream, or its replacement if the upstream fails before its first event."""
     begun = False
     try:
         async for one in flowing:
@@ -117,7 +118,7 @@ async def _or_instead(
 
 
 async def _decided(answer: Coroutine[Any, Any, Answered], voice: StreamFormat) -> Sent:
-    """Nothing is sent before the verdict."""
+    """Send the whole answer after the verdict."""
     for one in voice.whole(await answer):
         yield one
 
@@ -127,8 +128,8 @@ async def _known(answered: Answered) -> Answered:
 
 
 async def opened(context: RequestContext, events: Sent, voice: StreamFormat) -> Response:
-    """A stream whose first event may be long in coming. What fails before a comment is due is told
-    by its status; after that, inside the stream."""
+    """Start a stream whose first event may take long. A failure before the first keep-alive comment
+    sets the HTTP status; a later one is reported as an event in the stream."""
     keep_alive = context.gateway.state.settings.server.keep_alive
     first: asyncio.Future[bytes] = asyncio.ensure_future(anext(events))
     try:
@@ -142,7 +143,7 @@ async def opened(context: RequestContext, events: Sent, voice: StreamFormat) -> 
     except BaseException:
         await _stopped(first, events)
         raise
-    return Events(_told(first, events, voice), keep_alive)
+    return Events(_sent(first, events, voice), keep_alive)
 
 
 async def _wait(task: asyncio.Future[bytes], seconds: float) -> None:
@@ -156,7 +157,7 @@ async def _stopped(first: asyncio.Future[bytes], events: Sent) -> None:
     await events.aclose()
 
 
-async def _told(first: asyncio.Future[bytes], events: Sent, voice: StreamFormat) -> Sent:
+async def _sent(first: asyncio.Future[bytes], events: Sent, voice: StreamFormat) -> Sent:
     try:
         yield await first
         async for one in events:
@@ -173,14 +174,14 @@ async def _told(first: asyncio.Future[bytes], events: Sent, voice: StreamFormat)
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """A stream of chat without documents: its last words are that it is unverified."""
+    """A stream of chat without documents: it ends with a note that it is unverified."""
 
     context: RequestContext
     route: Route
     asked: ChatRequest
 
     async def heard(self, telling: StreamedChoice, flow: Flow) -> None:
-        """Nothing is checked."""
+        """Do nothing: no text is checked."""
 
     async def ended(self, telling: StreamedChoice, flow: Flow) -> tuple[str, Choice]:
         one = telling.written((), flow.model, structured=self.asked.structured)
@@ -196,14 +197,14 @@ class Marked:
 
 @dataclass(frozen=True, slots=True)
 class Shadowed:
-    """A stream to which nothing is added: what would have become of it is recorded."""
+    """A stream in shadow mode: nothing is added, and the verdict is only recorded."""
 
     context: RequestContext
     route: Route
     asked: ChatRequest
 
     async def heard(self, telling: StreamedChoice, flow: Flow) -> None:
-        """Nothing is said of it."""
+        """Do nothing: no finding is reported."""
 
     async def ended(self, telling: StreamedChoice, flow: Flow) -> tuple[str, Choice]:
         context = self.context

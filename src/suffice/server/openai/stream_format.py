@@ -1,4 +1,4 @@
-"""How a stream is worded: in chunks of a chat completion, or in events of a response."""
+"""The format of a stream: chunks of a chat completion, or events of a response."""
 
 from __future__ import annotations
 
@@ -19,50 +19,51 @@ Raw = Mapping[str, Any]
 
 
 class StreamFormat(Protocol):
-    """Words one stream, from its first event to its last."""
+    """Formats one stream, from its first event to its last."""
 
     def heard(self, raw: Raw, going: Sequence[Raw]) -> Iterator[bytes]:
-        """What goes on of an upstream's chunk: pieces of its choices."""
+        """Events for an upstream's chunk; `going` are the parts of its choices to forward."""
         ...
 
     def found(self, index: int, kind: str, said: Raw) -> Iterator[bytes]:
-        """What was found of a claim, while the stream goes on."""
+        """Events for a finding on a claim, sent while the stream continues."""
         ...
 
     def ended(self, index: int, words: str, choice: Choice) -> Iterator[bytes]:
-        """A choice is decided: the last words of it, and what was decided."""
+        """Events for a decided choice: its last text, and the verdict."""
         ...
 
     def closed(self, spent: Raw) -> Iterator[bytes]:
-        """Everything is said; what it cost."""
+        """Events for the end of the stream, with the usage."""
         ...
 
     def whole(self, answered: Answered) -> Iterator[bytes]:
-        """All of an answer that was decided before a word of it left."""
+        """All events of an answer that was decided before anything was sent."""
         ...
 
     def fault(self, fault: ApiError) -> bytes:
-        """What went wrong after the stream began."""
+        """The event for an error after the stream began."""
         ...
 
 
 @dataclass(slots=True)
 class ChatVoice:
-    """Chunks of a chat completion. Findings go out in valid ones, with an empty delta."""
+    """Chunks of a chat completion. Findings are sent as valid chunks with an empty delta."""
 
     asked: ChatRequest
     _base: dict[str, Any] = field(default_factory=dict)
-    _said: dict[str, Any] | None = None
-    _told: dict[str, Any] = field(default_factory=dict)
+    _last_fields: dict[str, Any] | None = None
+    _shared: dict[str, Any] = field(default_factory=dict)
 
     def heard(self, raw: Raw, going: Sequence[Raw]) -> Iterator[bytes]:
-        said = {key: raw[key] for key in raw if key not in _APART}
-        if said != self._said:  # most chunks have all but their choices in common
-            self._said, known = said, {key: said[key] for key in said if said[key] is not None}
-            self._told = {**beside(known), "object": CHUNK}
+        fields = {key: raw[key] for key in raw if key not in _APART}
+        if fields != self._last_fields:  # most chunks differ in their choices only
+            self._last_fields = fields
+            known = {key: fields[key] for key in fields if fields[key] is not None}
+            self._shared = {**beside(known), "object": CHUNK}
         if not self._base:
-            self._base = frame({"id": "", "created": 0, "model": self.asked.model, **self._told})
-        yield event({**self._told, "choices": going})
+            self._base = frame({"id": "", "created": 0, "model": self.asked.model, **self._shared})
+        yield event({**self._shared, "choices": going})
 
     def found(self, index: int, kind: str, said: Raw) -> Iterator[bytes]:
         if self.asked.events:
@@ -71,8 +72,8 @@ class ChatVoice:
             yield event(chunk(self._base, index, {}, None, suffice={kind: said}))
 
     def ended(self, index: int, words: str, choice: Choice) -> Iterator[bytes]:
-        if said := {**choice.others, **({"content": words} if words else {})}:
-            yield event(chunk(self._base, index, said))
+        if delta := {**choice.others, **({"content": words} if words else {})}:
+            yield event(chunk(self._base, index, delta))
         ours = {"suffice": choice.suffice, "sufficiency": sufficiency_of(choice)}
         last = chunk(self._base, index, {}, choice.finish, **ours)
         last["choices"][0] |= choice.rest

@@ -1,4 +1,4 @@
-"""One choice of a stream, as it grows: what of it goes on, and which of its claims are finished."""
+"""One choice of a stream as it grows: what to forward, and which of its claims are complete."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from suffice.server.openai.passthrough import logprobs_of, unheard
 from suffice.server.openai.upstream_drafts import Written, draft_of
 from suffice.types import Draft, Passage
 
-# A sentence is over when its marks are followed by a space, or the next one has begun.
+# A sentence is over when a space follows its citation marks, or when the next one has begun.
 _OVER = re.compile(
     r"[.!?][\"”’)*_]*+(?P<marks>(?:\s*\[\d[\d, –-]*\])+)?(?(marks)\s+|\s+(?=[^\s\[]))|\n"
 )
@@ -25,10 +25,10 @@ _CHOICE = frozenset({"index", "message", "delta", "finish_reason", "logprobs"})
 
 @dataclass(slots=True)
 class StreamedChoice:
-    """`text` is what was told so far. Before it the upstream may have thought aloud (`held`): that
-    goes on as little as a field that nobody checks. `checked` is how far claims were looked at, and
-    `again` from which length on new ones are looked for; `over` is where the last sentence
-    ends that is over, as far as the text was `scanned`. `calls` has the last piece of a call."""
+    """`text` is the text forwarded so far. `held` is the reasoning before it, which is not
+    forwarded, like every unchecked field. `checked` is the offset up to which claims were checked,
+    and `again` the text length at which to look for new ones. `over` is the end of the last
+    complete sentence in the text `scanned` so far. `calls` has the last chunk of a tool call."""
 
     index: int
     text: str = ""
@@ -46,28 +46,28 @@ class StreamedChoice:
     _begun: bool = False
 
     def hear(self, choice: Mapping[str, Any]) -> dict[str, Any]:
-        """What of an upstream's piece goes on. Its end waits for the verdict, and so does what is
-        said beside the text: it belongs to it."""
+        """The part of an upstream's chunk to forward. The finish reason and the fields beside the
+        text wait for the verdict."""
         delta = choice.get("delta") or choice.get("message")
         delta = delta if isinstance(delta, dict) else {}
         self.finish = str(choice.get("finish_reason") or self.finish)
         self._refused += refusal_in(delta)
-        said = content_in(delta)
-        told: dict[str, Any] = {}
-        if said and (text := self._told(said)):
-            told["content"] = text
+        content = content_in(delta)
+        forwarded: dict[str, Any] = {}
+        if content and (text := self._grow(content)):
+            forwarded["content"] = text
         for name in _CALLS:
             if made := delta.get(name):
-                self.calls[name] = told[name] = made
+                self.calls[name] = forwarded[name] = made
         if not delta.keys() <= _SAID:
             self._beside(delta)
         if not choice.keys() <= _CHOICE:
             self.rest |= {k: v for k, v in choice.items() if k not in _CHOICE and v is not None}
-        return self._piece(told, choice.get("logprobs")) if told else {}
+        return self._piece(forwarded, choice.get("logprobs")) if forwarded else {}
 
     def flush(self) -> dict[str, Any]:
-        """What waited for more and goes on now that there is none: the beginning of a tag that
-        never came, or a refusal where nothing else was said."""
+        """Text held back until the end of the stream: the beginning of a tag that was never
+        completed, or a refusal if there is no other text."""
         if not (self.held or self.text):
             self.held = storable(self._refused)
         thought = None if self.text else thought_aloud(self.held)
@@ -77,14 +77,14 @@ class StreamedChoice:
         self.held, self.text = self.held.removesuffix(text), text
         return self._piece({"content": text}, None)
 
-    def _told(self, said: str) -> str:
-        """What of more text goes on: nothing before it is known that the answer has begun."""
-        said = storable(said)
+    def _grow(self, content: str) -> str:
+        """Add text and return the part to forward: nothing until the answer has begun."""
+        content = storable(content)
         if self.text:
-            self.text += said
-            return said
-        self.held += said
-        if self._thinking and ">" not in said:  # no tag ends in it
+            self.text += content
+            return content
+        self.held += content
+        if self._thinking and ">" not in content:  # no tag ends here
             return ""
         begins = answer_begins(self.held)
         if begins is None:
@@ -99,35 +99,34 @@ class StreamedChoice:
             same = type(before) is type(value) and isinstance(value, str | list)
             self.others[name] = before + value if same else value
 
-    def _piece(self, told: dict[str, Any], logprobs: Any) -> dict[str, Any]:
+    def _piece(self, delta: dict[str, Any], logprobs: Any) -> dict[str, Any]:
         if not self._begun:
-            self._begun, told = True, {"role": "assistant", **told}
-        piece = {"index": self.index, "delta": told, "finish_reason": None}
-        if logprobs and (own := logprobs_of(logprobs, told.get("content", ""))):
+            self._begun, delta = True, {"role": "assistant", **delta}
+        piece = {"index": self.index, "delta": delta, "finish_reason": None}
+        if logprobs and (own := logprobs_of(logprobs, delta.get("content", ""))):
             piece["logprobs"] = own
         return piece
 
     @property
     def grown(self) -> bool:
-        """Whether `finished` may find more than it did before; asked of every piece, so that it
-        reads no more than what is new."""
+        """Whether `finished` may find new claims. It is called for every chunk, so it scans only
+        the new text."""
         for found in _OVER.finditer(self.text, self.scanned):
             self.over = found.start()
-        # Of the marks so far, only the last can still become the end of a sentence.
+        # Only the last punctuation mark so far can still become the end of a sentence.
         last = max(self.text.rfind(mark, self.scanned) for mark in ".!?")
         self.scanned = len(self.text) if last < 0 else last
         return self.over >= self.checked and len(self.text) >= self.again
 
     def finished(self, passages: Sequence[Passage]) -> Draft | None:
-        """The text up to the last sentence that is over, with those of its claims that were not
-        looked at yet; `None` where no new one is. All of the text is read for it: not a thing to do
-        between two pieces of a stream."""
+        """The text up to the last complete sentence, with its unchecked claims; `None` if there is
+        no new one. It reads the whole text, so do not call it on the event loop."""
         text = self.text
         overs = list(_OVER.finditer(text, self.checked))
         if not overs or len(text) < self.again:
             return None
         over = overs[-1]
-        # Marks end a sentence; where there are none, what follows tells whether it ended.
+        # Citation marks end a sentence; without them, the following text shows whether it ended.
         draft = draft_of(text[: over.end()] if over["marks"] else text, passages)
         new = tuple(
             claim
@@ -143,7 +142,7 @@ class StreamedChoice:
     def written(
         self, passages: Sequence[Passage], model: str, *, structured: bool, tokens: int = 0
     ) -> Written:
-        """All of it; a text without a reason for its end broke off."""
+        """The complete choice; a text without a finish reason counts as cut off."""
         if self.calls:
             return Written(self.choice, None)
         draft = self.drafted(passages, model, structured=structured, tokens=tokens)
@@ -152,7 +151,7 @@ class StreamedChoice:
     def drafted(
         self, passages: Sequence[Passage], model: str, *, structured: bool, tokens: int = 0
     ) -> Draft:
-        """The text that was told, as a draft."""
+        """The received text as a draft."""
         return draft_of(
             self.held + self.text,
             passages,
@@ -164,6 +163,6 @@ class StreamedChoice:
 
     @property
     def choice(self) -> dict[str, Any]:
-        """As it would have come in one piece."""
+        """The choice in the format of a reply without streaming."""
         message = {**self.others, **self.calls, "content": self.held + self.text}
         return {**self.rest, "message": message, "finish_reason": self.finish or "length"}

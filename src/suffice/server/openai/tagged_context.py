@@ -1,9 +1,8 @@
-"""Passages that a text marks as such, as prompts of RAG frameworks and chat UIs do: in tags,
-numbered, or under a title.
+"""Find the passages in a prompt, as RAG frameworks and chat UIs mark them: in tags, numbered, or
+under a heading.
 
-Whoever calls the gateway writes these texts, so nothing here may take longer than their length
-warrants: an opening tag is never searched for its end beyond the next one of its kind, and space is
-read once.
+These texts come from callers, so the running time must stay linear in their length: the search for
+a closing tag stops at the next opening tag of the same kind, and whitespace is scanned once.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ _SOURCE = re.compile(
 )
 _NAME = re.compile(r"\b(?:name|title|source)\s*=\s*[\"']([^\"']+)[\"']", re.IGNORECASE)
 _ID = re.compile(r"\bid\s*=\s*[\"']([^\"']+)[\"']", re.IGNORECASE)
-# LibreChat: files with a name and what was found in them, whole or item by item.
+# LibreChat: files with a name and the passages found in them, as one text or as items.
 _FILE = re.compile(
     r"<file>\s*<filename>(?P<name>[^<]*)</filename>(?P<rest>(?:(?!<file>).)*?)</file>", re.DOTALL
 )
@@ -32,7 +31,7 @@ _TITLE = re.compile(
 
 
 def context_in(text: str) -> tuple[int, int, int, int] | None:
-    """Where the context of a prompt begins and ends, with its tags and without."""
+    """Start and end of the context in a prompt, with its tags and without them."""
     ends: dict[str, int] = {}
     for opened in _OPENED.finditer(text):
         name = opened[1].lower()
@@ -45,9 +44,9 @@ def context_in(text: str) -> tuple[int, int, int, int] | None:
 
 
 def marked(text: str) -> list[Given]:
-    """The passages in a text, in their order; none where it marks nothing."""
+    """The marked passages in a text, in order; empty if nothing is marked."""
     context = context_in(text)
-    # A prompt may speak of tags before it uses them.
+    # A prompt may mention tags before it uses them.
     body = text[context[2] : context[3]] if context else text
     found = list(_of_files(text)) or _tagged(list(_SOURCE.finditer(body)))
     if found:
@@ -66,16 +65,16 @@ def _of_files(text: str) -> Iterator[Given]:
     for file in _FILE.finditer(text):
         _, _, opened = file["rest"].partition("<context>")
         found, closed, _ = opened.rpartition("</context>")
-        if not closed:  # only named
+        if not closed:  # a file name without content
             continue
-        for said in [item[1] for item in _ITEM.finditer(found)] or [found]:
-            plain = said.strip().removeprefix("<![CDATA[").removesuffix("]]>")
+        for passage in [item[1] for item in _ITEM.finditer(found)] or [found]:
+            plain = passage.strip().removeprefix("<![CDATA[").removesuffix("]]>")
             yield {"text": plain.strip(), "title": file["name"].strip()}
 
 
 def _tagged(sources: Sequence[re.Match[str]]) -> list[Given]:
-    """Parts of one document that share an id are one passage, so that the numbers of the passages
-    are those that the chat UI knows them by."""
+    """Join parts that share an id into one passage, so that passage numbers match those of the chat
+    UI."""
     titles: dict[str, str] = {}
     texts: dict[str, list[str]] = {}
     for n, source in enumerate(sources):

@@ -1,4 +1,4 @@
-"""Chat without documents, where a route is marked so: every answer says that it is unverified."""
+"""Chat without documents (`grounding: false`): every answer is marked as unverified."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ _GATE = replace(
     NOT_GATED,
     level=Level.INSUFFICIENT,
     score=0.0,
-    reasons=("this route is one of chat without documents",),
+    reasons=("this route answers without documents",),
 )
 
 
 async def ungrounded(
     route: Route, caller: Principal, asked: ChatRequest, work: InferencePool
 ) -> Answered:
-    """The upstream's answer as it is, marked."""
+    """The upstream's answer, marked as unverified."""
     assert route.upstream is not None
     body = forwarded(asked.body, route.model(asked.body.get("model")))
     try:
@@ -56,7 +56,7 @@ async def marked(
 
 
 def unverified(question: str, text: str, draft: Draft) -> Verdict:
-    """Nothing was checked: it may leave, since the route says so, with the word that it was not."""
+    """The verdict on an unchecked answer: released because the route allows it, with a caveat."""
     evidence = Evidence(question)
     released = text.strip()
     return Verdict(question, Action.CAVEAT, UNVERIFIED, _GATE, evidence, draft, released)

@@ -1,7 +1,8 @@
-"""The upstream of a route: a request in, a completion or its pieces out, within a time.
+"""The client for a route's upstream: sends a request and returns a completion or a stream, within a
+timeout.
 
-Whatever goes wrong there is an `UpstreamFault` with the status that tells it to our caller. Nothing
-of the upstream's key, and no address but the configured one, is ever told or called.
+Every failure is an `UpstreamFault` with the status for our caller. Only the configured address is
+called, and the upstream's key never appears in a response, error or log.
 """
 
 from __future__ import annotations
@@ -30,20 +31,20 @@ _MOST_BYTES = 64_000_000
 _LONGEST_NAME = 100
 CHAT, RESPONSES = "chat/completions", "responses"
 _PASSED = frozenset({400, 404, 413, 415, 422})
-"""Refusals that are about the request itself: the caller has to know."""
+"""Statuses about the request itself, which are passed on to the caller."""
 
 _KINDS = {429: "rate_limit", 504: "timeout", **dict.fromkeys(_PASSED, "refused")}
 _CONNECTION, _BROKEN, _DENIED = "connection", "broken", "denied"
 
 EMPTY = ModelUnreachable(
-    "The upstream gave no answer: its reply holds no text.",
-    remedy="Check that the model writes text, and raise its limit of tokens if it thinks first.",
+    "The upstream gave no answer: its reply contains no text.",
+    remedy="Check that the model writes text; for a reasoning model, raise the token limit.",
 )
 
 
 class UpstreamFault(ModelUnreachable):
-    """An upstream that did not do what was asked, with the status our caller is given. Each is
-    noted on the request it befell, by its kind, whatever becomes of it then."""
+    """A failed upstream call, with the status for our caller. Its kind is added to the statistics
+    of the current request, whether or not the request succeeds in the end."""
 
     def __init__(
         self,
@@ -59,12 +60,12 @@ class UpstreamFault(ModelUnreachable):
         self._error: Mapping[str, Any] = error if isinstance(error, dict) else {}
         kind = "empty" if problem is EMPTY else kind or _KINDS.get(status, "failed")
         upstream_failed(kind)
-        # Its words may quote the prompt: they are the caller's, and in no log.
-        log.log(DEBUG if self.passed else WARNING, "An upstream failed: %s", kind)
+        # The message may quote the prompt, so it goes to the caller but not to the log.
+        log.log(DEBUG if self.passed else WARNING, "Upstream call failed: %s", kind)
 
     @property
     def passed(self) -> bool:
-        """Whether the caller's request is at fault, so that nothing else would help."""
+        """Whether the caller's request is at fault, so that quotations would not help."""
         return self.status in _PASSED
 
     @property
@@ -75,7 +76,7 @@ class UpstreamFault(ModelUnreachable):
         return ApiError(self.status, str(self), code, self._named("param"), headers)
 
     def _named(self, name: str) -> str | None:
-        """What the upstream says is wrong with the request, where the request is."""
+        """A field of the upstream's error object, if the caller's request is at fault."""
         value = self._error.get(name) if self.passed else None
         return value if isinstance(value, str) else None
 
@@ -91,13 +92,13 @@ class Upstream:
     retries: int = 2
 
     async def ask(self, body: Mapping[str, Any], path: str = CHAT) -> dict[str, Any]:
-        """What it replies, whole."""
+        """The complete reply to a POST request."""
         endpoint = self._endpoint(path)
         async with self._opened(endpoint, body) as reply:
             return self._object(endpoint, await self._whole(endpoint, reply))
 
     async def get(self, path: str) -> dict[str, Any]:
-        """What stands there."""
+        """The reply to a GET request."""
         endpoint = self._endpoint(path)
         async with self._opened(endpoint, None) as reply:
             return self._object(endpoint, await self._whole(endpoint, reply))
@@ -105,7 +106,7 @@ class Upstream:
     async def events(
         self, body: Mapping[str, Any], path: str = CHAT
     ) -> AsyncGenerator[dict[str, Any], None]:
-        """The pieces of a streamed reply; a server that does not stream gives one."""
+        """The chunks of a streamed reply; a server that does not stream yields one."""
         endpoint = self._endpoint(path)
         until = asyncio.get_running_loop().time() + self.timeout
         async with self._opened(endpoint, body) as reply:
@@ -116,7 +117,7 @@ class Upstream:
                 if data == DONE:
                     return
                 yield self._object(endpoint, data, error=name == "error")
-        if path == CHAT:  # the end of other streams is told by their last event
+        if path == CHAT:  # other streams end with a final event of their own
             raise _broken(endpoint, "the stream ended in the middle")
 
     async def _sent(
@@ -124,7 +125,7 @@ class Upstream:
     ) -> AsyncIterator[Sent]:
         reader, size, parts = EventReader(), 0, aiter(reply.aiter_bytes())
         while True:
-            # Each may be read by another task, and a time that is set for one holds for it alone.
+            # Each part may be read by another task, and a timeout applies to one task only.
             async with asyncio.timeout_at(until):
                 part = await anext(parts, None)
             if part is None:
@@ -145,7 +146,7 @@ class Upstream:
     async def _opened(
         self, endpoint: Endpoint, body: Mapping[str, Any] | None
     ) -> AsyncIterator[httpx2.Response]:
-        """A reply that says 200; all of a call has `timeout` seconds."""
+        """A successful reply; the whole call must finish within `timeout` seconds."""
         try:
             async with asyncio.timeout(self.timeout):
                 reply = await self._tried(endpoint, body)
@@ -156,8 +157,8 @@ class Upstream:
         except (TimeoutError, httpx2.TimeoutException):
             raise UpstreamFault(endpoint.problem("it took too long", _SLOW), 504) from None
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as problem:
-            said = str(problem) or type(problem).__name__
-            raise UpstreamFault(endpoint.problem(said, _UP), kind=_CONNECTION) from problem
+            why = str(problem) or type(problem).__name__
+            raise UpstreamFault(endpoint.problem(why, _UP), kind=_CONNECTION) from problem
 
     async def _tried(self, endpoint: Endpoint, body: Mapping[str, Any] | None) -> httpx2.Response:
         tries = 0
@@ -196,7 +197,7 @@ class Upstream:
     async def _refused(
         self, endpoint: Endpoint, reply: httpx2.Response, wait: float
     ) -> tuple[UpstreamFault, float]:
-        """A refusal in our words, and how long to wait before another try."""
+        """The error of a non-2xx reply, and how long to wait before the next attempt."""
         data = await self._whole(endpoint, reply)
         await reply.aclose()
         try:
@@ -204,9 +205,9 @@ class Upstream:
         except ValueError:
             value = None
         error = value.get("error") if isinstance(value, dict) else None
-        said = message_of(error) if error else ""
+        message = message_of(error) if error else ""
         asked = retry_after(reply.headers)
-        why = f"it answered {reply.status_code}" + (f": {said}" if said else "")
+        why = f"it answered {reply.status_code}" + (f": {message}" if message else "")
         known = reply.status_code in _PASSED | {429}
         status = reply.status_code if known else 502
         kind = _DENIED if reply.status_code in (401, 403) else ""
@@ -234,20 +235,20 @@ class Upstream:
             value = decode(data)
         except ValueError:
             page = data.lstrip().startswith(b"<")
-            why = "it replied with a web page, not with JSON" if page else "its reply is not JSON"
+            why = "it replied with a web page, not JSON" if page else "its reply is not JSON"
             raise _broken(endpoint, why) from None
         if not isinstance(value, dict):
-            raise _broken(endpoint, "its reply is no JSON object")
+            raise _broken(endpoint, "its reply is not a JSON object")
         if error or value.get("error"):
-            said = message_of(value.get("error") or value)
-            raise UpstreamFault(endpoint.problem(said, _UP))
+            why = message_of(value.get("error") or value)
+            raise UpstreamFault(endpoint.problem(why, _UP))
         return value
 
 
 def _broken(endpoint: Endpoint, why: str, remedy: str | None = None) -> UpstreamFault:
-    """A reply that cannot be read."""
+    """The error for a reply that cannot be parsed."""
     return UpstreamFault(endpoint.problem(why, _UP if remedy is None else remedy), kind=_BROKEN)
 
 
-_UP = "Check that the server is up and the URL is right."
+_UP = "Check that the server is up and the URL is correct."
 _SLOW = "Raise the route's timeout, or use a faster model."

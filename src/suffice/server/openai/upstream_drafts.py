@@ -1,4 +1,4 @@
-"""From what an upstream replied to drafts that can be checked."""
+"""Turn an upstream's reply into drafts that can be checked."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _A_TOKEN = 4
 _MOST_TOKENS = 1_000_000_000
 _COUNTS = ("prompt_tokens", "completion_tokens", "total_tokens")
 _BROKE_OFF = {
-    "length": "The draft broke off at its limit of tokens.",
-    "content_filter": "The draft was broken off by a content filter on the other side.",
+    "length": "The draft was cut off at the token limit.",
+    "content_filter": "The draft was cut off by the upstream's content filter.",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """One choice of an upstream, with the draft it is; `None`: it calls tools."""
+    """One choice of an upstream and its draft (`None`: it calls tools)."""
 
     choice: Mapping[str, Any]
     draft: Draft | None
@@ -36,8 +36,8 @@ def written(
     structured: bool = False,
     n: int | None = None,
 ) -> list[Written]:
-    """The choices of a completion in their order, at most `n`. One without text is no answer: its
-    draft is empty."""
+    """The choices of a completion in order, at most `n`. A choice without text has an empty
+    draft."""
     choices = raw.get("choices")
     found = [one for one in choices if isinstance(one, dict)] if isinstance(choices, list) else []
     tokens = usage_of(raw)["total_tokens"]
@@ -55,14 +55,13 @@ def calls_tools(choice: Mapping[str, Any]) -> bool:
 
 
 def content_of(choice: Mapping[str, Any]) -> str:
-    """The text of a choice, also where it refuses in a field of its own. What it thought aloud is
-    no part of it."""
-    text = _said(choice)
+    """The text of a choice, including a refusal in its own field, without leading reasoning."""
+    text = _text(choice)
     thought = thought_aloud(text)
     return text if thought == 0 else "" if thought is None else text[thought:].strip()
 
 
-def _said(choice: Mapping[str, Any]) -> str:
+def _text(choice: Mapping[str, Any]) -> str:
     message = choice.get("message")
     return text_in(message) if isinstance(message, dict) else ""
 
@@ -76,7 +75,7 @@ def draft_of(
     structured: bool = False,
     tokens: int = 0,
 ) -> Draft:
-    """A text as a draft; one in a format is read as the lines that its names and values make."""
+    """A text as a draft; structured output is read as lines of its names and values."""
     notes = tuple(filter(None, [_BROKE_OFF.get(finish, "")]))
     if structured and (thought := thought_aloud(text)) != 0:
         text, notes = "" if thought is None else text[thought:], (*notes, THOUGHT)
@@ -98,7 +97,7 @@ def _draft(
     tokens: int,
 ) -> Draft:
     return draft_of(
-        _said(choice),
+        _text(choice),
         passages,
         drafter=str(raw.get("model") or ""),
         finish=str(choice.get("finish_reason") or ""),
@@ -108,28 +107,28 @@ def _draft(
 
 
 def usage_of(raw: Mapping[str, Any]) -> dict[str, int]:
-    """What a completion cost, as far as it says so."""
+    """The token usage that a completion reports."""
     usage = raw.get("usage")
-    told = usage if isinstance(usage, dict) else {}
-    return {name: _count(told.get(name)) for name in _COUNTS}
+    reported = usage if isinstance(usage, dict) else {}
+    return {name: _count(reported.get(name)) for name in _COUNTS}
 
 
-def _count(told: Any) -> int:
-    """A number of tokens; what cannot be one is none."""
-    return told if isinstance(told, int) and 0 <= told <= _MOST_TOKENS else 0
+def _count(value: Any) -> int:
+    """A number of tokens; 0 if the value is not a plausible one."""
+    return value if isinstance(value, int) and 0 <= value <= _MOST_TOKENS else 0
 
 
 def estimated(body: Mapping[str, Any], said: int) -> dict[str, int]:
-    """What a call cost that nobody told: an upstream that counts nothing, a caller who hung up. By
-    characters, so that limits hold there too."""
+    """Estimate the usage from characters if none was reported (the upstream counts nothing, or the
+    client disconnected), so that limits apply there too. `said`: characters of the reply."""
     asked, said = len(encode(body)) // _A_TOKEN, said // _A_TOKEN
     return {"prompt_tokens": asked, "completion_tokens": said, "total_tokens": asked + said}
 
 
 def added(first: Mapping[str, Any], *others: Mapping[str, Any]) -> dict[str, Any]:
-    """The usage of several calls; what only the first tells of stays as it is."""
-    told = first.get("usage")
+    """The summed usage of several calls; other fields of the first call's usage are kept."""
+    reported = first.get("usage")
     total = usage_of(first)
     for other in others:
         total = {name: total[name] + usage_of(other)[name] for name in _COUNTS}
-    return {**(told if isinstance(told, dict) else {}), **total}
+    return {**(reported if isinstance(reported, dict) else {}), **total}

@@ -1,1 +1,1 @@
-"""What a gateway tells of its requests: statistics, logs, metrics, traces."""
+"""Telemetry of the gateway: request statistics, logs, metrics and traces."""

@@ -1,6 +1,6 @@
-"""Logs: one line of JSON for each request and each thing worth telling, with the request's id.
+"""Logs as JSON lines: one for each request and each event, with the id of the request.
 
-No text of questions, documents or answers stands in them unless `server.log_text` asks for it.
+They contain no text of questions, documents or answers unless `server.log_text` is set.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _ACCESS = logging.getLogger("suffice.access")
 _FIELDS = "suffice"
 _SECRET = re.compile(r"(sk-suffice-[0-9a-f]{16}-)[A-Za-z0-9_-]+")
 _CHAIN = 5
-"""So many causes of an error are told."""
+"""Maximum number of chained exceptions that are logged."""
 
 
 class JsonLines(logging.Formatter):
-    """A record as one line of JSON. `text`: whether the words of errors may stand in it, which may
-    be those of a document."""
+    """Format a log record as one line of JSON. `text`: whether error messages may be included; they
+    can quote a document."""
 
     def __init__(self, text: Callable[[], bool] = lambda: False) -> None:
         super().__init__()
@@ -48,14 +48,16 @@ class JsonLines(logging.Formatter):
         if isinstance(fields, Mapping):
             line |= fields
         if record.exc_info and record.exc_info[1] is not None:
-            text = self._text()
-            whole = self.formatException(record.exc_info) if text else _places(record.exc_info[1])
-            line["trace"] = whole
+            line["trace"] = (
+                self.formatException(record.exc_info)
+                if self._text()
+                else _places(record.exc_info[1])
+            )
         return _SECRET.sub(r"\1…", json.dumps(line, ensure_ascii=False, default=str))
 
 
 def _places(problem: BaseException) -> str:
-    """Where an error came from: files, lines and names, without what it says."""
+    """A traceback without messages: files, lines, names and exception types."""
     found: list[str] = []
     left: BaseException | None = problem
     while left is not None and len(found) < _CHAIN:
@@ -66,14 +68,15 @@ def _places(problem: BaseException) -> str:
 
 
 def told_of(problem: SufficeError, *, with_text: bool = False) -> str:
-    """An error of ours for a log. A store speaks of itself; others may quote what they read."""
+    """The text of an error for the log. Store errors are logged in full; other messages can quote a
+    document, so only the type and the remedy are logged unless `with_text` is set."""
     if with_text or isinstance(problem, StoreError):
         return str(problem)
     return " ".join(filter(None, (f"{type(problem).__name__}.", problem.remedy)))
 
 
 def start_logs(stream: TextIO | None = None, text: Callable[[], bool] = lambda: False) -> None:
-    """Everything that is logged under `suffice` goes to the stream, as lines of JSON."""
+    """Write everything that is logged under `suffice` to the stream as JSON lines."""
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(JsonLines(text))
     logger = logging.getLogger("suffice")
@@ -83,7 +86,7 @@ def start_logs(stream: TextIO | None = None, text: Callable[[], bool] = lambda: 
 
 
 def access_log(text: Callable[[], bool]) -> StatsListener:
-    """Logs each request at its end; `text` says whether questions and answers are logged too."""
+    """Log each request when it ends; `text` returns whether to log questions and answers too."""
 
     def watch(stats: RequestStats) -> None:
         if _ACCESS.isEnabledFor(logging.INFO):
@@ -94,7 +97,7 @@ def access_log(text: Callable[[], bool]) -> StatsListener:
 
 
 def told(stats: RequestStats, *, with_text: bool = False) -> dict[str, Any]:
-    """What a log says of a request."""
+    """The log fields of a request."""
     gates = gates_of(stats)
     line: dict[str, Any] = {
         "request_id": stats.id,

@@ -1,8 +1,8 @@
 """Metrics for Prometheus: `GET /metrics`.
 
-Several workers count together where `PROMETHEUS_MULTIPROC_DIR` names a folder they share: each
-writes there, and whichever is asked tells the sum. What is published under a fixed name is worked
-out from the counts when it is asked for, so that it is right over all of them.
+If `PROMETHEUS_MULTIPROC_DIR` names a folder that several workers share, each worker writes its
+counts there, and any of them reports the sum. The `sufficient_context_…` metrics are computed from
+the counts on each scrape, so that they are correct across workers.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 
 
 
 class Metrics:
-    """What is counted of the requests of one app; `watch` is told of each at its end."""
+    """The metrics of one app; `watch` is called with each finished request."""
 
     def __init__(self, work: InferencePool) -> None:
         self._work = work
@@ -48,18 +48,18 @@ class Metrics:
             "suffice_requests", "Requests answered.", ["route", "endpoint", "status"], registry=own
         )
         self._verdicts = Counter(
-            "suffice_verdicts", "Verdicts given.", ["route", "verdict"], registry=own
+            "suffice_verdicts", "Verdicts.", ["route", "verdict"], registry=own
         )
         self._gates = Counter(
-            "suffice_gate_decisions", "Decisions of the gate.", ["route", "level"], registry=own
+            "suffice_gate_decisions", "Gate decisions.", ["route", "level"], registry=own
         )
-        self._scores = Counter("suffice_gate_scores", "Sum of the gate's scores.", registry=own)
+        self._scores = Counter("suffice_gate_scores", "Sum of the gate scores.", registry=own)
         self._stages = Histogram(
             "suffice_stage_seconds", "Time by stage.", ["stage"], registry=own, buckets=_SECONDS
         )
         self._whole = Histogram(
             "suffice_request_seconds",
-            "Time from a request to the end of its answer.",
+            "Time from the start of a request to the end of its answer.",
             ["endpoint"],
             registry=own,
             buckets=_SECONDS,
@@ -67,19 +67,19 @@ class Metrics:
         self._tokens = Counter("suffice_tokens", "Tokens used upstream.", ["route"], registry=own)
         self._failed = Counter(
             "suffice_upstream_errors",
-            "Calls upstream that failed, each try.",
+            "Failed upstream calls, counting each attempt.",
             ["route", "kind"],
             registry=own,
         )
         self._replaced = Counter(
             "suffice_upstream_replaced",
-            "Answers of an upstream that failed, replaced by quotations.",
+            "Answers replaced by quotations because the upstream failed.",
             ["route"],
             registry=own,
         )
         self._fabricated = Counter(
             "suffice_fabricated_citations",
-            "Claims that named a source that does not exist, in any draft.",
+            "Claims that cited a source that does not exist, in any draft.",
             ["route"],
             registry=own,
         )
@@ -91,13 +91,13 @@ class Metrics:
         )
         self._under_way = Gauge(
             "suffice_requests_under_way",
-            "Requests let in and not answered yet.",
+            "Requests admitted and not answered yet.",
             registry=own,
             multiprocess_mode="livesum",
         )
         self._queue = Gauge(
             "suffice_queue",
-            "Pieces of work that wait for a thread, or have one.",
+            "Inference jobs that are queued or running.",
             registry=own,
             multiprocess_mode="livesum",
         )
@@ -129,11 +129,11 @@ class Metrics:
         self._queue.set(self._work.waiting)
 
     def text(self) -> bytes:
-        """All of it, as Prometheus reads it."""
+        """All metrics in the Prometheus text format."""
         self._now()
-        told = CollectorRegistry()
-        told.register(_Told(self._source()))
-        return generate_latest(told)
+        registry = CollectorRegistry()
+        registry.register(_Published(self._source()))
+        return generate_latest(registry)
 
     def _source(self) -> Collector:
         if not os.environ.get(SHARED):
@@ -142,7 +142,7 @@ class Metrics:
         return collector
 
     def close(self) -> None:
-        """What this process has under way is over with it."""
+        """Remove the gauges of this process from the shared folder."""
         if os.environ.get(SHARED):
             mark_process_dead(os.getpid())  # type: ignore[no-untyped-call]
 
@@ -150,14 +150,14 @@ class Metrics:
 def metrics_for(
     authenticator: Callable[[], Authenticator], metrics: Metrics
 ) -> Callable[[Request], Awaitable[Response]]:
-    """`GET /metrics`, for those who may call every route, since it tells of all of them. It is
-    answered also where no other request is."""
+    """`GET /metrics`. It needs a key for all routes, because it reports on all of them, and it is
+    answered even while the gateway refuses other requests."""
 
     async def endpoint(request: Request) -> Response:
         try:
             caller = await entered(authenticator(), request.headers)
             if ALL not in caller.routes:
-                raise ApiError(403, "This key has no right to all routes.", "no_right")
+                raise ApiError(403, "Metrics need a key that may call all routes.", "no_right")
         except ApiError as fault:
             return fault.response
         except StoreError as problem:
@@ -167,9 +167,9 @@ def metrics_for(
     return endpoint
 
 
-class _Told(Collector):
-    """What was counted, and what follows from it under the published names. (A counter of that name
-    would be told with `_total` behind it.)"""
+class _Published(Collector):
+    """The counted metrics, and those computed from them. The latter are gauges, because a counter
+    would be exposed with the suffix `_total`."""
 
     def __init__(self, source: Collector) -> None:
         self._source = source
@@ -186,7 +186,7 @@ class _Told(Collector):
         seconds = _sums(counted, "suffice_stage_seconds_sum", "stage").get("gate", 0.0)
         times = _sums(counted, "suffice_stage_seconds_count", "stage").get("gate", 0.0)
         for name, about, value in (
-            ("score_avg", "Mean score of the gate.", score / decisions if decisions else 0.0),
+            ("score_avg", "Mean gate score.", score / decisions if decisions else 0.0),
             (
                 "insufficient_count",
                 "Questions with insufficient context.",
@@ -197,13 +197,13 @@ class _Told(Collector):
                 "Questions with partial context.",
                 by_level.get(Level.PARTIAL.value, 0.0),
             ),
-            ("latency_ms", "Mean time of the gate.", 1e3 * seconds / times if times else 0.0),
+            ("latency_ms", "Mean gate latency.", 1e3 * seconds / times if times else 0.0),
         ):
             yield GaugeMetricFamily(f"sufficient_context_{name}", about, value)
 
 
 def _sums(counted: Iterable[Metric], name: str, label: str = "") -> dict[str, float]:
-    """The values of a sample, added up by one of its labels."""
+    """The values of a sample, summed by one of its labels."""
     found: dict[str, float] = {}
     for sample in (sample for metric in counted for sample in metric.samples):
         if sample.name == name:
@@ -213,13 +213,13 @@ def _sums(counted: Iterable[Metric], name: str, label: str = "") -> dict[str, fl
 
 
 def endpoint_of(path: str) -> str:
-    """The path without the name of its route, which callers may invent."""
+    """The path without the route name, which a caller could make up."""
     _, version, rest = path.partition("/v1/")
     return f"/v1/{'models' if rest.startswith('models/') else rest}" if version else path
 
 
 def gates_of(stats: RequestStats) -> list[GateDecision]:
-    """Decisions of the gate that a request brought about: choices of one answer share theirs, and
-    an answer that came with its own passages has none."""
-    told = stats.gates or [verdict.gate for verdict in stats.verdicts[:1]]
-    return [gate for gate in told if gate.policy != "none"]
+    """The gate decisions of a request: the choices of one answer share one, and `/v1/check` has
+    none."""
+    gates = stats.gates or [verdict.gate for verdict in stats.verdicts[:1]]
+    return [gate for gate in gates if gate.policy != "none"]

@@ -1,5 +1,5 @@
-"""What is to be known of a request once it is answered: for logs, metrics and spans. It holds no
-text but that of verdicts, which only a log that is asked to tells."""
+"""Statistics of a request for logs, metrics and spans. The only text they hold is that of verdicts,
+which is logged only if `server.log_text` is set."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from suffice.types import GateDecision, Verdict
 
 @dataclass(slots=True)
 class RequestStats:
-    """Filled while the request is served; whoever watches is given it at its end. `began` is by
-    `time.perf_counter`; `timings` are seconds by stage."""
+    """Filled while the request is served, and passed to the listeners when it ends. `began` is a
+    value of `time.perf_counter`; `timings` are seconds by stage."""
 
     path: str
     began: float
@@ -27,13 +27,13 @@ class RequestStats:
     tokens_out: int = 0
     verdicts: list[Verdict] = field(default_factory=list)
     gates: list[GateDecision] = field(default_factory=list)
-    """Where a gate was asked and there is no verdict."""
+    """Gate decisions without a verdict."""
     timings: Mapping[str, float] = field(default_factory=dict)
     model: str = ""
-    """The one that an upstream was asked for last; empty: none was asked."""
+    """The model of the last upstream call; empty if there was none."""
     upstream: list[str] = field(default_factory=list)
-    """How calls to an upstream failed, each try by its kind; also where a later try went well, or
-    quotations stood in for it."""
+    """The kind of each failed upstream call, also if a retry succeeded or quotations replaced the
+    answer."""
 
     @property
     def tokens(self) -> int:
@@ -41,11 +41,11 @@ class RequestStats:
 
 
 NOW: ContextVar[RequestStats | None] = ContextVar("seen", default=None)
-"""The request that is being served here, also in the tasks and threads it starts."""
+"""The current request, also in the tasks and threads it starts."""
 StatsListener = Callable[[RequestStats], None]
 
 
 def upstream_failed(kind: str) -> None:
-    """Notes on the request that is served how a call made for it failed."""
+    """Add the kind of a failed upstream call to the current request."""
     if (stats := NOW.get()) is not None:
         stats.upstream.append(kind)

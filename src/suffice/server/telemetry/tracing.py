@@ -1,8 +1,8 @@
-"""OpenTelemetry: a span for each request and each of its stages, by the names of GenAI.
+"""OpenTelemetry: a span for each request and each of its stages, named by the GenAI conventions.
 
-Without the API (extra `otel`) there are none; without an SDK that somebody set up, none are kept.
-The stages of a request are told at its end, one after the other; one that was entered again (a
-revision) is as long as all of it.
+Without the API (extra `otel`) there are no spans; without a configured SDK none are exported. The
+spans of the stages are created when the request ends, one after the other; a stage that ran several
+times (a revision) has one span with the total duration.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ Attributes = dict[str, str | int | float | bool]
 
 
 def start_tracing(environ: Mapping[str, str] = os.environ) -> Callable[[], None]:
-    """Sends spans to the collector that `OTEL_EXPORTER_OTLP_ENDPOINT` names, where it names one.
-    To be called at the end: what it returns sends those that still wait."""
+    """Export spans to the collector in `OTEL_EXPORTER_OTLP_ENDPOINT`, if it is set. Call the
+    returned function at the end: it flushes pending spans."""
     if not environ.get("OTEL_EXPORTER_OTLP_ENDPOINT"):
         return lambda: None
     try:
@@ -47,7 +47,7 @@ def start_tracing(environ: Mapping[str, str] = os.environ) -> Callable[[], None]
         from opentelemetry.sdk.trace import TracerProvider
         from opentelemetry.sdk.trace.export import BatchSpanProcessor
     except ImportError as problem:
-        raise ExtraMissing("Sending spans to a collector", "otel") from problem
+        raise ExtraMissing("Exporting spans to a collector", "otel") from problem
     name = environ.get("OTEL_SERVICE_NAME") or "suffice"
     about = Resource.create({"service.name": name, "service.version": __version__})
     provider = TracerProvider(resource=about)
@@ -58,7 +58,7 @@ def start_tracing(environ: Mapping[str, str] = os.environ) -> Callable[[], None]
 
 
 class Traced:
-    """The app, with a span around each request; a caller's own trace goes on in it."""
+    """The app with a span around each request, which continues the caller's trace."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
@@ -75,7 +75,7 @@ class Traced:
 
 
 def watch_spans(stats: RequestStats) -> None:
-    """Tells the span of a request what came of it, and adds one for each of its stages."""
+    """Set the attributes of a request's span, and add a span for each of its stages."""
     span = trace.get_current_span() if trace is not None else None
     if span is None or not span.is_recording():
         return
@@ -111,10 +111,10 @@ def of_request(stats: RequestStats) -> Attributes:
 
 
 def _asked(stats: RequestStats) -> Attributes:
-    """What was asked of an upstream, and what it took; nothing where none was asked."""
+    """Attributes of the upstream call: model, tokens, errors; empty if there was none."""
     found: Attributes = {}
     if stats.model or stats.tokens or stats.upstream:
-        found["gen_ai.provider.name"] = "openai"  # by the API it speaks: more is not known of it
+        found["gen_ai.provider.name"] = "openai"  # the API; the actual provider is not known
     if stats.model:
         found["gen_ai.request.model"] = stats.model
     if stats.tokens:
@@ -126,7 +126,7 @@ def _asked(stats: RequestStats) -> Attributes:
 
 
 def of_stage(stage: str, stats: RequestStats) -> Attributes:
-    """The gate and the checks are evaluations, the search is a retrieval, a draft is a chat."""
+    """Gate and checks are evaluations, the search is a retrieval, and a draft is a chat."""
     verdict = stats.verdicts[0] if stats.verdicts else None
     gate = next(iter(gates_of(stats)), None)
     if stage == "search":
