@@ -89,7 +89,7 @@ def test_every_door_leaves_a_record(asked: tuple[Path, dict[str, str]]) -> None:
 def test_a_whole_log_is_said_to_be(asked: tuple[Path, dict[str, str]]) -> None:
     code, said = run("audit", "verify", "--store", asked[0], "--quiet")
     assert code == 0
-    assert "Whole." in said
+    assert "Intact." in said
     assert "No checkpoints were given" in said
     found = loaded("audit", "verify", "--store", asked[0], "--deep")
     assert (found["whole"], found["records"], found["faults"]) == (True, 8, [])
@@ -110,7 +110,7 @@ def test_every_decision_is_made_again(asked: tuple[Path, dict[str, str]]) -> Non
     for id in ids.values():
         code, said = run("audit", "replay", id, "--store", store)
         assert code == 0, said
-        assert "The same decision again." in said
+        assert "Same decision." in said
     found = loaded("audit", "replay", ids["ask"], "--store", store)
     assert (found["same"], found["differences"]) == (True, [])
     with pytest.raises(StoreError, match="no decision"):
@@ -155,7 +155,7 @@ def test_a_checkpoint_shows_what_was_cut_off(store: Path, tmp_path: Path) -> Non
 def test_a_subject_is_erased(store: Path, asked: tuple[Path, dict[str, str]]) -> None:
     code, said = run("audit", "erase", "alice@example.org", "--store", store, input="y\n")
     assert code == 0
-    assert "Erased from 5 records." in said
+    assert "Erased content of 5 records." in said
     assert loaded("audit", "show", asked[1]["ask"], "--store", store)["fields"] == {}
     assert run("audit", "verify", "--store", store, "--quiet")[0] == 0
     assert loaded("audit", "erase", "nobody", "--yes", "--store", store)["records"] == 0
@@ -202,7 +202,7 @@ def test_a_folder_that_is_only_looked_at_leaves_no_record_unless_asked(
     monkeypatch.setenv("SUFFICE_RECORD__ENABLED", "always")
     piped = run("gate", ASKED, "--docs", "-", "--json", input="Remote work.")
     assert json.loads(piped[1])["record"] is None
-    with pytest.raises(SourceMissing, match="no trace"):
+    with pytest.raises(SourceMissing, match="cannot be recorded without a store"):
         run("gate", ASKED, "--docs", "-", "--record", input="Remote work.")
 
 

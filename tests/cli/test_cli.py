@@ -112,7 +112,7 @@ def test_ask_withholds_and_helps(home: Path, handbook: Path) -> None:
     people = run(home, "ask", question, "--docs", str(handbook))
     assert people.returncode == 2
     assert "WITHHOLD" in people.stdout
-    assert "Missing: nothing about" in people.stdout
+    assert "Not covered by the documents:" in people.stdout
     assert "Next steps" in people.stdout
     answer = loaded(home, "ask", question, "--docs", str(handbook))
     assert answer["answer"] is None

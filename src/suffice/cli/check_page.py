@@ -1,7 +1,7 @@
-"""A checked answer as one HTML page that needs nothing else: no script, no font, no address.
+"""A checked answer as one self-contained HTML page, without scripts, fonts or external URLs.
 
-Left the answer with its claims, right the passages with the words that decided; each claim links
-to its words, and each of those back.
+The answer with its claims is on the left, the passages with the decisive words are on the right.
+Each claim links to its decisive words, and they link back.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
 def page(verdict: Verdict) -> str:
-    """The whole page; every word of answer and evidence is escaped."""
+    """Return the whole page; all text of answer and evidence is escaped."""
     found = claim_statuses(verdict)
     action = verdict.action.value
     parts = (
@@ -34,7 +34,7 @@ def page(verdict: Verdict) -> str:
         '<html lang="en"><head><meta charset="utf-8">',
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>{action}: an answer checked</title><style>{STYLE}</style></head><body>",
+        f"<title>{action}: checked answer</title><style>{STYLE}</style></head><body>",
         _header(verdict, found),
         '<main><section class="left"><h2>Answer</h2>',
         f'<div class="answer">{_answer(verdict, found)}</div>',
@@ -64,10 +64,10 @@ def _figures(verdict: Verdict, found: Sequence[ClaimStatus]) -> Iterator[str]:
         "confidence": verdict.confidence,
         "faithfulness": verdict.faithfulness,
         "fact score": verdict.fact_score,
-        "read": verdict.share_read,
+        "share checked": verdict.share_read,
     }
     shown = {name: f"{value:.2f}" for name, value in shares.items() if value is not None}
-    shown |= {"class": verdict.grade.value} if verdict.grade else {}
+    shown |= {"grade": verdict.grade.value} if verdict.grade else {}
     shown |= {"claims": str(len(found)), "passages": str(len(verdict.evidence))}
     for name, value in shown.items():
         yield f"<div><dt>{name}</dt><dd>{value}</dd></div>"
@@ -101,7 +101,7 @@ def _answer(verdict: Verdict, found: Sequence[ClaimStatus]) -> str:
 
 
 def _target(one: ClaimStatus) -> str:
-    """Where a claim leads: to the words that decided, to the passage, or to its reasons."""
+    """The link of a claim: to the decisive words, else to the passage, else to its reasons."""
     if one.span:
         return f"#e{one.n}"
     return f"#p{one.passage[0]}" if one.passage else f"#c{one.n}"
@@ -112,7 +112,7 @@ def _claim(one: ClaimStatus) -> str:
     near = "nearest: " if one.nearest else ""
     to = f' <a href="{_target(one)}">{near}passage [{one.passage[0]}]</a>' if one.passage else ""
     omitted = (
-        f'<p class="omitted">Leaves out a condition: {_safe(one.omitted.reason)}</p>'
+        f'<p class="omitted">Omits a condition: {_safe(one.omitted.reason)}</p>'
         if one.omitted
         else ""
     )
@@ -148,7 +148,7 @@ def _passages(verdict: Verdict, found: Sequence[ClaimStatus]) -> Iterator[str]:
 
 
 def _marked(passage: Passage, own: Sequence[ClaimStatus]) -> str:
-    """The passage's text, with the words that decided a claim marked; they may overlap."""
+    """The passage's text with the decisive words marked; marks of several claims may overlap."""
     spans = [(one, span) for one in own if (span := _within(one, passage))]
     cuts = sorted({0, len(passage.text), *(place for _, span in spans for place in span)})
     parts = []

@@ -1,4 +1,4 @@
-"""A checked answer in the terminal: claims in the colour of where they stand, and why."""
+"""Renders a checked answer in the terminal: claims coloured by support, with reasons."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _LONGEST_QUOTE = 300
 
 
 def show_checked(verdict: Verdict, console: Console | None = None) -> None:
-    """The answer as it stands, then every claim with its reason and source."""
+    """Print the answer, then every claim with its reason and source."""
     console = console or Console()
     found = claim_statuses(verdict)
     parts: list[RenderableType] = [_answer(verdict, found), Text()] if verdict.draft else []
@@ -68,7 +68,7 @@ def _claim(one: ClaimStatus) -> list[RenderableType]:
     head.append_text(plain(_one_line(one.claim.text), style))
     lines: list[RenderableType] = [plain(one.reason)] if one.reason else []
     if one.omitted:
-        lines.append(plain(f"leaves out a condition: {one.omitted.reason}", "yellow"))
+        lines.append(plain(f"omits a condition: {one.omitted.reason}", "yellow"))
     if one.passage:
         lines.append(_source(one, *one.passage))
     if any(one.quote):
@@ -86,7 +86,7 @@ def _source(one: ClaimStatus, number: int, passage: Passage) -> Text:
 
 
 def _quote(one: ClaimStatus) -> Text:
-    """The sentence of the source, with the words that decided set off."""
+    """The source sentence with the decisive words highlighted."""
     before, within, behind = (_one_line(f"·{part}·")[1:-1] for part in one.quote)
     within = _shortened(within)
     text = plain(f"“{before[-_LONGEST_QUOTE:]}", "italic")
@@ -105,7 +105,7 @@ def _figures(verdict: Verdict) -> str:
     parts = [f"{name} {value:.2f}" for name, value in shares.items() if value is not None]
     grade = [verdict.grade.value] if verdict.grade else []
     passages = counted(len(verdict.evidence))
-    return " · ".join([*grade, *parts, f"read {verdict.share_read:.2f}", passages])
+    return " · ".join([*grade, *parts, f"share checked {verdict.share_read:.2f}", passages])
 
 
 def _one_line(text: str) -> str:
