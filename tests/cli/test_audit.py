@@ -113,7 +113,7 @@ def test_every_decision_is_made_again(asked: tuple[Path, dict[str, str]]) -> Non
         assert "Same decision." in said
     found = loaded("audit", "replay", ids["ask"], "--store", store)
     assert (found["same"], found["differences"]) == (True, [])
-    with pytest.raises(StoreError, match="no decision"):
+    with pytest.raises(StoreError, match="contains no decision"):
         run("audit", "replay", "1", "--store", store)
 
 
@@ -147,7 +147,7 @@ def test_a_checkpoint_shows_what_was_cut_off(store: Path, tmp_path: Path) -> Non
     assert run("audit", "verify", "--store", store, "--quiet")[0] == 0
     code, said = run("audit", "verify", "--store", store, *told, "--quiet")
     assert code == 2
-    assert "cut off" in said
+    assert "truncated" in said
     with pytest.raises(SettingsError, match="audit key"):
         run("audit", "checkpoint", "--store", store)
 

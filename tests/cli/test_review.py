@@ -111,7 +111,7 @@ def test_a_reader_without_the_label_is_shown_none_of_it(tmp_path: Path) -> None:
 def test_what_is_wrong_is_told(store: str) -> None:
     with pytest.raises(StoreError, match="There is no record 'nothing'"):
         run("feedback", "nothing", "up", "--store", store)
-    with pytest.raises(StoreError, match="nothing was decided"):
+    with pytest.raises(StoreError, match="contains no decision"):
         run("review", "show", "1", "--store", store)
     with pytest.raises(ReviewError, match="a reason"):
         run("review", "decide", "2", "confirm", "--reason", " ", "--store", store)

@@ -78,7 +78,7 @@ def test_a_revoked_key_opens_nothing_and_its_name_is_free_again(principals: Prin
     assert principals.revoke(second.principal.id).name == "website"
     with pytest.raises(PrincipalError, match="keys list"):
         principals.revoke("website")
-    with pytest.raises(PrincipalError, match="no principal"):
+    with pytest.raises(PrincipalError, match="no active key"):
         principals.revoke("\0\ud800")
 
 

@@ -126,7 +126,7 @@ def test_a_file_that_may_not_be_written(tmp_path: Path) -> None:
     opened = Database.open(tmp_path / "s.db")
     with opened._engines.writer.connect() as connection:  # root may write anything
         connection.exec_driver_sql("PRAGMA query_only = ON")
-    with pytest.raises(StoreFull, match="check the rights"):
+    with pytest.raises(StoreFull, match="check the permissions"):
         write(opened)
     assert epoch(opened) == 1
     opened.close()
@@ -134,7 +134,7 @@ def test_a_file_that_may_not_be_written(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(StoreFull, match="check the rights"):
+    with pytest.raises(StoreFull, match="check the permissions"):
         Database.open(tmp_path / "file" / "s.db", create=True)
 
 
@@ -259,7 +259,7 @@ def test_a_connection_lost_in_a_transaction_is_told_and_the_next_one_works(
             connection.execute(text("UPDATE store SET epoch = 7"))
             postgres.cut(name_of(postgres_url))
 
-    with pytest.raises(StoreUnreachable, match="connects anew"):
+    with pytest.raises(StoreUnreachable, match="next operation reconnects"):
         cut_within()
     assert epoch(opened) == 1
     write(opened)
