@@ -1,4 +1,4 @@
-"""`suffice audit`, and the records that `ask`, `gate` and `check` leave."""
+"""`suffice audit`, and the records written by `ask`, `gate` and `check`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def loaded(*arguments: object) -> Any:
 
 @pytest.fixture(scope="module")
 def asked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
-    """A store whose log holds what every door leaves."""
+    """A store with records of every command that records decisions."""
     folder = tmp_path_factory.mktemp("audit")
     store = folder / "s.db"
     run("index", HANDBOOK, "--store", store, "--quiet")
@@ -58,7 +58,7 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str
 
 @pytest.fixture
 def store(asked: tuple[Path, dict[str, str]], tmp_path: Path) -> Path:
-    """A copy that a test may spoil."""
+    """A copy that a test may damage."""
     source = sqlite3.connect(asked[0])
     with closing(source), closing(sqlite3.connect(tmp_path / "s.db")) as copy:
         source.backup(copy)
@@ -218,7 +218,7 @@ def test_what_is_no_store_is_told(tmp_path: Path) -> None:
 
 
 def test_a_log_in_a_damaged_file_is_told(store: Path) -> None:
-    """Some pages in the middle of the file are not what they were."""
+    """Overwrite some pages in the middle of the file."""
     data = bytearray(store.read_bytes())
     with closing(sqlite3.connect(store)) as connection:
         (root,) = connection.execute(

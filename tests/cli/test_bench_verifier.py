@@ -31,7 +31,7 @@ SUFFICIENCY = [
 
 @pytest.fixture(autouse=True)
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The tiers that were asked for; each opens the word counter."""
+    """The requested tiers; each opens the word counter."""
     tiers: list[str] = []
 
     def open_verifier(settings: object, tier: str, draft: object = None) -> OverlapVerifier:

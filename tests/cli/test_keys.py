@@ -1,4 +1,4 @@
-"""`suffice keys`: a key is shown once, and ends when it is revoked."""
+"""`suffice keys`: a key is shown once and stops working when it is revoked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`suffice review` and `suffice feedback` on what was asked of the sample handbook."""
+"""`suffice review` and `suffice feedback` on questions about the sample handbook."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checkpoints: a tail that was cut off or rebuilt is seen by whoever holds one."""
+"""Checkpoints reveal a truncated or rebuilt tail of the log."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def signed(log: Log, key: str, *to: str) -> Checkpoint:
 
 
 def rebuild(log: Log, at: int, *, last: int | None = None) -> None:
-    """What somebody does who may write everything: another history from a record on."""
+    """Rebuild the log from a record on, as an attacker with full write access could."""
     with log.database.writing() as connection:
         if last is not None:
             connection.execute(RECORDS.delete().where(RECORDS.c.sequence > last))
@@ -168,7 +168,7 @@ def test_a_missing_extra_is_named(log: Log, key: str, monkeypatch: pytest.Monkey
 
 @contextmanager
 def server() -> Iterator[tuple[str, list[str]]]:
-    """Takes what is posted, and gives it back."""
+    """Stores posted checkpoints and returns them."""
     kept: list[str] = []
 
     class Handler(BaseHTTPRequestHandler):

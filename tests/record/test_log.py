@@ -1,4 +1,4 @@
-"""One contract for both databases: what is appended is there, in one chain, whoever appends."""
+"""One contract for both databases: all appended records are in one chain, from any process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may ask: a key opens for the one it was made for, and no other text does."""
+"""Keys: a key authenticates only its own principal, and no other text does."""
 
 from __future__ import annotations
 

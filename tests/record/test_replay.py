@@ -1,4 +1,4 @@
-"""A recorded decision can be made again, and what differs is told."""
+"""A recorded decision can be replayed, and differences are reported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One contract for both databases: what waits, what people decide, what they think of it."""
+"""One contract for both databases: the review queue, decisions and feedback."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def review(log: Log) -> Review:
 
 
 def sampling(review: Review) -> Review:
-    """The same store, with every answer chosen."""
+    """The same store, with every answer sampled."""
     return Review(Log(review.log.database, RecordSettings(sample=1, borderline=0)))
 
 

@@ -1,4 +1,4 @@
-"""What can go wrong under a store: said in our words, with a remedy, and gone when it is over."""
+"""Store failures: translated errors with a remedy, and recovery afterwards."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def epoch(database: Database) -> int:
 
 
 def raised(database: Database, state: str) -> StoreError:
-    """What we say of an error the server itself raises with that number."""
+    """The translated error for an SQLSTATE raised by the server."""
     block = f"DO $$ BEGIN RAISE EXCEPTION 'so it is' USING ERRCODE = '{state}'; END $$"
     with pytest.raises(StoreError) as told, database.writing() as connection:
         connection.execute(text(block))
@@ -100,7 +100,7 @@ def test_an_empty_file_is_no_store_unless_one_is_to_be_made(tmp_path: Path) -> N
 
 @contextmanager
 def no_file_larger_than(size: int) -> Iterator[None]:
-    """As on a full disk, files do not grow any more."""
+    """Limit the file size, as on a full disk."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
     try:
@@ -139,7 +139,7 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
 
 
 def test_a_new_file_that_another_process_has_just_begun_to_write(tmp_path: Path) -> None:
-    """SQLite does not wait here by itself."""
+    """SQLite itself does not wait here."""
     other = sqlite3.connect(tmp_path / "s.db", isolation_level=None, check_same_thread=False)
     other.execute("BEGIN IMMEDIATE")
     done = threading.Timer(0.3, lambda: other.execute("ROLLBACK"))

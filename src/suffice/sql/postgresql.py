@@ -136,31 +136,32 @@ class Postgresql:
 
     def explain(self, problem: BaseException) -> StoreError:
         state = getattr(problem, "sqlstate", None) or ""
-        said = _said(problem)
+        message = _message(problem)
         if state == "42501":
             return StoreRights(
-                f"The database role lacks a privilege in {self.where}: {said}",
+                f"The database role lacks a privilege in {self.where}: {message}",
                 remedy="Grant it the right to create and use tables: "
                 "GRANT USAGE, CREATE ON SCHEMA public TO the_role",
             )
         if state in ("25006", "53100"):  # read-only transaction, disk full
-            return unwritable(self.where, said)
+            return unwritable(self.where, message)
         if state in ("55P03", "40P01", "40001", "57014"):
             return StoreBusy(
-                f"{self.where} is locked by another process: {said}",
+                f"{self.where} is locked by another process: {message}",
                 remedy="Wait for it to finish, or increase `wait` in the settings.",
             )
         if state.startswith("XX"):
             return StoreDamaged(
-                f"{self.where} is damaged: {said}", remedy="Check the log of the database server."
+                f"{self.where} is damaged: {message}",
+                remedy="Check the log of the database server.",
             )
         if _lost(problem, state):
             return StoreUnreachable(
-                f"{self.where} cannot be reached: {said}",
+                f"{self.where} cannot be reached: {message}",
                 remedy="Check host, port, database, user and password in the URL, and that the "
                 "server is running. The next operation reconnects.",
             )
-        return StoreError(f"{self.where}: {said}")
+        return StoreError(f"{self.where}: {message}")
 
     def _prepare(self, connection: Any, _: object) -> None:
         """Set the lock timeout, so that PostgreSQL waits no longer than SQLite."""
@@ -173,7 +174,7 @@ def _milliseconds(wait: float) -> int:
     return max(1, int(wait * 1000))  # 0 means no timeout
 
 
-def _said(problem: BaseException) -> str:
+def _message(problem: BaseException) -> str:
     """The server's message without its detail, which may quote the content of rows."""
     primary = getattr(getattr(problem, "diag", None), "message_primary", None)
     return " ".join(str(primary or problem).split())
