@@ -1,4 +1,4 @@
-"""Generated pages are what the code would write; the README's commands are the real ones."""
+"""Generated docs are up to date; links and README commands are valid."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The error tree in the docstring is the tree in the code."""
+"""The error tree in the docstring matches the classes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from suffice import errors
 
 
 def drawn() -> dict[str, str]:
-    """Each error of the drawing with its parent."""
+    """Each error of the docstring's tree with its parent."""
     parents: dict[str, str] = {}
     path: list[tuple[int, str]] = []
     for line in (errors.__doc__ or "").splitlines():

@@ -1,37 +1,37 @@
-"""Everything that can go wrong, as one tree. Each error carries its remedy.
+"""The tree of all errors. Each error carries a message and a remedy.
 
 SufficeError
-├── SettingsError          a key or value in the settings is wrong
+├── SettingsError          a key or value in the settings is invalid
 ├── ExtraMissing           an optional dependency is not installed
-├── QuestionError          the question cannot be asked as it stands
-├── AnswerError            the answer cannot be checked as it stands
+├── QuestionError          the question is invalid, for example empty or too long
+├── AnswerError            the answer to check is invalid
 ├── EvidenceError
-│   ├── SourceMissing      no such file or folder, or nothing in it to read
-│   ├── Unreadable         one file cannot be read
-│   ├── CollectionMissing  no collection of that name in the store
-│   └── DocumentMissing    no document of that name in the store
+│   ├── SourceMissing      a file or folder does not exist or has no readable content
+│   ├── Unreadable         a file cannot be read
+│   ├── CollectionMissing  the store has no collection with this name
+│   └── DocumentMissing    the store has no document with this name
 ├── StoreError
-│   ├── StoreMissing       there is no store yet
-│   ├── StoreBusy          another process is writing
-│   ├── StoreNewer         made by a newer version of Suffice
-│   ├── StoreDamaged       the file is not a store, or cannot be read any more
-│   ├── StoreFull          no room, or no right, to write
-│   ├── StoreUnreachable   the database server cannot be reached, or not with this URL
-│   └── StoreRights        the database role may not do this
-├── ReviewError            a person's decision does not fit what was recorded
-├── PrincipalError         a key cannot be made, or there is none of that name
+│   ├── StoreMissing       the store does not exist
+│   ├── StoreBusy          another process holds the write lock
+│   ├── StoreNewer         the store was created by a newer version of Suffice
+│   ├── StoreDamaged       the file is not a store, or is damaged
+│   ├── StoreFull          the disk is full, or the store is not writable
+│   ├── StoreUnreachable   the database server cannot be reached with this URL
+│   └── StoreRights        the database role lacks a privilege
+├── ReviewError            a reviewer's decision does not apply to the record
+├── PrincipalError         a key cannot be created or does not exist
 └── ModelError
-    ├── ModelMissing       no such model
-    ├── ModelDamaged       a weight file is not the one its card describes
-    ├── ModelMismatch      the index was made with another embedder
-    └── ModelUnreachable   a remote model does not answer, or not as it should
+    ├── ModelMissing       the model does not exist
+    ├── ModelDamaged       a weight file does not match its model card
+    ├── ModelMismatch      the index was built with another embedder
+    └── ModelUnreachable   a remote model does not respond, or responds incorrectly
 """
 
 from __future__ import annotations
 
 
 class SufficeError(Exception):
-    """Base of all errors: what happened, and what to do about it."""
+    """Base class: `message` says what happened, `remedy` what to do about it."""
 
     def __init__(self, message: str, *, remedy: str = "") -> None:
         super().__init__(message)
@@ -43,99 +43,102 @@ class SufficeError(Exception):
 
 
 class SettingsError(SufficeError):
-    """A key or value in the settings is wrong."""
+    """A key or value in the settings is invalid."""
 
 
 class ExtraMissing(SufficeError):
     """An optional dependency is not installed."""
 
     def __init__(self, what: str, extra: str) -> None:
-        super().__init__(f"{what} needs an extra.", remedy=f"Run: pip install 'suffice[{extra}]'")
+        super().__init__(
+            f"{what} requires the optional extra '{extra}'.",
+            remedy=f"Run: pip install 'suffice[{extra}]'",
+        )
 
 
 class QuestionError(SufficeError):
-    """The question cannot be asked as it stands."""
+    """The question is invalid, for example empty or too long."""
 
 
 class AnswerError(SufficeError):
-    """The answer cannot be checked as it stands."""
+    """The answer to check is invalid."""
 
 
 class EvidenceError(SufficeError):
-    """Something about the documents."""
+    """Base class of errors about documents."""
 
 
 class SourceMissing(EvidenceError):
-    """No such file or folder, or nothing in it to read."""
+    """A file or folder does not exist or has no readable content."""
 
 
 class Unreadable(EvidenceError):
-    """One file cannot be read; the others can."""
+    """A file cannot be read; other files are not affected."""
 
 
 class CollectionMissing(EvidenceError):
-    """No collection of that name in the store."""
+    """The store has no collection with this name."""
 
 
 class DocumentMissing(EvidenceError):
-    """No document of that name in the store."""
+    """The store has no document with this name."""
 
 
 class StoreError(SufficeError):
-    """Something about the store."""
+    """Base class of errors about the store."""
 
 
 class StoreMissing(StoreError):
-    """There is no store yet."""
+    """The store does not exist."""
 
 
 class StoreBusy(StoreError):
-    """Another process is writing to the store."""
+    """Another process holds the write lock of the store."""
 
 
 class StoreNewer(StoreError):
-    """The store was made by a newer version of Suffice."""
+    """The store was created by a newer version of Suffice."""
 
 
 class StoreDamaged(StoreError):
-    """The file is not a store, or cannot be read any more."""
+    """The file is not a store, or is damaged."""
 
 
 class StoreFull(StoreError):
-    """No room, or no right, to write."""
+    """The disk is full, or the store is not writable."""
 
 
 class StoreUnreachable(StoreError):
-    """The database server cannot be reached, or not with this URL."""
+    """The database server cannot be reached with this URL."""
 
 
 class StoreRights(StoreError):
-    """The database role may not do this."""
+    """The database role lacks a privilege."""
 
 
 class ReviewError(SufficeError):
-    """A person's decision does not fit what was recorded."""
+    """A reviewer's decision does not apply to the record."""
 
 
 class PrincipalError(SufficeError):
-    """A key cannot be made, or there is none of that name."""
+    """A key cannot be created or does not exist."""
 
 
 class ModelError(SufficeError):
-    """Something about a model."""
+    """Base class of errors about models."""
 
 
 class ModelMissing(ModelError):
-    """No such model."""
+    """The model does not exist."""
 
 
 class ModelDamaged(ModelError):
-    """A weight file is not the one its card describes."""
+    """A weight file does not match its model card."""
 
 
 class ModelMismatch(ModelError):
-    """The index was made with another embedder."""
+    """The index was built with another embedder."""
 
 
 class ModelUnreachable(ModelError):
-    """A remote model does not answer, or not as it should."""
+    """A remote model does not respond, or responds incorrectly."""

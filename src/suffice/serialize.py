@@ -1,4 +1,4 @@
-"""Values as JSON, for command line and gateway. The shapes are documented in docs/cli.md."""
+"""JSON of values for command line and gateway. The shapes are documented in docs/cli.md."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def verdict(value: Verdict) -> dict[str, Any]:
 
 
 def checked(value: Verdict) -> dict[str, Any]:
-    """The verdict on an answer that came from elsewhere, claim by claim."""
+    """The verdict of `check` on an existing answer, claim by claim."""
     numbers = {passage.id: n for n, passage in enumerate(value.evidence.passages, 1)}
     return {
         "question": value.question or None,
@@ -62,14 +62,14 @@ def checked(value: Verdict) -> dict[str, Any]:
         "route": value.route,
         "claims": [
             {
-                "text": one.claim.text,
-                "span": [one.claim.start, one.claim.end],
-                "cites": list(one.claim.cites),
-                "support": one.support.value,
-                "reason": one.reason,
-                "findings": [finding(found, numbers) for found in one.findings],
+                "text": status.claim.text,
+                "span": [status.claim.start, status.claim.end],
+                "cites": list(status.claim.cites),
+                "support": status.support.value,
+                "reason": status.reason,
+                "findings": [finding(found, numbers) for found in status.findings],
             }
-            for one in claim_statuses(value)
+            for status in claim_statuses(value)
         ],
         "passages": [
             {"n": n, **origin(item.passage), "text": item.passage.text}
@@ -81,7 +81,7 @@ def checked(value: Verdict) -> dict[str, Any]:
 
 
 def finding(value: Finding, numbers: Mapping[str, int]) -> dict[str, Any]:
-    """`passage` is the number that marks cite, `span` a place in its text."""
+    """`passage` is the number used in citations, `span` is a range in that passage's text."""
     return {
         "check": value.check,
         "support": value.support.value,

@@ -62,7 +62,7 @@ def test_one_policy_is_shown_as_a_table(data: Path) -> None:
 def test_a_policy_that_is_none_is_refused(data: Path) -> None:
     run = CliRunner().invoke(cli, ["bench", "gate", str(data), "--policy", "coin"])
     assert run.exit_code != 0
-    assert "there is no policy 'coin'" in run.output
+    assert "unknown policy 'coin'" in run.output
 
 
 def test_plots_are_written_and_do_not_differ_between_runs(data: Path, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""`suffice audit`, and the records that `ask`, `gate` and `check` leave."""
+"""`suffice audit`, and the records written by `ask`, `gate` and `check`."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def loaded(*arguments: object) -> Any:
 
 @pytest.fixture(scope="module")
 def asked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
-    """A store whose log holds what every door leaves."""
+    """A store with records of every command that records decisions."""
     folder = tmp_path_factory.mktemp("audit")
     store = folder / "s.db"
     run("index", HANDBOOK, "--store", store, "--quiet")
@@ -58,7 +58,7 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str
 
 @pytest.fixture
 def store(asked: tuple[Path, dict[str, str]], tmp_path: Path) -> Path:
-    """A copy that a test may spoil."""
+    """A copy that a test may damage."""
     source = sqlite3.connect(asked[0])
     with closing(source), closing(sqlite3.connect(tmp_path / "s.db")) as copy:
         source.backup(copy)
@@ -89,7 +89,7 @@ def test_every_door_leaves_a_record(asked: tuple[Path, dict[str, str]]) -> None:
 def test_a_whole_log_is_said_to_be(asked: tuple[Path, dict[str, str]]) -> None:
     code, said = run("audit", "verify", "--store", asked[0], "--quiet")
     assert code == 0
-    assert "Whole." in said
+    assert "Intact." in said
     assert "No checkpoints were given" in said
     found = loaded("audit", "verify", "--store", asked[0], "--deep")
     assert (found["whole"], found["records"], found["faults"]) == (True, 8, [])
@@ -110,10 +110,10 @@ def test_every_decision_is_made_again(asked: tuple[Path, dict[str, str]]) -> Non
     for id in ids.values():
         code, said = run("audit", "replay", id, "--store", store)
         assert code == 0, said
-        assert "The same decision again." in said
+        assert "Same decision." in said
     found = loaded("audit", "replay", ids["ask"], "--store", store)
     assert (found["same"], found["differences"]) == (True, [])
-    with pytest.raises(StoreError, match="no decision"):
+    with pytest.raises(StoreError, match="contains no decision"):
         run("audit", "replay", "1", "--store", store)
 
 
@@ -147,7 +147,7 @@ def test_a_checkpoint_shows_what_was_cut_off(store: Path, tmp_path: Path) -> Non
     assert run("audit", "verify", "--store", store, "--quiet")[0] == 0
     code, said = run("audit", "verify", "--store", store, *told, "--quiet")
     assert code == 2
-    assert "cut off" in said
+    assert "truncated" in said
     with pytest.raises(SettingsError, match="audit key"):
         run("audit", "checkpoint", "--store", store)
 
@@ -155,7 +155,7 @@ def test_a_checkpoint_shows_what_was_cut_off(store: Path, tmp_path: Path) -> Non
 def test_a_subject_is_erased(store: Path, asked: tuple[Path, dict[str, str]]) -> None:
     code, said = run("audit", "erase", "alice@example.org", "--store", store, input="y\n")
     assert code == 0
-    assert "Erased from 5 records." in said
+    assert "Erased content of 5 records." in said
     assert loaded("audit", "show", asked[1]["ask"], "--store", store)["fields"] == {}
     assert run("audit", "verify", "--store", store, "--quiet")[0] == 0
     assert loaded("audit", "erase", "nobody", "--yes", "--store", store)["records"] == 0
@@ -202,7 +202,7 @@ def test_a_folder_that_is_only_looked_at_leaves_no_record_unless_asked(
     monkeypatch.setenv("SUFFICE_RECORD__ENABLED", "always")
     piped = run("gate", ASKED, "--docs", "-", "--json", input="Remote work.")
     assert json.loads(piped[1])["record"] is None
-    with pytest.raises(SourceMissing, match="no trace"):
+    with pytest.raises(SourceMissing, match="cannot be recorded without a store"):
         run("gate", ASKED, "--docs", "-", "--record", input="Remote work.")
 
 
@@ -218,7 +218,7 @@ def test_what_is_no_store_is_told(tmp_path: Path) -> None:
 
 
 def test_a_log_in_a_damaged_file_is_told(store: Path) -> None:
-    """Some pages in the middle of the file are not what they were."""
+    """Overwrite some pages in the middle of the file."""
     data = bytearray(store.read_bytes())
     with closing(sqlite3.connect(store)) as connection:
         (root,) = connection.execute(

@@ -23,7 +23,7 @@ ROW = {"set": "own", "question": "How long is parental leave?", "documents": DOC
 
 
 class Hedging(OverlapVerifier):
-    """Counts words and is never certain, as no real verifier is: certainty has endless odds."""
+    """Counts words and is never certain, like a real verifier: certainty has infinite odds."""
 
     def support(self, pairs: Sequence[Pair]) -> list[SupportScore]:
         return [replace(one, supported=0.9 * one.supported) for one in super().support(pairs)]

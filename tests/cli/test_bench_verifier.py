@@ -31,7 +31,7 @@ SUFFICIENCY = [
 
 @pytest.fixture(autouse=True)
 def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The tiers that were asked for; each opens the word counter."""
+    """The requested tiers; each opens the word counter."""
     tiers: list[str] = []
 
     def open_verifier(settings: object, tier: str, draft: object = None) -> OverlapVerifier:
@@ -55,14 +55,14 @@ def test_tables_fit_the_terminal(tmp_path: Path, opened: list[str]) -> None:
     done = run("grounding", write(tmp_path / "g.jsonl", GROUNDING))
     lines = done.output.splitlines()
     assert all(len(line) <= 100 for line in lines)
-    for said in ("  qa", "pooled", "mean of sets", "mean of the two worst claims", "from 0.5 on"):
+    for said in ("  qa", "pooled", "mean of sets", "mean of the two worst claims", "threshold 0.5"):
         assert said in done.output
-    assert "3 of 6 checks stayed open" in done.output
+    assert "3 of 6 checks were inconclusive" in done.output
     assert "odd [/b]" in done.output
     assert "\x1b[31m" not in done.output
     assert "…" not in done.output
     done = run("sufficiency", write(tmp_path / "s.jsonl", SUFFICIENCY), "--tier", "strong")
-    assert "much evidence counts as sufficient" in done.output
+    assert "ranks longer evidence as more sufficient" in done.output
     assert "–" in done.output
     assert opened == ["", "strong"]
 

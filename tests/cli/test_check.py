@@ -116,7 +116,7 @@ def test_the_terminal_is_not_driven_by_what_it_shows(files: tuple[Path, Path]) -
 
 
 class Page(HTMLParser):
-    """What a browser would make of it: tags with their attributes, and the text."""
+    """The page as a browser parses it: tags with their attributes, and the text."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

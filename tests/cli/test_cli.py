@@ -23,8 +23,8 @@ def home(tmp_path: Path) -> Path:
 
 
 def run(home: Path, *args: str, stdin: bytes = b"") -> subprocess.CompletedProcess[str]:
-    """The command in a folder of its own, in this process: what it costs to start one is paid only
-    where a test is about that (see `started`)."""
+    """Run the command in a separate folder, in this process. Only tests about processes pay the
+    cost of starting one (see `started`)."""
     variables = {"XDG_CACHE_HOME": str(home / "cache"), "COLUMNS": "100"}
     home.mkdir(exist_ok=True)
     out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2))
@@ -43,7 +43,7 @@ def run(home: Path, *args: str, stdin: bytes = b"") -> subprocess.CompletedProce
 
 
 def started(home: Path, *args: str, stdin: bytes = b"") -> subprocess.CompletedProcess[str]:
-    """The command as a process."""
+    """Run the command as a process."""
     variables = {**os.environ, "XDG_CACHE_HOME": str(home / "cache"), "COLUMNS": "100"}
     home.mkdir(exist_ok=True)
     done = subprocess.run(
@@ -112,7 +112,7 @@ def test_ask_withholds_and_helps(home: Path, handbook: Path) -> None:
     people = run(home, "ask", question, "--docs", str(handbook))
     assert people.returncode == 2
     assert "WITHHOLD" in people.stdout
-    assert "Missing: nothing about" in people.stdout
+    assert "Not covered by the documents:" in people.stdout
     assert "Next steps" in people.stdout
     answer = loaded(home, "ask", question, "--docs", str(handbook))
     assert answer["answer"] is None

@@ -1,4 +1,4 @@
-"""Killed in the middle of indexing, or started twice at once: nothing is lost."""
+"""Indexing that is killed or started twice at once loses no data."""
 
 from __future__ import annotations
 

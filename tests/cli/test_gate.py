@@ -33,7 +33,7 @@ def test_an_open_gate_shows_what_it_rests_on(store: str) -> None:
     code, output = run(ASKED, "--store", store)
     assert code == 0
     assert "SUFFICIENT" in output
-    assert "asked for: 0.5" in output
+    assert "threshold: 0.5" in output
 
 
 def test_a_shut_gate_helps(store: str) -> None:

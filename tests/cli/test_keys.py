@@ -1,4 +1,4 @@
-"""`suffice keys`: a key is shown once, and ends when it is revoked."""
+"""`suffice keys`: a key is shown once and stops working when it is revoked."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_a_key_is_made_used_and_revoked(tmp_path: Path) -> None:
     assert key not in shown
     run("revoke", "website", "--store", store)
     assert principals.authenticate(key) is None
-    assert "no key" in run("list", "--store", store)
+    assert "no keys" in run("list", "--store", store)
     assert "revoked 2" in run("list", "--revoked", "--store", store)
     with pytest.raises(PrincipalError, match="keys list"):
         run("revoke", "website", "--store", store)

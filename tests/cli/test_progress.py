@@ -1,4 +1,4 @@
-"""What is told of long work where there is no terminal."""
+"""Progress lines of long tasks without a terminal."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`suffice review` and `suffice feedback` on what was asked of the sample handbook."""
+"""`suffice review` and `suffice feedback` on questions about the sample handbook."""
 
 from __future__ import annotations
 
@@ -47,15 +47,15 @@ def test_from_the_queue_to_a_decision(store: str) -> None:
     id = case["id"]
     shown = run("review", "show", id, "--store", store)
     assert "20 weeks" in shown
-    assert "Waits: sampled" in shown
+    assert "Awaiting review: sampled" in shown
     run("feedback", id, "down", "--comment", "of last year", "--by", "carol", "--store", store)
     done = run(
         "review", "decide", id, "withdraw", "--reason", "Old.", "--by", "Ada", "--store", store
     )
     assert "Withdrawn by Ada: Old." in done
-    assert "WITHHOLD now" in done
+    assert "The verdict is now WITHHOLD." in done
     shown = run("review", "show", id, "--store", store)
-    assert "What was written, and is not out" in shown
+    assert "Draft (not released)" in shown
     assert "Rated down by carol: of last year" in shown
     told = read("review", "show", id, "--store", store)
     assert told["verdict"]["verdict"] == Action.WITHHOLD
@@ -63,7 +63,7 @@ def test_from_the_queue_to_a_decision(store: str) -> None:
     assert told["passages"]
     assert [one["act"] for one in told["decided"]] == ["withdraw"]
     assert read("review", "list", "--store", store) == []
-    assert "Nothing waits" in run("review", "list", "--store", store)
+    assert "The review queue is empty" in run("review", "list", "--store", store)
     assert len(read("review", "list", "--all", "--store", store)) == 1
     found = read("review", "errors", "--store", store)
     assert (found["rate"], found["population"], found["wrong"]) == (1.0, 1, 1)
@@ -111,7 +111,7 @@ def test_a_reader_without_the_label_is_shown_none_of_it(tmp_path: Path) -> None:
 def test_what_is_wrong_is_told(store: str) -> None:
     with pytest.raises(StoreError, match="There is no record 'nothing'"):
         run("feedback", "nothing", "up", "--store", store)
-    with pytest.raises(StoreError, match="nothing was decided"):
+    with pytest.raises(StoreError, match="contains no decision"):
         run("review", "show", "1", "--store", store)
     with pytest.raises(ReviewError, match="a reason"):
         run("review", "decide", "2", "confirm", "--reason", " ", "--store", store)

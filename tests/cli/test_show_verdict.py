@@ -1,4 +1,4 @@
-"""What the terminal shows of an answer is what it says."""
+"""The terminal shows the full text of an answer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decisions for the log: every field of every value set to something."""
+"""Example decisions for the log, with every field of every value set."""
 
 from __future__ import annotations
 

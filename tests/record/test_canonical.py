@@ -1,4 +1,4 @@
-"""The canonical form: one value, one text, and back."""
+"""The canonical form: equal values have equal texts, which read back unchanged."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TREES = st.recursive(
 
 
 def whole(text: str) -> str:
-    """Two halves of a pair beside each other are the character they make."""
+    """Two adjacent surrogates read back as the character they encode."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
 
 

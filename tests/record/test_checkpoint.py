@@ -1,4 +1,4 @@
-"""Checkpoints: a tail that was cut off or rebuilt is seen by whoever holds one."""
+"""Checkpoints reveal a truncated or rebuilt tail of the log."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def signed(log: Log, key: str, *to: str) -> Checkpoint:
 
 
 def rebuild(log: Log, at: int, *, last: int | None = None) -> None:
-    """What somebody does who may write everything: another history from a record on."""
+    """Rebuild the log from a record on, as an attacker with full write access could."""
     with log.database.writing() as connection:
         if last is not None:
             connection.execute(RECORDS.delete().where(RECORDS.c.sequence > last))
@@ -109,7 +109,7 @@ def test_a_tail_cut_off_with_the_head_is_seen(log: Log, key: str) -> None:
         assert connection.scalar(select(HEAD.c.sequence)) == 5
     found = log.verify([point])
     assert found.faults[-1].sequence == 6
-    assert "cut off" in found.faults[-1].message
+    assert "truncated" in found.faults[-1].message
 
 
 def test_a_checkpoint_that_was_changed_or_is_anothers_is_told(
@@ -168,7 +168,7 @@ def test_a_missing_extra_is_named(log: Log, key: str, monkeypatch: pytest.Monkey
 
 @contextmanager
 def server() -> Iterator[tuple[str, list[str]]]:
-    """Takes what is posted, and gives it back."""
+    """Stores posted checkpoints and returns them."""
     kept: list[str] = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -221,9 +221,9 @@ def test_a_place_that_cannot_be_used_is_told(log: Log, key: str, tmp_path: Path)
         kept_at(gone).kept()
     nonsense = tmp_path / "nonsense"
     nonsense.write_text('{"log": 1}\n')
-    with pytest.raises(StoreError, match="no checkpoint"):
+    with pytest.raises(StoreError, match="not a valid checkpoint"):
         kept_at(str(nonsense)).kept()
-    with pytest.raises(StoreError, match="no checkpoint"):
+    with pytest.raises(StoreError, match="not a valid checkpoint"):
         checkpoint_of("[]", "somewhere")
 
 
@@ -280,7 +280,7 @@ def test_no_answer_waits_for_a_place_that_fails_and_it_is_tried_again(
     with caplog.at_level(logging.WARNING, "suffice.record"):
         log.append(some.note(1))
         log.close()
-    assert "No checkpoint was written" in caplog.text
+    assert "Failed to write a checkpoint" in caplog.text
     assert log.verify().records == 1
     folder.mkdir()
     assert log.signer.write() is not None  # it is still due

@@ -1,4 +1,4 @@
-"""kill -9 under load: what was acknowledged is there, and the chain is whole."""
+"""`kill -9` under load: acknowledged records are stored and the chain is intact."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Decisions become records, and records the same decisions again."""
+"""Decisions converted to records read back as the same decisions."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def test_a_setup_is_named_by_what_it_says_and_read_back() -> None:
 
 
 def test_defaults_that_old_records_lean_on_do_not_change() -> None:
-    """A field at its default is not written: with another default, old records would lie."""
+    """Fields at their default are not written, so a changed default would falsify old records."""
     assert Passage("i", "t", "d") == Passage(
         "i", "t", "d", "", "", Kind.FACT, (), 0, 0, None, "", None, None, None, None, "default",
         frozenset(), "", None, "",

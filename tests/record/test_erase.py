@@ -1,4 +1,4 @@
-"""What is erased is gone, says so, and leaves the chain whole."""
+"""Erased content is gone, the erasure is recorded, and the chain stays verifiable."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ START = datetime(2026, 1, 1, tzinfo=UTC)
 
 @pytest.fixture
 def log(place: str) -> Iterator[Log]:
-    """A record a day."""
+    """One record per day."""
     days = (START + timedelta(days=n) for n in range(1_000))
     opened = Log(Database.open(place, create=True), clock=lambda: next(days))
     yield opened

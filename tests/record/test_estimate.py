@@ -1,4 +1,4 @@
-"""The estimate of errors against the truth: its mean is right, and its interval holds."""
+"""The error estimate against known truth: unbiased mean, valid interval."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def chances(n: int, p: float) -> list[float]:
 
 
 def outcomes(wrong: int, right: int, p: float) -> list[tuple[float, Stratum]]:
-    """All that can be drawn, with its probability."""
+    """All possible samples with their probability."""
     return [
         (one * other, Stratum(p, wrong + right, w + r, w + r, w))
         for w, one in enumerate(chances(wrong, p))
@@ -74,7 +74,7 @@ def test_the_interval_holds_what_is_known_for_sure(strata: list[Stratum]) -> Non
 
 
 def drawn(sampler: Sampler, wrong: int, right: int, near_wrong: int) -> list[Stratum]:
-    """The served answers of a time, chosen as the log chooses, and all that were chosen judged."""
+    """Simulated served answers, sampled as the log does, with all sampled ones judged."""
     counts: dict[float, list[int]] = {}
     answers = [(SERVED, True)] * wrong + [(SERVED, False)] * right + [(NEAR, True)] * near_wrong
     for verdict, is_wrong in answers:
@@ -130,7 +130,7 @@ def test_no_error_among_few_is_no_proof() -> None:
     "wrong", [(0.5, 1, 2, 2, 2), (0.5, 5, 2, 3, 1), (2, 5, 2, 2, 1), (0, 5, 1, 1, 1)]
 )
 def test_what_cannot_be_is_refused(wrong: tuple[float, int, int, int, int]) -> None:
-    with pytest.raises(ValueError, match="cannot be"):
+    with pytest.raises(ValueError, match="inconsistent"):
         Stratum(*wrong)
     with pytest.raises(ValueError, match="confidence"):
         estimate([], 1.0)

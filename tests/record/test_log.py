@@ -1,4 +1,4 @@
-"""One contract for both databases: what is appended is there, in one chain, whoever appends."""
+"""One contract for both databases: all appended records are in one chain, from any process."""
 
 from __future__ import annotations
 
@@ -302,5 +302,5 @@ def test_ids_are_in_order_and_their_own() -> None:
 
 def test_a_name_that_is_none_is_refused() -> None:
     for kind, field in (("Verdict", "a"), ("note", "two words"), ("note", "who"), ("note", "a\nb")):
-        with pytest.raises(ValueError, match="no name"):
+        with pytest.raises(ValueError, match="not a valid name"):
             Record(kind, {field: 1})

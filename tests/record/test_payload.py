@@ -1,4 +1,4 @@
-"""Payloads: fields beside salts, commitments that hide and bind."""
+"""Payloads: fields with salts, and commitments that hide and bind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who may ask: a key opens for the one it was made for, and no other text does."""
+"""Keys: a key authenticates only its own principal, and no other text does."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_a_revoked_key_opens_nothing_and_its_name_is_free_again(principals: Prin
     assert principals.revoke(second.principal.id).name == "website"
     with pytest.raises(PrincipalError, match="keys list"):
         principals.revoke("website")
-    with pytest.raises(PrincipalError, match="no principal"):
+    with pytest.raises(PrincipalError, match="no active key"):
         principals.revoke("\0\ud800")
 
 
@@ -160,15 +160,15 @@ def test_all_is_every_one_and_nothing_is_none() -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ({"name": ""}, "no name"),
-        ({"name": "a\nb"}, "no name"),
-        ({"name": "--json"}, "no name"),
-        ({"name": "0123456789abcdef"}, "no name"),
-        ({"name": "x" * 101}, "no name"),
-        ({"name": "a\0"}, "no name"),
+        ({"name": ""}, "not a valid name"),
+        ({"name": "a\nb"}, "not a valid name"),
+        ({"name": "--json"}, "not a valid name"),
+        ({"name": "0123456789abcdef"}, "not a valid name"),
+        ({"name": "x" * 101}, "not a valid name"),
+        ({"name": "a\0"}, "not a valid name"),
         ({"roles": ["king"]}, "caller, reviewer, admin"),
-        ({"labels": [""]}, "no label"),
-        ({"routes": ["\ud800"]}, "no route"),
+        ({"labels": [""]}, "not a valid label"),
+        ({"routes": ["\ud800"]}, "not a valid route"),
         ({"limits": {"speed": 1}}, "requests_per_minute"),
         ({"limits": {"concurrent": -1}}, "0 or more"),
         ({"limits": {"concurrent": float("nan")}}, "0 or more"),

@@ -1,4 +1,4 @@
-"""Masks: what must not be stored is not, and what is not meant stays as it is."""
+"""Masking: personal data is masked, and other text stays unchanged."""
 
 from __future__ import annotations
 

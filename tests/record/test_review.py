@@ -1,4 +1,4 @@
-"""One contract for both databases: what waits, what people decide, what they think of it."""
+"""One contract for both databases: the review queue, decisions and feedback."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def review(log: Log) -> Review:
 
 
 def sampling(review: Review) -> Review:
-    """The same store, with every answer chosen."""
+    """The same store, with every answer sampled."""
     return Review(Log(review.log.database, RecordSettings(sample=1, borderline=0)))
 
 
@@ -95,13 +95,13 @@ def test_an_answer_is_released_withdrawn_and_released_again(review: Review) -> N
     assert out.notes[-1] == "Released by Ada: The source says so."
     assert out.reason.startswith("A person released this.")
     assert [citation.n for citation in out.citations] == [1]
-    with pytest.raises(ReviewError, match="out already"):
+    with pytest.raises(ReviewError, match="already released"):
         review.decide(id, Act.RELEASE, reason="x", by="Ada")
     review.decide(id, Act.WITHDRAW, reason="Last year's.", by="Bob")
     gone = review.case(id).verdict
     assert gone is not None
     assert (gone.action, gone.released, gone.citations) == (Action.WITHHOLD, "", ())
-    with pytest.raises(ReviewError, match="No answer of"):
+    with pytest.raises(ReviewError, match="no released answer"):
         review.decide(id, Act.WITHDRAW, reason="x", by="Ada")
     review.decide(id, Act.RELEASE, reason="It is not.", by="Ada")
     again = review.case(id).verdict
@@ -148,7 +148,7 @@ def test_what_does_not_fit_is_refused(review: Review) -> None:
     served, shut = review.log.write(SERVED), review.log.write(GAP)
     held = review.log.write(HELD)
     for id in (served, held):
-        with pytest.raises(ReviewError, match="was open"):
+        with pytest.raises(ReviewError, match="already open"):
             review.open(id, writes, reason="x", by="Ada")
     with pytest.raises(ReviewError, match=r"decide \w+ open"):
         review.decide(shut, Act.RELEASE, reason="x", by="Ada")
@@ -294,10 +294,10 @@ def test_what_was_erased_or_never_stored_is_said_so(review: Review) -> None:
     review.log.eraser.subject("alice")
     case = review.case(id)
     assert case.seen is None
-    assert "no longer says all" in case.lacking
+    assert "is incomplete" in case.lacking
     assert case.decided[0].act is Act.CONFIRM  # that it was decided stays; what was said of it goes
     assert (case.decided[0].reason, case.feedback[0].rating) == ("", None)
-    with pytest.raises(ReviewError, match="no longer says all"):
+    with pytest.raises(ReviewError, match="is incomplete"):
         review.decide(id, Act.RELEASE, reason="x", by="Ada")
     bare = Review(Log(review.log.database, RecordSettings(omit=("question", "drafts", "reason"))))
     kept = bare.log.write(HELD)

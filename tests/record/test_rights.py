@@ -1,4 +1,4 @@
-"""A reader sees nothing of a record that rests on passages of labels it does not hold."""
+"""A reader sees no content based on passages whose labels it does not hold."""
 
 from __future__ import annotations
 

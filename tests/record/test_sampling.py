@@ -1,4 +1,4 @@
-"""Which decisions come into the queue, and with what probability."""
+"""Which decisions are queued for review, and with what probability."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What callers use is counted over processes and restarts; no window holds more than allowed."""
+"""Usage is counted across processes and restarts; no window exceeds its limit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whatever somebody does to the log, it is found, and found where it was done."""
+"""Every manipulation of the log is detected, and reported at the right record."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Tamper = Callable[[sqlite3.Connection], object]
 
 @pytest.fixture(scope="module")
 def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A log of some records, one of which was erased in part, and one in full."""
+    """A log in which one record was erased partly and one completely."""
     path = tmp_path_factory.mktemp("verify") / "s.db"
     log = Log.open(path, create=True)
     for n in range(1, COUNT):
@@ -63,7 +63,7 @@ def do(statement: str, *values: object) -> Tamper:
 
 
 def first(found: Verified) -> int:
-    """Where the first fault is. What was erased is a fault too where the record of it is one."""
+    """The first fault. A faulty erasure record makes the erased records faulty too."""
     assert not found.whole
     return found.faults[0].sequence
 
@@ -109,7 +109,7 @@ def test_a_deletion_is_found_where_it_is(copy: Path, at: int) -> None:
 
 
 def renumber(since: int, by: int) -> Tamper:
-    """The other rows move up or down, as if nothing had happened."""
+    """Renumber the other rows to hide the change."""
 
     def moved(connection: sqlite3.Connection) -> None:
         connection.execute("UPDATE records SET sequence = -sequence WHERE sequence >= ?", (since,))
@@ -197,7 +197,7 @@ def test_an_edited_head_is_found(copy: Path, change: str, what: str) -> None:
 
 
 def test_what_vanishes_without_a_record_of_it_is_found(copy: Path) -> None:
-    """An erased record has its commitments beside it: to forge that is not to have erased."""
+    """Forging the manifest of a record does not make it count as erased."""
     found = after(
         copy,
         do(

@@ -1,4 +1,4 @@
-"""Where a database is, and how that is shown."""
+"""Database addresses and their masked form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One contract for both databases: transactions, states, threads, and what can go wrong."""
+"""One contract for both databases: transactions, snapshots, threads and failures."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_threads_share_it(database: Database) -> None:
 
 
 def test_in_a_file_a_writer_is_alone_from_its_first_reading_on(tmp_path: Path) -> None:
-    """Else what it read could be old when it writes, and SQLite would refuse it."""
+    """Otherwise its reads could be stale when it writes, and SQLite would reject the write."""
     opened = [Database.open(tmp_path / "s.db", create=True, wait=120) for _ in range(2)]
 
     def count_up(database: Database) -> None:
@@ -124,7 +124,7 @@ def test_in_a_file_a_writer_is_alone_from_its_first_reading_on(tmp_path: Path) -
 
 @contextmanager
 def held(database: Database) -> Iterator[None]:
-    """Another thread is in the middle of writing."""
+    """Hold a write transaction in another thread."""
     begun, finish = threading.Event(), threading.Event()
 
     def hold() -> None:

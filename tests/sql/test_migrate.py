@@ -1,4 +1,4 @@
-"""Migrations: older databases become new ones, newer ones are refused, two at once are one."""
+"""Migrations: older databases are upgraded, newer ones rejected, concurrent runs are safe."""
 
 from __future__ import annotations
 
@@ -119,7 +119,7 @@ def test_processes_that_migrate_at_once_do_it_once(place: str) -> None:
 
 
 def test_all_who_found_it_empty_make_it_once(place: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The narrowest case: each has seen that there is nothing, then all begin."""
+    """The tightest race: all processes see an empty database before any of them migrates."""
     together = threading.Barrier(4)
 
     def begin(backend: Backend, writer: Engine, known: int) -> None:

@@ -1,4 +1,4 @@
-"""What can go wrong under a store: said in our words, with a remedy, and gone when it is over."""
+"""Store failures: translated errors with a remedy, and recovery afterwards."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def epoch(database: Database) -> int:
 
 
 def raised(database: Database, state: str) -> StoreError:
-    """What we say of an error the server itself raises with that number."""
+    """The translated error for an SQLSTATE raised by the server."""
     block = f"DO $$ BEGIN RAISE EXCEPTION 'so it is' USING ERRCODE = '{state}'; END $$"
     with pytest.raises(StoreError) as told, database.writing() as connection:
         connection.execute(text(block))
@@ -100,7 +100,7 @@ def test_an_empty_file_is_no_store_unless_one_is_to_be_made(tmp_path: Path) -> N
 
 @contextmanager
 def no_file_larger_than(size: int) -> Iterator[None]:
-    """As on a full disk, files do not grow any more."""
+    """Limit the file size, as on a full disk."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
     try:
@@ -126,7 +126,7 @@ def test_a_file_that_may_not_be_written(tmp_path: Path) -> None:
     opened = Database.open(tmp_path / "s.db")
     with opened._engines.writer.connect() as connection:  # root may write anything
         connection.exec_driver_sql("PRAGMA query_only = ON")
-    with pytest.raises(StoreFull, match="check the rights"):
+    with pytest.raises(StoreFull, match="check the permissions"):
         write(opened)
     assert epoch(opened) == 1
     opened.close()
@@ -134,12 +134,12 @@ def test_a_file_that_may_not_be_written(tmp_path: Path) -> None:
 
 def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(StoreFull, match="check the rights"):
+    with pytest.raises(StoreFull, match="check the permissions"):
         Database.open(tmp_path / "file" / "s.db", create=True)
 
 
 def test_a_new_file_that_another_process_has_just_begun_to_write(tmp_path: Path) -> None:
-    """SQLite does not wait here by itself."""
+    """SQLite itself does not wait here."""
     other = sqlite3.connect(tmp_path / "s.db", isolation_level=None, check_same_thread=False)
     other.execute("BEGIN IMMEDIATE")
     done = threading.Timer(0.3, lambda: other.execute("ROLLBACK"))
@@ -259,7 +259,7 @@ def test_a_connection_lost_in_a_transaction_is_told_and_the_next_one_works(
             connection.execute(text("UPDATE store SET epoch = 7"))
             postgres.cut(name_of(postgres_url))
 
-    with pytest.raises(StoreUnreachable, match="connects anew"):
+    with pytest.raises(StoreUnreachable, match="next operation reconnects"):
         cut_within()
     assert epoch(opened) == 1
     write(opened)

@@ -1,1 +1,1 @@
-"""Who may ask, how much, and what they may see."""
+"""Access control: API keys, quotas, and visibility of records."""

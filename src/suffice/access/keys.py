@@ -1,8 +1,8 @@
-"""Principals: who may ask, and what each may use and read.
+"""Principals: holders of API keys, with their roles, access labels and limits.
 
-A key is shown once, when it is made: `sk-suffice-ID-SECRET`. Kept are its id, by which it is found,
-and the hash of the whole. The secret is 256 random bits, so a plain hash cannot be guessed from.
-Who made or revoked a key, and for what, is sealed into the log in the same transaction.
+A key has the form `sk-suffice-ID-SECRET` and is shown once, when it is created. The store keeps its
+id, for lookup, and a hash of the whole key. The secret is 256 random bits, so a plain hash is safe.
+Creating or revoking a key is recorded in the log in the same transaction.
 
 >>> made = Principals(database).create("website", labels=["staff"])
 >>> principals.authenticate(made.secret).name
@@ -36,7 +36,7 @@ from suffice.sql.database import Database
 from suffice.sql.storable import is_storable
 
 ALL = "*"
-"""In place of the names of collections or routes: every one, also those that come later."""
+"""Stands for all collections or routes, including future ones."""
 LIMITS = (
     "requests_per_minute",
     "concurrent",
@@ -44,9 +44,9 @@ LIMITS = (
     "tokens_per_day",
     "cost_per_day",
 )
-"""What a principal can be held to. A name that nobody applies would only seem to protect."""
+"""The limits a principal can have. Other names are rejected, because nothing would enforce them."""
 KIND = "key"
-"""The kind of the records of keys that were made or revoked."""
+"""The kind of records about keys created or revoked."""
 _LISTS = ("roles", "labels", "collections", "routes")
 _KEY = re.compile(r"sk-suffice-([0-9a-f]{16})-[A-Za-z0-9_-]{43}\Z", re.ASCII)
 _NAME = re.compile(r"\S(?:.{0,98}\S)?\Z")
@@ -54,25 +54,25 @@ _NOBODY = "sha256:" + "0" * 64
 
 
 ANYONE_NAME = "anyone"
-"""Under which those are filed who come without a key: nobody else has it."""
+"""The caller name of requests without a key; it cannot be given to a principal."""
 
 
 class Role(StrEnum):
-    """What a principal may do at all."""
+    """The roles a principal can have."""
 
     CALLER = "caller"
-    """Ask, gate, check, and say what it thinks of its own answers."""
+    """May ask, gate and check, and give feedback on its own answers."""
     REVIEWER = "reviewer"
-    """See the review queue and decide on it."""
+    """May see the review queue and decide on it."""
     ADMIN = "admin"
-    """All of that, and look after keys."""
+    """Has all rights, including the management of keys."""
 
 
 @dataclass(frozen=True, slots=True)
 class Principal:
-    """One who may ask. `labels` are those of documents it may read; public ones anyone may.
-    `collections` and `routes` are those it may use: all of them where one is `*`, and where none
-    is named, none. `limits` has some of `LIMITS`."""
+    """The holder of a key. It may read public documents and those with one of its `labels`, and use
+    its `collections` and `routes`: `*` means all, an empty set means none. `limits` maps names of
+    `LIMITS` to numbers."""
 
     id: str
     name: str
@@ -83,7 +83,7 @@ class Principal:
     limits: Mapping[str, float] = field(default_factory=dict)
     created: str = ""
     revoked: str = ""
-    """When; empty: it is in use."""
+    """Time of revocation; empty while the key is active."""
 
     def has(self, role: Role) -> bool:
         return role in self.roles or Role.ADMIN in self.roles
@@ -97,7 +97,7 @@ class Principal:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A new principal, and its key, which nobody can be shown again."""
+    """A new principal and its key, which cannot be shown again."""
 
     principal: Principal
     secret: str = field(repr=False)
@@ -124,8 +124,8 @@ class Principals:
         limits: Mapping[str, float] | None = None,
         by: str = "",
     ) -> Made:
-        """A new one, and its key. A name is that of one principal in use at a time. `by` is who
-        makes it, for the log."""
+        """Create a principal and its key. Only one active principal can have a name. `by` is the
+        actor named in the log."""
         made = Principal(
             secrets.token_hex(8),
             _checked_name(name),
@@ -140,24 +140,25 @@ class Principals:
         with self._database.writing() as connection:
             special = postgresql if self._database.dialect == "postgresql" else sqlite
             new = special.insert(PRINCIPALS).values(_columns(made, hashed(secret)))
-            once = new.on_conflict_do_nothing().returning(PRINCIPALS.c.id)  # of two at once, one
+            once = new.on_conflict_do_nothing().returning(PRINCIPALS.c.id)  # concurrent creates
             if connection.execute(once).first() is None:
                 raise PrincipalError(
-                    f"There is a principal '{name}' already.",
+                    f"An active key named '{name}' already exists.",
                     remedy=f"Choose another name, or first run: suffice keys revoke {name}",
                 )
             self._record(connection, "created", made, by)
         return Made(made, secret)
 
     def revoke(self, name: str, by: str = "") -> Principal:
-        """Ends one, by its name or id, from the next request on. What it did stays on record."""
+        """Revoke a key by name or id, effective from the next request. Its records are kept."""
         named = or_(PRINCIPALS.c.id == name, PRINCIPALS.c.name == name)
         chosen = select(PRINCIPALS).where(named, PRINCIPALS.c.revoked.is_(None))
         with self._database.writing() as connection:
             row = connection.execute(chosen).first() if is_storable(name) else None
             if row is None:
                 raise PrincipalError(
-                    f"There is no principal '{name}' in use.", remedy="Run: suffice keys list"
+                    f"There is no active key '{name}'.",
+                    remedy="To list keys, run: suffice keys list",
                 )
             ended = update(PRINCIPALS).where(PRINCIPALS.c.id == row.id).returning(PRINCIPALS)
             values = {"revoked": written(self._clock())}
@@ -165,17 +166,18 @@ class Principals:
             self._record(connection, "revoked", found, by)
         return found
 
-    def _record(self, connection: Connection, act: str, one: Principal, by: str) -> None:
-        """With the key or not at all: no right is given or taken that the log does not know of."""
+    def _record(self, connection: Connection, act: str, principal: Principal, by: str) -> None:
+        """Record the change in the same transaction, so that the log covers every change."""
         if self._prepare is None:
             return
-        lists = {name: sorted(getattr(one, name)) for name in _LISTS}
-        fields = {"act": act, "principal": one.id, "name": one.name, **lists}
-        record = Record(KIND, {**fields, "limits": dict(one.limits)}, caller=by, tag=one.name)
+        lists = {name: sorted(getattr(principal, name)) for name in _LISTS}
+        fields = {"act": act, "principal": principal.id, "name": principal.name, **lists}
+        content = {**fields, "limits": dict(principal.limits)}
+        record = Record(KIND, content, caller=by, tag=principal.name)
         seal(connection, [self._prepare(record)], self._clock())
 
     def all(self, *, revoked: bool = False) -> list[Principal]:
-        """Those in use, by name; with `revoked`, the others too."""
+        """The active principals by name; `revoked` includes revoked ones."""
         asked = select(PRINCIPALS).order_by(PRINCIPALS.c.name, PRINCIPALS.c.created)
         if not revoked:
             asked = asked.where(PRINCIPALS.c.revoked.is_(None))
@@ -183,14 +185,14 @@ class Principals:
             return [_principal(row) for row in connection.execute(asked)]
 
     def authenticate(self, secret: str) -> Principal | None:
-        """Whose key this is; `None` where it is nobody's, or no longer anybody's."""
+        """The principal of a key; `None` if the key is unknown or revoked."""
         key = _KEY.match(secret)
         if key is None:
             return None
         with self._database.reading() as connection:
             asked = select(PRINCIPALS).where(PRINCIPALS.c.id == key[1])
             row = connection.execute(asked).first()
-        # Always the same work, and a comparison that takes as long wherever the two differ.
+        # Same work for known and unknown keys, and a constant-time comparison.
         same = hmac.compare_digest(row.hash if row else _NOBODY, hashed(secret))
         return _principal(row) if row and same and row.revoked is None else None
 
@@ -232,7 +234,9 @@ def _checked_name(name: str) -> str:
     if _NAME.match(name) and name.isprintable() and not (option or id or taken):
         return name
     raise PrincipalError(
-        f"{name!r} is no name for a principal.", remedy="Use 1 to 100 letters that can be printed."
+        f"{name!r} is not a valid name for a key.",
+        remedy=f"Use 1 to 100 printable characters. The name must not start with '-', be "
+        f"'{ANYONE_NAME}', or look like a key id.",
     )
 
 
@@ -242,7 +246,7 @@ def _checked_roles(roles: Iterable[str]) -> frozenset[Role]:
     except ValueError as problem:
         allowed = ", ".join(role.value for role in Role)
         raise PrincipalError(
-            f"There is no such role: {problem}.", remedy=f"Use {allowed}."
+            f"Unknown role: {problem}.", remedy=f"Allowed roles: {allowed}."
         ) from None
 
 
@@ -250,17 +254,22 @@ def _checked_set(what: str, names: Iterable[str]) -> frozenset[str]:
     found = frozenset(names)
     for name in found:
         if not name or not is_storable(name):
-            raise PrincipalError(f"{name!r} names no {what}.", remedy="Name one, or leave it out.")
+            raise PrincipalError(
+                f"{name!r} is not a valid {what} name.", remedy="Pass a valid name, or omit it."
+            )
     return found
 
 
 def _checked_limits(limits: Mapping[str, float]) -> dict[str, float]:
     for name, value in limits.items():
         if name not in LIMITS:
-            raise PrincipalError(f"There is no limit '{name}'.", remedy=f"Use {', '.join(LIMITS)}.")
+            raise PrincipalError(
+                f"Unknown limit '{name}'.", remedy=f"Allowed limits: {', '.join(LIMITS)}."
+            )
         number = isinstance(value, int | float) and not isinstance(value, bool)
         if not number or not math.isfinite(value) or value < 0:
             raise PrincipalError(
-                f"The limit {name} is {value!r}.", remedy="Give a number, 0 or more."
+                f"The limit {name} has the invalid value {value!r}.",
+                remedy="Pass a number of 0 or more.",
             )
     return dict(limits)

@@ -1,8 +1,8 @@
-"""What callers used lately, counted in the store: by all processes together, and over a restart.
+"""Quotas: recent usage of callers, counted in the store across processes and restarts.
 
-Time is cut into buckets, a second long for limits a minute and ten minutes long for limits a day. A
-bucket counts until all of it is past, so that no window of that length ever holds more than the
-limit allows.
+Time is divided into buckets: one second long for limits per minute, ten minutes long for limits per
+day. A bucket counts until all of it has left the window, so no window of that length ever exceeds
+the limit.
 
 >>> usage = Usage(database)
 >>> usage.take("a1b2…", {"requests_per_minute": 60})
@@ -25,7 +25,7 @@ from suffice.sql.database import Database
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """The last so many seconds, in buckets of some."""
+    """A sliding window of `seconds`, in buckets of `width` seconds."""
 
     seconds: int
     width: int
@@ -33,7 +33,7 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Over:
-    """A limit that is reached, and the seconds until it no longer is."""
+    """A limit that is reached, and the seconds until it is free again."""
 
     name: str
     wait: float
@@ -46,19 +46,21 @@ COUNTED = {
     "tokens_per_day": ("tokens", DAY),
     "cost_per_day": ("cost", DAY),
 }
-"""Limits by name: what they are on, and over which time."""
+"""What each limit counts, and over which window."""
 _COUNTS = ("requests", "tokens", "cost")
 
 
 class Usage:
-    """Safe to share between threads. Only the limits it is given are looked at and written."""
+    """Usage counters of a store. Safe to share between threads. Only the limits passed in are
+    counted."""
 
     def __init__(self, database: Database, clock: Callable[[], float] = time.time) -> None:
         self._database = database
         self._clock = clock
 
     def take(self, principal: str, limits: Mapping[str, float]) -> Over | None:
-        """Counts a request, unless a limit is reached: of several at once, none slips through."""
+        """Count a request, or return the limit that is reached. Concurrent requests cannot exceed a
+        limit."""
         with self._database.writing() as connection:
             self._alone(connection, principal)
             now = self._clock()
@@ -72,7 +74,7 @@ class Usage:
         return None
 
     def add(self, principal: str, limits: Mapping[str, float], tokens: int, cost: float) -> None:
-        """Counts what a request used, once that is known."""
+        """Count the tokens and cost of a request once they are known."""
         spent = {name: limit for name, limit in limits.items() if COUNTED[name][0] != "requests"}
         if spent:
             with self._database.writing() as connection:
@@ -80,7 +82,7 @@ class Usage:
                 self._write(connection, principal, _windows(spent), now, tokens=tokens, cost=cost)
 
     def _alone(self, connection: Connection, principal: str) -> None:
-        """In SQLite a transaction that writes is alone in any case."""
+        """Serialise requests of a principal; SQLite already allows only one write transaction."""
         if self._database.dialect == "postgresql":
             lock = text("SELECT pg_advisory_xact_lock(hashtextextended(:name, 0))")
             connection.execute(lock, {"name": f"suffice usage {principal}"})
@@ -113,7 +115,7 @@ def _bucket(now: float, window: Window) -> int:
 
 
 def _lately(connection: Connection, principal: str, window: Window, now: float) -> Sequence[Any]:
-    """The buckets of a window, the oldest first."""
+    """The buckets in a window, oldest first."""
     asked = select(USAGE).where(
         USAGE.c.principal == principal,
         USAGE.c.width == window.width,
@@ -125,7 +127,7 @@ def _lately(connection: Connection, principal: str, window: Window, now: float) 
 def _over(
     rows: Sequence[Any], what: str, name: str, most: float, window: Window, now: float
 ) -> Over | None:
-    """Whether a limit is reached; it is over once enough of the oldest buckets are past."""
+    """Whether a limit is reached; it is free again once enough of the oldest buckets expired."""
     used = sum(getattr(row, what) for row in rows)
     if used < most:
         return None

@@ -1,7 +1,7 @@
-"""What a reader of a record may see of it: rights travel with documents, also into the log.
+"""Visibility of records: access rights of documents also apply to records that use them.
 
-A draft, an answer, a finding or a reason may say in other words what a passage says. Where a record
-rests on a passage that its reader may not read, none of these is shown.
+A draft, answer, finding or reason may paraphrase a passage. If a record uses a passage that the
+reader may not read, all of these are hidden.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from suffice.log.entry import Entry
 from suffice.record.decision import Decision
 from suffice.types import Evidence, GateDecision, Passage, Source, Verdict
 
-NOT_SHOWN = "Not shown: it rests on passages that you may not read."
+NOT_SHOWN = "Hidden: it is based on passages that you may not read."
 
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Who looks at records: holds labels, and may use collections."""
+    """A reader of records, with access labels and collections."""
 
     labels: frozenset[str] = frozenset()
     collections: frozenset[str] = frozenset({ALL})
@@ -34,12 +34,12 @@ class Reader:
         return self._uses(passage.collection) and bool(labels & (self.labels | {PUBLIC}))
 
     def may_know(self, entry: Entry) -> bool:
-        """Whether there is such a record, for this reader: something in it is of a collection that
-        it may use. Where that cannot be told any more, there is none."""
+        """Whether the reader may know that the record exists: one of its passages belongs to a
+        collection the reader may use. If the passages are no longer stored, the answer is no."""
         if ALL in self.collections:
             return True
         passages = entry.fields().get("passages", ())
-        return any(self._uses(one.get("collection", "default")) for one in passages)
+        return any(self._uses(passage.get("collection", "default")) for passage in passages)
 
     def _uses(self, collection: str) -> bool:
         return bool(self.collections & {ALL, collection})
@@ -47,7 +47,7 @@ class Reader:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A decision as one reader sees it, and how many of its passages that leaves out."""
+    """A decision as a reader may see it, and the number of hidden passages."""
 
     evidence: Evidence
     gate: GateDecision
@@ -56,7 +56,8 @@ class Seen:
 
 
 def seen(decision: Decision, verdict: Verdict | None, reader: Reader | None) -> Seen:
-    """`verdict` is what holds now; without a reader, all is seen."""
+    """Apply the rights of a reader. `verdict` is the current verdict; `None` as reader hides
+    nothing."""
     everything = Seen(decision.evidence, decision.gate, verdict)
     hidden = {} if reader is None else {p.id: p for p in _all(decision) if not reader.may_read(p)}
     if reader is None or not hidden:
@@ -69,17 +70,17 @@ def seen(decision: Decision, verdict: Verdict | None, reader: Reader | None) -> 
 
 
 Version = tuple[str, str]
-"""A document, and which version of it."""
+"""A document and its version."""
 
 
 def readable(decision: Decision, reader: Reader) -> frozenset[Version]:
-    """What of the documents of a decision a reader may know of."""
+    """The documents of a decision that a reader may know of."""
     passages = [passage for passage in _all(decision) if reader.may_read(passage)]
     return frozenset((passage.document, passage.version) for passage in passages)
 
 
 def _all(decision: Decision) -> Iterator[Passage]:
-    """Every passage that a decision rests on or shows."""
+    """Every passage that a decision uses or shows."""
     yield from decision.trace.found.passages
     yield from decision.evidence.passages
     yield from (item.passage for item in decision.trace.earlier)
@@ -99,9 +100,9 @@ def _gate(gate: GateDecision, hidden: frozenset[str]) -> GateDecision:
         next_steps=(),
         factors=(),
         signals=tuple(replace(signal, note="") for signal in gate.signals),
-        excluded=tuple(one for one in gate.excluded if one.passage.id not in hidden),
+        excluded=tuple(item for item in gate.excluded if item.passage.id not in hidden),
         conflicts=tuple(
-            one for one in gate.conflicts if not {one.first.id, one.second.id} & hidden
+            item for item in gate.conflicts if not {item.first.id, item.second.id} & hidden
         ),
     )
 
@@ -128,4 +129,4 @@ def _verdict(
 
 
 def known(sources: tuple[Source, ...], versions: frozenset[Version]) -> tuple[Source, ...]:
-    return tuple(one for one in sources if (one.document, one.version) in versions)
+    return tuple(item for item in sources if (item.document, item.version) in versions)

@@ -1,7 +1,7 @@
-"""The command line. It translates; it decides nothing.
+"""The command line: parses options, calls the library and renders the result.
 
-Exit codes: 0 done or served, 1 an error, 2 withheld (`ask`, `check`) or some files skipped
-(`index`).
+Exit codes: 0 for success, 1 for an error, 2 for a negative result, for example an answer that is
+withheld (`ask`, `check`) or files that were skipped (`index`). docs/cli.md lists them all.
 """
 
 from __future__ import annotations
@@ -17,32 +17,32 @@ from suffice import __version__
 from suffice.errors import SufficeError
 
 _COMMANDS = {
-    "ask": ("suffice.cli.ask", "Answer a question from documents, with citations, or say why not."),
-    "audit": ("suffice.cli.audit", "Verify, show, replay and erase what was decided."),
+    "ask": ("suffice.cli.ask", "Answer a question from documents with citations, or refuse."),
+    "audit": ("suffice.cli.audit", "Verify, inspect, replay and erase recorded decisions."),
     "bench": (
         "suffice.cli.bench",
         "Measure retrieval, indexing, verifiers, gates and checks on your data.",
     ),
-    "config": ("suffice.cli.config", "Check the settings, and show which hold."),
-    "check": ("suffice.cli.check", "Say whether an answer stays inside its evidence."),
+    "config": ("suffice.cli.config", "Validate the settings and show the effective values."),
+    "check": ("suffice.cli.check", "Check whether an answer is supported by its evidence."),
     "documents": ("suffice.cli.documents", "List, show and retire documents and their versions."),
-    "feedback": ("suffice.cli.feedback", "Say what you think of an answer."),
-    "eval": ("suffice.cli.evaluate", "Measure the whole path on labelled questions and drafts."),
-    "gate": ("suffice.cli.gate", "Say whether documents hold enough to answer a question."),
-    "index": ("suffice.cli.index", "Bring documents into a store."),
-    "keys": ("suffice.cli.keys", "Make, list and revoke the keys of those who may ask."),
-    "mcp": ("suffice.cli.mcp", "Offer evidence, gate and checks to a model as MCP tools."),
-    "review": ("suffice.cli.review", "Look at what waits for a person, and decide on it."),
-    "search": ("suffice.cli.search", "Find passages."),
+    "feedback": ("suffice.cli.feedback", "Rate an answer."),
+    "eval": ("suffice.cli.evaluate", "Evaluate the pipeline on labelled questions and drafts."),
+    "gate": ("suffice.cli.gate", "Check whether the documents suffice to answer a question."),
+    "index": ("suffice.cli.index", "Index documents into a store."),
+    "keys": ("suffice.cli.keys", "Create, list and revoke API keys."),
+    "mcp": ("suffice.cli.mcp", "Serve search, gate and checks to a model as MCP tools."),
+    "review": ("suffice.cli.review", "List decisions that await human review, and decide them."),
+    "search": ("suffice.cli.search", "Search for passages."),
     "serve": (
         "suffice.cli.serve",
-        "Serve OpenAI's API in front of an LLM, with every answer checked.",
+        "Run the OpenAI-compatible gateway that checks every answer of an LLM.",
     ),
 }
 
 
 class _Lazy(click.Group):
-    """Loads a command's module only when it is called, so that the others start quickly."""
+    """Imports a command's module only when the command runs, which keeps startup fast."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted(_COMMANDS)
@@ -61,11 +61,11 @@ class _Lazy(click.Group):
 @click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="suffice")
 def cli() -> None:
-    """Suffice: is the evidence enough to answer, and does the answer stay inside it?"""
+    """Suffice checks that the evidence suffices to answer and that the answer stays inside it."""
 
 
 def main() -> None:
-    """Runs the command line; every error is one clear message, never a traceback."""
+    """Run the command line and report every error as one message without a traceback."""
     try:
         code = cli.main(standalone_mode=False)
     except SufficeError as problem:
@@ -75,19 +75,22 @@ def main() -> None:
         click.echo(problem.format_message())
         code = 0
     except click.ClickException as problem:
-        _report("UsageError", problem.format_message(), "Run with --help to see what is allowed.")
+        _report(
+            "UsageError", problem.format_message(), "Run the command with --help for its usage."
+        )
         code = 1
     except (KeyboardInterrupt, click.Abort):
-        click.echo("Stopped.", err=True)
+        click.echo("Interrupted.", err=True)
         code = 130
     except BrokenPipeError:
         sys.stderr.close()
         code = 1
-    except Exception as problem:  # a fault of ours: still one message, and a way to see more
+    except Exception as problem:  # a bug in Suffice: SUFFICE_DEBUG shows the traceback
         if os.environ.get("SUFFICE_DEBUG"):
             raise
         message = f"{type(problem).__name__}: {problem}"
-        _report("InternalError", message, "Set SUFFICE_DEBUG=1 to see where, and report it.")
+        remedy = "This is a bug. Set SUFFICE_DEBUG=1 for the traceback, and report it."
+        _report("InternalError", message, remedy)
         code = 1
     sys.exit(code if isinstance(code, int) else 0)
 

@@ -1,4 +1,4 @@
-"""Values as the JSON that `--json` prints. The shapes are documented in docs/cli.md."""
+"""JSON output of `--json`. The shapes are documented in docs/cli.md."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`suffice ask`: the whole trip, from a question to a cited answer or a refusal that helps."""
+"""`suffice ask`: run the whole pipeline, from a question to a cited answer or a refusal."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from suffice.cli.show_verdict import show_verdict
 
 
 @click.command()
-@click.option("--llm", help="Who writes: extractive or the URL of an endpoint.")
-@click.option("--model", help="The model at that endpoint.")
+@click.option("--llm", help="Drafter: extractive, or the base URL of an LLM endpoint.")
+@click.option("--model", help="Model name at that endpoint.")
 @recorded
 @asking
 def ask(asked: OpenedQuestion, llm: str | None, model: str | None) -> int:
-    """Answer QUESTION from documents, with citations, or say why not.
+    """Answer QUESTION from documents with citations, or refuse and give the reason.
 
-    Exit code 0: served. 2: withheld. 1: an error.
+    Exit code 0: served. 2: withheld. 1: error.
     """
     own = asked.settings.draft
     draft = replace(own, llm=llm or own.llm, model=model or own.model)

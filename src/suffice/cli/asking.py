@@ -1,4 +1,4 @@
-"""What `ask` and `search` share: a question, the documents it is put to, and the filter."""
+"""Arguments shared by `ask`, `gate` and `search`: the question, the documents and the filter."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _DAY = click.DateTime(["%Y-%m-%d"])
 
 @dataclass(frozen=True, slots=True)
 class OpenedQuestion:
-    """A question with everything opened that it takes to answer it."""
+    """A question with the search, library and settings that answer it."""
 
     question: str
     search: Search
@@ -45,11 +45,11 @@ class OpenedQuestion:
     skipped: tuple[str, ...] = ()
     """Files that could not be read, each with its reason."""
     wish: Wish | None = None
-    """How what is decided is recorded; `None`: not at all."""
+    """How the decision is recorded; `None` disables recording."""
 
     def pipeline(self, settings: CollectionSettings | None = None) -> Pipeline:
-        """What answers it; in another way than the collection's, where `settings` say so."""
-        from suffice.pipeline import Pipeline  # a search does without gate and checks
+        """Return the pipeline for the question; `settings` overrides those of the collection."""
+        from suffice.pipeline import Pipeline  # `search` needs neither gate nor checks
         from suffice.record.setup import Setup
 
         own, chosen = self.library.settings, settings or self.settings
@@ -66,8 +66,8 @@ class OpenedQuestion:
 def asking(
     command: Callable[..., int], own: tuple[str, ...] = ("policy", "llm", "model")
 ) -> Callable[..., int]:
-    """Gives a command the question and its options, and calls it with them opened; its `own`
-    options are passed on as they are."""
+    """Add the shared arguments to a command and pass them to it as an `OpenedQuestion`; the
+    options named in `own` are passed through unchanged."""
 
     @wraps(command)
     def called(**options: Any) -> int:
@@ -77,13 +77,17 @@ def asking(
     kinds = click.Choice([kind.value for kind in Kind])
     decorators = [
         click.argument("question"),
-        click.option("--docs", help="A folder, a file or - for standard input; indexed as needed."),
-        click.option("--strict", is_flag=True, help="Stop at a file that cannot be read."),
-        click.option("--label", "labels", multiple=True, help="Access label you hold."),
-        click.option("--as-of", type=_DAY, metavar="DATE", help="In force on that day."),
-        click.option("--history", is_flag=True, help="Also what is no longer in force."),
-        click.option("--kind", "kinds", multiple=True, type=kinds, help="Only this kind."),
-        click.option("--top", type=click.IntRange(1, 1000), help="How many passages."),
+        click.option("--docs", help="Folder, file, or - for standard input; indexed if needed."),
+        click.option("--strict", is_flag=True, help="Fail on the first unreadable file."),
+        click.option(
+            "--label", "labels", multiple=True, help="Access label you hold (repeatable)."
+        ),
+        click.option("--as-of", type=_DAY, metavar="DATE", help="Use versions in force on DATE."),
+        click.option("--history", is_flag=True, help="Include versions no longer in force."),
+        click.option(
+            "--kind", "kinds", multiple=True, type=kinds, help="Only passages of this kind."
+        ),
+        click.option("--top", type=click.IntRange(1, 1000), help="Number of passages to retrieve."),
         common,
     ]
     wrapped: Callable[..., int] = called
@@ -112,10 +116,11 @@ def _open(
     settings = read_settings(config)
     wanted = wish.wanted(settings, kept=store is not None or docs is None)
     if docs == "-" and store is None:
-        # What is only piped in leaves no trace.
+        # Piped documents are indexed in a temporary store, which is deleted afterwards.
         if wish.record:
             raise SourceMissing(
-                "What is piped in leaves no trace, and no record.", remedy="Name a --store."
+                "A decision on piped documents cannot be recorded without a store.",
+                remedy="Add --store FILE_OR_URL.",
             )
         wanted = False
         folder = click.get_current_context().with_resource(TemporaryDirectory())
@@ -141,8 +146,8 @@ def _open(
 
 
 def bring_in(library: Library, docs: str, collection: str, *, strict: bool, quiet: bool) -> Report:
-    """The documents of a folder, a file or standard input, indexed; what could not be read is told,
-    and it is an error where nothing could."""
+    """Index a folder, a file or standard input. Unreadable files are reported; if no file can be
+    read, that is an error."""
     with bars(quiet=quiet) as progress:
         if docs == "-":
             data = piped(library.settings)

@@ -1,4 +1,4 @@
-"""`suffice audit`: the log of all decisions: is it whole, what does it say, what may be erased."""
+"""`suffice audit`: verify, show, export, replay and erase the records of the decision log."""
 
 from __future__ import annotations
 
@@ -34,15 +34,18 @@ _MOMENT = click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"])
 
 @click.group()
 def audit() -> None:
-    """Look into the log of all decisions, verify it, and erase from it."""
+    """Verify, inspect, replay and erase recorded decisions."""
 
 
 @audit.command()
 @click.option(
-    "--checkpoints", multiple=True, metavar="PLACE", help="A file, URL or store that holds some."
+    "--checkpoints",
+    multiple=True,
+    metavar="PLACE",
+    help="File, URL or store with checkpoints (repeatable).",
 )
-@click.option("--key", help="The public key that has to have signed them, or its .pub file.")
-@click.option("--deep", is_flag=True, help="Compute every field's commitment anew as well.")
+@click.option("--key", help="Public key, or its .pub file, that must have signed the checkpoints.")
+@click.option("--deep", is_flag=True, help="Also recompute the commitment of every field.")
 @click.option("--quiet", is_flag=True, help="No progress bars.")
 @of_store
 def verify(
@@ -54,9 +57,9 @@ def verify(
     store: str | None,
     as_json: bool,
 ) -> int:
-    """Is the log what was written? Every link and payload, and what checkpoints say.
+    """Verify every link and payload of the log, and compare it with checkpoints.
 
-    Exit code 0: it is. 2: it is not, and it is told where. 1: an error.
+    Exit code 0: the log is intact. 2: faults were found and are listed. 1: error.
     """
     log = open_log(read_settings(config), store)
     points = [point for where in checkpoints for point in place(where).kept()]
@@ -78,8 +81,14 @@ def verify(
 @click.argument("id", required=False)
 @click.option("--kind", default="", help="Only records of this kind.")
 @click.option("--caller", default="", help="Only records of this caller.")
-@click.option("--before", type=int, metavar="NUMBER", help="The page before this record.")
-@click.option("--most", type=click.IntRange(1, 10_000), default=PAGE, show_default=True)
+@click.option("--before", type=int, metavar="NUMBER", help="Only records before this number.")
+@click.option(
+    "--most",
+    type=click.IntRange(1, 10_000),
+    default=PAGE,
+    show_default=True,
+    help="Maximum number of records.",
+)
 @of_store
 def show(
     id: str | None,
@@ -91,7 +100,7 @@ def show(
     store: str | None,
     as_json: bool,
 ) -> int:
-    """The record ID (or its number) with all it says; without one, the newest records."""
+    """Show the record with this ID or number in full; without ID, list the newest records."""
     log = open_log(read_settings(config), store)
     if id is not None:
         entry = log.entry(id)
@@ -106,12 +115,14 @@ def show(
 
 
 @audit.command()
-@click.option("--record", "id", help="One record, by its id or number.")
-@click.option("--since", type=_MOMENT, metavar="TIME", help="Sealed at that time (UTC) or later.")
-@click.option("--until", type=_MOMENT, metavar="TIME", help="Sealed before that time (UTC).")
+@click.option("--record", "id", help="Only the record with this id or number.")
+@click.option("--since", type=_MOMENT, metavar="TIME", help="Sealed at or after TIME (UTC).")
+@click.option("--until", type=_MOMENT, metavar="TIME", help="Sealed before TIME (UTC).")
 @click.option("--kind", default="", help="Only records of this kind.")
-@click.option("--proof", is_flag=True, help="With salts and hashes, for others to verify.")
-@click.option("--out", type=click.Path(path_type=Path), help="A file (default: standard output).")
+@click.option(
+    "--proof", is_flag=True, help="Include salts and hashes for third-party verification."
+)
+@click.option("--out", type=click.Path(path_type=Path), help="Output file (default: stdout).")
 @of_store
 def export(
     id: str | None,
@@ -124,7 +135,7 @@ def export(
     store: str | None,
     as_json: bool,
 ) -> int:
-    """The records as JSON lines, oldest first."""
+    """Export records as JSON lines, oldest first."""
     log = open_log(read_settings(config), store)
     choice = Choice(kind, since=_written(since), until=_written(until))
     entries = [log.entry(id)] if id else log.entries(choice)
@@ -136,7 +147,7 @@ def export(
         if out is None:
             raise
         raise SufficeError(
-            f"{out} cannot be written: {problem.strerror}.", remedy="Name another file."
+            f"Cannot write {out}: {problem.strerror}.", remedy="Choose another file."
         ) from problem
     return 0
 
@@ -149,22 +160,22 @@ def _written(moment: datetime | None) -> str:
 @click.argument("id")
 @of_store
 def replay(id: str, config: str | None, store: str | None, as_json: bool) -> int:
-    """Decide again: gate and checks on what the record ID holds, with the settings of then.
+    """Rerun gate and checks on the recorded inputs of record ID, with the recorded settings.
 
-    Exit code 0: the same. 2: something differs, and it is told what. 1: an error.
+    Exit code 0: same decision. 2: differences were found and are listed. 1: error.
     """
     from suffice.record.replay import replay as again
 
     log = open_log(read_settings(config), store)
     entry = log.entry(id)
-    decision_of(entry)  # what cannot be made again is told before models are opened
+    decision_of(entry)  # fail on a record that cannot be replayed before models are loaded
     done = again(entry, log.entry(entry.fields()["setup"]), _documents(log, entry))
     to_json.show(shown.replayed(done)) if as_json else shown.show_replayed(done)
     return 0 if done.same else 2
 
 
 def _documents(log: Log, entry: Entry) -> StoredDocuments:
-    """What SQL says now of the documents, as far as the record shows that its caller read them."""
+    """The stored documents, restricted to the collection and access labels of the record."""
     passages = entry.fields()["passages"]
     labels = frozenset(label for passage in passages for label in passage.get("access", ()))
     collection = next((passage.get("collection", "default") for passage in passages), "default")
@@ -172,64 +183,71 @@ def _documents(log: Log, entry: Entry) -> StoredDocuments:
 
 
 @audit.command()
-@click.option("--out", type=click.Path(path_type=Path), required=True, help="The key's file.")
+@click.option("--out", type=click.Path(path_type=Path), required=True, help="Private key file.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def key(out: Path, as_json: bool) -> int:
-    """Make a key that signs checkpoints; the public one is written beside it, to OUT.pub."""
+    """Create a key pair for signing checkpoints: private key in OUT, public key in OUT.pub."""
     public = make_key(out)
     if as_json:
         to_json.show({"key": str(out), "public": public})
     else:
-        click.echo(f"{out}: keep it secret, and name it in record.checkpoint.key.")
-        click.echo(f"{out}.pub: {public}")
+        click.echo(f"Private key: {out} (keep it secret; set record.checkpoint.key to this file)")
+        click.echo(f"Public key:  {out}.pub ({public})")
     return 0
 
 
 @audit.command()
-@click.option("--key", "file", help="The private key (default: record.checkpoint.key).")
-@click.option("--to", multiple=True, metavar="PLACE", help="A file, a URL or another store.")
+@click.option("--key", "file", help="Private key file (default: record.checkpoint.key).")
+@click.option(
+    "--to", multiple=True, metavar="PLACE", help="Destination: a file, URL or another store."
+)
 @of_store
 def checkpoint(
     file: str | None, to: tuple[str, ...], config: str | None, store: str | None, as_json: bool
 ) -> int:
-    """Sign where the log stands now, and have it kept elsewhere."""
+    """Write a signed checkpoint of the log's current state."""
     settings = read_settings(config)
     own = settings.record.checkpoint
     signing = replace(own, key=file or own.key, to=to or own.to)
     if not signing.key:
         raise SettingsError(
-            "There is no key to sign with.",
-            remedy="Make one: suffice audit key --out FILE; name it with --key or in the settings.",
+            "No signing key is configured.",
+            remedy="Run: suffice audit key --out FILE. Then pass --key or set "
+            "record.checkpoint.key.",
         )
     log = open_log(settings, store)
     point = replace(log.signer, settings=signing).write(always=True)
     if point is None:
-        raise SufficeError("The log is empty.", remedy="Ask something first.")
+        raise SufficeError(
+            "The log is empty.", remedy="Record a decision first, for example with suffice ask."
+        )
     if as_json or not signing.to:
         click.echo(point.text())
     else:
-        click.echo(f"Record {point.sequence}, {point.link}: kept in {', '.join(signing.to)}")
+        places = ", ".join(signing.to)
+        click.echo(f"Checkpoint at record {point.sequence} ({point.link}) written to {places}")
     return 0
 
 
 @audit.command()
 @click.argument("subject")
-@click.option("--reason", default="", help="Why, for the record.")
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.option("--reason", default="", help="Reason, stored in the record of the erasure.")
+@click.option("--yes", is_flag=True, help="Skip the confirmation.")
 @of_store
 def erase(
     subject: str, reason: str, yes: bool, config: str | None, store: str | None, as_json: bool
 ) -> int:
-    """Erase what records say whose caller or tag is SUBJECT. The chain stays whole."""
+    """Erase the content of all records with caller or tag SUBJECT. The chain stays verifiable."""
     log = open_log(read_settings(config), store)
     if not yes:
-        click.confirm(f"Erase all that is recorded of {subject}, for good?", abort=True, err=True)
+        question = f"Permanently erase the content of all records about {subject}?"
+        click.confirm(question, abort=True, err=True)
     _show(log.eraser.subject(subject, reason=reason), as_json)
     return 0
 
 
 @audit.command()
-@click.option("--days", type=click.IntRange(1), help="Older than that (default: record.days).")
+@click.option("--days", type=click.IntRange(1), help="Maximum age (default: record.days).")
 @click.option(
     "--field", "fields", multiple=True, type=click.Choice(sorted(FIELDS)), help="Only this field."
 )
@@ -243,12 +261,13 @@ def retain(
     store: str | None,
     as_json: bool,
 ) -> int:
-    """Erase what records say that are older than some days. The chain stays whole."""
+    """Erase the content of records older than --days. The chain stays verifiable."""
     settings = read_settings(config)
     limit = days or settings.record.days
     if not limit:
         raise SettingsError(
-            "Records are kept for ever: record.days is 0.", remedy="Set it, or name --days."
+            "No retention period is set: record.days is 0, which keeps records for ever.",
+            remedy="Set record.days or pass --days.",
         )
     log = open_log(settings, store)
     before = now() - timedelta(days=limit)
@@ -260,4 +279,4 @@ def _show(done: Any, as_json: bool) -> None:
     if as_json:
         to_json.show({"records": done.records, "erasures": list(done.ids)})
     else:
-        click.echo(f"Erased from {done.records} records.")
+        click.echo(f"Erased content of {done.records} records.")

@@ -1,4 +1,4 @@
-"""`suffice bench`: figures on your own data."""
+"""`suffice bench`: measure quality and speed on your own data."""
 
 from __future__ import annotations
 
@@ -46,10 +46,11 @@ bench.add_command(record)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--quiet", is_flag=True, help="No progress bars.")
 def retrieval(corpus: Path, queries: Path, config: str | None, as_json: bool, quiet: bool) -> int:
-    """nDCG@10, recall@100 and search time on CORPUS and QUERIES.
+    """Measure nDCG@10, recall@100 and search time on CORPUS and QUERIES.
 
-    CORPUS rows are {"id", "title"?, "text"}, QUERIES rows {"query", "relevant": {id: gain}};
-    JSON lines, gzipped or not. Times leave the embedding of the query out; it stands apart.
+    CORPUS rows are {"id", "title"?, "text"}, QUERIES rows {"query", "relevant": {id: gain}}; JSON
+    lines, optionally gzipped. Search times exclude embedding the query, which is reported
+    separately.
     """
     from suffice.bench.retrieval import bench_retrieval
 
@@ -68,7 +69,7 @@ def retrieval(corpus: Path, queries: Path, config: str | None, as_json: bool, qu
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--quiet", is_flag=True, help="No progress bars.")
 def indexing(source: Path, config: str | None, as_json: bool, quiet: bool) -> int:
-    """The rate of indexing the folder SOURCE against the bare ONNX session, in one run."""
+    """Compare the indexing rate on the folder SOURCE with the bare ONNX session in one run."""
     from suffice.bench.indexing import bench_indexing
 
     with bars(quiet=quiet) as progress:
@@ -83,16 +84,16 @@ def indexing(source: Path, config: str | None, as_json: bool, quiet: bool) -> in
 
 
 @bench.command()
-@click.option("--strong", is_flag=True, help="Time the strong tier too.")
+@click.option("--strong", is_flag=True, help="Also time the strong tier.")
 @click.option("--config", type=click.Path(), help="Settings file (default: suffice.yaml).")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--quiet", is_flag=True, help="No progress bars.")
 def speed(strong: bool, config: str | None, as_json: bool, quiet: bool) -> int:
-    """The time of checking an answer against that of two common kinds of verifier, in one run.
+    """Compare the time to check an answer with two common kinds of verifier in one run.
 
-    They are a DeBERTa-v3-base cross-encoder that reads each sentence with each passage, and a
-    ModernBERT-base token classifier that reads everything in one pass; fp32, random weights, on the
-    same threads. Takes a few minutes.
+    The baselines are a DeBERTa-v3-base cross-encoder that reads each sentence with each passage,
+    and a ModernBERT-base token classifier that reads everything in one pass, both in fp32 with
+    random weights and the same number of threads. Takes a few minutes.
     """
     from suffice.bench.speed import bench_speed
     from suffice.models.catalog import open_verifier
@@ -117,7 +118,7 @@ def _show_speed(figures: dict[str, Any]) -> None:
     wanted = figures["wanted"]
     table = Table(box=box.SIMPLE_HEAD)
     table.add_column("5 sentences, 5 passages of 200 words", no_wrap=True)
-    for name in ("ms", "times fast", "wanted"):
+    for name in ("ms", "times fast", "target"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_row("fast tier", _ms(figures["fast_ms"]))
     for label, ms, ratio in (
@@ -150,14 +151,15 @@ def _ms(value: float) -> str:
 def _speed_notes(figures: dict[str, Any]) -> Iterator[str]:
     wanted, shapes = figures["wanted"], figures["shapes"]
     exponent, memory = figures["growth"]["exponent"], figures["memory_mb"]
-    yield f"Time grows with evidence to the power {exponent:.2f} ({wanted['exponent']} or less)."
+    target = wanted["exponent"]
+    yield f"Time grows with the evidence to the power {exponent:.2f} (target: {target} or less)."
     if memory is not None:
-        yield f"Peak memory of a fresh process: {memory} MB (under {wanted['memory_mb']})."
+        yield f"Peak memory of a fresh process: {memory} MB (target: under {wanted['memory_mb']})."
     about = f"fp32 with random weights, {shapes['threads']} threads"
-    yield f"The other models: {about}, {shapes['tokens_a_word']} tokens a word;"
+    yield f"Baselines: {about}, {shapes['tokens_a_word']} tokens per word;"
     for label, name, end in (("DeBERTa", "deberta", ","), ("ModernBERT", "modernbert", ".")):
         size, tokens = shapes[name]["parameters"] / 1e6, shapes[name]["tokens"]
-        yield f"{label} {size:.0f} M parameters without embeddings, {tokens:,} tokens a call{end}"
+        yield f"{label} {size:.0f} M parameters without embeddings, {tokens:,} tokens per call{end}"
 
 
 def _show_retrieval(figures: dict[str, Any]) -> None:
@@ -178,5 +180,5 @@ def _show_retrieval(figures: dict[str, Any]) -> None:
     embedding = figures["query_embedding"]
     console.print(
         f"{figures['passages']:,} passages, {figures['queries']:,} queries; "
-        f"embedding a query takes another {embedding['p50_ms']:.1f} ms (p50)."
+        f"embedding a query takes an additional {embedding['p50_ms']:.1f} ms (p50)."
     )

@@ -1,4 +1,4 @@
-"""`suffice bench answers`: what `suffice check` as a whole is worth."""
+"""`suffice bench answers`: measure `suffice check` end to end."""
 
 from __future__ import annotations
 
@@ -19,16 +19,19 @@ from suffice.settings import read_settings
 
 Figures = Mapping[str, Any]
 _MOST = 8
-"""So many kinds of objections are shown; `--json` has them all."""
+"""Kinds of objections shown; `--json` has all of them."""
 
 
 @click.command()
-@click.option("--uncited", is_flag=True, help="The answers carry no marks.")
+@click.option(
+    "--uncited", is_flag=True, help="The answers have no citations: check against all passages."
+)
 @click.option(
     "--task",
     "tasks",
     multiple=True,
-    help="Rows of this task, where rows name one; all for every row (default: qa, summary).",
+    help="Only rows of this task, where rows name one (repeatable; default: qa and summary; all "
+    "disables the filter).",
 )
 @options
 def answers(
@@ -41,10 +44,10 @@ def answers(
     uncited: bool,
     tasks: tuple[str, ...],
 ) -> int:
-    """Does `check` see which answers of DATA stay inside their evidence?
+    """Measure how well `check` detects answers of DATA that their evidence does not support.
 
-    DATA rows are those of `bench grounding`, with "spans": [[start, end, …], …] of what is not
-    supported, where known. Flagged is what is not SERVE; the verifier alone stands beside it.
+    DATA rows are as in `bench grounding`, optionally with "spans": [[start, end, …], …] that mark
+    unsupported text. Any verdict but SERVE counts as flagged; the verifier alone is the baseline.
     """
     from suffice.answers import Checker
     from suffice.bench.answers import TASKS, bench_answers
@@ -78,7 +81,7 @@ def _show(figures: Figures) -> None:
         "span_f1": "span\nF1",
         "false_withhold": "false\nwithh.",
         "verifier_f1": "F1,\nverif.\nalone",
-        "f1_flag_all": "F1\nflag\nall",
+        "f1_flag_all": "F1,\nflag\nall",
         "ms_per_row": "ms",
     }
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
@@ -96,10 +99,10 @@ def _show(figures: Figures) -> None:
 
 
 def _objections(against: Mapping[str, Mapping[str, Figures]]) -> Table:
-    """Who speaks against claims of answers that are supported, and of those that are not."""
+    """Count the answers each check objected to, by whether the answer is supported."""
     good, bad = against["supported"], against["not supported"]
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    table.add_column("answers in which it spoke", no_wrap=True)
+    table.add_column("answers with this objection", no_wrap=True)
     table.add_column("supported", justify="right")
     table.add_column("not supported", justify="right")
     names = dict.fromkeys((*good, *bad))
@@ -109,13 +112,13 @@ def _objections(against: Mapping[str, Mapping[str, Figures]]) -> Table:
     return table
 
 
-def _answers(spoke: Mapping[str, Figures], name: str) -> int:
-    return int(spoke[name]["answers"]) if name in spoke else 0
+def _answers(objections: Mapping[str, Figures], name: str) -> int:
+    return int(objections[name]["answers"]) if name in objections else 0
 
 
 def _notes(figures: Figures) -> Iterator[str]:
     most = f" · at most {figures['limit']:,} rows of each set" if figures["limit"] else ""
-    held = "against all passages" if figures["uncited"] else "against what they cite"
-    yield f"{figures['model']} ({figures['tier']}) · answers held {held}{most}"
-    yield 'F1 is that of "not supported", flagged where the verdict is not SERVE; span F1 counts'
-    yield "characters; false withholding is WITHHOLD or REVIEW of answers that are supported."
+    against = "all passages" if figures["uncited"] else "the passages they cite"
+    yield f"{figures['model']} ({figures['tier']}) · answers checked against {against}{most}"
+    yield 'F1 is for the class "not supported"; any verdict but SERVE counts as flagged. Span F1'
+    yield "counts characters. False withholding: supported answers with verdict WITHHOLD or REVIEW."

@@ -1,4 +1,4 @@
-"""`suffice bench conflict`: are contradictions among passages seen, and only those?"""
+"""`suffice bench conflict`: measure the detection of contradictions between passages."""
 
 from __future__ import annotations
 
@@ -24,10 +24,11 @@ Figures = Mapping[str, Any]
 def conflict(
     data: Path, tier: str | None, limit: int | None, config: str | None, as_json: bool, quiet: bool
 ) -> int:
-    """Are contradictions among the documents of DATA seen, and only those?
+    """Measure how well contradictions between the documents of DATA are detected.
 
-    DATA rows are {"set", "question", "documents": [{"text", "type", "answer"}, …]}; the type is
-    correct, misinfo or noise, the answer what the document says. JSON lines, gzipped or not.
+    DATA rows are {"set", "question", "documents": [{"text", "type", "answer"}, …]}; "type" is
+    correct, misinfo or noise, "answer" is the answer the document gives. JSON lines, optionally
+    gzipped.
     """
     from suffice.bench.conflict import bench_conflict
     from suffice.gate.conflict import Conflicts
@@ -67,8 +68,8 @@ def _notes(figures: Figures) -> Iterator[str]:
     )
     yield f"and in {_cell(clean['share'])} of the same questions without it."
     yield (
-        f"{figures['model']}, from a score of {figures['threshold']:g} on; "
-        f"{figures['ms_per_evidence']:.0f} ms an evidence."
+        f"{figures['model']}, threshold {figures['threshold']:g}; "
+        f"{figures['ms_per_evidence']:.0f} ms per question."
     )
 
 
@@ -81,7 +82,7 @@ def _table(first: str, *others: str) -> Table:
 
 
 def _cell(value: float | None) -> str:
-    """A dash where a figure is undefined."""
+    """Format a figure; a dash stands for an undefined one."""
     if value is None:
         return "–"
     return f"{value:,}" if isinstance(value, int) else f"{value:.3f}"

@@ -1,4 +1,4 @@
-"""`suffice bench gate`: every policy of the gate on the same questions."""
+"""`suffice bench gate`: compare the policies of the gate on the same questions."""
 
 from __future__ import annotations
 
@@ -27,10 +27,20 @@ _COLUMNS = {
 
 @click.command()
 @click.argument("data", type=click.Path(path_type=Path))
-@click.option("--policy", "policies", multiple=True, default=("all",), help="A name, or all.")
-@click.option("--tier", type=click.Choice(["fast", "strong", "llm"]), help="Tier to judge with.")
+@click.option(
+    "--policy",
+    "policies",
+    multiple=True,
+    default=("all",),
+    help="Policy to measure, or all (repeatable; default: all).",
+)
+@click.option(
+    "--tier",
+    type=click.Choice(["fast", "strong", "llm"]),
+    help="Verifier tier (default: from the settings).",
+)
 @click.option("--limit", type=click.IntRange(min=1), help="Rows of each set (default: all).")
-@click.option("--plots", type=click.Path(path_type=Path), help="Folder for the PNG and SVG plots.")
+@click.option("--plots", type=click.Path(path_type=Path), help="Folder for PNG and SVG plots.")
 @click.option("--config", type=click.Path(), help="Settings file (default: suffice.yaml).")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--quiet", is_flag=True, help="No progress bars.")
@@ -44,10 +54,10 @@ def gate(
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """Which policy opens when the passages of DATA answer their question, and only then?
+    """Measure how well each policy opens only when the passages of DATA answer the question.
 
     DATA rows are {"set", "question", "evidence": [passage, …], "sufficient": true or false}; JSON
-    lines, gzipped or not. AURC is the area under the risk-coverage curve: lower is better.
+    lines, optionally gzipped. AURC is the area under the risk-coverage curve; lower is better.
     """
     import numpy as np
 
@@ -58,7 +68,7 @@ def gate(
 
     unknown = [name for name in policies if name not in (*NAMES, "all")]
     if unknown:
-        raise click.BadParameter(f"there is no policy '{unknown[0]}' among {', '.join(NAMES)}")
+        raise click.BadParameter(f"unknown policy '{unknown[0]}'; allowed: {', '.join(NAMES)}, all")
     if plots:
         need_plots()
     settings = read_settings(config)
@@ -79,11 +89,11 @@ def gate(
 
 
 def _show(figures: Mapping[str, Any]) -> None:
-    """A block a set, a line a policy, then the means."""
+    """Print one block per set with one line per policy, then the means."""
     by_policy = figures["policies"]
     table = Table(box=box.SIMPLE_HEAD)
     table.add_column("", overflow="ellipsis")
-    for title in (*_COLUMNS.values(), "learned's AURC\nless this one's"):
+    for title in (*_COLUMNS.values(), "AURC of learned\nminus this policy"):
         table.add_column(title, justify="right", no_wrap=True)
     sets = list(next(iter(by_policy.values()))["sets"])
     for name in (*sets, "mean of sets"):

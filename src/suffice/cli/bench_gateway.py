@@ -1,4 +1,4 @@
-"""`suffice bench gateway`: the gateway under load."""
+"""`suffice bench gateway`: measure the gateway under load."""
 
 from __future__ import annotations
 
@@ -15,11 +15,21 @@ _PARTS = ("plain", "checked", "overload")
 
 
 @click.command()
-@click.option("--seconds", type=click.FloatRange(1), default=10, help="Of each measurement.")
-@click.option("--overload", type=click.FloatRange(1), default=600, help="Seconds of overload.")
-@click.option("--clients", type=click.IntRange(1, 1000), default=16, help="Clients at once.")
-@click.option("--litellm", metavar="COMMAND", help="LiteLLM's command (default: where found).")
-@click.option("--only", "parts", multiple=True, type=click.Choice(_PARTS), help="Only this part.")
+@click.option(
+    "--seconds", type=click.FloatRange(1), default=10, help="Duration of each measurement."
+)
+@click.option(
+    "--overload", type=click.FloatRange(1), default=600, help="Duration of the overload in seconds."
+)
+@click.option("--clients", type=click.IntRange(1, 1000), default=16, help="Concurrent clients.")
+@click.option("--litellm", metavar="COMMAND", help="LiteLLM executable (default: litellm on PATH).")
+@click.option(
+    "--only",
+    "parts",
+    multiple=True,
+    type=click.Choice(_PARTS),
+    help="Run only this part (repeatable).",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def gateway(
     seconds: float,
@@ -29,11 +39,11 @@ def gateway(
     parts: tuple[str, ...],
     as_json: bool,
 ) -> int:
-    """The gateway under load, on loopback, with the load from a second process.
+    """Measure the gateway under load on loopback; a second process generates the load.
 
-    As a plain proxy before a canned upstream, beside LiteLLM's proxy where that is installed; with
-    gate and all checks (fast tier) on 5 passages and answers of 3 sentences; and at twice the load
-    it sustained so. Takes a quarter of an hour; nothing else should run.
+    Three parts: a plain proxy in front of a canned upstream, compared with LiteLLM's proxy if it is
+    installed; gate and all checks (fast tier) on 5 passages and answers of 3 sentences; and
+    overload at twice the checked throughput. Takes about 15 minutes on an otherwise idle machine.
     """
     from suffice.bench.gateway import Plan, bench_gateway
 
@@ -53,26 +63,28 @@ def _lines(figures: dict[str, Any]) -> Iterator[str]:
         if "plain" not in figures:
             continue
         row = figures["plain"][f"{way}_compared"]
-        yield f"Plain proxy, {label}: {row['per_s']:,} a second, {row['added_ms']} ms added (p50)."
+        added = f"{row['added_ms']} ms added (p50)"
+        yield f"Plain proxy, {label}: {row['per_s']:,} requests/s, {added}."
         if "litellm_per_s" in row:
             yield (
-                f"  LiteLLM: {row['litellm_per_s']:,} a second, {row['litellm_added_ms']} ms added:"
-                f" {row['throughput_times']} times the throughput"
-                f" ({wanted['plain_throughput_times']:g} or more wanted), {row['added_share']} of"
-                f" the latency ({wanted['plain_added_share']:.2f} or less)."
+                f"  LiteLLM: {row['litellm_per_s']:,} requests/s, {row['litellm_added_ms']} ms"
+                f" added. Suffice has {row['throughput_times']} times the throughput (target:"
+                f" {wanted['plain_throughput_times']:g} or more) and {row['added_share']} of the"
+                f" added latency (target: {wanted['plain_added_share']:.2f} or less)."
             )
     if "checked" in figures:
         row = figures["checked"]
         yield (
-            f"Gate and all checks, {figures['clients']} clients: {row['per_s']} a second, p95"
-            f" {row['p95_ms']:,} ms, {row['p95_times_fair']} times clients/throughput"
-            f" ({wanted['p95_times_fair']:g} or less); {row['share_of_bare']} of what the bare"
-            f" models allow ({wanted['share_of_bare']:g} or more); {row['statuses']}."
+            f"Gate and all checks, {figures['clients']} clients: {row['per_s']} requests/s; p95"
+            f" {row['p95_ms']:,} ms, {row['p95_times_fair']} times clients/throughput (target:"
+            f" {wanted['p95_times_fair']:g} or less); {row['share_of_bare']} of the throughput of"
+            f" the bare models (target: {wanted['share_of_bare']:g} or more); statuses"
+            f" {row['statuses']}."
         )
     if "overload" in figures:
         row = figures["overload"]
         yield (
-            f"{row['rate']} a second for {row['seconds']:.0f} s: {row['statuses']}, unchecked"
-            f" {row['unchecked']}, memory {row['memory_mb']} MB,"
-            f" {'alive' if row['alive'] else 'CRASHED'}."
+            f"Overload, {row['rate']} requests/s for {row['seconds']:.0f} s: statuses"
+            f" {row['statuses']}, {row['unchecked']} unchecked answers, memory"
+            f" {row['memory_mb']} MB, {'alive' if row['alive'] else 'CRASHED'}."
         )

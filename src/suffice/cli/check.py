@@ -1,4 +1,4 @@
-"""`suffice check`: anyone's answer, held against the passages it was written from."""
+"""`suffice check`: check an existing answer against the passages it was written from."""
 
 from __future__ import annotations
 
@@ -27,23 +27,27 @@ from suffice.sql.database import Database
 
 
 @click.command()
-@click.option("--answer", required=True, help="The answer's file, or - for standard input.")
+@click.option("--answer", required=True, help="File with the answer, or - for standard input.")
 @click.option(
     "--evidence",
     required=True,
-    help="Its passages: a text, a JSON list, a folder, or - for standard input.",
+    help="Passages: a text file, a JSON list, a folder, or - for standard input.",
 )
-@click.option("--question", help="What it answers; helps to read short claims.")
-@click.option("--uncited", is_flag=True, help="It carries no marks: hold it against all passages.")
+@click.option("--question", help="Question the answer replies to; helps to interpret short claims.")
+@click.option(
+    "--uncited", is_flag=True, help="The answer has no citations: check it against all passages."
+)
 @click.option(
     "--tier",
     type=click.Choice(["fast", "strong", "llm"]),
-    help="fast, strong, or llm for your own LLM (default: as the settings say).",
+    help="Verifier: fast, strong, or llm for your own LLM (default: from the settings).",
 )
-@click.option("--html", type=click.Path(path_type=Path), help="Write a page with the findings.")
+@click.option("--html", type=click.Path(path_type=Path), help="Write an HTML report to this file.")
 @click.option("--config", type=click.Path(), help="Settings file (default: suffice.yaml).")
 @click.option(
-    "--store", metavar="FILE_OR_URL", help="Keep a record in this store's log (made as needed)."
+    "--store",
+    metavar="FILE_OR_URL",
+    help="Record the verdict in this store's log; the store is created if needed.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @recorded
@@ -59,20 +63,20 @@ def check(
     as_json: bool,
     wish: Wish,
 ) -> int:
-    """Does an answer stay inside its evidence? Every claim is checked; nothing is changed.
+    """Check every claim of an answer against its evidence. The answer is not changed.
 
-    The mark [n] in the answer cites the n-th passage: of a JSON list, of a text that numbers its
-    parts [1], [2] … itself, or of a folder's files in the order of their names.
+    The citation [n] refers to the n-th passage: an item of a JSON list, a part of a text that
+    numbers its parts [1], [2] …, or a passage of a folder's files in alphabetical order.
 
-    Exit code 0: it may leave. 2: it should not. 1: an error.
+    Exit code 0: the answer may be released. 2: it should be withheld or reviewed. 1: error.
     """
     if answer == evidence == "-":
         raise AnswerError(
             "Answer and evidence cannot both come from standard input.",
-            remedy="Name a file for one of them.",
+            remedy="Pass one of them as a file.",
         )
     settings = read_settings(config)
-    said = _answer(answer, settings)
+    text = _answer(answer, settings)
     embedder = CachedEmbedder(open_embedder(settings.embedder))
     passages = _passages(evidence, settings, embedder)
     verifier = open_verifier(settings.verifier, tier or "", settings.draft)
@@ -83,7 +87,7 @@ def check(
         setup = Setup.of(settings, own, embedder.id, verifier.id, door="answers", options=options)
         database = Database.open(store or settings.store, create=True, wait=settings.wait)
         checker = replace(checker, record=recorder(database, settings, wish, setup))
-    verdict = checker.check(said, passages, question)
+    verdict = checker.check(text, passages, question)
     if html is not None:
         _write(html, page(verdict))
     if as_json:
@@ -95,12 +99,13 @@ def check(
 
 
 def _answer(source: str, settings: Settings) -> str:
-    """The answer's text; one that is empty is judged, not refused."""
+    """Read the answer's text. An empty answer is valid input and gets a verdict."""
     most = settings.read.max_bytes
     data = sys.stdin.buffer.read(most + 1) if source == "-" else _bytes(Path(source), most)
     if len(data) > most:
         raise AnswerError(
-            f"The answer is over the limit of {most:,} bytes.", remedy="Check it in parts."
+            f"The answer is over the limit of {most:,} bytes (read.max_bytes).",
+            remedy="Check it in parts, or raise the limit.",
         )
     try:
         return unix_lines(data.decode("utf-8-sig"))
@@ -114,13 +119,15 @@ def _answer(source: str, settings: Settings) -> str:
 def _bytes(path: Path, most: int) -> bytes:
     check_exists(path)
     if not path.is_file():
-        raise SourceMissing(f"{path} is no file.", remedy="Name the file that holds the answer.")
+        raise SourceMissing(
+            f"{path} is not a file.", remedy="Pass the file that contains the answer."
+        )
     try:
         with path.open("rb") as file:
             return file.read(most + 1)
     except OSError as problem:
         raise AnswerError(
-            f"{path} cannot be read: {problem.strerror}.", remedy="Check its rights."
+            f"Cannot read {path}: {problem.strerror}.", remedy="Check the file permissions."
         ) from problem
 
 
@@ -137,5 +144,5 @@ def _write(path: Path, text: str) -> None:
         path.write_text(text, encoding="utf-8")
     except OSError as problem:
         raise SufficeError(
-            f"{path} cannot be written: {problem.strerror}.", remedy="Name another file."
+            f"Cannot write {path}: {problem.strerror}.", remedy="Choose another file."
         ) from problem

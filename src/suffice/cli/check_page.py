@@ -1,7 +1,7 @@
-"""A checked answer as one HTML page that needs nothing else: no script, no font, no address.
+"""A checked answer as one self-contained HTML page, without scripts, fonts or external URLs.
 
-Left the answer with its claims, right the passages with the words that decided; each claim links
-to its words, and each of those back.
+The answer with its claims is on the left, the passages with the decisive words are on the right.
+Each claim links to its decisive words, and they link back.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
 def page(verdict: Verdict) -> str:
-    """The whole page; every word of answer and evidence is escaped."""
+    """Return the whole page; all text of answer and evidence is escaped."""
     found = claim_statuses(verdict)
     action = verdict.action.value
     parts = (
@@ -34,7 +34,7 @@ def page(verdict: Verdict) -> str:
         '<html lang="en"><head><meta charset="utf-8">',
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">',
         '<meta name="viewport" content="width=device-width, initial-scale=1">',
-        f"<title>{action}: an answer checked</title><style>{STYLE}</style></head><body>",
+        f"<title>{action}: checked answer</title><style>{STYLE}</style></head><body>",
         _header(verdict, found),
         '<main><section class="left"><h2>Answer</h2>',
         f'<div class="answer">{_answer(verdict, found)}</div>',
@@ -64,18 +64,18 @@ def _figures(verdict: Verdict, found: Sequence[ClaimStatus]) -> Iterator[str]:
         "confidence": verdict.confidence,
         "faithfulness": verdict.faithfulness,
         "fact score": verdict.fact_score,
-        "read": verdict.share_read,
+        "share checked": verdict.share_read,
     }
     shown = {name: f"{value:.2f}" for name, value in shares.items() if value is not None}
-    shown |= {"class": verdict.grade.value} if verdict.grade else {}
+    shown |= {"grade": verdict.grade.value} if verdict.grade else {}
     shown |= {"claims": str(len(found)), "passages": str(len(verdict.evidence))}
     for name, value in shown.items():
         yield f"<div><dt>{name}</dt><dd>{value}</dd></div>"
 
 
 def _legend(found: Sequence[ClaimStatus]) -> str:
-    counts = {support: sum(one.support is support for one in found) for support in _CLASSES}
-    words = {one.support: one.word for one in found}
+    counts = {support: sum(status.support is support for status in found) for support in _CLASSES}
+    words = {status.support: status.word for status in found}
     shown = (
         f'<span class="claim {_CLASSES[support]}">{words[support]}: {count}</span>'
         for support, count in counts.items()
@@ -88,39 +88,43 @@ def _answer(verdict: Verdict, found: Sequence[ClaimStatus]) -> str:
     if verdict.draft is None or not verdict.draft.text:
         return "<em>empty</em>"
     text, place, parts = verdict.draft.text, 0, []
-    for one in found:
-        parts.append(_safe(text[place : one.claim.start]))
-        said = _safe(text[one.claim.start : one.claim.end])
-        title = escape(_clean(f"{one.word}: {one.reason}"), quote=True)
+    for status in found:
+        parts.append(_safe(text[place : status.claim.start]))
+        shown = _safe(text[status.claim.start : status.claim.end])
+        title = escape(_clean(f"{status.word}: {status.reason}"), quote=True)
         parts.append(
-            f'<a class="claim {_CLASSES[one.support]}" id="a{one.n}" href="{_target(one)}" '
-            f'title="{title}">{said}</a>'
+            f'<a class="claim {_CLASSES[status.support]}" id="a{status.n}" '
+            f'href="{_target(status)}" title="{title}">{shown}</a>'
         )
-        place = one.claim.end
+        place = status.claim.end
     return "".join((*parts, _safe(text[place:])))
 
 
-def _target(one: ClaimStatus) -> str:
-    """Where a claim leads: to the words that decided, to the passage, or to its reasons."""
-    if one.span:
-        return f"#e{one.n}"
-    return f"#p{one.passage[0]}" if one.passage else f"#c{one.n}"
+def _target(status: ClaimStatus) -> str:
+    """The link of a claim: to the decisive words, else to the passage, else to its reasons."""
+    if status.span:
+        return f"#e{status.n}"
+    return f"#p{status.passage[0]}" if status.passage else f"#c{status.n}"
 
 
-def _claim(one: ClaimStatus) -> str:
-    head = f'<span class="badge {_CLASSES[one.support]}">{one.word}</span>'
-    near = "nearest: " if one.nearest else ""
-    to = f' <a href="{_target(one)}">{near}passage [{one.passage[0]}]</a>' if one.passage else ""
-    omitted = (
-        f'<p class="omitted">Leaves out a condition: {_safe(one.omitted.reason)}</p>'
-        if one.omitted
+def _claim(status: ClaimStatus) -> str:
+    head = f'<span class="badge {_CLASSES[status.support]}">{status.word}</span>'
+    near = "nearest: " if status.nearest else ""
+    to = (
+        f' <a href="{_target(status)}">{near}passage [{status.passage[0]}]</a>'
+        if status.passage
         else ""
     )
-    rows = "".join(map(_finding, one.findings))
+    omitted = (
+        f'<p class="omitted">Omits a condition: {_safe(status.omitted.reason)}</p>'
+        if status.omitted
+        else ""
+    )
+    rows = "".join(map(_finding, status.findings))
     return (
-        f'<article class="card {_CLASSES[one.support]}" id="c{one.n}">'
-        f'<p>{head} <a class="said" href="#a{one.n}">{_safe(one.claim.text)}</a></p>'
-        f'<p class="reason">{_safe(one.reason)}{to}</p>{omitted}'
+        f'<article class="card {_CLASSES[status.support]}" id="c{status.n}">'
+        f'<p>{head} <a class="said" href="#a{status.n}">{_safe(status.claim.text)}</a></p>'
+        f'<p class="reason">{_safe(status.reason)}{to}</p>{omitted}'
         f"<details><summary>all checks</summary><table>{rows}</table></details></article>"
     )
 
@@ -134,7 +138,7 @@ def _finding(finding: Finding) -> str:
 
 def _passages(verdict: Verdict, found: Sequence[ClaimStatus]) -> Iterator[str]:
     for n, passage in enumerate(verdict.evidence.passages, 1):
-        own = [one for one in found if one.passage and one.passage[0] == n]
+        own = [status for status in found if status.passage and status.passage[0] == n]
         name = passage.title or passage.document
         about = [f"version {passage.declared}"] if passage.declared else []
         about += [f"in force since {passage.effective}"] if passage.effective else []
@@ -148,29 +152,29 @@ def _passages(verdict: Verdict, found: Sequence[ClaimStatus]) -> Iterator[str]:
 
 
 def _marked(passage: Passage, own: Sequence[ClaimStatus]) -> str:
-    """The passage's text, with the words that decided a claim marked; they may overlap."""
-    spans = [(one, span) for one in own if (span := _within(one, passage))]
+    """The passage's text with the decisive words marked; marks of several claims may overlap."""
+    spans = [(status, span) for status in own if (span := _within(status, passage))]
     cuts = sorted({0, len(passage.text), *(place for _, span in spans for place in span)})
     parts = []
     for start, end in pairwise(cuts):
-        over = [one for one, span in spans if span[0] <= start and end <= span[1]]
-        anchors = "".join(f'<i id="e{one.n}"></i>' for one, span in spans if span[0] == start)
+        over = [status for status, span in spans if span[0] <= start and end <= span[1]]
+        anchors = "".join(f'<i id="e{status.n}"></i>' for status, span in spans if span[0] == start)
         text = _safe(passage.text[start:end])
         parts.append(f"{anchors}{_mark(text, over)}" if over else text)
     return "".join(parts)
 
 
-def _within(one: ClaimStatus, passage: Passage) -> tuple[int, int] | None:
-    if one.span is None:
+def _within(status: ClaimStatus, passage: Passage) -> tuple[int, int] | None:
+    if status.span is None:
         return None
-    start, end = max(one.span[0], 0), min(one.span[1], len(passage.text))
+    start, end = max(status.span[0], 0), min(status.span[1], len(passage.text))
     return (start, end) if start < end else None
 
 
 def _mark(text: str, over: Sequence[ClaimStatus]) -> str:
-    worst = min(over, key=lambda one: (one.nearest, one.support is Support.BACKED))
+    worst = min(over, key=lambda status: (status.nearest, status.support is Support.BACKED))
     back = over[0].n
-    numbers = ", ".join(str(one.n) for one in over)
+    numbers = ", ".join(str(status.n) for status in over)
     shown = "near" if worst.nearest else _CLASSES[worst.support]
     link = f'<a href="#a{back}" title="claim {numbers}">{text}</a>'
     return f'<mark class="{shown}">{link}</mark>'

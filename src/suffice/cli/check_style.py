@@ -1,4 +1,4 @@
-"""How the page of a checked answer looks, by day and by night."""
+"""CSS of the HTML report, for light and dark mode."""
 
 from __future__ import annotations
 

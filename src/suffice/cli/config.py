@@ -1,4 +1,4 @@
-"""`suffice config`: are the settings right, and what holds?"""
+"""`suffice config`: validate the settings and show the effective values."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _MASK = "…"
 
 @click.group()
 def config() -> None:
-    """Check the settings, and show which hold."""
+    """Validate the settings and show the effective values."""
 
 
 @config.command()
 @click.option("--config", type=click.Path(), help="Settings file (default: suffice.yaml).")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def check(config: str | None, as_json: bool) -> int:
-    """Say whether the settings can be used, or what is wrong with them."""
+    """Validate the settings file and report the first error."""
     settings = read_settings(config)
     for name in ("", *settings.collections):
         read_routes(settings.collection(name).verdict.routes)
@@ -39,7 +39,7 @@ def check(config: str | None, as_json: bool) -> int:
     if as_json:
         to_json.show({"valid": True, "routes": routes, "collections": list(settings.collections)})
     else:
-        click.echo(f"The settings are right. Routes: {', '.join(routes)}.")
+        click.echo(f"The settings are valid. Routes: {', '.join(routes)}.")
     return 0
 
 
@@ -47,7 +47,7 @@ def check(config: str | None, as_json: bool) -> int:
 @click.option("--config", type=click.Path(), help="Settings file (default: suffice.yaml).")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def show(config: str | None, as_json: bool) -> int:
-    """Show every setting as it holds; what may be secret is masked."""
+    """Show the effective value of every setting, with secrets masked."""
     tree = shown(read_settings(config))
     if as_json:
         to_json.show(tree)
@@ -57,10 +57,10 @@ def show(config: str | None, as_json: bool) -> int:
 
 
 def shown(value: Any) -> Any:
-    """Settings as a tree. Keys stand in variables, and only their names here; what URLs may hide is
-    masked: users with passwords, queries, the path of a webhook."""
+    """Return settings as a tree. API keys live in environment variables, so only variable names
+    appear; credentials, query strings and webhook paths in URLs are masked."""
     if is_dataclass(value):
-        tree = {one.name: shown(getattr(value, one.name)) for one in fields(value)}
+        tree = {field.name: shown(getattr(value, field.name)) for field in fields(value)}
         if tree.get("webhook"):
             tree["webhook"] = "/".join(str(tree["webhook"]).split("/")[:3]) + f"/{_MASK}"
         if tree.get("own", "") is None:

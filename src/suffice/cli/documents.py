@@ -1,4 +1,4 @@
-"""`suffice documents`: what is in the store, in which versions."""
+"""`suffice documents`: list, show and retire documents and their versions."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def _print(versions: list[VersionInfo], as_json: bool) -> None:
 
 
 def _newest(versions: list[VersionInfo]) -> list[VersionInfo]:
-    """One line a document: the version in force, else the newest."""
+    """Pick one version per document: the one in force, else the newest."""
     chosen: dict[tuple[str, str], VersionInfo] = {}
     for version in versions:
         key = (version.collection, version.document)
@@ -48,7 +48,7 @@ def _newest(versions: list[VersionInfo]) -> list[VersionInfo]:
 def list_(
     config: str | None, store: str | None, collection: str, as_json: bool, quiet: bool
 ) -> int:
-    """One line a file: the content in force, else the newest."""
+    """List the documents, each with the version in force, else the newest."""
     _print(_newest(_store(config, store, collection).versions(collection=collection)), as_json)
     return 0
 
@@ -59,7 +59,7 @@ def list_(
 def history(
     name: str, config: str | None, store: str | None, collection: str, as_json: bool, quiet: bool
 ) -> int:
-    """All versions of the document NAME, oldest first."""
+    """List all versions of the document NAME, oldest first."""
     versions = _store(config, store, collection).history(collection, name)
     _print(versions, as_json)
     return 0
@@ -67,7 +67,7 @@ def history(
 
 @documents.command()
 @click.argument("name")
-@click.option("--version", help="Which version (default: the one in force, else the newest).")
+@click.option("--version", help="Version to show (default: the one in force, else the newest).")
 @common
 def show(
     name: str,
@@ -78,7 +78,7 @@ def show(
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """The text of the document NAME, as stored."""
+    """Show the stored text of the document NAME."""
     opened = _store(config, store, collection)
     if version is None:
         named = _newest(opened.versions(collection=collection, document=name))
@@ -87,7 +87,7 @@ def show(
         named = [v for v in line if version in (v.version, v.key)]
     if not named:
         raise DocumentMissing(
-            f"There is no version '{version}' of '{name}'.",
+            f"'{name}' has no version '{version}'.",
             remedy=f"Run: suffice documents history {name}",
         )
     text = opened.text(collection, named[-1].document, named[-1].key)
@@ -104,7 +104,7 @@ def show(
 def retire(
     name: str, config: str | None, store: str | None, collection: str, as_json: bool, quiet: bool
 ) -> int:
-    """Take the document NAME out of force from today on. Its versions are kept."""
+    """Retire the document NAME as of today. Its versions stay in the store."""
     library = open_library(read_settings(config), store)
     check_collection(library.store, collection)
     library.retire(name, collection=collection)

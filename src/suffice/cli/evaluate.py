@@ -1,4 +1,4 @@
-"""`suffice eval`: what the whole path is worth on labelled questions and drafts."""
+"""`suffice eval`: evaluate the whole pipeline on labelled questions and drafts."""
 
 from __future__ import annotations
 
@@ -21,14 +21,26 @@ Figures = Mapping[str, Any]
 
 @click.command("eval")
 @click.argument("data", type=click.Path(exists=True, path_type=Path))
-@click.option("--without", "off", multiple=True, metavar="RULE", help="Also without this rule.")
-@click.option("--each", is_flag=True, help="Also without each rule in turn.")
-@click.option("--twins", is_flag=True, help="Also on the same documents without the answers.")
 @click.option(
-    "--limit", type=click.IntRange(min=1), help="At most so many questions and so many drafts."
+    "--without",
+    "off",
+    multiple=True,
+    metavar="RULE",
+    help="Also evaluate with this rule switched off (repeatable).",
 )
-@click.option("--tier", type=click.Choice(["fast", "strong", "llm"]), help="Which verifier judges.")
-@click.option("--config", metavar="FILE", help="Settings to use.")
+@click.option("--each", is_flag=True, help="Also evaluate with each rule switched off in turn.")
+@click.option(
+    "--twins", is_flag=True, help="Also ask each question without the sentences that answer it."
+)
+@click.option(
+    "--limit", type=click.IntRange(min=1), help="Maximum number of questions, and of drafts."
+)
+@click.option(
+    "--tier",
+    type=click.Choice(["fast", "strong", "llm"]),
+    help="Verifier tier (default: from the settings).",
+)
+@click.option("--config", metavar="FILE", help="Settings file (default: suffice.yaml).")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--quiet", is_flag=True, help="No progress bars.")
 def eval(  # the command's own name
@@ -42,16 +54,17 @@ def eval(  # the command's own name
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """Decide every case of DATA and say how many were decided well.
+    """Decide every case of DATA and report the share of good decisions.
 
     DATA is a folder with questions.jsonl ("question", "answerable", and "answers_all": groups of
-    texts, one of each stands in a right answer), drafts.jsonl ("draft", "correct", "evidence") and
-    docs/ or docs.tar.gz; or a file of drafts, of claims as `bench grounding` reads them, or of
-    cases with "passages" and "qa". With --without or --each, decisions are compared case by case.
+    texts; a right answer contains one text of each group), drafts.jsonl ("draft", "correct",
+    "evidence") and docs/ or docs.tar.gz. DATA can also be a file of drafts, of claims as in `bench
+    grounding`, or of cases with "passages" and "qa". With --without or --each, decisions are
+    compared case by case.
 
-    With --twins each question is also asked of the same documents without its answer: without the
-    sentences in "quotes", or those that hold a text of "answers_all"; one that is not answerable,
-    with the sentence in "adds".
+    With --twins, each answerable question is asked again after its answer was removed from the
+    documents: the sentences in "quotes", or those that contain a text of "answers_all". An
+    unanswerable question is asked again after the sentence in "adds" was added.
     """
     from suffice.bench.cases import read_cases
     from suffice.bench.evaluation import evaluate
@@ -88,21 +101,21 @@ def _table(*columns: str) -> Table:
 
 
 def _outcomes(found: Figures) -> Table:
-    table = _table("what became of them", "cases")
+    table = _table("outcome", "cases")
     for name, count in found["outcomes"].items():
         table.add_row(plain(name), str(count))
     return table
 
 
 def _labels(precision: Figures) -> Table:
-    table = _table("label", "served", "right")
+    table = _table("verdict", "served", "correct")
     for name, own in precision.items():
         table.add_row(name, str(own["served"]), _share(own["right"]))
     return table
 
 
 def _compared(rows: Figures) -> Table:
-    table = _table("without", "better", "worse", "change", "95 % interval")
+    table = _table("without rule", "better", "worse", "change", "95 % interval")
     ranked = sorted(rows.items(), key=lambda item: -item[1]["change"])
     for name, own in ranked:
         low, high = own["interval"]
@@ -112,23 +125,24 @@ def _compared(rows: Figures) -> Table:
 
 
 def _notes(found: Figures) -> list[str]:
-    told, covered, f1 = found["pairs_told_apart"], found["coverage"], found["f1"]
+    pairs, covered, f1 = found["pairs_told_apart"], found["coverage"], found["f1"]
     twins = found["twins"]
     lines = [
         f"{found['model']} ({found['tier']}) · {found['cases']} cases, {_share(found['good'])}"
     ]
-    lines[0] += " of them decided well"
+    lines[0] += " good decisions"
     if covered is not None:
-        lines.append(f"questions served: {_share(covered)}")
+        lines.append(f"Questions served: {_share(covered)}")
     if twins and twins["questions"]:
         lines.append(
-            f"{twins['questions']} twins: right with the answer {_share(twins['right_with'])}, not "
-            f"served without it {_share(twins['not_served_without'])}, both {_share(twins['both'])}"
+            f"{twins['questions']} twins: correct with the answer {_share(twins['right_with'])}, "
+            f"not served without it {_share(twins['not_served_without'])}, "
+            f"both {_share(twins['both'])}"
         )
-    if told is not None:
-        lines.append(f"pairs of drafts of which the right one alone is served: {_share(told)}")
+    if pairs is not None:
+        lines.append(f"Draft pairs where only the correct draft is served: {_share(pairs)}")
     if f1 is not None:
-        lines.append(f"F1 of wrong drafts, flagged where not SERVE: {f1:.3f}")
+        lines.append(f"F1 for wrong drafts (flagged: any verdict but SERVE): {f1:.3f}")
     return lines
 
 

@@ -1,4 +1,4 @@
-"""`suffice feedback`: what somebody thinks of an answer, tied to its record."""
+"""`suffice feedback`: store a user's rating of an answer."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from suffice.settings import read_settings
 
 @click.command()
 @click.argument("id")
-@click.argument("rating", type=click.Choice([one.value for one in Rating]), metavar="up|down")
-@click.option("--comment", default="", help="In your own words.")
-@click.option("--by", default=user, help="Who says so (default: your user name).")
+@click.argument("rating", type=click.Choice([item.value for item in Rating]), metavar="up|down")
+@click.option("--comment", default="", help="Comment in free text.")
+@click.option("--by", default=user, help="Author of the rating (default: your user name).")
 @of_store
 def feedback(
     id: str,
@@ -27,7 +27,7 @@ def feedback(
     store: str | None,
     as_json: bool,
 ) -> int:
-    """Say what you think of the answer with the record ID (or its number)."""
+    """Rate the answer with this record ID or number."""
     log = open_log(read_settings(config), store)
     kept = Review(log).feedback(id, Rating(rating), comment, by)
     to_json.show({"record": kept}) if as_json else click.echo(f"Record {kept}")

@@ -1,4 +1,4 @@
-"""`suffice gate`: what the gate says of a question, and why, by any of its policies."""
+"""`suffice gate`: show the gate's decision on a question and the reasons, under any policy."""
 
 from __future__ import annotations
 
@@ -14,13 +14,15 @@ from suffice.gate.policy import known_policy
 
 
 @click.command()
-@click.option("--policy", help="tiers, coverage, bound, checkpoint, reranked or learned.")
+@click.option(
+    "--policy", help="Gate policy: tiers, coverage, bound, checkpoint, reranked or learned."
+)
 @recorded
 @asking
 def gate(asked: OpenedQuestion, policy: str | None) -> int:
-    """Say whether the documents hold enough to answer QUESTION, without answering it.
+    """Check whether the documents suffice to answer QUESTION, without answering it.
 
-    Exit code 0: open. 2: shut. 1: an error.
+    Exit code 0: the gate is open. 2: closed. 1: error.
     """
     settings = asked.settings
     if policy:

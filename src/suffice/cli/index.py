@@ -1,4 +1,4 @@
-"""`suffice index`: documents into a store."""
+"""`suffice index`: index documents into a store."""
 
 from __future__ import annotations
 
@@ -19,9 +19,11 @@ from suffice.settings import read_settings
 
 @click.command()
 @click.argument("sources", nargs=-1, type=click.Path())
-@click.option("--rebuild", is_flag=True, help="Make the index anew, from the store.")
-@click.option("--strict", is_flag=True, help="Stop at a file that cannot be read.")
-@click.option("--name", default="stdin.md", show_default=True, help="Name of standard input (-).")
+@click.option("--rebuild", is_flag=True, help="Rebuild the index from the store.")
+@click.option("--strict", is_flag=True, help="Fail on the first unreadable file.")
+@click.option(
+    "--name", default="stdin.md", show_default=True, help="Document name for standard input."
+)
 @common
 def index(
     sources: tuple[str, ...],
@@ -34,14 +36,15 @@ def index(
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """Bring SOURCES (folders, files, or - for standard input) into a store.
+    """Index SOURCES (folders, files, or - for standard input) into a store.
 
-    What is unchanged is left alone, what has changed becomes a new version, what has vanished is
-    retired. Exit code 0: all in. 2: some files could not be read and were skipped. 1: an error.
+    Unchanged files are skipped, changed files become new versions, and deleted files are retired.
+    Exit code 0: all files indexed. 2: unreadable files were skipped. 1: error.
     """
     if not sources and not rebuild:
         raise SourceMissing(
-            "Nothing to index was named.", remedy="Run: suffice index FOLDER, or --rebuild."
+            "Nothing to index: no sources were given.",
+            remedy="Run: suffice index FOLDER, or suffice index --rebuild",
         )
     for source in sources:
         if source != "-":

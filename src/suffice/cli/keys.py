@@ -1,4 +1,4 @@
-"""`suffice keys`: who may ask, what each may use and read."""
+"""`suffice keys`: create, list and revoke API keys, each with its rights and limits."""
 
 from __future__ import annotations
 
@@ -18,23 +18,24 @@ from suffice.cli.show import plain
 from suffice.errors import SettingsError
 from suffice.settings import Settings, read_settings
 
-_BY = click.option("--by", default=user, help="Who does it, for the log (default: your user name).")
+_BY = click.option("--by", default=user, help="Actor named in the log (default: your user name).")
 
 
 @click.group()
 def keys() -> None:
-    """Make, list and revoke the keys of those who may ask."""
+    """Create, list and revoke API keys."""
 
 
 def _limit(context: click.Context, option: click.Parameter, values: Any) -> dict[str, float]:
-    """ "concurrent=4" as a pair."""
+    """Parse limits such as "concurrent=4" into a mapping."""
     found = {}
     for value in values:
         name, _, number = value.partition("=")
         try:
             found[name] = int(number) if number.isdecimal() else float(number)
         except ValueError:
-            raise click.BadParameter(f"'{value}' is not NAME=NUMBER.", context, option) from None
+            message = f"'{value}' does not have the form NAME=NUMBER."
+            raise click.BadParameter(message, context, option) from None
     return found
 
 
@@ -47,20 +48,30 @@ def _limit(context: click.Context, option: click.Parameter, values: Any) -> dict
     type=click.Choice([role.value for role in Role]),
     default=[Role.CALLER.value],
     show_default=True,
-    help="What it may do at all.",
+    help="Role of the key (repeatable).",
 )
-@click.option("--label", "labels", multiple=True, help="Access label of documents it may read.")
+@click.option("--label", "labels", multiple=True, help="Access label the key holds (repeatable).")
 @click.option(
-    "--collection", "collections", multiple=True, default=[ALL], help="It may use (default: all)."
+    "--collection",
+    "collections",
+    multiple=True,
+    default=[ALL],
+    help="Collection the key may search (repeatable; default: all).",
 )
-@click.option("--route", "routes", multiple=True, default=[ALL], help="It may call (default: all).")
+@click.option(
+    "--route",
+    "routes",
+    multiple=True,
+    default=[ALL],
+    help="Gateway route the key may call (repeatable; default: all).",
+)
 @click.option(
     "--limit",
     "limits",
     multiple=True,
     callback=_limit,
     metavar="NAME=NUMBER",
-    help=f"What it is held to: {', '.join(LIMITS)}.",
+    help=f"Quota (repeatable): {', '.join(LIMITS)}.",
 )
 @_BY
 @of_store
@@ -76,7 +87,7 @@ def create(
     store: str | None,
     as_json: bool,
 ) -> int:
-    """Make a key for NAME. It is shown now, and never again."""
+    """Create an API key for NAME and print it. It cannot be shown again."""
     settings = read_settings(config)
     database = open_database(settings, store, create=True)
     principals = Principals(database, settings=settings.record)
@@ -86,18 +97,18 @@ def create(
         to_json.show({**_json(made.principal), "key": made.secret})
         return 0
     click.echo(made.secret)
-    note = f"The key of {name}: keep it now, it cannot be shown again."
+    note = f"This is the key of {name}. Save it now: it cannot be shown again."
     Console(stderr=True).print(plain(note, "dim"))
     return 0
 
 
 @keys.command(name="list")
-@click.option("--revoked", is_flag=True, help="Those that were revoked too.")
+@click.option("--revoked", is_flag=True, help="Include revoked keys.")
 @of_store
 def list_(revoked: bool, config: str | None, store: str | None, as_json: bool) -> int:
-    """Who may ask, and what."""
+    """List the keys with their rights and limits."""
     found = Principals(open_database(read_settings(config), store)).all(revoked=revoked)
-    to_json.show([_json(one) for one in found]) if as_json else _show(found)
+    to_json.show([_json(principal) for principal in found]) if as_json else _show(found)
     return 0
 
 
@@ -106,7 +117,7 @@ def list_(revoked: bool, config: str | None, store: str | None, as_json: bool) -
 @_BY
 @of_store
 def revoke(name: str, by: str, config: str | None, store: str | None, as_json: bool) -> int:
-    """End the key of NAME (or of an id), from the next request on."""
+    """Revoke the key with this NAME or id, effective from the next request."""
     settings = read_settings(config)
     database = open_database(settings, store)
     ended = Principals(database, settings=settings.record).revoke(name, by)
@@ -115,14 +126,14 @@ def revoke(name: str, by: str, config: str | None, store: str | None, as_json: b
 
 
 def _check_routes(settings: Settings, routes: Iterable[str], collections: Collection[str]) -> None:
-    """A key for a route whose collection it may not use would only ever be refused."""
+    """Reject a key for a route whose collection it may not use: every request would be refused."""
     for name in routes:
         route = settings.server.routes.get(name)
         if route and not {ALL, route.collection}.intersection(collections):
             raise SettingsError(
                 f"The route '{name}' searches the collection '{route.collection}', which this key "
                 "may not use.",
-                remedy=f"Add --collection {route.collection}, or name another --route.",
+                remedy=f"Add --collection {route.collection}, or choose another --route.",
             )
 
 
@@ -143,20 +154,20 @@ def _json(value: Principal) -> dict[str, Any]:
 def _show(principals: list[Principal]) -> None:
     console = Console()
     if not principals:
-        console.print(Text("There is no key. Make one: suffice keys create NAME", style="dim"))
+        console.print(Text("There are no keys. Run: suffice keys create NAME", style="dim"))
         return
-    for one in principals:
-        state = (f"revoked {one.revoked[:10]}", "red") if one.revoked else ("in use", "green")
-        head = Text.assemble(plain(one.name, "bold"), "  ", (one.id, "dim"), "  ", state)
+    for item in principals:
+        state = (f"revoked {item.revoked[:10]}", "red") if item.revoked else ("active", "green")
+        head = Text.assemble(plain(item.name, "bold"), "  ", (item.id, "dim"), "  ", state)
         console.print(head, soft_wrap=True)
-        console.print(Padding(plain(" · ".join(_rights(one))), (0, 0, 1, 2)))
+        console.print(Padding(plain(" · ".join(_rights(item))), (0, 0, 1, 2)))
 
 
-def _rights(one: Principal) -> list[str]:
-    """What deserves to be told: all that is not simply allowed."""
-    said = [", ".join(sorted(one.roles)) or "no role", f"since {one.created[:10]}"]
-    said.append(f"labels: {', '.join(sorted(one.labels)) or 'public only'}")
-    for what, names in (("collections", one.collections), ("routes", one.routes)):
+def _rights(principal: Principal) -> list[str]:
+    """Roles, creation date, labels, restrictions and limits; unrestricted rights are omitted."""
+    parts = [", ".join(sorted(principal.roles)) or "no role", f"created {principal.created[:10]}"]
+    parts.append(f"labels: {', '.join(sorted(principal.labels)) or 'public only'}")
+    for what, names in (("collections", principal.collections), ("routes", principal.routes)):
         if ALL not in names:
-            said.append(f"{what}: {', '.join(sorted(names)) or 'none'}")
-    return said + [f"{name}: {value:g}" for name, value in sorted(one.limits.items())]
+            parts.append(f"{what}: {', '.join(sorted(names)) or 'none'}")
+    return parts + [f"{name}: {value:g}" for name, value in sorted(principal.limits.items())]

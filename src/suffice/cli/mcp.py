@@ -1,4 +1,4 @@
-"""`suffice mcp`: evidence, gate and checks as tools for a model."""
+"""`suffice mcp`: serve search, gate and checks to a model as MCP tools."""
 
 from __future__ import annotations
 
@@ -16,10 +16,14 @@ from suffice.settings import Settings, read_settings
 
 
 @click.command()
-@click.option("--docs", help="A folder or a file, indexed as needed.")
-@click.option("--store", metavar="FILE_OR_URL", help="File or URL (default: suffice.db).")
-@click.option("--collection", default="default", show_default=True, help="Named set.")
-@click.option("--label", "labels", multiple=True, help="Access label that callers hold.")
+@click.option("--docs", help="Folder or file to index first, if needed.")
+@click.option(
+    "--store", metavar="FILE_OR_URL", help="Store file or PostgreSQL URL (default: suffice.db)."
+)
+@click.option("--collection", default="default", show_default=True, help="Collection name.")
+@click.option(
+    "--label", "labels", multiple=True, help="Access label that callers hold (repeatable)."
+)
 @click.option(
     "--transport",
     type=click.Choice(["stdio", "http"]),
@@ -27,12 +31,20 @@ from suffice.settings import Settings, read_settings
     show_default=True,
     help="Standard input and output, or streamable HTTP at /mcp.",
 )
-@click.option("--host", default="127.0.0.1", show_default=True, help="For http.")
-@click.option("--port", type=click.IntRange(0, 65_535), default=8081, show_default=True)
-@click.option("--config", type=click.Path(), help="Settings file (default: suffice.yaml).")
-@click.option("--caller", default="mcp", show_default=True, help="Who asks, for the record.")
 @click.option(
-    "--record/--no-record", default=True, help="Keep a record of what is decided (default: yes)."
+    "--host", default="127.0.0.1", show_default=True, help="Address to listen on with http."
+)
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65_535),
+    default=8081,
+    show_default=True,
+    help="Port to listen on with http.",
+)
+@click.option("--config", type=click.Path(), help="Settings file (default: suffice.yaml).")
+@click.option("--caller", default="mcp", show_default=True, help="Caller name in the record.")
+@click.option(
+    "--record/--no-record", default=True, help="Record decisions in the store's log (default: yes)."
 )
 def mcp(
     docs: str | None,
@@ -46,10 +58,10 @@ def mcp(
     caller: str,
     record: bool,
 ) -> int:
-    """Offer documents, gate and checks to a model, as tools of the Model Context Protocol.
+    """Serve search, gate and checks to a model as tools of the Model Context Protocol.
 
-    What a caller may read is what --label names, and what is public. Over http from other machines
-    a key is needed (suffice keys create), and its own labels count.
+    Callers can read public documents and those with a label given by --label. Over http, requests
+    from other machines need an API key (suffice keys create), and the key's labels apply instead.
     """
     from suffice.mcp.http import serve_http
     from suffice.mcp.server import open_server
@@ -57,14 +69,14 @@ def mcp(
     settings = read_settings(config)
     library = open_library(settings, store, docs)
     if docs is not None:
-        # Standard output belongs to the protocol.
+        # The protocol uses standard output.
         bring_in(library, docs, collection, strict=False, quiet=True)
     check_collection(library.store, collection)
     kept = record and settings.record.enabled != "never"
     log = Log(library.store.database, settings.record) if kept else None
     if log is not None:
         click.get_current_context().call_on_close(log.close)
-    tools = _desk(library, settings, collection, log)
+    tools = _tools(library, settings, collection, log)
     server = open_server(tools, Caller(caller, frozenset(labels)))
     if transport == "stdio":
         server.run("stdio")
@@ -73,8 +85,8 @@ def mcp(
     return 0
 
 
-def _desk(library: Library, settings: Settings, collection: str, log: Log | None) -> Tools:
-    """With models that serve many callers, one run at a time."""
+def _tools(library: Library, settings: Settings, collection: str, log: Log | None) -> Tools:
+    """Build the tools on models that concurrent callers share."""
     lanes = Lanes()
     return Tools(
         library,

@@ -1,4 +1,4 @@
-"""Options of commands on what a store holds beside documents, and what they open."""
+"""Options of commands that work on the log or keys of a store, and helpers that open them."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def of_store(command: F) -> F:
-    """`--config`, `--store`, `--json`."""
+    """Add `--config`, `--store` and `--json`."""
     options = [
         click.option("--config", type=click.Path(), help="Settings file (default: suffice.yaml)."),
         click.option(
             "--store",
             metavar="FILE_OR_URL",
-            help="The store: a file (default: suffice.db), or postgresql://….",
+            help="Store file or PostgreSQL URL (default: suffice.db).",
         ),
         click.option("--json", "as_json", is_flag=True, help="Print JSON."),
     ]
@@ -31,14 +31,14 @@ def of_store(command: F) -> F:
 
 
 def open_database(settings: Settings, store: str | None, *, create: bool = False) -> Database:
-    """The store's database, closed when the command ends."""
+    """Open the store's database; it is closed when the command ends."""
     database = Database.open(store or settings.store, create=create, wait=settings.wait)
     click.get_current_context().call_on_close(database.close)
     return database
 
 
 def open_log(settings: Settings, store: str | None) -> Log:
-    """Its log, closed before that."""
+    """Open the store's log; it is closed before the database."""
     log = Log(open_database(settings, store), settings.record)
     click.get_current_context().call_on_close(log.close)
     return log

@@ -1,4 +1,4 @@
-"""Options that several commands share, and what they open."""
+"""Options shared by several commands, and the store and library they open."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def common(command: F) -> F:
-    """`--config`, `--store`, `--collection`, `--json`, `--quiet`."""
+    """Add `--config`, `--store`, `--collection`, `--json` and `--quiet`."""
     options = [
         click.option("--config", type=click.Path(), help="Settings file (default: suffice.yaml)."),
         click.option(
             "--store",
             metavar="FILE_OR_URL",
-            help="File or URL (default: suffice.db).",
+            help="Store file or PostgreSQL URL (default: suffice.db).",
         ),
-        click.option("--collection", default=DEFAULT, show_default=True, help="Named set."),
+        click.option("--collection", default=DEFAULT, show_default=True, help="Collection name."),
         click.option("--json", "as_json", is_flag=True, help="Print JSON."),
         click.option("--quiet", is_flag=True, help="No progress bars."),
     ]
@@ -43,7 +43,7 @@ def common(command: F) -> F:
 def open_library(
     settings: Settings, store: str | None, docs: str | None = None, *, create: bool = False
 ) -> Library:
-    """The store named, or the settings', or for `--docs` alone one in the cache folder."""
+    """Open the given store, else with `--docs` one in the cache folder, else the configured one."""
     if docs is not None and docs != "-":
         check_exists(Path(docs))
     if store is None and docs is not None:
@@ -52,23 +52,23 @@ def open_library(
 
 
 def check_collection(store: Store, name: str) -> None:
-    """A name nobody indexed under is more likely a slip than a wish for no answer."""
+    """Reject an unknown collection name: it is more likely a typo than an empty collection."""
     known = store.collections()
     if name == DEFAULT or name in known:
         return
-    listed = f"There are: {', '.join(known)}. " if known else ""
+    listed = f"Existing collections: {', '.join(known)}. " if known else ""
     raise CollectionMissing(
-        f"There is no collection '{name}' in the store.",
-        remedy=f"{listed}To make it, run: suffice index SOURCE --collection {name}",
+        f"The store has no collection '{name}'.",
+        remedy=f"{listed}To create it, run: suffice index SOURCE --collection {name}",
     )
 
 
 def piped(settings: Settings) -> bytes:
-    """Standard input, read no further than it takes to see that it is too much."""
+    """Read standard input up to one byte over the size limit, enough to detect the excess."""
     return sys.stdin.buffer.read(settings.read.max_bytes + 1)
 
 
 def cached_store(docs: Path) -> Path:
-    """Where the index of a folder is kept when no store is named: one file a folder."""
+    """The default store for `--docs` in the cache folder: one per document folder."""
     digest = hashlib.sha256(os.fsencode(docs.resolve())).hexdigest()[:16]
     return cache_folder() / digest / "suffice.db"

@@ -1,5 +1,4 @@
-"""Progress of long work, on standard error: bars on a terminal, a line at times elsewhere, since a
-log may be all that anyone sees."""
+"""Progress on standard error: bars on a terminal, otherwise an occasional line for log files."""
 
 from __future__ import annotations
 
@@ -26,7 +25,7 @@ EVERY = 10.0
 
 
 class _Rate(TextColumn):
-    """How many a second."""
+    """Items per second."""
 
     def __init__(self) -> None:
         super().__init__("")
@@ -37,26 +36,26 @@ class _Rate(TextColumn):
 
 @dataclass
 class Lines:
-    """A line for work that takes long, at most one in `EVERY` seconds. Short work says nothing."""
+    """Prints at most one line per `EVERY` seconds, so short tasks print nothing."""
 
     console: Console
     clock: Callable[[], float] = monotonic
-    told: float = field(init=False)
+    printed: float = field(init=False)
 
     def __post_init__(self) -> None:
-        self.told = self.clock()
+        self.printed = self.clock()
 
     def __call__(self, what: str, done: int, total: int) -> None:
         now = self.clock()
-        if now - self.told >= EVERY:
-            self.told = now
+        if now - self.printed >= EVERY:
+            self.printed = now
             self.console.print(f"{what}: {done:,} of {total:,}", highlight=False, soft_wrap=True)
 
 
 @contextmanager
 def bars(*, quiet: bool) -> Iterator[Report]:
-    """A callback that draws a bar for each kind of work: documents, passages, index. `quiet` draws
-    none; off a terminal lines are told in any case."""
+    """Yield a callback that draws one bar per task (documents, passages, index). `quiet` disables
+    the bars; without a terminal, progress lines are printed even then."""
     console = Console(stderr=True)
     if not console.is_terminal:
         yield Lines(console)

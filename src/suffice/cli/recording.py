@@ -1,4 +1,4 @@
-"""Where commands keep a record of what they decide: in the log of the store they use."""
+"""Options and helpers for commands that record their decisions in the store's log."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rich.text import Text
 
 from suffice.settings import Settings
 
-if TYPE_CHECKING:  # whoever only searches does without the log
+if TYPE_CHECKING:  # `search` does not need the log
     from suffice.record.setup import Setup
     from suffice.record.sink import Recorder
     from suffice.sql.database import Database
@@ -23,14 +23,14 @@ if TYPE_CHECKING:  # whoever only searches does without the log
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """Whether a record is asked for (`None`: as the settings say), and what it is filed under."""
+    """Whether to write a record (`None`: as configured), and its caller and tag."""
 
     record: bool | None = None
     caller: str | None = None
     tag: str = ""
 
     def wanted(self, settings: Settings, *, kept: bool) -> bool:
-        """`kept`: the store stays when the command is done."""
+        """Whether to write a record; `kept` says that the store outlives the command."""
         if self.record is not None:
             return self.record
         return {"auto": kept, "always": True, "never": False}[settings.record.enabled]
@@ -40,7 +40,7 @@ NO_RECORD = Wish(record=False)
 
 
 def recorded(command: Callable[..., int]) -> Callable[..., int]:
-    """`--record`, `--caller`, `--tag`; the command is given them as `wish`."""
+    """Add `--record`, `--caller` and `--tag`, and pass them to the command as `wish`."""
 
     @wraps(command)
     def called(record: bool | None, caller: str | None, tag: str, **options: Any) -> int:
@@ -50,10 +50,10 @@ def recorded(command: Callable[..., int]) -> Callable[..., int]:
         click.option(
             "--record/--no-record",
             default=None,
-            help="Keep a record in the store's log, or none (default: where a store is kept).",
+            help="Record the decision in the store's log (default: yes with a permanent store).",
         ),
-        click.option("--caller", help="Who asks, for the record (default: your user name)."),
-        click.option("--tag", default="", help="Whom or what it is about, for the record."),
+        click.option("--caller", help="Caller name in the record (default: your user name)."),
+        click.option("--tag", default="", help="Tag in the record: the person or case concerned."),
     ]
     wrapped: Callable[..., int] = called
     for option in reversed(options):
@@ -62,7 +62,7 @@ def recorded(command: Callable[..., int]) -> Callable[..., int]:
 
 
 def recorder(database: Database, settings: Settings, wish: Wish, setup: Setup) -> Recorder:
-    """Keeps decisions in a store's log, which is closed when the command ends."""
+    """Return a recorder that writes to the store's log; the log is closed with the command."""
     from suffice.record.decision import Filing
     from suffice.record.log import Log
     from suffice.record.sink import Recorder
@@ -74,7 +74,7 @@ def recorder(database: Database, settings: Settings, wish: Wish, setup: Setup) -
 
 
 def show_record(id: str) -> None:
-    """Where to find what was decided."""
+    """Print the id of the record, if there is one."""
     if id:
         Console().print(Text(f"Record {id}", style="dim"))
 

@@ -1,4 +1,4 @@
-"""`suffice review`: what waits for a person, what people decided, what the documents lack."""
+"""`suffice review`: the review queue, decisions on it, gaps in the documents, error estimates."""
 
 from __future__ import annotations
 
@@ -32,7 +32,13 @@ from suffice.types import Verdict
 
 F = TypeVar("F", bound=Callable[..., Any])
 _MOMENT = click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"])
-_MOST = click.option("--most", type=click.IntRange(1, 10_000), default=PAGE, show_default=True)
+_MOST = click.option(
+    "--most",
+    type=click.IntRange(1, 10_000),
+    default=PAGE,
+    show_default=True,
+    help="Maximum number of entries.",
+)
 
 
 def _reader(context: click.Context, option: click.Parameter, labels: Any) -> Reader | None:
@@ -40,20 +46,20 @@ def _reader(context: click.Context, option: click.Parameter, labels: Any) -> Rea
 
 
 def _as_reader(command: F) -> F:
-    """`--label`: to see what one who holds these may see."""
+    """Add `--label`, which restricts the output to what a holder of the labels may see."""
     return click.option(
         "--label",
         "reader",
         multiple=True,
         callback=_reader,
-        help="As a holder of this label: only what that one may read (default: all).",
+        help="Show only what a holder of this access label may read (repeatable; default: all).",
     )(command)
 
 
 def _times(command: F) -> F:
-    """`--since`, `--until`."""
-    since = click.option("--since", type=_MOMENT, metavar="TIME", help="From then on (UTC).")
-    until = click.option("--until", type=_MOMENT, metavar="TIME", help="Before then (UTC).")
+    """Add `--since` and `--until`."""
+    since = click.option("--since", type=_MOMENT, metavar="TIME", help="At or after TIME (UTC).")
+    until = click.option("--until", type=_MOMENT, metavar="TIME", help="Before TIME (UTC).")
     return since(until(command))
 
 
@@ -64,13 +70,17 @@ def _between(since: datetime | None, until: datetime | None) -> Choice:
 
 @click.group()
 def review() -> None:
-    """Look at what waits for a person, and decide on it."""
+    """List decisions that await human review, and decide them."""
 
 
 @review.command(name="list")
-@click.option("--all", "all_", is_flag=True, help="Also what was decided on.")
-@click.option("--why", type=click.Choice([why.value for why in Why]), help="Only what is there so.")
-@click.option("--before", type=int, metavar="NUMBER", help="The page before this place.")
+@click.option("--all", "all_", is_flag=True, help="Include entries that were already decided.")
+@click.option(
+    "--why",
+    type=click.Choice([why.value for why in Why]),
+    help="Only entries queued for this reason.",
+)
+@click.option("--before", type=int, metavar="NUMBER", help="Only entries before this number.")
 @_MOST
 @_as_reader
 @of_store
@@ -84,7 +94,7 @@ def list_(
     store: str | None,
     as_json: bool,
 ) -> int:
-    """What waits for a person, newest first."""
+    """List the review queue, newest first."""
     wanted = Wanted(all_, Why(why) if why else None, before)
     cases = Review(open_log(read_settings(config), store)).queue(wanted, most, reader)
     to_json.show([shown.line(case) for case in cases]) if as_json else shown.show_queue(cases)
@@ -98,7 +108,7 @@ def list_(
 def show(
     id: str, reader: Reader | None, config: str | None, store: str | None, as_json: bool
 ) -> int:
-    """The decision ID (or its number) with all that was said and done about it."""
+    """Show the decision with this ID or number, its evidence and its review history."""
     case = Review(open_log(read_settings(config), store)).case(id, reader)
     to_json.show(shown.case(case)) if as_json else shown.show_case(case)
     return 0
@@ -107,8 +117,8 @@ def show(
 @review.command()
 @click.argument("id")
 @click.argument("act", type=click.Choice([act.value for act in Act]), metavar="ACT")
-@click.option("--reason", required=True, help="Why, for the record.")
-@click.option("--by", default=user, help="Who decides (default: your user name).")
+@click.option("--reason", required=True, help="Reason, stored in the record.")
+@click.option("--by", default=user, help="Reviewer (default: your user name).")
 @_as_reader
 @of_store
 def decide(
@@ -121,11 +131,11 @@ def decide(
     store: str | None,
     as_json: bool,
 ) -> int:
-    """Decide on the record ID (or its number).
+    """Decide on the record with this ID or number.
 
-    ACT is release (an answer that was held back leaves, with a caveat), withdraw (an answer that
-    left was wrong), open (the gate was wrong to stay shut: an answer is written and checked),
-    confirm (it was decided rightly) or dismiss (off the queue, nothing was judged).
+    ACT is release (release a withheld answer, with a caveat), withdraw (a released answer was
+    wrong), open (the gate was wrongly closed: write and check an answer), confirm (the decision was
+    right) or dismiss (remove from the queue without a judgement).
     """
     settings = read_settings(config)
     log = open_log(settings, store)
@@ -149,15 +159,15 @@ def _open(
     reader: Reader | None,
     as_json: bool,
 ) -> int:
-    """What is written is shown as `ask` shows it, and kept with the setup it was written with."""
-    desk = Review(log)
-    case = desk.case(id, reader)
+    """Write an answer although the gate was closed, and record it with the current setup."""
+    reviews = Review(log)
+    case = reviews.case(id, reader)
     passages = case.entry.fields().get("passages", ())
     collection = next((p.get("collection", "default") for p in passages), "default")
     labels = frozenset(label for passage in passages for label in passage.get("access", ()))
     write, setup = _writer(log, settings, Filter(collection=collection, labels=labels))
     filing = Filing(case.entry.caller, case.entry.tag, setup.record())
-    verdict, record = desk.open(id, write, reason=reason, by=by, filing=filing, reader=reader)
+    verdict, record = reviews.open(id, write, reason=reason, by=by, filing=filing, reader=reader)
     if as_json:
         to_json.show({**to_json.verdict(verdict), "record": record})
     else:
@@ -169,7 +179,7 @@ def _open(
 def _writer(log: Log, settings: Settings, allowed: Filter) -> tuple[Writes, Any]:
     from suffice.gate.gate import Weighed
     from suffice.models.catalog import open_embedder, open_verifier
-    from suffice.pipeline import Pipeline  # the other commands do without models
+    from suffice.pipeline import Pipeline  # the other commands need no models
 
     own = settings.collection(allowed.collection)
     embedder, verifier = (
@@ -199,16 +209,22 @@ def gaps(
     store: str | None,
     as_json: bool,
 ) -> int:
-    """What was asked and the documents cannot answer, the most asked first."""
-    desk = Review(open_log(read_settings(config), store))
-    found = desk.gaps(_between(since, until), most, reader)
-    to_json.show([shown.gap(one) for one in found]) if as_json else shown.show_gaps(found)
+    """List questions that the documents cannot answer, most frequent first."""
+    reviews = Review(open_log(read_settings(config), store))
+    found = reviews.gaps(_between(since, until), most, reader)
+    to_json.show([shown.gap(item) for item in found]) if as_json else shown.show_gaps(found)
     return 0
 
 
 @review.command()
 @_times
-@click.option("--confidence", type=click.FloatRange(0.5, 0.9999), default=0.95, show_default=True)
+@click.option(
+    "--confidence",
+    type=click.FloatRange(0.5, 0.9999),
+    default=0.95,
+    show_default=True,
+    help="Confidence level of the interval.",
+)
 @of_store
 def errors(
     since: datetime | None,
@@ -218,8 +234,8 @@ def errors(
     store: str | None,
     as_json: bool,
 ) -> int:
-    """How often served answers are wrong, by the sample that people judged."""
-    desk = Review(open_log(read_settings(config), store))
-    found = desk.errors(_between(since, until), confidence)
+    """Estimate the error rate of served answers from the judged sample."""
+    reviews = Review(open_log(read_settings(config), store))
+    found = reviews.errors(_between(since, until), confidence)
     to_json.show(shown.estimate(found)) if as_json else shown.show_estimate(found)
     return 0

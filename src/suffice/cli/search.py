@@ -1,4 +1,4 @@
-"""`suffice search`: the passages found for a question, with their raw scores."""
+"""`suffice search`: show the passages retrieved for a question, with their raw scores."""
 
 from __future__ import annotations
 
@@ -14,7 +14,10 @@ from suffice.cli.show import show_evidence
 @click.command()
 @asking
 def search(asked: OpenedQuestion) -> int:
-    """Find the passages nearest to QUESTION. Exit code 2: none found."""
+    """Search for the passages most relevant to QUESTION.
+
+    Exit code 0: passages found. 2: none found. 1: error.
+    """
     evidence = asked.search(asked.question)
     evidence = replace(evidence, notes=(*evidence.notes, *asked.skipped))
     if asked.as_json:

@@ -1,4 +1,4 @@
-"""`suffice serve`: the gateway, in front of any LLM."""
+"""`suffice serve`: run the gateway in front of an LLM."""
 
 from __future__ import annotations
 
@@ -16,14 +16,20 @@ from suffice.settings import RouteSettings, Settings, read_settings
 
 
 @click.command()
-@click.option("--docs", help="A folder or a file, brought in before serving.")
-@click.option("--store", metavar="FILE_OR_URL", help="File or URL (default: suffice.db).")
-@click.option("--llm", help="Who writes on the default route: extractive or a base URL.")
-@click.option("--host", help="The address to listen on (default: server.host).")
-@click.option("--port", type=click.IntRange(0, 65_535), help="The port (default: server.port).")
-@click.option("--workers", type=click.IntRange(1, 256), help="Processes (default: server.workers).")
+@click.option("--docs", help="Folder or file to index before serving.")
+@click.option(
+    "--store", metavar="FILE_OR_URL", help="Store file or PostgreSQL URL (default: suffice.db)."
+)
+@click.option("--llm", help="Upstream of the default route: extractive, or an LLM's base URL.")
+@click.option("--host", help="Address to listen on (default: server.host).")
+@click.option("--port", type=click.IntRange(0, 65_535), help="Port (default: server.port).")
+@click.option(
+    "--workers",
+    type=click.IntRange(1, 256),
+    help="Number of processes (default: server.workers).",
+)
 @click.option("--config", type=click.Path(), help="Settings file (default: suffice.yaml).")
-@click.option("--quiet", is_flag=True, help="No progress bars, no word on what is served.")
+@click.option("--quiet", is_flag=True, help="No progress bars and no startup message.")
 def serve(
     docs: str | None,
     store: str | None,
@@ -34,17 +40,17 @@ def serve(
     config: str | None,
     quiet: bool,
 ) -> int:
-    """Serve OpenAI's API in front of an LLM, and let nothing unverified through.
+    """Run the OpenAI-compatible gateway, which checks every answer before it is released.
 
-    SIGHUP reads the settings again. SIGTERM finishes what is under way. With several workers, one
-    that dies is replaced.
+    SIGHUP reloads the settings. SIGTERM finishes running requests, then stops. With several
+    workers, a worker that dies is replaced.
     """
     try:
         from suffice.server.connection import bound
         from suffice.server.run import Listening, run
         from suffice.server.workers import Workers
     except ImportError as problem:
-        raise ExtraMissing("Serving", "server") from problem
+        raise ExtraMissing("The gateway", "server") from problem
     read = partial(_settings, config, llm, host, port, workers)
     settings = read()
     listening = Listening(bound(settings.server.host, settings.server.port), quiet=quiet)
@@ -54,21 +60,21 @@ def serve(
     if settings.server.workers == 1:
         run(settings, library, read, listening)
         return 0
-    library.store.close()  # each worker has its own
+    library.store.close()  # each worker opens its own
     Workers(settings, partial(_library, store, docs=docs), read, listening).run()
     return 0
 
 
 def _library(store: str | None, settings: Settings, docs: str | None = None) -> Library:
     routes = settings.server.routes.values()
-    indexed = any(one.grounding and one.evidence != "request" for one in routes)
+    indexed = any(route.grounding and route.evidence != "request" for route in routes)
     return open_library(settings, store, docs, create=not indexed)
 
 
 def _settings(
     config: str | None, llm: str | None, host: str | None, port: int | None, workers: int | None
 ) -> Settings:
-    """The settings with what the command line names; a reload keeps that."""
+    """Read the settings and apply the command line options; a reload applies them again."""
     settings = read_settings(config)
     server = settings.server
     server = replace(
@@ -87,5 +93,5 @@ def _bring_in(library: Library, docs: str, *, quiet: bool) -> None:
     with bars(quiet=quiet) as progress:
         report = library.add(docs, progress=progress)
     if report.failures and not report.added + report.changed + report.unchanged:
-        raise SourceMissing(f"Nothing in {docs} could be read.", remedy=report.failures[0].reason)
+        raise SourceMissing(f"No file in {docs} could be read.", remedy=report.failures[0].reason)
     show_failures(report)

@@ -1,4 +1,4 @@
-"""What people see in the terminal."""
+"""Terminal output of gate decisions, evidence, documents and indexing reports."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from suffice.text.readable import readable
 from suffice.types import Conflict, Evidence, GateDecision, Level, Passage, Signal
 
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+_NEGATION = re.compile(r"^(?:nothing about|no) ")
 _STATUS_STYLE = {
     "current": "green",
     "superseded": "yellow",
@@ -31,17 +32,23 @@ _STATUS_STYLE = {
 
 
 def plain(text: str, style: str = "") -> Text:
-    """A document's own words: no markup, no control characters that could drive a terminal."""
+    """Untrusted text without markup or control characters that could drive the terminal."""
     return Text(CONTROL.sub("\N{REPLACEMENT CHARACTER}", text), style=style)
 
 
+def uncovered(missing: Sequence[str], style: str = "bold") -> Text:
+    """The parts of the question that the evidence does not cover, as one line."""
+    parts = "; ".join(_NEGATION.sub("", phrase) for phrase in missing)
+    return Text.assemble(("Not covered by the documents: ", style), plain(parts))
+
+
 def one_line(quote: str) -> str:
-    """A quote as people read it, on one line; the rules and bars of a table become spaces."""
+    """A quote in readable form on one line; table rules and bars become spaces."""
     return " ".join(re.sub(r":?-{3,}:?|\|", " ", readable(quote)).split())
 
 
 def origin(mark: str, passage: Passage) -> RenderableType:
-    """Which document, which version, where in it: two lines."""
+    """Two lines: title, version and dates, then document and place."""
     facts = [f"version {passage.declared}"] if passage.declared else []
     if passage.effective:
         facts.append(f"in force since {passage.effective}")
@@ -56,7 +63,7 @@ def origin(mark: str, passage: Passage) -> RenderableType:
 
 
 def show_gate(decision: GateDecision, evidence: Evidence, console: Console | None = None) -> None:
-    """The decision with everything it rests on."""
+    """Print the decision with its reasons, signals and conflicts."""
     console = console or Console()
     colour = "green" if decision.open else "red" if decision.level is Level.CONFLICT else "yellow"
     parts: list[RenderableType] = [
@@ -67,9 +74,9 @@ def show_gate(decision: GateDecision, evidence: Evidence, console: Console | Non
     for conflict in decision.conflicts:
         parts += [Text(), _conflict(conflict)]
     if decision.missing:
-        parts += [Text(), Text.assemble(("Missing: ", "bold"), "; ".join(decision.missing))]
+        parts += [Text(), uncovered(decision.missing)]
     if not decision.open and decision.next_steps:
-        parts += [Text(), Text("What to do next", style="bold")]
+        parts += [Text(), Text("Next steps", style="bold")]
         parts += [Text(f"  {step}") for step in decision.next_steps]
     title = f"[bold {colour}]{decision.level.value}"
     below = f"[dim]{decision.policy} {decision.score:.2f} · {counted(len(evidence))}"
@@ -92,13 +99,13 @@ def _signals(signals: Sequence[Signal]) -> RenderableType:
     table = Table.grid(padding=(0, 2))
     for signal in signals:
         value = "unknown" if signal.value is None else f"{signal.value:.3g}"
-        held = "" if signal.threshold is None else f"asked for: {signal.threshold:.3g}"
-        table.add_row("", signal.name, value, Text(held, "dim"), Text(signal.note, "dim"))
+        limit = "" if signal.threshold is None else f"threshold: {signal.threshold:.3g}"
+        table.add_row("", signal.name, value, Text(limit, "dim"), Text(signal.note, "dim"))
     return table
 
 
 def _conflict(conflict: Conflict) -> RenderableType:
-    head = "Different things of one name" if conflict.ambiguous else "In conflict"
+    head = "Ambiguous: different things with the same name" if conflict.ambiguous else "Conflict"
     sides = ((conflict.first, conflict.first_quote), (conflict.second, conflict.second_quote))
     lines: list[RenderableType] = [Text(head, style="bold")]
     for mark, (passage, quote) in zip("ab", sides, strict=True):
@@ -108,10 +115,10 @@ def _conflict(conflict: Conflict) -> RenderableType:
 
 
 def show_evidence(evidence: Evidence, console: Console | None = None) -> None:
-    """The passages found, with their raw scores."""
+    """Print the passages found, with their raw scores."""
     console = console or Console()
     if not evidence.items:
-        console.print(Text("Nothing was found.", style="yellow"))
+        console.print(Text("No passages found.", style="yellow"))
     for place, item in enumerate(evidence, 1):
         near = "–" if item.relevance is None else f"{item.relevance:.3f}"
         scores = f"similarity {near} · keywords {item.keywords:.2f} · score {item.score:.3f}"
@@ -124,7 +131,7 @@ def show_evidence(evidence: Evidence, console: Console | None = None) -> None:
 
 
 def show_report(report: Report) -> None:
-    """What indexing did, in one line, then what it could not read."""
+    """Print what indexing did on one line, then the files it could not read."""
     counts = {
         "added": report.added,
         "changed": report.changed,
@@ -132,8 +139,8 @@ def show_report(report: Report) -> None:
         "retired": report.retired,
         "passages embedded": report.embedded,
     }
-    said = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
-    Console().print(Text(said or "Nothing to do."))
+    summary = ", ".join(f"{count} {name}" for name, count in counts.items() if count)
+    Console().print(Text(summary or "Nothing to do."))
     show_failures(report)
 
 
@@ -146,12 +153,13 @@ def show_failures(report: Report) -> None:
         by_key.setdefault(key, []).append(document)
     for key, documents in by_key.items():
         more = f" and {len(documents) - 1} more" if len(documents) > 1 else ""
-        said = f"'{key}' in {documents[0]}{more} is not read; Suffice reads expires, effective"
-        console.print(Text.assemble(("Note: ", "yellow"), plain(f"{said} and version.")))
+        note = f"'{key}' in {documents[0]}{more} was ignored; supported date and version keys are"
+        note += " effective, expires and version."
+        console.print(Text.assemble(("Note: ", "yellow"), plain(note)))
 
 
 def show_versions(versions: Sequence[VersionInfo], day: date) -> None:
-    """Documents as a table; what a narrow terminal has no room for is left to `--json`."""
+    """Print documents as a table; a narrow terminal omits columns that `--json` has."""
     console = Console()
     wide = console.width >= 110
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
@@ -175,7 +183,7 @@ def show_versions(versions: Sequence[VersionInfo], day: date) -> None:
 
 
 def show_text(version: VersionInfo, text: str, day: date) -> None:
-    """One version's text under a line that says which it is."""
+    """Print the text of a version under a line that identifies it."""
     console = Console()
     head = f"{version.document} · {version.title} · version {version.version} · "
     console.print(plain(head + version.status(day), "bold"))

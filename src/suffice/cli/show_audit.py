@@ -1,4 +1,4 @@
-"""The log in the terminal, and as JSON."""
+"""Records, verification results and replays as terminal output and as JSON."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from suffice.record.replay import Replayed
 
 
 def line(value: Entry) -> dict[str, Any]:
-    """A record without what it says."""
+    """A record without its fields."""
     return {
         "sequence": value.sequence,
         "id": value.id,
@@ -53,8 +53,13 @@ def verified(value: Verified) -> dict[str, Any]:
         "erased": value.erased,
         "checkpoints": value.checkpoints,
         "faults": [
-            {"what": one.what, "sequence": one.sequence, "id": one.id or None, "said": one.message}
-            for one in value.faults
+            {
+                "what": fault.what,
+                "sequence": fault.sequence,
+                "id": fault.id or None,
+                "said": fault.message,
+            }
+            for fault in value.faults
         ],
         "count": value.count,
         "seconds": round(value.seconds, 3),
@@ -66,7 +71,7 @@ def replayed(value: Replayed) -> dict[str, Any]:
         "record": value.id,
         "same": value.same,
         "differences": [
-            {"field": one.field, "was": one.was, "now": one.now} for one in value.differences
+            {"field": item.field, "was": item.was, "now": item.now} for item in value.differences
         ],
         "notes": list(value.notes),
     }
@@ -77,22 +82,22 @@ def show_verified(found: Verified) -> None:
     rate = found.records / found.seconds if found.seconds else 0
     counted = f"{found.records:,} records in {found.seconds:.1f} s ({rate:,.0f} a second)"
     if found.whole:
-        console.print(Text.assemble(("Whole. ", "bold green"), counted))
+        console.print(Text.assemble(("Intact. ", "bold green"), counted))
     else:
         console.print(Text.assemble((f"{found.count} faults. ", "bold red"), counted))
     for fault in found.faults:
         name = f"  {fault.id}" if fault.id else ""
-        said = Text.assemble((f"{fault.sequence:>8}  ", "bold"), plain(f"{fault.message}{name}"))
-        console.print(said, soft_wrap=True)
+        row = Text.assemble((f"{fault.sequence:>8}  ", "bold"), plain(f"{fault.message}{name}"))
+        console.print(row, soft_wrap=True)
     if found.erased:
-        console.print(Text(f"Something was erased from {found.erased:,} records.", style="dim"))
+        console.print(Text(f"Content was erased from {found.erased:,} records.", style="dim"))
     if not found.checkpoints:
-        note = "No checkpoints were given: a log rebuilt as a whole would not be seen."
+        note = "No checkpoints were given, so a completely rebuilt log would go undetected."
         console.print(Text(note, style="dim"))
 
 
 def show_page(entries: Sequence[Entry]) -> None:
-    """One line a record; what a narrow terminal has no room for is left to `--json`."""
+    """Print one line per record; a narrow terminal omits columns that `--json` has."""
     console = Console()
     wide = console.width >= 110
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
@@ -102,38 +107,39 @@ def show_page(entries: Sequence[Entry]) -> None:
         table.add_column(name, no_wrap=True)
     room = max(8, console.width - (100 if wide else 66))
     table.add_column("about", no_wrap=True, overflow="ellipsis", max_width=room)
-    for one in entries:
-        said = one.fields()
-        named = f"{said.get('act', '')} {said.get('name', '')}".strip()  # of a key
-        about = str(said.get("question") or said.get("why") or named)
-        who = [plain(one.caller)] if wide else []
-        time = one.time[:19] if wide else one.time[5:16]
-        table.add_row(str(one.sequence), one.id, time, one.kind, *who, plain(about))
+    for item in entries:
+        fields = item.fields()
+        named = f"{fields.get('act', '')} {fields.get('name', '')}".strip()  # records of keys
+        about = str(fields.get("question") or fields.get("why") or named)
+        who = [plain(item.caller)] if wide else []
+        time = item.time[:19] if wide else item.time[5:16]
+        table.add_row(str(item.sequence), item.id, time, item.kind, *who, plain(about))
     console.print(table)
 
 
 def show_entry(value: Entry) -> None:
     console = Console()
-    for name, said in line(value).items():
-        if said is not None:
-            console.print(Text.assemble((f"{name:>9}  ", "bold"), plain(str(said))), soft_wrap=True)
+    for name, content in line(value).items():
+        if content is not None:
+            row = Text.assemble((f"{name:>9}  ", "bold"), plain(str(content)))
+            console.print(row, soft_wrap=True)
     for name, names in (("not stored", value.not_stored), ("erased", value.erased)):
         if names:
             console.print(Text.assemble((f"{name:>9}  ", "bold"), ", ".join(names)))
-    for name, said in value.fields().items():
+    for name, content in value.fields().items():
         console.print(Text(f"\n{name}", style="bold cyan"))
-        told = json.dumps(said, ensure_ascii=False, indent=2)
-        console.print(plain(told.encode("utf-8", "replace").decode()), soft_wrap=True)
+        rendered = json.dumps(content, ensure_ascii=False, indent=2)
+        console.print(plain(rendered.encode("utf-8", "replace").decode()), soft_wrap=True)
 
 
 def show_replayed(done: Replayed) -> None:
     console = Console()
     if done.same:
-        console.print(Text("The same decision again.", style="bold green"))
-    for one in done.differences:
-        was, now = (json.dumps(value, ensure_ascii=False) for value in (one.was, one.now))
+        console.print(Text("Same decision.", style="bold green"))
+    for item in done.differences:
+        was, now = (json.dumps(value, ensure_ascii=False) for value in (item.was, item.now))
         console.print(
-            Text.assemble((f"{one.field}: ", "bold"), plain(was), (" → ", "dim"), plain(now)),
+            Text.assemble((f"{item.field}: ", "bold"), plain(was), (" → ", "dim"), plain(now)),
             soft_wrap=True,
         )
     for note in done.notes:

@@ -1,4 +1,4 @@
-"""A checked answer in the terminal: claims in the colour of where they stand, and why."""
+"""Renders a checked answer in the terminal: claims coloured by support, with reasons."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ _LONGEST_QUOTE = 300
 
 
 def show_checked(verdict: Verdict, console: Console | None = None) -> None:
-    """The answer as it stands, then every claim with its reason and source."""
+    """Print the answer, then every claim with its reason and source."""
     console = console or Console()
     found = claim_statuses(verdict)
     parts: list[RenderableType] = [_answer(verdict, found), Text()] if verdict.draft else []
-    for one in found:
-        parts += _claim(one)
+    for status in found:
+        parts += _claim(status)
     parts.append(plain(verdict.reason, "bold"))
     colour = _ACTIONS.get(verdict.action, "yellow")
     console.print(
@@ -55,29 +55,31 @@ def show_checked(verdict: Verdict, console: Console | None = None) -> None:
 def _answer(verdict: Verdict, found: list[ClaimStatus]) -> Text:
     assert verdict.draft is not None
     text, place, shown = verdict.draft.text, 0, Text()
-    for one in found:
-        shown.append_text(plain(text[place : one.claim.start], "dim"))
-        shown.append_text(plain(text[one.claim.start : one.claim.end], _STYLES[one.support]))
-        place = one.claim.end
+    for status in found:
+        shown.append_text(plain(text[place : status.claim.start], "dim"))
+        shown.append_text(
+            plain(text[status.claim.start : status.claim.end], _STYLES[status.support])
+        )
+        place = status.claim.end
     return shown.append_text(plain(text[place:], "dim"))
 
 
-def _claim(one: ClaimStatus) -> list[RenderableType]:
-    style = _STYLES[one.support]
-    head = Text.assemble((f"{_SIGNS[one.support]} {one.word}", f"bold {style}"), "  ")
-    head.append_text(plain(_one_line(one.claim.text), style))
-    lines: list[RenderableType] = [plain(one.reason)] if one.reason else []
-    if one.omitted:
-        lines.append(plain(f"leaves out a condition: {one.omitted.reason}", "yellow"))
-    if one.passage:
-        lines.append(_source(one, *one.passage))
-    if any(one.quote):
-        lines.append(Padding(_quote(one), (0, 0, 0, 4)))
+def _claim(status: ClaimStatus) -> list[RenderableType]:
+    style = _STYLES[status.support]
+    head = Text.assemble((f"{_SIGNS[status.support]} {status.word}", f"bold {style}"), "  ")
+    head.append_text(plain(_one_line(status.claim.text), style))
+    lines: list[RenderableType] = [plain(status.reason)] if status.reason else []
+    if status.omitted:
+        lines.append(plain(f"omits a condition: {status.omitted.reason}", "yellow"))
+    if status.passage:
+        lines.append(_source(status, *status.passage))
+    if any(status.quote):
+        lines.append(Padding(_quote(status), (0, 0, 0, 4)))
     return [head, Padding(Group(*lines), (0, 0, 1, 4))]
 
 
-def _source(one: ClaimStatus, number: int, passage: Passage) -> Text:
-    near = "nearest: " if one.nearest else ""
+def _source(status: ClaimStatus, number: int, passage: Passage) -> Text:
+    near = "nearest: " if status.nearest else ""
     about = [passage.declared and f"version {passage.declared}", passage.place]
     about += [passage.document] if passage.title not in ("", passage.document) else []
     name = passage.title or passage.document
@@ -85,12 +87,12 @@ def _source(one: ClaimStatus, number: int, passage: Passage) -> Text:
     return head.append_text(plain("".join(f" · {part}" for part in about if part), "dim"))
 
 
-def _quote(one: ClaimStatus) -> Text:
-    """The sentence of the source, with the words that decided set off."""
-    before, within, behind = (_one_line(f"·{part}·")[1:-1] for part in one.quote)
+def _quote(status: ClaimStatus) -> Text:
+    """The source sentence with the decisive words highlighted."""
+    before, within, behind = (_one_line(f"·{part}·")[1:-1] for part in status.quote)
     within = _shortened(within)
     text = plain(f"“{before[-_LONGEST_QUOTE:]}", "italic")
-    style = "italic" if one.nearest else f"italic bold {_STYLES[one.support]}"
+    style = "italic" if status.nearest else f"italic bold {_STYLES[status.support]}"
     return text.append_text(plain(within, style)).append_text(
         plain(f"{behind[:_LONGEST_QUOTE]}”", "italic")
     )
@@ -105,7 +107,7 @@ def _figures(verdict: Verdict) -> str:
     parts = [f"{name} {value:.2f}" for name, value in shares.items() if value is not None]
     grade = [verdict.grade.value] if verdict.grade else []
     passages = counted(len(verdict.evidence))
-    return " · ".join([*grade, *parts, f"read {verdict.share_read:.2f}", passages])
+    return " · ".join([*grade, *parts, f"share checked {verdict.share_read:.2f}", passages])
 
 
 def _one_line(text: str) -> str:

@@ -1,4 +1,4 @@
-"""The review queue in the terminal, and as JSON."""
+"""The review queue, cases, gaps and error estimates as terminal output and as JSON."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rich.text import Text
 
 from suffice.access.visibility import Seen
 from suffice.cli import as_json
-from suffice.cli.show import origin, plain, show_gate
+from suffice.cli.show import origin, plain, show_gate, uncovered
 from suffice.cli.show_verdict import show_verdict
 from suffice.review.case import Act, Case
 from suffice.review.estimate import Estimate
@@ -23,11 +23,11 @@ from suffice.verdict.claim_status import ClaimStatus, claim_statuses
 
 _COLOUR = {"SERVE": "green", "CAVEAT": "green", "CONFLICT": "yellow", "SUFFICIENT": "green"}
 _FRAME = 33
-"""Characters of the queue's line that number, time and the space between columns take."""
+"""Characters of a queue line taken by number, time and the space between columns."""
 
 
 def line(value: Case) -> dict[str, Any]:
-    """A case in short."""
+    """A case without its evidence and verdict."""
     return {
         "id": value.entry.id,
         "sequence": value.entry.sequence,
@@ -73,10 +73,11 @@ def case(value: Case) -> dict[str, Any]:
     if seen.verdict is None:
         return found
     draft, numbers = seen.verdict.draft, {p.id: n for n, p in enumerate(seen.evidence.passages, 1)}
-    told = [
-        {"claim": one.claim.text, **as_json.finding(one, numbers)} for one in seen.verdict.findings
+    findings = [
+        {"claim": item.claim.text, **as_json.finding(item, numbers)}
+        for item in seen.verdict.findings
     ]
-    verdict = {"draft": draft.text if draft else None, "findings": told}
+    verdict = {"draft": draft.text if draft else None, "findings": findings}
     return {**found, "verdict": {**as_json.verdict(seen.verdict), **verdict}}
 
 
@@ -98,7 +99,7 @@ def estimate(value: Estimate) -> dict[str, Any]:
 
 
 def outcome(value: Case) -> str:
-    """What holds now, in a word."""
+    """The current verdict, or the level of the gate where there is no verdict."""
     if value.seen is None:
         return ""
     verdict = value.seen.verdict
@@ -110,26 +111,26 @@ def _question(value: Case) -> str:
 
 
 def show_queue(cases: Sequence[Case]) -> None:
-    """One line a case; what a narrow terminal has no room for is left to `--json`."""
+    """Print one line per case; a narrow terminal truncates what `--json` has in full."""
     console = Console()
     if not cases:
-        console.print(Text("Nothing waits for a person.", style="green"))
+        console.print(Text("The review queue is empty.", style="green"))
         return
-    rows = [(one, outcome(one), _state(one)) for one in cases]
-    taken = max(len(said) for _, said, _ in rows) + max(len(why) for _, _, why in rows)
+    rows = [(item, outcome(item), _state(item)) for item in cases]
+    taken = max(len(result) for _, result, _ in rows) + max(len(why) for _, _, why in rows)
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("number", justify="right", no_wrap=True)
     for name in ("time", "outcome", "why"):
         table.add_column(name, no_wrap=True)
     room = max(20, console.width - taken - _FRAME)
     table.add_column("question", no_wrap=True, overflow="ellipsis", max_width=room)
-    for one, said, why in rows:
+    for item, result, why in rows:
         table.add_row(
-            str(one.entry.sequence),
-            one.entry.time[5:16].replace("T", " "),
-            Text(said, style=_COLOUR.get(said, "red")),
-            Text(why, style="" if one.open else "dim"),
-            plain(_question(one)),
+            str(item.entry.sequence),
+            item.entry.time[5:16].replace("T", " "),
+            Text(result, style=_COLOUR.get(result, "red")),
+            Text(why, style="" if item.open else "dim"),
+            plain(_question(item)),
         )
     console.print(table)
     console.print(
@@ -137,9 +138,9 @@ def show_queue(cases: Sequence[Case]) -> None:
     )
 
 
-def _state(one: Case) -> str:
-    """Why it waits, or what was decided."""
-    return ", ".join(one.why) if one.open else one.decided[-1].act.value
+def _state(value: Case) -> str:
+    """Why the case is queued, or the last decision on it."""
+    return ", ".join(value.why) if value.open else value.decided[-1].act.value
 
 
 def show_case(value: Case) -> None:
@@ -150,8 +151,8 @@ def show_case(value: Case) -> None:
         chance = (
             f" (probability {value.probability:g})" if value.probability not in (1, None) else ""
         )
-        waits = "Waits" if value.open else "Waited"
-        console.print(plain(f"{waits}: {', '.join(value.why)}{chance}", "dim"))
+        state = "Awaiting review" if value.open else "Reviewed"
+        console.print(plain(f"{state}: {', '.join(value.why)}{chance}", "dim"))
     console.print()
     if value.seen is None:
         console.print(Text(value.lacking, style="yellow"))
@@ -177,25 +178,25 @@ def _show_seen(seen: Seen, console: Console) -> None:
             console.print(part)
     console.print(_passages(seen.evidence))
     if seen.hidden:
-        said = f"{seen.hidden} passages are not shown: they carry labels you do not hold."
-        console.print(Text(said, style="yellow"))
+        note = f"{seen.hidden} passages are hidden: they carry access labels you do not hold."
+        console.print(Text(note, style="yellow"))
 
 
 def _written(verdict: Verdict) -> Iterator[RenderableType]:
-    """What was drafted and is not out, and the claims that nothing backs."""
+    """The draft that was not released, and its claims without support."""
     if verdict.draft and verdict.draft.text and not verdict.released:
-        yield Text("What was written, and is not out", style="bold")
+        yield Text("Draft (not released)", style="bold")
         yield Padding(plain(verdict.draft.text), (0, 0, 1, 2))
-    against = [one for one in claim_statuses(verdict) if one.support is not Support.BACKED]
+    against = [item for item in claim_statuses(verdict) if item.support is not Support.BACKED]
     if against:
-        yield Text("What is not backed", style="bold")
-        yield Padding(Group(*(_standing(one) for one in against)), (0, 0, 1, 2))
+        yield Text("Unsupported claims", style="bold")
+        yield Padding(Group(*(_claim(item) for item in against)), (0, 0, 1, 2))
 
 
-def _standing(one: ClaimStatus) -> RenderableType:
-    red = one.support is Support.CONTRADICTED
-    said = Text.assemble((one.support.value.lower(), "red" if red else "yellow"))
-    return said.append_text(plain(f": “{one.claim.text}” ({one.reason})"))
+def _claim(status: ClaimStatus) -> RenderableType:
+    red = status.support is Support.CONTRADICTED
+    text = Text.assemble((status.support.value.lower(), "red" if red else "yellow"))
+    return text.append_text(plain(f": “{status.claim.text}” ({status.reason})"))
 
 
 def _passages(evidence: Evidence) -> RenderableType:
@@ -207,15 +208,15 @@ def _passages(evidence: Evidence) -> RenderableType:
 
 
 def _history(value: Case) -> Iterator[RenderableType]:
-    """What people said and did, in its order."""
-    told = [(one.time, one.note, one.result) for one in value.decided]
-    for said in value.feedback:
-        rating = {"up": "Rated up", "down": "Rated down"}.get(said.rating or "", "Rated")
-        comment = f": {said.comment}" if said.comment else ""
-        told.append((said.time, f"{rating} by {said.by or 'somebody'}{comment}", ""))
-    if told:
-        yield Text("\nSince then", style="bold")
-    for time, note, result in sorted(told):
+    """Decisions and feedback in chronological order."""
+    events = [(item.time, item.note, item.result) for item in value.decided]
+    for item in value.feedback:
+        rating = {"up": "Rated up", "down": "Rated down"}.get(item.rating or "", "Rated")
+        comment = f": {item.comment}" if item.comment else ""
+        events.append((item.time, f"{rating} by {item.by or 'unknown'}{comment}", ""))
+    if events:
+        yield Text("\nHistory", style="bold")
+    for time, note, result in sorted(events):
         yield plain(f"  {time[:16].replace('T', ' ')}  {note}")
         if result:
             yield Text(f"                    see record {result}", style="dim")
@@ -227,38 +228,39 @@ def show_decided(value: Case) -> None:
     console.print(plain(last.note))
     now = outcome(value)
     if now and last.act in (Act.RELEASE, Act.WITHDRAW):
-        console.print(Text(f"It is {now} now.", style=_COLOUR.get(now, "red")))
+        console.print(Text(f"The verdict is now {now}.", style=_COLOUR.get(now, "red")))
     console.print(Text(f"Record {last.id}", style="dim"))
 
 
 def show_gaps(found: Sequence[Gap]) -> None:
     console = Console()
     if not found:
-        console.print(Text("Nothing was asked that the documents could not answer."))
-    for one in found:
-        times = "once" if one.count == 1 else f"{one.count} times"
-        since = f"asked {times}, last {one.last[:10]}"
-        head = Text.assemble(plain(one.question or "(not stored)", "bold"), (f"  {since}", "dim"))
+        console.print(Text("No gaps: the documents covered every question asked."))
+    for item in found:
+        times = "once" if item.count == 1 else f"{item.count} times"
+        since = f"asked {times}, last {item.last[:10]}"
+        head = Text.assemble(plain(item.question or "(not stored)", "bold"), (f"  {since}", "dim"))
         console.print(head, soft_wrap=True)
-        if one.missing:
-            console.print(Padding(plain(f"Missing: {'; '.join(one.missing)}"), (0, 0, 0, 2)))
-        for source in one.nearest:
+        if item.missing:
+            console.print(Padding(uncovered(item.missing, ""), (0, 0, 0, 2)))
+        for source in item.nearest:
             near = "" if source.relevance is None else f", similarity {source.relevance:.2f}"
             name = " > ".join((source.title, *source.heading))
-            console.print(Padding(plain(f"Near: {name} ({source.document}{near})", "dim"), (0, 2)))
-        console.print(Padding(Text(f"Record {one.records[0]}", style="dim"), (0, 0, 1, 2)))
+            nearest = f"Nearest: {name} ({source.document}{near})"
+            console.print(Padding(plain(nearest, "dim"), (0, 2)))
+        console.print(Padding(Text(f"Record {item.records[0]}", style="dim"), (0, 0, 1, 2)))
 
 
 def show_estimate(found: Estimate) -> None:
     console = Console()
-    counted = f"{found.population:,} served, {found.drawn:,} chosen, {found.judged:,} judged"
+    counted = f"{found.population:,} served, {found.drawn:,} sampled, {found.judged:,} judged"
     if found.rate is None:
-        console.print(Text("Nothing is known yet of how often answers are wrong.", style="yellow"))
+        console.print(Text("No estimate yet: too few sampled answers were judged.", style="yellow"))
     else:
-        console.print(Text(f"{found.rate:.2%} of the served answers are wrong.", style="bold"))
+        console.print(Text(f"Estimated error rate: {found.rate:.2%} of served answers.", "bold"))
     share = f"{found.confidence:.4g}".removeprefix("0.")
-    between = f"Between {found.low:.2%} and {found.high:.2%}, with confidence 0.{share}."
+    between = f"Interval {found.low:.2%} to {found.high:.2%} at confidence 0.{share}."
     console.print(Text(f"{between} {counted}, {found.wrong:,} wrong."))
     if found.drawn > found.judged:
-        waiting = f"{found.drawn - found.judged:,} chosen ones were not judged: they widen this."
-        console.print(Text(waiting, style="dim"))
+        waiting = f"{found.drawn - found.judged:,} sampled answers were not judged, which widens "
+        console.print(Text(f"{waiting}the interval.", style="dim"))

@@ -1,4 +1,4 @@
-"""The verdict on a question as people see it: the answer with its sources, or a refusal."""
+"""Renders the verdict on a question in the terminal."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from suffice.cli.show import CONTROL, one_line, origin, plain
+from suffice.cli.show import CONTROL, one_line, origin, plain, uncovered
 from suffice.types import Citation, Source, Verdict
 from suffice.verdict.wording import steps
 
@@ -20,7 +20,7 @@ _CODE_OR_TAG = re.compile(r"(```.*?```|`[^`\n]*`)|<(?=[a-zA-Z/!?])", re.DOTALL)
 
 
 def show_verdict(verdict: Verdict, console: Console | None = None) -> None:
-    """The answer with its sources, or the refusal with what helps."""
+    """Print the answer with its sources, or the refusal with next steps."""
     console = console or Console()
     console.print(_served(verdict) if verdict.served else _withheld(verdict))
     for note in verdict.notes:
@@ -31,20 +31,20 @@ def _served(verdict: Verdict) -> RenderableType:
     parts: list[RenderableType] = [Markdown(_no_tags(CONTROL.sub("", verdict.released))), Text()]
     parts += [_citation(citation) for citation in verdict.citations]
     if verdict.missing:
-        parts.append(Text.assemble(("The sources hold ", "yellow"), "; ".join(verdict.missing)))
+        parts.append(uncovered(verdict.missing, "yellow"))
     parts.append(Text(verdict.reason, style="dim"))
     return _panel(verdict, parts, "green")
 
 
 def _no_tags(text: str) -> str:
-    """Markdown drops what looks like a tag: in "git checkout <branch>" it is the point."""
+    """Escape tag-like text, which Markdown would drop, as in "git checkout <branch>"."""
     return _CODE_OR_TAG.sub(lambda found: found[1] or r"\<", text)
 
 
 def _withheld(verdict: Verdict) -> RenderableType:
     parts: list[RenderableType] = [Text(verdict.reason)]
     if verdict.missing:
-        parts += [Text(), Text.assemble(("Missing: ", "bold"), "; ".join(verdict.missing))]
+        parts += [Text(), uncovered(verdict.missing)]
     if verdict.nearest:
         parts += [Text(), Text("Nearest sources", style="bold"), _sources(verdict.nearest)]
     parts += [Text(), Text("Next steps", style="bold")]

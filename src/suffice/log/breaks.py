@@ -1,4 +1,4 @@
-"""What is wrong with a log, and where."""
+"""Faults found in a log, and the result of a verification."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Fault:
 
 @dataclass(slots=True)
 class Faults:
-    """The first of them in full, the others counted."""
+    """Collects faults: keeps the first `most`, counts all."""
 
     most: int = 100
     found: list[Fault] = field(default_factory=list)
@@ -32,18 +32,18 @@ class Faults:
 
 @dataclass(frozen=True, slots=True)
 class Verified:
-    """What a pass over the log found. `whole`: nothing is wrong with it."""
+    """Result of a verification; `whole` is true if there are no faults."""
 
     log: str
     records: int
     last: int
     link: str
     erased: int
-    """Records from which something was erased, as a record of the erasure says."""
+    """Number of records from which content was erased."""
     checkpoints: int
     faults: tuple[Fault, ...]
     count: int
-    """Faults in all; `faults` are the first of them."""
+    """Total number of faults; `faults` holds the first of them."""
     seconds: float
 
     @property

@@ -1,10 +1,10 @@
-"""One value, one text: the canonical form, which is what is stored and hashed.
+"""The canonical JSON form of a value, which is stored and hashed: equal values have equal texts.
 
-It is JSON in ASCII with keys sorted by code point and no white space. Text is taken as it is, in no
-Unicode normal form, and everything beyond ASCII is escaped, so that NUL and half a surrogate pair
-pass through any database; two halves beside each other are the character they make. Floats are the
-shortest text that reads back as the same number; one that is no number is the text "nan", "inf" or
-"-inf". Dates are ISO 8601, sets are sorted lists.
+It is ASCII JSON without white space, with keys sorted by code point. Text is not Unicode-normalised
+and everything outside ASCII is escaped, so NUL and lone surrogates survive any database; two
+adjacent surrogates read back as the character they encode. A float is the shortest text that reads
+back as the same number; non-finite floats are the texts "nan", "inf" and "-inf". Dates are ISO
+8601, sets are sorted lists.
 """
 
 from __future__ import annotations
@@ -20,24 +20,24 @@ ALGORITHM = "sha256"
 
 
 def canonical(value: object) -> str:
-    """The one text of a value; it holds no line break.
+    """The canonical text of a value; it contains no line break.
 
     >>> canonical({"b": 1.0, "a": "ü"})
     '{"a":"\\\\u00fc","b":1.0}'
     """
     try:
         return _ENCODER.encode(value)
-    except ValueError:  # some float is no number, which is rare
-        return _ENCODER.encode(_told(value))
+    except ValueError:  # rare: the value contains a non-finite float
+        return _ENCODER.encode(_finite(value))
 
 
 def read(text: str) -> Any:
-    """The value of a canonical text."""
+    """Parse a canonical text."""
     return json.loads(text)
 
 
 def digest(data: bytes) -> str:
-    """The hash, tagged with the algorithm that made it: "sha256:…"."""
+    """The hash, prefixed with its algorithm: "sha256:…"."""
     return f"{ALGORITHM}:{hashlib.sha256(data).hexdigest()}"
 
 
@@ -48,22 +48,22 @@ def _other(value: object) -> object:
         return sorted(value, key=canonical)
     if isinstance(value, Mapping):
         return dict(value)
-    scalar = getattr(value, "item", None)  # a number of NumPy's
+    scalar = getattr(value, "item", None)  # a NumPy scalar
     if callable(scalar):
         return scalar()
     raise TypeError(f"A {type(value).__name__} has no canonical form.")
 
 
-def _told(value: object) -> object:
-    """The same value, where floats that are no numbers are texts."""
+def _finite(value: object) -> object:
+    """The same value with non-finite floats as texts."""
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     if isinstance(value, Mapping):
-        return {key: _told(entry) for key, entry in value.items()}
+        return {key: _finite(entry) for key, entry in value.items()}
     if isinstance(value, set | frozenset):
-        return sorted(map(_told, value), key=canonical)
+        return sorted(map(_finite, value), key=canonical)
     if isinstance(value, list | tuple):
-        return [_told(entry) for entry in value]
+        return [_finite(entry) for entry in value]
     return value
 
 

@@ -1,4 +1,4 @@
-"""Records as they stand in the log, and how they are found: by id, or page by page."""
+"""Sealed records, and how to find them: by id, by number, or page by page."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from suffice.log.tables import RECORDS
 
 _PORTION = 200
 _DIGITS = 18
-"""A number of more digits is no sequence."""
+"""Maximum number of digits of a sequence number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,24 +36,24 @@ class Entry:
     manifest: str | None = None
 
     def fields(self) -> dict[str, Any]:
-        """What it says, as far as that is stored."""
+        """The stored fields by name."""
         try:
             found = (line for line in lines(self.payload) if line.stored and line.name != WHO)
             return {line.name: line.read() for line in found}
         except ValueError as problem:
             raise StoreDamaged(
-                f"What record {self.sequence} says cannot be read: {problem}.",
+                f"The content of record {self.sequence} cannot be read: {problem}.",
                 remedy="Run: suffice audit verify",
             ) from problem
 
     @property
     def not_stored(self) -> tuple[str, ...]:
-        """Fields that were never written, by setting."""
+        """Fields that were omitted because of the settings."""
         return tuple(line.name for line in lines(self.payload) if not line.stored)
 
     @property
     def erased(self) -> tuple[str, ...]:
-        """Fields that were."""
+        """Fields that were stored and later erased."""
         there = {line.key for line in lines(self.payload)}
         known = commitments(self.manifest or "")
         return tuple(key.rstrip("!") for key in known if key not in there)
@@ -77,22 +77,23 @@ def entry_of(row: Row[Any]) -> Entry:
 
 
 def find(connection: Connection, name: str) -> Entry:
-    """A record by its id, or by its number."""
+    """Find a record by its id or number."""
     number = name.isdecimal() and len(name) <= _DIGITS
     column = RECORDS.c.sequence if number else RECORDS.c.id
     asked = select(RECORDS).where(column == (int(name) if number else name))
     row = connection.execute(asked).first()
     if row is None:
         raise StoreError(
-            f"There is no record '{name}' in the log.", remedy="Run: suffice audit show"
+            f"There is no record '{name}' in the log.",
+            remedy="To list records, run: suffice audit show",
         )
     return entry_of(row)
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Which records: of a kind, of a caller, from one moment to before another (as written in the
-    log), or from one number to before another."""
+    """A selection of records by kind, caller, time (`since` inclusive, `until` exclusive, in the
+    log's format) and number (`first` inclusive, `before` exclusive)."""
 
     kind: str = ""
     caller: str = ""
@@ -116,13 +117,14 @@ class Choice:
 
 
 def page(connection: Connection, choice: Choice, most: int) -> list[Entry]:
-    """The newest of those chosen, newest first; the next page is `before` the last of this one."""
+    """The newest selected records, newest first; for the next page, set `before` to the number of
+    the last one."""
     asked = choice.narrowed(select(RECORDS)).order_by(RECORDS.c.sequence.desc()).limit(most)
     return [entry_of(row) for row in connection.execute(asked)]
 
 
 def entries(connection: Connection, choice: Choice) -> Iterator[Entry]:
-    """All of those chosen, oldest first."""
+    """All selected records, oldest first."""
     last = choice.first - 1 if choice.first is not None else 0
     while True:
         asked = choice.narrowed(select(RECORDS)).where(RECORDS.c.sequence > last)

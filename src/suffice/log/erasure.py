@@ -1,7 +1,7 @@
-"""Erasing what records say: by whom or what they are about, or by their age.
+"""Erasure of the content of records, by subject or by age.
 
-The chain stays whole: it holds salted commitments, and the salts go with the payload. What was
-erased is a record itself, without which a payload that is gone is a fault.
+The chain stays verifiable because it holds salted commitments; the salts are erased with the
+payload. Each erasure is recorded. A missing payload without such a record is a fault.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ from suffice.log.tables import RECORDS
 from suffice.sql.database import Database
 
 KEPT = (KIND, "setup")
-"""Kinds that hold nobody's words and that others lean on: they are never erased."""
+"""Kinds that are never erased: they contain no user text, and other records depend on them."""
 _PORTION = 200
 _AT_ONCE = 5_000
-"""Records erased in one transaction: others append between two of them."""
+"""Records erased per transaction; other processes can append between transactions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Erased:
-    """From how many records something was erased, and the ids of the records that say so."""
+    """The number of records whose content was erased, and the ids of the erasure records."""
 
     records: int = 0
     ids: tuple[str, ...] = ()
@@ -42,15 +42,15 @@ class Erased:
 
 @dataclass(frozen=True, slots=True)
 class Eraser:
-    """Erases, and in the same transaction records that it did."""
+    """Erases content and records the erasure in the same transaction."""
 
     database: Database
     prepare: Prepare
     clock: Clock
 
     def subject(self, name: str, *, reason: str = "", by: str = "") -> Erased:
-        """All that records say whose caller or tag this is. Its name is not stored in the record of
-        the erasure, but committed to: it can be shown later that this is who it was about."""
+        """Erase the content of all records with this caller or tag. The erasure record stores only
+        a commitment to the name, with which the subject can be proved later."""
         chosen = or_(RECORDS.c.caller == name, RECORDS.c.tag == name)
         return self._all(chosen, {"why": "subject", "subject": name, "reason": reason}, by)
 
@@ -62,17 +62,17 @@ class Eraser:
         kinds: Collection[str] = (),
         by: str = "",
     ) -> Erased:
-        """What records say that were sealed before a moment, or only some fields of it."""
+        """Erase the content of records sealed before a moment, or only the fields `names`."""
         chosen: ColumnElement[bool] = RECORDS.c.time < written(moment)
         if kinds:
             chosen = chosen & RECORDS.c.kind.in_(list(kinds))
-        said = {"why": "age", "before": written(moment)}
-        return self._all(chosen, said, by, frozenset(names))
+        fields = {"why": "age", "before": written(moment)}
+        return self._all(chosen, fields, by, frozenset(names))
 
     def _all(
         self,
         chosen: ColumnElement[bool],
-        said: Mapping[str, object],
+        about: Mapping[str, object],
         by: str,
         names: frozenset[str] = frozenset(),
     ) -> Erased:
@@ -86,7 +86,7 @@ class Eraser:
                 last, gone = _some(connection, chosen, names, last)
                 if gone:
                     fields = {
-                        **said,
+                        **about,
                         "records": spans(gone),
                         "erased": sorted(names) or None,
                         "count": len(gone),
@@ -105,8 +105,8 @@ class Eraser:
 def _some(
     connection: Connection, chosen: ColumnElement[bool], names: frozenset[str], last: int
 ) -> tuple[int, list[int]]:
-    """Erases some records behind a sequence: the last one looked at (-1: there are no more), and
-    the sequences of those that said something."""
+    """Erase a batch of records after `last`. Return the last sequence examined (-1 at the end), and
+    the sequences of the records that changed."""
     gone: list[int] = []
     while len(gone) < _AT_ONCE:
         asked = (
@@ -125,16 +125,16 @@ def _some(
             values: dict[str, Any] = {
                 column: bindparam(f"new_{column}") for column in ("payload", "manifest")
             }
-            nobody: dict[str, Any] = {"caller": None, "tag": None} if whole else {}
+            cleared: dict[str, Any] = {"caller": None, "tag": None} if whole else {}
             changed = update(RECORDS).where(RECORDS.c.sequence == bindparam("at"))
-            connection.execute(changed.values(**values, **nobody), changes)
+            connection.execute(changed.values(**values, **cleared), changes)
         gone += [change["at"] for change in changes]
         last = found[-1].sequence
     return last, gone
 
 
 def _changes(found: Any, names: frozenset[str]) -> Iterator[dict[str, Any]]:
-    """What becomes of each row that has something to lose."""
+    """The new payload and manifest of each row that changes."""
     for sequence, payload, stated in found:
         there = list(lines(payload))
         if names and not names & {line.name for line in there}:
@@ -144,7 +144,7 @@ def _changes(found: Any, names: frozenset[str]) -> Iterator[dict[str, Any]]:
 
 
 def _flush(path: Path) -> None:
-    """What was overwritten in the file is still in the write-ahead log until that is emptied. Where
-    somebody is reading just now, the next checkpoint of SQLite's does it."""
+    """Truncate the write-ahead log, which still contains the overwritten bytes. If a reader blocks
+    this, SQLite's next checkpoint does it."""
     with suppress(sqlite3.Error), closing(sqlite3.connect(path, timeout=1)) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -1,4 +1,4 @@
-"""What was erased, held against the records that say so: no payload may vanish in silence."""
+"""Compares erased fields with the erasure records, so that no payload disappears unnoticed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Span = tuple[int, int]
 
 
 def spans(sequences: Iterable[int]) -> list[Span]:
-    """Runs of sequences, from sequences in order.
+    """Group ordered sequence numbers into runs.
 
     >>> spans([1, 2, 3, 7])
     [(1, 3), (7, 7)]
@@ -28,7 +28,7 @@ def spans(sequences: Iterable[int]) -> list[Span]:
 
 @dataclass(slots=True)
 class _Gone:
-    """A run of records without the same fields, the first of which has an id to name."""
+    """A run of records that lack the same fields; `id` is that of the first."""
 
     start: int
     end: int
@@ -38,7 +38,7 @@ class _Gone:
 
 @dataclass(slots=True)
 class Erasures:
-    """Fields that are gone, and fields that were said to be erased."""
+    """Missing fields, and fields that erasure records declare."""
 
     gone: list[_Gone] = field(default_factory=list)
     declared: list[tuple[int, Span, frozenset[str] | None]] = field(default_factory=list)
@@ -53,14 +53,14 @@ class Erasures:
             self.gone.append(_Gone(sequence, sequence, names, id))
 
     def declares(self, sequence: int, fields: dict[str, Any]) -> None:
-        """What an erasure record says: `erased` are names of fields, `None` all of them."""
+        """Add an erasure record; its field `erased` lists field names, `None` means all."""
         erased = fields.get("erased")
         names = None if erased is None else frozenset(erased)
         for start, end in fields.get("records", ()):
             self.declared.append((sequence, (start, end), names))
 
     def silent(self) -> Iterator[tuple[int, str, frozenset[str]]]:
-        """The first record of each run that lacks what no later record declares erased."""
+        """The first record of each run with missing fields that no later record declares."""
         for run in self.gone:
             sequence = run.start
             while sequence <= run.end:
@@ -70,14 +70,14 @@ class Erasures:
                 sequence = until + 1
 
     def _left(self, sequence: int, run: _Gone) -> tuple[frozenset[str], int]:
-        """What is not accounted for in a record, and up to which one the same holds."""
+        """The undeclared fields of a record, and the last record for which this result holds."""
         left, until = run.names, run.end
-        for said, (start, end), names in self.declared:
-            if said <= sequence:
+        for declared_at, (start, end), names in self.declared:
+            if declared_at <= sequence:
                 continue
             if start <= sequence <= end:
                 left = frozenset() if names is None else left - names
-                until = min(until, end, said - 1)
+                until = min(until, end, declared_at - 1)
             elif start > sequence:
                 until = min(until, start - 1)
         return left, until

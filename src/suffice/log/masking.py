@@ -1,7 +1,7 @@
-"""What must not be stored is masked before it is written.
+"""Masks personal data before a record is written.
 
-A mask keeps the shape: letters become x, digits #, everything else stays. A masked text is as long
-as it was, so that every span in a record still points at what it pointed at.
+A mask keeps the shape: letters become x, digits become #, everything else stays. The length of a
+text does not change, so all spans in a record stay valid.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from suffice.settings import RecordSettings
 
 _EMAIL = re.compile(r"(?<![\w.+'-])[\w.+'-]+@(?:[\w-]+\.)+[^\W\d_]{2,}")
 _CARD = re.compile(r"(?<![\w-])[0-9](?:[ -]?[0-9]){12,18}(?![\w-])")
-# With its country, with an area in brackets, with a trunk prefix, or grouped as 3-3-4. What could
-# as well be a date, a year range, an amount or a number of a section is left alone.
+# Numbers with a country code, with an area code in brackets, with a trunk prefix, or grouped 3-3-4.
+# Anything that could be a date, a year range, an amount or a section number is not masked.
 _PHONE = re.compile(
     r"(?<![\w.+/-])(?:"
     r"\+[0-9]{1,3}(?:[ ./-]?\(?[0-9]{1,4}\)?){2,6}"
@@ -28,15 +28,15 @@ _PHONE = re.compile(
     r"|[0-9]{3}[ .-][0-9]{3}[ .-][0-9]{4}"
     r")(?![\w-]|[./][0-9])"
 )
-# Whatever is a number of the two stands in such a run; most texts hold none, and are done with.
+# Card and phone numbers occur only within such a run; most texts contain none and are skipped.
 _RUN = re.compile(r"[+(0-9][0-9 ()./-]{7,}")
 _BEYOND = 2
-"""Characters behind a run that a pattern looks at."""
+"""Characters after a run that a pattern examines."""
 _DATE = re.compile(r"0?\d[/-]\d{1,2}[/-]\d{2,4}\Z")
 _FEWEST, _MOST = 8, 15
 _DIGIT = re.compile(r"\d")
 
-# What names a thing is kept as it is: masked, it would name nothing.
+# Identifiers are not masked: they would no longer identify anything.
 NAMES = frozenset(
     "id document version content_hash passage_id family collection access check policy drafter "
     "record records setup certificate kind support code level action grade span effective expires "
@@ -46,7 +46,7 @@ _PLAIN = frozenset((int, float, bool, type(None)))
 
 
 def mask(text: str) -> str:
-    """The shape of a text."""
+    """The text with letters replaced by x and digits by #."""
     return "".join("#" if c.isdigit() else "x" if c.isalpha() else c for c in text)
 
 
@@ -69,7 +69,8 @@ def _phone(text: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Sort:
-    """`is_one` has the last word on what the pattern finds. A `number` can only stand in a run."""
+    """A kind of personal data. `is_one` confirms a match of the pattern; a `number` occurs only
+    within a run of digits."""
 
     name: str
     pattern: re.Pattern[str]
@@ -77,7 +78,7 @@ class _Sort:
     number: bool = False
 
     def spans(self, text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-        """Where in a part of a text there is one."""
+        """The confirmed matches in a part of a text."""
         for match in self.pattern.finditer(text, start, end):
             if self.is_one(match.group()):
                 yield match.span()
@@ -85,11 +86,11 @@ class _Sort:
 
 @dataclass(frozen=True, slots=True)
 class Masks:
-    """What is masked, in this order."""
+    """The kinds of data to mask, in order."""
 
     sorts: tuple[_Sort, ...]
     own: bool = False
-    """Whether patterns of the settings are among them: of those nobody knows what they find."""
+    """Whether the settings add patterns; they may match any text, which rules out shortcuts."""
 
     @classmethod
     def of(cls, settings: RecordSettings) -> Masks:
@@ -102,7 +103,7 @@ class Masks:
         return cls((*(sort for on, sort in ours if on), *own), bool(settings.patterns))
 
     def text(self, text: str, counts: Counter[str]) -> str:
-        """A text with what is to be masked masked; `counts` is told how often."""
+        """The masked text; the number of masks per kind is added to `counts`."""
         runs = [match.span() for match in _RUN.finditer(text)]
         found: list[tuple[int, int]] = []
         for sort in self.sorts:
@@ -114,11 +115,9 @@ class Masks:
         return _hidden(text, sorted(found)) if found else text
 
     def tree(self, value: Any, counts: Counter[str]) -> Any:
-        """A tree of JSON with every text masked but those that name something."""
+        """A JSON tree with every text masked except identifiers."""
         if not self.own:
-            text = "\n".join(
-                _texts(value)
-            )  # most hold nothing, which is quickly seen of all at once
+            text = "\n".join(_texts(value))  # fast path: most trees contain nothing to mask
             if "@" not in text and not _RUN.search(text):
                 return value
         return self._masked(value, counts)
@@ -137,7 +136,7 @@ class Masks:
 
 
 def _texts(tree: Any) -> list[str]:
-    """All texts in a tree but those that name something."""
+    """All texts in a tree except identifiers."""
     found: list[str] = []
     left = [tree]
     for value in left:
@@ -156,7 +155,7 @@ def _texts(tree: Any) -> list[str]:
 
 
 def _hidden(text: str, spans: Sequence[tuple[int, int]]) -> str:
-    """The text with parts of it masked; parts may overlap."""
+    """The text with the spans masked; spans may overlap."""
     pieces: list[str] = []
     done = 0
     for start, end in spans:
@@ -170,6 +169,6 @@ def _compiled(pattern: str) -> re.Pattern[str]:
         return re.compile(pattern)
     except re.error as problem:
         raise SettingsError(
-            f"record.patterns: {pattern!r} is no regular expression: {problem}.",
-            remedy="Correct it; it is read as Python's re reads it.",
+            f"record.patterns: {pattern!r} is not a valid regular expression: {problem}.",
+            remedy="Use the syntax of Python's re module.",
         ) from problem

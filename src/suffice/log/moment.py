@@ -1,4 +1,4 @@
-"""Times as the log writes them: UTC, to the microsecond, sorted as texts are."""
+"""Timestamps of the log: UTC with microseconds; their texts sort chronologically."""
 
 from __future__ import annotations
 

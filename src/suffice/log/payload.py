@@ -1,12 +1,12 @@
-"""What a record says, as text: a line a field, each beside a salt of its own.
+"""The payload: the fields of a record as text, one line per field, each with its own salt.
 
     SALT question "How long is parental leave?"
 
-The hash of a line is the field's commitment. `root` is the hash of all names with their
-commitments, `seal` that of the whole text; the chain holds both. A line that is erased takes its
-salt along: of what stays in the chain nobody can tell what it said, not even by guessing. A field
-that is not to be stored leaves its commitment and its salt, so that whoever keeps the text
-elsewhere can show that it is the one: `SALT question! sha256:…`.
+The hash of a line is the field's commitment. `root` is the hash of all names and commitments,
+`seal` the hash of the whole text; the chain holds both. Erasing a line erases its salt, so the
+content cannot be recovered from the commitment, not even by guessing. A field that is omitted by
+the settings keeps its commitment and salt (`SALT question! sha256:…`), so a text kept elsewhere can
+be proved to be the original.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from dataclasses import dataclass
 from suffice.log.canonical import canonical, digest, read
 
 SALT = 32
-"""Characters of a salt: 16 random bytes in hexadecimal."""
+"""Length of a salt in characters: 16 random bytes in hexadecimal."""
 
 
 @dataclass(frozen=True, slots=True)
 class Payload:
-    """The text of a record's fields, and what the chain holds of it."""
+    """The text of a record's fields, and the hashes of it that go into the chain."""
 
     text: str
     root: str
@@ -32,7 +32,7 @@ class Payload:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One field as it stands: `value` is its canonical text, empty where it is not stored."""
+    """A field of a payload; `value` is its canonical text, empty if it is not stored."""
 
     name: str
     commitment: str
@@ -41,7 +41,7 @@ class Line:
 
     @property
     def key(self) -> str:
-        """How the manifest names it: it tells what was never stored from what was."""
+        """The name in the manifest, with `!` for a field that was never stored."""
         return self.name if self.stored else f"{self.name}!"
 
     def read(self) -> object:
@@ -49,7 +49,7 @@ class Line:
 
 
 def payload(fields: Mapping[str, object], omit: Collection[str] = ()) -> Payload:
-    """The fields in their order; those to `omit` are committed to and not written."""
+    """Build the payload of the fields, in order. Fields in `omit` get only a commitment."""
     salts = os.urandom(SALT // 2 * len(fields)).hex()
     lines: list[str] = []
     committed: list[str] = []
@@ -65,7 +65,7 @@ def payload(fields: Mapping[str, object], omit: Collection[str] = ()) -> Payload
 
 
 def lines(text: str) -> Iterator[Line]:
-    """The fields of a payload; what is no line of ours is told by a name that is empty."""
+    """Parse the fields of a payload; a malformed line yields an empty name."""
     for line in text.split("\n") if text else ():
         salt, _, rest = line.partition(" ")
         name, _, value = rest.partition(" ")
@@ -78,12 +78,12 @@ def lines(text: str) -> Iterator[Line]:
 
 
 def manifest(text: str) -> str:
-    """Names and commitments of a payload, a line each: what stays when a field is erased."""
+    """Names and commitments of a payload, one per line; kept when fields are erased."""
     return "\n".join(f"{line.key} {line.commitment}" for line in lines(text))
 
 
 def commitments(text: str) -> dict[str, str]:
-    """A manifest read: commitments by key."""
+    """Parse a manifest into commitments by key."""
     return dict(line.partition(" ")[::2] for line in text.split("\n")) if text else {}
 
 
@@ -92,16 +92,16 @@ def root_of(manifest: str) -> str:
 
 
 def without(text: str, names: Collection[str]) -> str:
-    """The payload with these fields and their salts gone."""
+    """The payload without these fields and their salts."""
     kept = (line for line in text.split("\n") if line.split(" ", 2)[1].rstrip("!") not in names)
     return "\n".join(kept)
 
 
 def proves(text: str, name: str, value: object) -> bool:
-    """Whether this is what a field said that was not stored (or was)."""
+    """Whether `value` matches the commitment of a field, stored or not."""
     for line in text.split("\n"):
         salt, _, rest = line.partition(" ")
         if rest.startswith((f"{name} ", f"{name}! ")):
-            said = digest(f"{salt} {name} {canonical(value)}".encode("ascii"))
-            return any(one.commitment == said for one in lines(line))
+            commitment = digest(f"{salt} {name} {canonical(value)}".encode("ascii"))
+            return any(field.commitment == commitment for field in lines(line))
     return False

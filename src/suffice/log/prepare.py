@@ -1,4 +1,4 @@
-"""A record made ready to be sealed: masked, its fields as lines, all that needs no database."""
+"""Prepares records for sealing: masking and payload, everything that needs no database."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ FIELDS = (
     "question passages texts evidence gate claims drafts findings released outcome thresholds "
     "timings nearest missing reason comment"
 ).split()
-"""What a record may hold that somebody may not want stored."""
+"""Fields that `record.omit` can exclude."""
 LARGEST = 256_000_000
 _NO_TEXT = str.maketrans(dict.fromkeys((0, *range(55296, 57344)), "�"))
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """`caller` and `tag` are `None` where there are none, or they are not to be stored."""
+    """A record ready for sealing; `caller` and `tag` are `None` if absent or not to be stored."""
 
     id: str
     kind: str
@@ -34,7 +34,7 @@ class Prepared:
 
 @dataclass(frozen=True, slots=True)
 class Prepare:
-    """How records are written by the settings."""
+    """Turns records into prepared records, according to the settings."""
 
     masks: Masks
     omit: frozenset[str]
@@ -44,20 +44,20 @@ class Prepare:
         unknown = set(settings.omit) - {*FIELDS, WHO}
         if unknown:
             raise SettingsError(
-                f"record.omit: there is no field '{min(unknown)}' in a record.",
-                remedy=f"Allowed: {', '.join((WHO, *FIELDS))}.",
+                f"record.omit: records have no field '{min(unknown)}'.",
+                remedy=f"Allowed values: {', '.join((WHO, *FIELDS))}.",
             )
         return cls(Masks.of(settings), frozenset(settings.omit))
 
     def __call__(self, record: Record, never: frozenset[str] = frozenset()) -> Prepared:
-        """`never` are fields of this record that are not stored, whatever the settings say."""
+        """`never` names fields of this record that are not stored, regardless of the settings."""
         caller, tag = record.caller.translate(_NO_TEXT), record.tag.translate(_NO_TEXT)
         fields = {WHO: [caller, tag], **self._masked(record)}
         written = payload(fields, self.omit | never)
         if len(written.text) > LARGEST:
             raise StoreError(
                 f"A record of {len(written.text):,} characters is over the limit of {LARGEST:,}.",
-                remedy="Name what need not be stored in record.omit.",
+                remedy="Exclude large fields with record.omit.",
             )
         known = WHO not in self.omit
         return Prepared(
@@ -70,7 +70,7 @@ class Prepare:
         )
 
     def _masked(self, record: Record) -> dict[str, object]:
-        """What is written once, for all, is settings and versions: nobody's words."""
+        """Mask the fields. Records written once hold settings and versions, not user text."""
         if record.once or not self.masks.sorts:
             return dict(record.fields)
         counts: Counter[str] = Counter()

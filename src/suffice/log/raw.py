@@ -1,6 +1,6 @@
-"""The rows of the log as bytes, quickly, in their order, from one state of the database.
+"""Fast sequential access to the rows of the log, from one snapshot of the database.
 
-Read as bytes, since what somebody wrote there behind our back need not be text.
+Columns are read as bytes, because manipulated rows may contain invalid text.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ _CACHED = 32
 _MAPPED = 2**31
 
 Glance = tuple[int, bytes, bytes, bytes | None, bytes | None, int, int, bytes]
-"""As much of a row as the pass over all of them needs: sequence; what its link is over, a line
-each; link; caller; tag; whether something was erased from it; whether it records an erasure;
-payload. A column may be `None` that nobody left empty."""
+"""The part of a row that verification needs: sequence; the columns covered by the link, one per
+line; link; caller; tag; whether content was erased; whether the row records an erasure; payload.
+In a manipulated row any column may be `None`."""
 
 
 class Row(NamedTuple):
-    """One record as it stands in the table."""
+    """A complete row of the table."""
 
     sequence: int
     id: bytes
@@ -47,12 +47,12 @@ class Row(NamedTuple):
 
 
 def glances(connection: Connection) -> Iterator[list[Glance]]:
-    """All rows, in portions."""
+    """All rows in order, in batches."""
     return _streamed(connection) if _is_sqlite(connection) else _portions(connection)
 
 
 def row(connection: Connection, sequence: int) -> Row:
-    """One of them in full, with nothing where a column is empty that must not be."""
+    """One complete row; a required column that is NULL becomes empty."""
     columns = ", ".join(_as_bytes(connection, name) for name in _TEXTS)
     asked = f"SELECT {columns} FROM records WHERE sequence = {int(sequence)}"
     found = connection.exec_driver_sql(asked).one()
@@ -85,8 +85,8 @@ def _columns(connection: Connection) -> str:
 
 
 def _streamed(connection: Connection) -> Iterator[list[Glance]]:
-    """SQLite gives one row after the other as it is asked. The file is mapped into memory, and
-    portions are small enough for a processor's cache: both save a third of the time."""
+    """SQLite returns rows one by one. Memory-mapping the file and batches that fit the CPU cache
+    save a third of the time."""
     connection.exec_driver_sql(f"PRAGMA mmap_size = {_MAPPED}")
     asked = f"SELECT {_columns(connection)} FROM records ORDER BY sequence"
     result = connection.exec_driver_sql(asked)
@@ -101,12 +101,12 @@ def _streamed(connection: Connection) -> Iterator[list[Glance]]:
 
 
 def _portions(connection: Connection) -> Iterator[list[Glance]]:
-    """PostgreSQL gives all that is asked for at once; where texts are large, little is asked. While
-    one portion is looked at, the server is at work on the next."""
+    """PostgreSQL returns a whole result at once, so batches are small when payloads are large. The
+    server prepares the next batch while the current one is processed."""
     chosen = "FROM records WHERE sequence > %s ORDER BY sequence LIMIT %s"
     size = f"SELECT sum(octet_length(payload)) FROM (SELECT payload {chosen}) AS portion"
     asked = f"SELECT {_columns(connection)} {chosen}"
-    driver: Any = connection.connection.driver_connection  # safe between threads, ours is not
+    driver: Any = connection.connection.driver_connection  # thread-safe, unlike SQLAlchemy's
 
     def fetch(last: int) -> list[Any]:
         with driver.cursor() as cursor:
@@ -115,20 +115,21 @@ def _portions(connection: Connection) -> Iterator[list[Glance]]:
             rows: list[Any] = cursor.execute(asked, (last, most)).fetchall()
             return rows
 
-    connection.exec_driver_sql("SELECT 1")  # begins the transaction, and tells what is wrong
+    connection.exec_driver_sql("SELECT 1")  # begin the transaction, report connection errors
     with ThreadPoolExecutor(1) as ahead:
         coming = ahead.submit(fetch, _FIRST)
-        while found := _told(coming, connection):
+        while found := _result(coming, connection):
             coming = ahead.submit(fetch, found[-1][0])
             yield [
                 (row[0], *map(_bytes, row[1:5]), row[5], row[6], _bytes(row[7])) for row in found
             ]
 
 
-def _told(coming: Future[list[Any]], connection: Connection) -> list[Any]:
-    """What was fetched. What went wrong shows again at the next use, and is told in our words."""
+def _result(coming: Future[list[Any]], connection: Connection) -> list[Any]:
+    """The fetched rows. After a failure the connection is used again, so that a lost connection
+    raises the translated error."""
     try:
         return coming.result()
-    except Exception:  # whatever the fetching thread met: a broken connection says so itself here
+    except Exception:  # any failure in the fetching thread
         connection.exec_driver_sql("SELECT 1")
         raise

@@ -1,4 +1,4 @@
-"""A record: one thing that happened, before it is sealed into the chain."""
+"""A record: one event, before it is sealed into the chain."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 _NAME = re.compile(r"[a-z][a-z_]{0,39}\Z")
-_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's: no letter is taken for a digit
+_ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"  # Crockford's base 32, without ambiguous letters
 WHO = "who"
 
 
 def new_id() -> str:
-    """A name of 26 letters that nobody else has; later ones sort behind earlier ones."""
+    """A unique id of 26 characters; ids sort by the time of creation."""
     number = time.time_ns() // 1_000_000 << 80 | int.from_bytes(os.urandom(10), "big")
     return "".join(_ALPHABET[number >> shift & 31] for shift in range(125, -5, -5))
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """`kind` says what happened ("verdict", "gate", "gap", "override", "erasure", …; the set is
-    open), `fields` what is to be known of it: each name's value is a tree of JSON. `caller` is who
-    asked, `tag` whom or what it is about: either may be erased by its name. `once`: a record of
-    this id is written a single time, however often it is offered."""
+    """An event of some `kind` ("verdict", "gate", "gap", "override", "erasure", …; the set is
+    open). `fields` maps names to JSON trees. `caller` made the request, `tag` names the person or
+    case concerned; content can be erased by either. With `once`, a record with the same id is
+    written only the first time."""
 
     kind: str
     fields: Mapping[str, object]
@@ -36,4 +36,4 @@ class Record:
     def __post_init__(self) -> None:
         for name in (self.kind, *self.fields):
             if not _NAME.match(name) or name == WHO:
-                raise ValueError(f"{name!r} is no name for a kind or a field of a record")
+                raise ValueError(f"{name!r} is not a valid name for a kind or field of a record")

@@ -1,6 +1,6 @@
-"""Sealing: a group of records becomes the next links of the chain, in one transaction.
+"""Sealing: appends a group of records to the chain in one transaction.
 
-The head row is held while that happens, so that any number of processes keep one chain.
+The transaction locks the head row, so any number of processes can append to one chain.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from suffice.log.moment import read, written
 from suffice.log.prepare import Prepared
 from suffice.log.tables import HEAD, RECORDS
 
-# Made once: to put a statement together takes longer than to run it.
+# Built once: building a statement takes longer than running it.
 _HEAD = select(HEAD).where(HEAD.c.id == 1)
 _APPEND = insert(RECORDS)
 _MOVE = (
@@ -26,12 +26,12 @@ _MOVE = (
     .values({name: bindparam(f"new_{name}") for name in ("sequence", "link", "time")})
 )
 _SKEW = timedelta(seconds=1)
-"""Clocks of several machines differ by so much without anything being wrong."""
+"""Tolerated clock difference between machines."""
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """Where a log stands: its last record, and the last one that a checkpoint was written of."""
+    """The state of a log: its last record, and the last record covered by a checkpoint."""
 
     log: str
     sequence: int
@@ -42,46 +42,46 @@ class Head:
 
 
 def head_of(connection: Connection, *, hold: bool = False) -> Head:
-    """`hold`: nobody else appends until the transaction ends."""
+    """Read the head; `hold` blocks other appends until the transaction ends."""
     row = connection.execute(_HEAD.with_for_update() if hold else _HEAD).first()
     if row is None:
         raise StoreDamaged(
-            "The head of the log is gone, so that nothing can be appended to it.",
-            remedy="Run: suffice audit verify, and restore the store from a copy.",
+            "The head row of the log is missing, so no record can be appended.",
+            remedy="Run suffice audit verify, and restore the store from a backup.",
         )
     head = Head(row.log, row.sequence, row.link, row.time, row.checkpoint, row.checkpoint_time)
     return head if head.sequence else Head(head.log, 0, genesis(head.log).decode(), "", 0, "")
 
 
 def seal(connection: Connection, group: Sequence[Prepared], now: datetime) -> Head:
-    """Appends a group, in its order; what is to be there once, and is, is left out."""
+    """Append a group in order, skipping `once` records that already exist."""
     head = head_of(connection, hold=True)
     time, clock = _moment(head, now)
-    there = _there(connection, [one.id for one in group if one.once])
+    there = _there(connection, [record.id for record in group if record.once])
     link, sequence = head.link.encode(), head.sequence
     rows = []
-    for one in group:
-        if one.id in there:
+    for record in group:
+        if record.id in there:
             continue
         sequence += 1
-        root, sealed = one.payload.root, one.payload.seal
-        link = link_of(link, sequence, one.id, time, clock, one.kind, root, sealed)
+        root, sealed = record.payload.root, record.payload.seal
+        link = link_of(link, sequence, record.id, time, clock, record.kind, root, sealed)
         rows.append(
             {
                 "sequence": sequence,
-                "id": one.id,
+                "id": record.id,
                 "time": time,
                 "clock": clock,
-                "kind": one.kind,
-                "caller": one.caller,
-                "tag": one.tag,
+                "kind": record.kind,
+                "caller": record.caller,
+                "tag": record.tag,
                 "root": root,
                 "seal": sealed,
                 "link": link.decode(),
-                "payload": one.payload.text,
+                "payload": record.payload.text,
             }
         )
-        there |= {one.id} if one.once else set()
+        there |= {record.id} if record.once else set()
     if not rows:
         return head
     connection.execute(_APPEND, rows)
@@ -98,8 +98,8 @@ def _there(connection: Connection, ids: Collection[str]) -> set[str]:
 
 
 def _moment(head: Head, now: datetime) -> tuple[str, str]:
-    """The time of the next records. A clock that ran back does not take the log's time with it;
-    what it said is kept."""
+    """The time of the next records, and the clock reading if it is behind the log's time by more
+    than the tolerance. The time of the log never decreases."""
     time = written(now)
     if time >= head.time:
         return time, ""

@@ -1,4 +1,4 @@
-"""The tables of the log and of who may ask. The migrations are the truth; a test compares them."""
+"""Tables of the log, the principals and the quotas. A test compares them with the migrations."""
 
 from __future__ import annotations
 

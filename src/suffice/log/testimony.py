@@ -1,4 +1,4 @@
-"""What checkpoints say of a log: a tail that was rebuilt or cut off is seen up to the last one."""
+"""Compares a log with checkpoints, which reveals a rebuilt or truncated tail."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PORTION = 500
 
 @dataclass(frozen=True, slots=True)
 class Testimony:
-    """Checkpoints, and the public key that has to have signed them (empty: the one each names)."""
+    """Checkpoints and the public key that must have signed them (empty: the key each names)."""
 
     checkpoints: Sequence[Checkpoint] = ()
     key: str = ""
@@ -27,37 +27,37 @@ class Testimony:
 def hold_against(
     connection: Connection, head: Head, last: int, testimony: Testimony, faults: Faults
 ) -> None:
-    """Holds the log against checkpoints, oldest first; between the last that agrees and the first
-    that does not lies what was changed."""
+    """Compare the log with checkpoints, oldest first. A change lies between the last checkpoint
+    that agrees and the first that does not."""
     agreed = 0
-    genuine_ones = [
-        one for one in testimony.checkpoints if _genuine(one, head, testimony.key, faults)
+    valid = [
+        point for point in testimony.checkpoints if _genuine(point, head, testimony.key, faults)
     ]
-    for point, link in _links(connection, genuine_ones):
+    for point, link in _links(connection, valid):
         if link == point.link:
             agreed = max(agreed, point.sequence)
             continue
         after = f"after record {agreed}" if agreed else "from the first record on"
         if link is None and point.sequence > last:
-            said = f"the log was cut off: it ended with record {point.sequence} at {point.time}"
+            detail = f"the log was truncated; its last record was {point.sequence}"
         elif link is None:
-            said = f"record {point.sequence}, which was there at {point.time}, is missing"
+            detail = f"record {point.sequence} existed and is now missing"
         else:
-            said = f"the chain was rebuilt {after}, at or before record {point.sequence}"
+            detail = f"the chain was rebuilt {after}, at or before record {point.sequence}"
         at = last + 1 if point.sequence > last else agreed + 1
-        faults.add("checkpoint", at, "", f"By the checkpoint of {point.time} {said}.")
+        faults.add("checkpoint", at, "", f"According to the checkpoint of {point.time}, {detail}.")
 
 
 def _genuine(point: Checkpoint, head: Head, key: str, faults: Faults) -> bool:
     if point.log != head.log:
-        said = f"The checkpoint of {point.time} is one of another log."
+        message = f"The checkpoint of {point.time} belongs to another log."
     elif key and point.key != key:
-        said = f"The checkpoint of {point.time} was signed with another key."
+        message = f"The checkpoint of {point.time} was signed with another key."
     elif not genuine(point):
-        said = f"The signature of the checkpoint of {point.time} does not fit it."
+        message = f"The signature of the checkpoint of {point.time} is invalid."
     else:
         return True
-    faults.add("checkpoint", point.sequence, "", said)
+    faults.add("checkpoint", point.sequence, "", message)
     return False
 
 

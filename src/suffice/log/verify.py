@@ -1,7 +1,7 @@
-"""Is the log what was written? Every link, every payload, the head, and what checkpoints say.
+"""Verifies the log: every link, every payload, the head, and agreement with checkpoints.
 
-One pass over the chain, in its order. A record is at fault where its own bytes are not those that
-were sealed, or where it does not follow from the record before it; the pass tells, and goes on.
+Verification is one pass over the chain in order. A record is faulty if its bytes differ from those
+that were sealed, or if it does not follow from the previous record. Faults do not stop the pass.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from suffice.log.testimony import Testimony, hold_against
 from suffice.sql.database import Database
 
 Progress = Callable[[int, int], None]
-"""Is told how many records of how many were looked at."""
+"""Called with the number of records verified and the total."""
 
 _NOBODY = b' who ["",""]'
 _NOT_STORED = b" who! "
@@ -40,9 +40,9 @@ def verify(
     deep: bool = False,
     progress: Progress = lambda done, total: None,
 ) -> Verified:
-    """`key`: the public key that has to have signed the checkpoints; without one, each is held
-    against the key it names itself. `deep`: each field's commitment is computed anew as well, which
-    takes longer and can find only what a program wrote wrongly, not what somebody changed."""
+    """Verify the log. `key` is the public key that must have signed the checkpoints; without it,
+    each is verified with the key it names. `deep` also recomputes each field's commitment, which is
+    slower and can only reveal software errors, not manipulation."""
     start = time.perf_counter()
     with database.reading() as connection:
         head = head_of(connection)
@@ -66,7 +66,7 @@ def verify(
 
 
 class _Walk:
-    """The pass: what it has seen, and what the next record has to follow from."""
+    """State of the verification pass."""
 
     def __init__(self, connection: Connection, head: Head, deep: bool) -> None:
         self.connection = connection
@@ -74,51 +74,51 @@ class _Walk:
         self.deep = deep
         self.previous = genesis(head.log)
         self.other = self.previous
-        """What the link before should have been, where that is not what stands there."""
+        """The correct previous link, if it differs from the stored one."""
         self.before = b""
-        """What the link before is over."""
+        """The columns covered by the previous link."""
         self.last = 0
         self.records = 0
         self.faults = Faults()
         self.erasures = Erasures()
 
     def through(self, portion: Sequence[Glance]) -> None:
-        """The usual record is whole, and gets no more than two hashes."""
+        """Verify a batch. An intact record costs only two hashes."""
         sha256, nobody = hashlib.sha256, _NOBODY
-        for sequence, said, link, caller, tag, erased, erasure, payload in portion:
+        for sequence, columns, link, caller, tag, erased, erasure, payload in portion:
             self.records += 1
             try:
                 whole = (
                     sequence == self.last + 1
-                    and link == link_over(self.previous, sequence, said)
+                    and link == link_over(self.previous, sequence, columns)
                     and not erased
-                    and said.endswith(sha256(payload).hexdigest().encode())
+                    and columns.endswith(sha256(payload).hexdigest().encode())
                     and (
                         (caller is None and tag is None and payload.startswith(nobody, SALT))
                         or _who_fits(caller, tag, payload)
                     )
                 )
-            except TypeError:  # a column is empty that nobody left empty
+            except TypeError:  # a required column is NULL
                 whole = False
             if not whole:
                 self._look(row(self.connection, sequence))
             elif self.deep:
-                id, *_, root, _ = said.split(b"\n")
+                id, *_, root, _ = columns.split(b"\n")
                 self._root(sequence, id, root, manifest(_text(payload)))
             if whole:
                 self.last, self.previous, self.other = sequence, link, link
-            self.before = said or b""
+            self.before = columns or b""
             if erasure:
                 self._erasure(sequence, payload)
 
     def _look(self, row: Row) -> None:
-        """At a record that is not as usual: what is wrong with it, if anything is."""
+        """Examine a record that failed the quick check, and report its faults."""
         follows = self._place(row)
-        said = b"\n".join((row.id, row.time, row.clock, row.kind, row.root, row.seal))
-        right = [link_over(before, row.sequence, said) for before in (self.previous, self.other)]
+        columns = b"\n".join((row.id, row.time, row.clock, row.kind, row.root, row.seal))
+        right = [link_over(before, row.sequence, columns) for before in (self.previous, self.other)]
         if follows and row.link not in right:
             moved = row.time < b"".join(self.before.split(b"\n")[1:2])
-            what = "is older than the one before it" if moved else "is not what was sealed"
+            what = "is older than the previous record" if moved else "differs from what was sealed"
             self._fault("moved" if moved else "edited", row, f"Record {row.sequence} {what}.")
         self._payload(row)
         self.last = max(self.last, row.sequence)
@@ -128,13 +128,13 @@ class _Walk:
         self.faults.add(what, row.sequence, row.name, message)
 
     def _place(self, row: Row) -> bool:
-        """Whether it is the next one; what is missing before it is told."""
+        """Whether the record is the next one; report a gap before it."""
         expected = self.last + 1
         if row.sequence > expected:
-            said = _run(expected, row.sequence - 1)
-            self.faults.add("missing", expected, "", f"{said} missing before {row.sequence}.")
+            run = _run(expected, row.sequence - 1)
+            self.faults.add("missing", expected, "", f"{run} missing before record {row.sequence}.")
         elif row.sequence < expected:
-            self._fault("added", row, f"Record {row.sequence} stands before the first one.")
+            self._fault("added", row, f"Record {row.sequence} was inserted before the first one.")
         return row.sequence == expected
 
     def _payload(self, row: Row) -> None:
@@ -142,60 +142,61 @@ class _Walk:
         if row.manifest is not None:
             self._erased(row, text, _text(row.manifest))
         elif row.seal != digest(row.payload).encode():
-            said = f"What record {row.sequence} says is not what was sealed."
-            self._fault("edited", row, said)
+            message = f"The content of record {row.sequence} differs from what was sealed."
+            self._fault("edited", row, message)
         who = any(line.name == WHO and line.stored for line in lines(text))
         named = row.caller is not None or row.tag is not None
         if (who or named) and not _who_fits(row.caller, row.tag, row.payload):
-            said = f"Record {row.sequence} is filed under another caller or tag than it names."
-            self._fault("edited", row, said)
+            message = f"Caller or tag of record {row.sequence} differ from what was sealed."
+            self._fault("edited", row, message)
 
     def _erased(self, row: Row, text: str, stated: str) -> None:
-        """What is left of a record from which something was erased."""
+        """Verify the remaining fields of a record from which content was erased."""
         self._root(row.sequence, row.id, row.root, stated)
         known = commitments(stated)
         left = list(lines(text))
         for line in left:
             if known.get(line.key) != line.commitment:
                 what = f"The field '{line.name}' of" if line.name else "A line of"
-                said = f"{what} record {row.sequence} is not what was sealed."
-                self._fault("edited", row, said)
+                message = f"{what} record {row.sequence} differs from what was sealed."
+                self._fault("edited", row, message)
         gone = frozenset(key.rstrip("!") for key in known.keys() - {line.key for line in left})
         if gone:
             self.erasures.lacks(row.sequence, gone, row.name)
 
     def _root(self, sequence: int, id: bytes, root: bytes, stated: str) -> None:
         if root_of(stated).encode() != root:
-            said = f"The commitments of record {sequence} are not those that were sealed."
-            self.faults.add("edited", sequence, id.decode("utf-8", "replace"), said)
+            message = f"The commitments of record {sequence} differ from what was sealed."
+            self.faults.add("edited", sequence, id.decode("utf-8", "replace"), message)
 
     def _erasure(self, sequence: int, payload: bytes | None) -> None:
-        """A record that says what was erased; one that cannot be read says nothing."""
+        """Register an erasure record; an unreadable one declares nothing."""
         try:
-            said = {line.name: line.read() for line in lines(_text(payload)) if line.stored}
-            self.erasures.declares(sequence, said)
+            fields = {line.name: line.read() for line in lines(_text(payload)) if line.stored}
+            self.erasures.declares(sequence, fields)
         except (ValueError, TypeError, AttributeError):
             return
 
     def end(self) -> None:
-        """What should have come, and what vanished in silence."""
+        """Compare the last record with the head, and report undeclared erasures."""
         head, last = self.head, self.last
         if head.sequence > last:
-            said = f"{_run(last + 1, head.sequence)} missing at the end."
-            self.faults.add("missing", last + 1, "", said)
+            message = f"{_run(last + 1, head.sequence)} missing at the end."
+            self.faults.add("missing", last + 1, "", message)
         elif head.sequence < last:
-            said = f"{_run(head.sequence + 1, last)} not known to the head of the log."
-            self.faults.add("added", head.sequence + 1, "", said)
+            message = f"{_run(head.sequence + 1, last)} not covered by the head of the log."
+            self.faults.add("added", head.sequence + 1, "", message)
         elif head.link.encode() != self.previous:
-            said = f"The head of the log names another link than record {last} has."
-            self.faults.add("head", last, "", said)
+            message = f"The link in the head of the log differs from that of record {last}."
+            self.faults.add("head", last, "", message)
         for sequence, id, names in self.erasures.silent():
-            said = f"Record {sequence} lacks {', '.join(sorted(names))}"
-            self.faults.add("erased", sequence, id, f"{said}, and no record says it was erased.")
+            message = f"Record {sequence} lacks {', '.join(sorted(names))}"
+            message += ", but no record of the erasure exists."
+            self.faults.add("erased", sequence, id, message)
 
 
 def _who_fits(caller: bytes | None, tag: bytes | None, payload: bytes) -> bool:
-    """Whether a record is filed under whom it names."""
+    """Whether the columns caller and tag match the payload."""
     if caller is None and tag is None and payload.startswith(_NOT_STORED, SALT):
         return True
     named = ",".join(

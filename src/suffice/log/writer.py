@@ -1,7 +1,7 @@
-"""One thread a process that seals what the others hand it, as many at once as are waiting.
+"""One thread per process seals the records of all other threads, all waiting ones at once.
 
-While one group is on its way to the disk, the next one gathers: the more is asked of it, the fewer
-transactions it takes for each.
+While one group is being committed, the next one gathers, so the number of transactions per record
+falls as the load grows.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ _MOST = 1_000
 _CHARACTERS = 32_000_000
 _WAITING = 10_000
 _AGAIN = 1.0
-"""Seconds until what is queued is tried once more after the store failed."""
+"""Seconds between retries of queued records after the store failed."""
 
 
 class _Job:
-    """Records that belong together: all of them are sealed in one transaction."""
+    """Records that are sealed together in one transaction."""
 
     __slots__ = ("_turn", "problem", "records", "size")
 
     def __init__(self, records: Sequence[Prepared]) -> None:
         self.records = tuple(records)
-        self.size = sum(len(one.payload.text) for one in records)
+        self.size = sum(len(record.payload.text) for record in records)
         self.problem: BaseException | None = None
-        self._turn = threading.Lock()  # the cheapest thing to wait for
+        self._turn = threading.Lock()  # the cheapest primitive to wait on
         self._turn.acquire()
 
     def done(self, problem: BaseException | None = None) -> None:
@@ -45,9 +45,9 @@ class _Job:
         self._turn.release()
 
     def wait(self) -> None:
-        """Returns when it is sealed; what went wrong is raised."""
+        """Return when the records are sealed, or raise the error."""
         self._turn.acquire()
-        if isinstance(self.problem, StoreError):  # many wait for one group: to each its own
+        if isinstance(self.problem, StoreError):  # each waiting thread raises its own instance
             raise type(self.problem)(
                 self.problem.message, remedy=self.problem.remedy
             ) from self.problem
@@ -56,8 +56,8 @@ class _Job:
 
 
 class Writer:
-    """`append` returns once what it was given is committed, or, with `queued`, once it waits for
-    that. Where the store fails, `append` says so, and tries again at the next call."""
+    """`append` returns when the records are committed, or with `queued` when they are queued. If
+    the store fails, `append` raises; the next call tries again."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class Writer:
         self._changed = threading.Condition()
         self._jobs: deque[_Job] = deque()
         self.known: set[str] = set()
-        """Ids of what is in the log once, and is known to be there."""
+        """Ids of `once` records that are known to be in the log."""
         self._thread: threading.Thread | None = None
         self._problem: StoreError | None = None
         self._closed = False
@@ -89,7 +89,7 @@ class Writer:
             job.wait()
 
     def close(self) -> None:
-        """Seals what still waits; what cannot be is told."""
+        """Seal all queued records; raise if that fails."""
         with self._changed:
             self._closed = True
             self._changed.notify_all()
@@ -107,8 +107,8 @@ class Writer:
         with self._changed:
             if self._closed or self._process != os.getpid():
                 raise StoreError(
-                    "This log is closed, or was opened by another process.",
-                    remedy="Open it in the process that writes, after any fork.",
+                    "The log is closed, or was opened by another process.",
+                    remedy="Open the log in the process that writes to it, after any fork.",
                 )
             while self._queued and len(self._jobs) >= _WAITING and self._problem is None:
                 self._changed.wait(_AGAIN)
@@ -127,13 +127,13 @@ class Writer:
             except StoreError as problem:
                 if not self._failed(group, problem):
                     return
-            except BaseException as problem:  # nobody may wait for ever, whatever happened
-                _LOG.exception("%d groups of records could not be sealed.", len(group))
+            except BaseException as problem:  # no thread may wait for ever
+                _LOG.exception("Failed to seal %d groups of records.", len(group))
                 for job in group:
                     job.done(problem)
 
     def _next(self) -> list[_Job]:
-        """The jobs that are sealed together; none once all is done and closed."""
+        """The next jobs to seal together; empty once the log is closed and all jobs are done."""
         with self._changed:
             while not self._jobs:
                 if self._closed:
@@ -147,10 +147,10 @@ class Writer:
             return group
 
     def _seal(self, group: Sequence[_Job]) -> None:
-        records = [one for job in group for one in job.records]
+        records = [record for job in group for record in job.records]
         with self._database.writing() as connection:
             head = seal(connection, records, self._clock())
-        self.known |= {one.id for one in records if one.once}
+        self.known |= {record.id for record in records if record.once}
         with self._changed:
             self._problem = None
             self._changed.notify_all()
@@ -158,12 +158,12 @@ class Writer:
             job.done()
         try:
             self._sealed(head)
-        except Exception:  # it is sealed, whatever they do who are told so
-            _LOG.exception("What comes after a seal failed.")
+        except Exception:  # the records are committed, whatever the callback does
+            _LOG.exception("Post-commit callback failed; the records are safe.")
 
     def _failed(self, group: Sequence[_Job], problem: StoreError) -> bool:
-        """Whoever waits is told. What nobody waits for is kept and tried again, until the log is
-        closed."""
+        """Report the error to waiting threads, or keep queued records for another try until the log
+        is closed. Return whether the writer continues."""
         if not self._queued:
             for job in group:
                 job.done(problem)
@@ -178,6 +178,6 @@ class Writer:
 
 
 def _finish(writer: weakref.ref[Writer]) -> None:
-    """What is queued is written before the process ends."""
+    """Write queued records before the process ends."""
     if (found := writer()) is not None and not found._closed:
         found.close()

@@ -1,1 +1,1 @@
-"""The record: every decision kept so that nobody can change it unnoticed."""
+"""Records of decisions: written to the tamper-evident log, read back, replayed and sampled."""

@@ -1,7 +1,7 @@
-"""Values of the house as plain trees of JSON, and back.
+"""Converts the library's values to JSON trees and back.
 
-A dataclass is an object of those of its fields that are not at their default. Values of a type that
-has a shelf stand there once, and wherever they occur their place on it is written instead.
+A dataclass becomes an object of its fields that differ from their default. Values of a type with a
+shelf are stored once on that shelf and referenced by their index.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _ATOMS = frozenset((str, int, float, bool, type(None)))
 
 
 class Shelf:
-    """Values of one type, each once, in the order in which they were met."""
+    """Distinct values of one type, in order of first use."""
 
     def __init__(self, entries: Sequence[Any] = ()) -> None:
         self.entries = list(entries)
@@ -40,7 +40,8 @@ _NO_SHELVES: Shelves = {}
 
 
 def plain(value: object, shelves: Shelves = _NO_SHELVES, *, whole: bool = False) -> Any:
-    """The tree of a value. `whole`: defaults are written too, since they may change one day."""
+    """The tree of a value. `whole` includes fields at their default, because defaults can change
+    between versions."""
     kind: Any = type(value)
     if kind in _ATOMS:
         return value
@@ -50,7 +51,7 @@ def plain(value: object, shelves: Shelves = _NO_SHELVES, *, whole: bool = False)
 
 
 def laid_out(value: object, shelves: Shelves = _NO_SHELVES, *, whole: bool = False) -> Any:
-    """A dataclass field by field, though its type may have a shelf."""
+    """The tree of a dataclass itself, even if its type has a shelf."""
     kind: Any = type(value)
     return _maker(kind)(value, shelves, whole)
 
@@ -60,12 +61,12 @@ Maker = Callable[[Any, Shelves, bool], Any]
 
 @lru_cache(maxsize=512)
 def _maker(kind: Any) -> Maker:
-    """What makes the tree of values of one type."""
+    """The function that converts values of one type to trees."""
     if is_dataclass(kind):
         return _maker_of(kind)
     if issubclass(kind, tuple | list):
         return lambda value, shelves, whole: [
-            one if type(one) in _ATOMS else plain(one, shelves, whole=whole) for one in value
+            item if type(item) in _ATOMS else plain(item, shelves, whole=whole) for item in value
         ]
     if issubclass(kind, Enum):
         return lambda value, shelves, whole: value._value_
@@ -103,7 +104,7 @@ def _default(field: Any) -> object:
 
 
 def value_of(shape: type[T], raw: Any, shelves: Shelves = _NO_SHELVES) -> T:
-    """The value that a tree was made from."""
+    """Convert a tree back to a value."""
     if shape in shelves:
         shelved: T = shelves[shape].entries[raw]
         return shelved
@@ -113,8 +114,8 @@ def value_of(shape: type[T], raw: Any, shelves: Shelves = _NO_SHELVES) -> T:
 
 
 def rebuilt(shape: type[T], raw: Any, shelves: Shelves = _NO_SHELVES, **given: Any) -> T:
-    """A dataclass from a tree field by field, though its type may have a shelf; `given` are fields
-    that are no trees."""
+    """Convert a tree to a dataclass itself, even if its type has a shelf; `given` are fields passed
+    as values."""
     hint: Any = shape
     made: T = _of_class(hint)(raw, shelves, **given)
     return made
@@ -125,16 +126,16 @@ Reader = Callable[..., Any]
 
 @lru_cache(maxsize=512)
 def _reader(hint: Any) -> Reader:
-    """What reads a tree as one type."""
+    """The function that converts trees to values of one type."""
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
     if origin in (Union, types.UnionType):
-        (shape,) = [one for one in inner if one is not type(None)]
+        (shape,) = [option for option in inner if option is not type(None)]
         return lambda raw, shelves: None if raw is None else value_of(shape, raw, shelves)
     if origin is tuple and inner[-1] is Ellipsis:
-        return lambda raw, shelves: tuple(value_of(inner[0], one, shelves) for one in raw)
+        return lambda raw, shelves: tuple(value_of(inner[0], item, shelves) for item in raw)
     if origin is tuple:
         return lambda raw, shelves: tuple(
-            value_of(shape, one, shelves) for shape, one in zip(inner, raw, strict=True)
+            value_of(shape, item, shelves) for shape, item in zip(inner, raw, strict=True)
         )
     if origin is frozenset:
         return lambda raw, shelves: frozenset(raw)

@@ -1,7 +1,7 @@
-"""Decisions as records, and back: what a verdict or a gate says, field by field.
+"""Converts verdicts and gate decisions to records and back.
 
-Passages, claims and drafts stand once each, and are named by their place wherever they occur. The
-texts of passages stand apart from what else is known of them, so that they can be left out alone.
+Passages, claims and drafts are stored once each and referenced by index. Passage texts are a field
+of their own, so that they can be omitted separately.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from suffice.verdict.decide import nearest
 
 VERDICT, GATE, GAP = "verdict", "gate", "gap"
 _TEXTS = ("text", "summary")
-# What of a verdict stands in a field of its own, or is the name of the record itself.
+# Attributes of a verdict that have their own field, or are the id of the record.
 _APART = {"question", "gate", "evidence", "draft", "attempts", "released", "findings", "record"}
 _OUTCOME = tuple(field.name for field in fields(Verdict) if field.name not in _APART)
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A decision as it was recorded: a verdict with its gate, or a gate alone."""
+    """A recorded decision: a verdict with its gate decision, or a gate decision alone."""
 
     evidence: Evidence
     gate: GateDecision
@@ -37,9 +37,8 @@ class Decision:
 
 @dataclass(frozen=True, slots=True)
 class Filing:
-    """What a record is filed under: who asked, whom or what it is about, the record of the setup
-    (models, settings, versions) it was decided with, and the certificate of the thresholds in use
-    (empty where they have none)."""
+    """Metadata of a record: the caller, the tag (person or case concerned), the setup record
+    (models, settings, versions), and the certificate of the thresholds (empty if there is none)."""
 
     caller: str = ""
     tag: str = ""
@@ -48,20 +47,20 @@ class Filing:
 
 
 def of_verdict(verdict: Verdict, trace: Trace | None, filing: Filing) -> list[Record]:
-    """The record of a verdict, and that of the gap where it tells of one."""
+    """The record of a verdict, plus a gap record if the verdict reveals a gap."""
     shelves = _shelves()
     draft = plain(verdict.draft, shelves)
     attempts = plain(verdict.attempts, shelves)
-    said = {
+    fields = {
         "findings": plain(verdict.findings, shelves),
         "released": verdict.released,
         "outcome": {name: plain(getattr(verdict, name), shelves) for name in _OUTCOME},
     }
-    written = [laid_out(one, shelves) for one in shelves[Draft].entries]
-    said["drafts"] = {"all": written, "draft": draft, "attempts": attempts}
+    written = [laid_out(entry, shelves) for entry in shelves[Draft].entries]
+    fields["drafts"] = {"all": written, "draft": draft, "attempts": attempts}
     weighed = _weighed(verdict.evidence, verdict.gate, trace, shelves, filing)
-    record = _record(VERDICT, {**weighed, **said}, filing)
-    gated = verdict.gate.policy != "none"  # an answer from elsewhere tells of no documents
+    record = _record(VERDICT, {**weighed, **fields}, filing)
+    gated = verdict.gate.policy != "none"  # `check` reveals nothing about the documents
     if not (verdict.gap and gated):
         return [record]
     return [record, _gap(record, verdict.missing, verdict.nearest, verdict.reason)]
@@ -70,7 +69,7 @@ def of_verdict(verdict: Verdict, trace: Trace | None, filing: Filing) -> list[Re
 def of_gate(
     evidence: Evidence, gate: GateDecision, trace: Trace | None, filing: Filing
 ) -> list[Record]:
-    """The record of a gate that was asked alone, and that of the gap where it tells of one."""
+    """The record of a gate decision without an answer, plus a gap record if it reveals a gap."""
     record = _record(GATE, _weighed(evidence, gate, trace, _shelves(), filing), filing)
     if gate.level is not Level.INSUFFICIENT:
         return [record]
@@ -78,23 +77,23 @@ def of_gate(
 
 
 def decision_of(entry: Entry) -> Decision:
-    """The decision that a record holds; what is not stored of it is told."""
+    """Read the decision back from its record; raise if a needed field is not stored."""
     if entry.kind not in (VERDICT, GATE):
         raise StoreError(
-            f"Record {entry.id} is of the kind '{entry.kind}': there is no decision in it.",
-            remedy=f"Name a record of the kind '{VERDICT}' or '{GATE}'.",
+            f"Record {entry.id} has the kind '{entry.kind}' and contains no decision.",
+            remedy=f"Use a record of the kind '{VERDICT}' or '{GATE}'.",
         )
-    said = entry.fields()
+    fields = entry.fields()
     lacking = [*entry.not_stored, *entry.erased]
     if needed := [name for name in lacking if name not in ("who", "timings", "thresholds")]:
         raise StoreError(
-            f"Record {entry.id} no longer says all: {', '.join(needed)} is not stored.",
-            remedy="Only a record that holds its inputs can be read back.",
+            f"Record {entry.id} is incomplete: {', '.join(needed)} not stored, or erased.",
+            remedy="Only a record with all its inputs can be read back.",
         )
-    shelves = _read_shelves(said)
-    evidence, trace = _read_evidence(said, shelves)
-    gate = value_of(GateDecision, said["gate"], shelves)
-    verdict = _read_verdict(said, shelves, evidence, gate) if entry.kind == VERDICT else None
+    shelves = _read_shelves(fields)
+    evidence, trace = _read_evidence(fields, shelves)
+    gate = value_of(GateDecision, fields["gate"], shelves)
+    verdict = _read_verdict(fields, shelves, evidence, gate) if entry.kind == VERDICT else None
     return Decision(evidence, gate, trace, verdict)
 
 
@@ -102,26 +101,26 @@ def _shelves() -> Shelves:
     return {Passage: Shelf(), Claim: Shelf(), Draft: Shelf()}
 
 
-def _record(kind: str, said: Mapping[str, Any], filing: Filing) -> Record:
-    return Record(kind, said, filing.caller, filing.tag)
+def _record(kind: str, content: Mapping[str, Any], filing: Filing) -> Record:
+    return Record(kind, content, filing.caller, filing.tag)
 
 
 def _gap(of: Record, missing: Sequence[str], near: Sequence[Source], reason: str) -> Record:
-    """A question that the documents cannot answer, beside the record that says so."""
-    said = {
+    """The record of a question that the documents cannot answer."""
+    content = {
         "record": of.id,
         "question": of.fields["question"],
         "missing": list(missing),
         "nearest": plain(tuple(near)),
         "reason": reason,
     }
-    return Record(GAP, said, of.caller, of.tag, f"{of.id}.{GAP}")
+    return Record(GAP, content, of.caller, of.tag, f"{of.id}.{GAP}")
 
 
 def _weighed(
     evidence: Evidence, gate: GateDecision, trace: Trace | None, shelves: Shelves, filing: Filing
 ) -> dict[str, Any]:
-    """What a gate and a verdict have in common."""
+    """The fields common to gate and verdict records."""
     trace = trace or Trace(evidence)
     found = {
         "found": None if trace.found == evidence else _evidence(trace.found, shelves),
@@ -132,7 +131,9 @@ def _weighed(
     }
     decided = plain(gate, shelves)
     passages = [laid_out(passage) for passage in shelves[Passage].entries]
-    held = {one.name: one.threshold for one in gate.signals if one.threshold is not None}
+    thresholds = {
+        signal.name: signal.threshold for signal in gate.signals if signal.threshold is not None
+    }
     return {
         "question": evidence.question,
         "passages": [_without(passage, _TEXTS) for passage in passages],
@@ -140,7 +141,7 @@ def _weighed(
         "evidence": found,
         "gate": decided,
         "claims": [laid_out(claim) for claim in shelves[Claim].entries],
-        "thresholds": {"certificate": filing.certificate, "signals": held},
+        "thresholds": {"certificate": filing.certificate, "signals": thresholds},
         "setup": filing.setup.id if filing.setup else "",
         "timings": plain(trace.timings),
     }
@@ -154,27 +155,27 @@ def _without(tree: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
     return {name: value for name, value in tree.items() if name not in names}
 
 
-def _read_shelves(said: Mapping[str, Any]) -> Shelves:
-    pairs = zip(said["passages"], said["texts"], strict=True)
+def _read_shelves(content: Mapping[str, Any]) -> Shelves:
+    pairs = zip(content["passages"], content["texts"], strict=True)
     passages = [
         rebuilt(Passage, {**known, **dict(zip(_TEXTS, texts, strict=True))})
         for known, texts in pairs
     ]
     shelves = {
         Passage: Shelf(passages),
-        Claim: Shelf([rebuilt(Claim, claim) for claim in said["claims"]]),
+        Claim: Shelf([rebuilt(Claim, claim) for claim in content["claims"]]),
     }
-    drafts = said.get("drafts", {}).get("all", ())
+    drafts = content.get("drafts", {}).get("all", ())
     return {**shelves, Draft: Shelf([rebuilt(Draft, draft, shelves) for draft in drafts])}
 
 
-def _read_evidence(said: Mapping[str, Any], shelves: Shelves) -> tuple[Evidence, Trace]:
-    tree, question = said["evidence"], {"question": said["question"]}
+def _read_evidence(content: Mapping[str, Any], shelves: Shelves) -> tuple[Evidence, Trace]:
+    tree, question = content["evidence"], {"question": content["question"]}
     evidence = rebuilt(Evidence, {**tree["counted"], **question}, shelves)
     found = tree["found"]
     trace = rebuilt(
         Trace,
-        {**_without(tree, ("found", "counted")), "timings": said.get("timings", ())},
+        {**_without(tree, ("found", "counted")), "timings": content.get("timings", ())},
         shelves,
         found=rebuilt(Evidence, {**found, **question}, shelves) if found else evidence,
     )
@@ -182,14 +183,14 @@ def _read_evidence(said: Mapping[str, Any], shelves: Shelves) -> tuple[Evidence,
 
 
 def _read_verdict(
-    said: Mapping[str, Any], shelves: Shelves, evidence: Evidence, gate: GateDecision
+    content: Mapping[str, Any], shelves: Shelves, evidence: Evidence, gate: GateDecision
 ) -> Verdict:
-    drafts = said["drafts"]
+    drafts = content["drafts"]
     tree = {
-        **said["outcome"],
-        "question": said["question"],
-        "released": said["released"],
-        "findings": said["findings"],
+        **content["outcome"],
+        "question": content["question"],
+        "released": content["released"],
+        "findings": content["findings"],
         "draft": drafts["draft"],
         "attempts": drafts["attempts"],
     }

@@ -1,4 +1,4 @@
-"""The log: append to it, look into it, erase from it, verify it.
+"""The decision log: append, read, erase and verify records.
 
 >>> log = Log.open("suffice.db")
 >>> log.write(verdict)
@@ -36,7 +36,8 @@ NOWHERE = Filing()
 
 
 class Log:
-    """Safe to share between threads; each process opens its own, after any fork."""
+    """The log of a store. Safe to share between threads; each process must open its own, after any
+    fork."""
 
     def __init__(
         self, database: Database, settings: RecordSettings | None = None, clock: Clock = now
@@ -65,11 +66,11 @@ class Log:
         create: bool = False,
         wait: float = 60.0,
     ) -> Log:
-        """The log in the store at a path or URL."""
+        """Open the log in the store at a path or URL."""
         return cls(Database.open(where, create=create, wait=wait), settings)
 
     def close(self) -> None:
-        """Everything that waits is sealed, a checkpoint that is due is written."""
+        """Seal all queued records and write a checkpoint if one is due."""
         try:
             self._writer.close()
         finally:
@@ -79,10 +80,10 @@ class Log:
     # Writing
 
     def append(self, *records: Record) -> None:
-        """Seals the records, together, and returns when they are committed (with `durable: queued`
-        when they wait for it). What cannot be written is an error: then nothing may leave."""
+        """Seal the records in one transaction and return when they are committed (with `durable:
+        queued`, when they are queued). If this raises, the answer must not be released."""
         known = self._writer.known
-        self._writer.append([self._prepare(one) for one in records if one.id not in known])
+        self._writer.append([self._prepare(record) for record in records if record.id not in known])
 
     def write(
         self,
@@ -90,8 +91,8 @@ class Log:
         trace: Trace | None = None,
         filing: Filing = NOWHERE,
     ) -> str:
-        """Records a verdict, the gap it tells of where it does, and its place in the review queue
-        where it comes there; the id of its record."""
+        """Record a verdict, with its gap and review queue entry if it has them; return the id of
+        its record."""
         draw = self._sampler.verdict(verdict)
         return self.file(queued(of_verdict(verdict, trace, filing), draw), filing)
 
@@ -102,7 +103,7 @@ class Log:
         trace: Trace | None = None,
         filing: Filing = NOWHERE,
     ) -> str:
-        """Records the decision of a gate that was asked alone."""
+        """Record a gate decision without an answer; return the id of its record."""
         draw = self._sampler.gate(decision)
         return self.file(queued(of_gate(evidence, decision, trace, filing), draw), filing)
 
@@ -111,7 +112,7 @@ class Log:
         return Eraser(self.database, self._prepare, self._clock)
 
     def file(self, records: Sequence[Record], filing: Filing) -> str:
-        """Records of one decision, with the setup they were made with; the id of the first."""
+        """Append the records of one decision with its setup; return the id of the first."""
         before = [filing.setup] if filing.setup else []
         self.append(*before, *records)
         return records[0].id
@@ -123,17 +124,17 @@ class Log:
             return head_of(connection)
 
     def entry(self, name: str) -> Entry:
-        """A record by its id, or by its number."""
+        """Find a record by its id or number."""
         with self.database.reading() as connection:
             return entry.find(connection, name)
 
     def page(self, choice: Choice | None = None, most: int = PAGE) -> list[Entry]:
-        """The newest records, newest first; the next page is `before` the last of this one."""
+        """The newest records, newest first; for the next page, set `before` in `choice`."""
         with self.database.reading() as connection:
             return entry.page(connection, choice or Choice(), most)
 
     def entries(self, choice: Choice | None = None) -> Iterator[Entry]:
-        """All records, oldest first, from one state of the log."""
+        """All selected records, oldest first, from one snapshot of the log."""
         with self.database.reading() as connection:
             yield from entry.entries(connection, choice or Choice())
 
@@ -145,5 +146,5 @@ class Log:
         deep: bool = False,
         progress: Progress = lambda done, total: None,
     ) -> Verified:
-        """What is wrong with the log, and where; see `verify`."""
+        """Verify the log; see `suffice.log.verify.verify`."""
         return verify(self.database, checkpoints, key=key, deep=deep, progress=progress)

@@ -1,7 +1,7 @@
-"""A recorded decision made again: gate and checks, on the stored inputs, with the settings of then.
+"""Replays a recorded decision: gate and checks run on the stored inputs with recorded settings.
 
-Nothing is searched and nothing is written anew: what was found and what was drafted is in the
-record. An LLM judge is not asked again; what it said then counts.
+Search and drafting are not repeated; retrieved passages and drafts come from the record. An LLM
+judge is not called again; its recorded findings are used.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _NUMBERS = ("confidence", "faithfulness", "fact_score", "share_read", "grade", "
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Where what is decided now is not what was decided then."""
+    """A field whose replayed value differs from the recorded one."""
 
     field: str
     was: Any
@@ -46,7 +46,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """`notes` say what was not made again, and what else should be known."""
+    """The result of a replay; `notes` say what was not repeated and what may affect the result."""
 
     id: str
     differences: tuple[Difference, ...]
@@ -59,7 +59,7 @@ class Replayed:
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """Makes decisions of one setup again."""
+    """Replays decisions that were made with one setup."""
 
     setup: Setup
     embedder: Embedder
@@ -88,7 +88,7 @@ class Replay:
         if decision.verdict is not None:
             again = self._verdict(decision, decision.verdict)
             if again is None:
-                notes.append("Nobody could write then: only the gate was asked again.")
+                notes.append("No draft was recorded, so only the gate was replayed.")
             else:
                 found += _changes(decision.verdict, again, gated=gated)
         return Replayed(entry.id, tuple(found), tuple(notes))
@@ -100,18 +100,19 @@ class Replay:
     def _gate(self, decision: Decision) -> Weighed:
         trace = decision.trace
         gate = Gate.of(self.setup.settings, self.embedder, self.verifier)
-        if isinstance(gate.policy, Coverage):  # what is old is told by the day
+        if isinstance(gate.policy, Coverage):  # its recency limit depends on the day
             gate.policy = replace(gate.policy, day=trace.day)
         return gate.weigh(trace.found, trace.when, trace.day)
 
     def _verdict(self, decision: Decision, was: Verdict) -> Verdict | None:
-        """What the recorded draft would be told now; `None` where there is none to tell of."""
+        """The verdict on the recorded draft now; `None` if there is no draft and the gate was
+        open."""
         draft = was.draft or (was.attempts[-1].draft if was.attempts else None)
         routes = read_routes(self.setup.settings.verdict.routes)
         if draft is not None:
             findings = self._findings(decision, was, draft)
             return decide(was.evidence, was.gate, draft, findings, routes)
-        opposed = [one for one in was.gate.conflicts if not one.ambiguous]
+        opposed = [conflict for conflict in was.gate.conflicts if not conflict.ambiguous]
         if opposed:
             return disagree(was.evidence, was.gate)
         return None if was.gate.open else shut(was.evidence, was.gate)
@@ -135,7 +136,7 @@ class Replay:
 
 @dataclass(frozen=True, slots=True)
 class _Recorded:
-    """A check that says what it said then."""
+    """A check that returns its recorded findings."""
 
     findings: tuple[Finding, ...]
     name: str = _JUDGE
@@ -156,14 +157,15 @@ def _changes(was: Verdict, now: Verdict, *, gated: bool) -> Iterator[Difference]
     yield from differences("findings", plain(was.findings), plain(now.findings))
     for name in _NUMBERS:
         yield from differences(name, plain(getattr(was, name)), plain(getattr(now, name)))
-    # What was rescued leaves with a caveat of its own; what claims nothing is told elsewhere.
+    # Rescued answers carry a caveat of their own, and `check` treats answers without claims
+    # separately.
     if was.rescue is None and (gated or (was.draft and was.draft.claims)):
         yield from differences("action", was.action.value, now.action.value)
         yield from differences("released", was.released, now.released)
 
 
 def differences(path: str, was: Any, now: Any) -> Iterator[Difference]:
-    """Where two trees differ; numbers that are all but equal do not."""
+    """The differences between two trees; numbers within 1e-6 count as equal."""
     if isinstance(was, Mapping) and isinstance(now, Mapping):
         for name in sorted({*was, *now}):
             yield from differences(f"{path}.{name}", was.get(name), now.get(name))
@@ -179,22 +181,24 @@ def differences(path: str, was: Any, now: Any) -> Iterator[Difference]:
 
 def _notes(entry: Entry) -> Iterator[str]:
     if masked := entry.fields().get("masked"):
-        said = ", ".join(f"{count} × {what}" for what, count in masked.items())
-        yield f"Something was masked before it was written ({said}): what reads it may differ."
+        counts = ", ".join(f"{count} × {what}" for what, count in masked.items())
+        yield f"The record contains masked text ({counts}), which may change the results."
 
 
 def replay(entry: Entry, setup: Entry, documents: Documents | None = None) -> Replayed:
-    """Makes a recorded decision again; `setup` is the record of the setup it names."""
+    """Replay a recorded decision; `setup` is the setup record it refers to."""
     known, packages = setup_of(setup)
     done = Replay.of(known, documents)(entry)
     changed = [
-        f"{name} {version} then, {versions().get(name, 'not there')} now"
+        f"{name} was {version}, is {versions().get(name, 'not installed')}"
         for name, version in packages.items()
         if versions().get(name) != version
     ]
     judged = known.settings.checks.judge
-    more = ("The LLM judge was not asked again; what it said then counts.",) if judged else ()
+    more = (
+        ("The LLM judge was not called again; its recorded findings were used.",) if judged else ()
+    )
     if known.verifier.llm.on and known.options.get("tier", "") in ("", "llm"):
-        more = (*more, "The LLM verifier was asked again: what it says now may differ.")
-    noted = (f"Packages: {'; '.join(changed)}.",) if changed else ()
+        more = (*more, "The LLM verifier was called again; its results may differ.")
+    noted = (f"Package versions differ: {'; '.join(changed)}.",) if changed else ()
     return replace(done, notes=(*done.notes, *more, *noted))

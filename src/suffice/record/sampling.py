@@ -1,10 +1,9 @@
-"""Which decisions a person is asked to look at, and how likely each was to be chosen.
+"""Selects decisions for human review and records the probability of each selection.
 
-What is left to a person, what invented a source and what lay near a threshold is always chosen. Of
-the other answers that were served, each is chosen by chance, independently of all others and of
-what it says, with the rate `record.sample`. The chance is the operating system's: nobody can
-foresee or repeat it, not even who knows the record. It need not be repeated, since outcome and
-probability are both recorded.
+Decisions with the verdict REVIEW, with a fabricated source, or near a threshold are always
+selected. Each other served answer is sampled at random with the rate `record.sample`, independently
+of its content and of other answers. The randomness comes from the operating system, so the sample
+cannot be predicted or reproduced. It need not be: outcome and probability are both recorded.
 """
 
 from __future__ import annotations
@@ -24,22 +23,22 @@ _ROUNDING = 1e-9
 
 
 class Why(StrEnum):
-    """What brought a decision into the queue."""
+    """The reason a decision is in the review queue."""
 
     REVIEW = "review"
-    """The decision itself leaves it to a person."""
+    """The verdict, or the level of the gate, is REVIEW."""
     FABRICATED = "fabricated"
-    """A draft on the way named a source that does not exist, whatever was served in the end."""
+    """A draft cited a source that does not exist, regardless of the released text."""
     BORDERLINE = "borderline"
-    """The gate's score lay near the number it was held against."""
+    """The gate's score was near its threshold."""
     SAMPLED = "sampled"
-    """By chance, to learn how often answers are wrong."""
+    """Random sample, to estimate the error rate."""
 
 
 @dataclass(frozen=True, slots=True)
 class Draw:
-    """`probability` is that of being chosen. Only answers that were `served` are ones that may
-    turn out wrong; in an estimate, the others do not count."""
+    """The result of the selection; `probability` is the chance of being selected. Only `served`
+    answers count in the estimate of the error rate."""
 
     why: tuple[Why, ...]
     probability: float
@@ -47,22 +46,22 @@ class Draw:
 
 
 def borderline(gate: GateDecision, margin: float) -> bool:
-    """Whether what the gate went by lay within the margin of the number it was held against."""
-    decisive = (one for one in gate.signals if one.value == gate.score)
+    """Whether the decisive score of the gate is within `margin` of its threshold."""
+    decisive = (signal for signal in gate.signals if signal.value == gate.score)
     return margin > 0 and any(
-        one.threshold is not None and abs(gate.score - one.threshold) <= margin + _ROUNDING
-        for one in decisive
+        signal.threshold is not None and abs(gate.score - signal.threshold) <= margin + _ROUNDING
+        for signal in decisive
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Sampler:
-    """Chooses by the settings, and by chance."""
+    """Selects decisions by the configured rules and at random."""
 
     rate: float = 0.0
     margin: float = 0.0
     chance: Callable[[], float] = field(default=random.SystemRandom().random)
-    """A number from [0, 1), evenly."""
+    """Returns a uniform random number in [0, 1)."""
 
     @classmethod
     def of(cls, settings: RecordSettings) -> Sampler:
@@ -88,12 +87,11 @@ class Sampler:
 
 
 def queued(records: list[Record], draw: Draw) -> list[Record]:
-    """The records of a decision, with its chance among its fields, and its place in the queue
-    beside it where it was chosen."""
+    """Add the sampling data to the records of a decision, and a queue record if it was selected."""
     first, *rest = records
     if draw.served:
-        said = {"probability": draw.probability, "drawn": bool(draw.why)}
-        first = replace(first, fields={**first.fields, SAMPLING: said})
+        sampling = {"probability": draw.probability, "drawn": bool(draw.why)}
+        first = replace(first, fields={**first.fields, SAMPLING: sampling})
     if draw.why:
         entered = {
             "record": first.id,

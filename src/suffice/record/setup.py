@@ -1,7 +1,6 @@
-"""The setup: settings, models and package versions that decisions were made with.
+"""The setup: the settings, models and package versions that decisions were made with.
 
-It is a record of its own, written once, and named by its hash in each decision: the chain holds it
-like any other.
+A setup is a record of its own. It is written once, and each decision refers to it by its hash.
 """
 
 from __future__ import annotations
@@ -32,14 +31,14 @@ _USER = re.compile(r"(?<=://)[^/?#@]*@")
 
 @dataclass(frozen=True, slots=True)
 class Setup:
-    """`door` is where a decision is made: "pipeline", or "answers" for anyone's answer; `options`
-    what was asked for there beside the settings."""
+    """A setup. `door` is the entry point: "pipeline", or "answers" for `check`; `options` are the
+    options used there in addition to the settings."""
 
     settings: CollectionSettings = field(default_factory=CollectionSettings)
     embedder: EmbedderSettings = field(default_factory=EmbedderSettings)
     verifier: VerifierSettings = field(default_factory=VerifierSettings)
     models: Mapping[str, str] = field(default_factory=dict)
-    """The ids of embedder and verifier, which name their weights exactly."""
+    """The ids of embedder and verifier, which identify their weights exactly."""
     door: str = "pipeline"
     options: Mapping[str, str] = field(default_factory=dict)
 
@@ -57,8 +56,8 @@ class Setup:
         return cls(collection, settings.embedder, settings.verifier, models, **more)
 
     def record(self) -> Record:
-        """Named by its content, so that it is in the log once."""
-        said = {
+        """The setup record; its id is a hash of its content, so it is written only once."""
+        content = {
             "settings": plain(_unsecret(self.settings), whole=True),
             "embedder": plain(_unsecret(self.embedder), whole=True),
             "verifier": plain(_unsecret(self.verifier), whole=True),
@@ -67,22 +66,24 @@ class Setup:
             "options": dict(self.options),
             "packages": versions(),
         }
-        name = digest(canonical(said).encode()).partition(":")[2][:32]
-        return Record(SETUP, said, id=f"{SETUP}-{name}", once=True)
+        name = digest(canonical(content).encode()).partition(":")[2][:32]
+        return Record(SETUP, content, id=f"{SETUP}-{name}", once=True)
 
 
 def setup_of(entry: Entry) -> tuple[Setup, Mapping[str, str]]:
-    """The setup that a record holds, and the package versions of then."""
+    """Read a setup and its package versions back from a record."""
     if entry.kind != SETUP:
-        raise StoreError(f"Record {entry.id} is no setup.", remedy="Run: suffice audit verify")
-    said = entry.fields()
-    packages = said.pop("packages", {})
-    return value_of(Setup, said), packages
+        raise StoreError(
+            f"Record {entry.id} is not a setup record.", remedy="Run: suffice audit verify"
+        )
+    fields = entry.fields()
+    packages = fields.pop("packages", {})
+    return value_of(Setup, fields), packages
 
 
 @lru_cache(maxsize=1)
 def versions() -> Mapping[str, str]:
-    """Of Python and of what is installed; an extra may not be."""
+    """Versions of Python and of the installed packages."""
     found = {"python": platform.python_version()}
     for package in _PACKAGES:
         with suppress(PackageNotFoundError):
@@ -91,7 +92,7 @@ def versions() -> Mapping[str, str]:
 
 
 def _unsecret(settings: Any) -> Any:
-    """The settings without what a URL may hide: a user with a password, the path of a webhook."""
+    """The settings without secrets in URLs: credentials, and the path of a webhook."""
     if isinstance(settings, EmbedderSettings):
         return replace(settings, model=_USER.sub("", settings.model))
     if isinstance(settings, VerifierSettings):

@@ -1,4 +1,4 @@
-"""Who keeps the decisions of a pipeline: the seam, and the one that keeps them in a log."""
+"""The interface through which a pipeline records decisions, and its implementation by a log."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from suffice.types import Evidence, GateDecision, Verdict
 
 
 class RecordSink(Protocol):
-    """Keeps every decision before it leaves, and gives its record a name. Where it fails, nothing
-    leaves."""
+    """Records each decision before the answer is released, and returns the id of the record. If it
+    raises, nothing is released."""
 
     def verdict(self, verdict: Verdict, trace: Trace) -> str: ...
 
@@ -25,13 +25,13 @@ class RecordSink(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Recorder:
-    """Keeps decisions in a log, filed under who asks."""
+    """Records decisions in a log under a caller and tag."""
 
     log: Log
     filing: Filing = NOWHERE
 
     def by(self, caller: str, tag: str = "") -> Recorder:
-        """The same for another caller."""
+        """The same recorder for another caller."""
         return replace(self, filing=replace(self.filing, caller=caller, tag=tag))
 
     def verdict(self, verdict: Verdict, trace: Trace) -> str:
@@ -45,11 +45,11 @@ class Recorder:
 
 @contextmanager
 def _closed() -> Iterator[None]:
-    """A decision that is not recorded does not leave; it is said why."""
+    """Explain a failure to record: without a record, the answer is not released."""
     try:
         yield
     except StoreError as problem:
         raise type(problem)(
-            f"The decision could not be recorded, so it does not leave. {problem.message}",
-            remedy=problem.remedy or "Run: suffice audit verify; or set record.enabled to never.",
+            f"The decision could not be recorded, so the answer is not released. {problem.message}",
+            remedy=problem.remedy or "Run suffice audit verify, or set record.enabled to never.",
         ) from problem

@@ -1,4 +1,4 @@
-"""How a decision came about: what a record holds beside the decision itself."""
+"""How a decision was made: inputs and timings that a record holds besides the decision."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """`found` is what the search gave, before the gate weighed it; `when` the time it was asked
-    for, `day` the day it was asked; `earlier` what was served in the turns before."""
+    """`found` is the search result before the gate; `when` is the time the question refers to,
+    `day` the day it was asked; `earlier` is evidence served in earlier turns."""
 
     found: Evidence
     when: When = NOW
     day: date | None = None
     earlier: tuple[Retrieved, ...] = ()
     timings: tuple[tuple[str, float], ...] = ()
-    """Seconds a stage took, in the order of the stages."""
+    """Seconds per stage, in order."""
 
 
 @dataclass(slots=True)
 class Timings:
-    """Seconds by stage, over one trip; a stage that is entered again counts on."""
+    """Seconds per stage of one request; repeated stages add up."""
 
     seconds: dict[str, float] = field(default_factory=dict)
 
@@ -45,7 +45,7 @@ class Timings:
             self.seconds[stage] = self.seconds.get(stage, 0.0) + spent
 
     def timing(self, stage: str, work: Callable[P, T]) -> Callable[P, T]:
-        """The same work, timed."""
+        """Wrap a function so that its time counts towards the stage."""
 
         def timed(*args: P.args, **kwargs: P.kwargs) -> T:
             with self.lap(stage):

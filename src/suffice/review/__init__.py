@@ -1,1 +1,1 @@
-"""The review queue: decisions that wait for a person."""
+"""Human review: the queue, decisions and feedback, knowledge gaps, and the error estimate."""

@@ -1,4 +1,4 @@
-"""A case: a recorded decision with all that people said and did about it since."""
+"""A case: a recorded decision with its reviews and feedback."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from suffice.verdict.override import released, withdrawn
 
 OVERRIDE, REVIEW, FEEDBACK = "override", "review", "feedback"
 DECIDED = (OVERRIDE, REVIEW)
-"""The kinds of records that take a decision from the queue."""
+"""The kinds of records that remove a decision from the queue."""
 
 
 class Act(StrEnum):
-    """What a person may decide of a record."""
+    """A reviewer's decision on a record."""
 
     RELEASE = "release"
-    """The answer leaves after all, with a caveat."""
+    """Release a withheld answer, with a caveat."""
     WITHDRAW = "withdraw"
-    """An answer that left was wrong: it holds no longer."""
+    """Withdraw a released answer that was wrong."""
     OPEN = "open"
-    """The gate was wrong to stay shut: an answer is written and checked."""
+    """The gate was wrongly closed: write and check an answer."""
     CONFIRM = "confirm"
-    """It was decided rightly."""
+    """The decision was right."""
     DISMISS = "dismiss"
-    """Nobody can or need tell: off the queue, and nothing was judged."""
+    """Remove from the queue without a judgement."""
 
     @property
     def kind(self) -> str:
@@ -45,8 +45,8 @@ class Rating(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """What a person decided. `result` is the record of what was written, where a gate was opened.
-    What was erased is empty."""
+    """A reviewer's decision. `result` is the id of the new verdict's record if a gate was opened.
+    Erased values are empty."""
 
     id: str
     time: str
@@ -62,7 +62,7 @@ class Decided:
 
 @dataclass(frozen=True, slots=True)
 class Feedback:
-    """What somebody thought of it; `None`: erased since."""
+    """A rating of an answer; `rating` is `None` if it was erased."""
 
     id: str
     time: str
@@ -73,9 +73,9 @@ class Feedback:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """`why` and `probability` tell how it came into the queue; it may never have. `seen` is the
-    decision as it holds now and as its reader may see it, `None` where not all of it is stored:
-    `lacking` says so."""
+    """A decision and the records about it. `why` and `probability` say why it was queued, if it
+    was. `seen` is the current decision as the reader may see it; it is `None` if the record is
+    incomplete, and `lacking` says what is missing."""
 
     entry: Entry
     why: tuple[str, ...] = ()
@@ -91,7 +91,7 @@ class Case:
 
     @property
     def open(self) -> bool:
-        """Whether it waits for somebody."""
+        """Whether the case awaits review."""
         return self.queued and not self.decided
 
     @property
@@ -103,13 +103,13 @@ def note(act: Act, by: str, reason: str) -> str:
     """ "Released by Ada: the source says so." """
     past = {Act.RELEASE: "Released", Act.WITHDRAW: "Withdrawn", Act.OPEN: "Gate opened"}
     past |= {Act.CONFIRM: "Confirmed", Act.DISMISS: "Dismissed"}
-    return f"{past[act]} by {by or 'somebody'}: {reason}" if reason else f"{past[act]} by {by}."
+    return f"{past[act]} by {by or 'unknown'}: {reason}" if reason else f"{past[act]} by {by}."
 
 
 def case_of(entry: Entry, concerning: Sequence[Entry], reader: Reader | None = None) -> Case:
-    """A record and those about it, put together."""
-    queue = next((one.fields() for one in concerning if one.kind == QUEUE), None)
-    acts = tuple(_decided(one) for one in concerning if one.kind in DECIDED)
+    """Build a case from a record and the records about it."""
+    queue = next((item.fields() for item in concerning if item.kind == QUEUE), None)
+    acts = tuple(_decided(item) for item in concerning if item.kind in DECIDED)
     why = tuple(queue.get("why", ("erased",))) if queue is not None else ()
     found, lacking = None, ""
     try:
@@ -122,15 +122,15 @@ def case_of(entry: Entry, concerning: Sequence[Entry], reader: Reader | None = N
         why,
         queue.get("probability") if queue else None,
         acts,
-        tuple(_feedback(one) for one in concerning if one.kind == FEEDBACK),
+        tuple(_feedback(item) for item in concerning if item.kind == FEEDBACK),
         found,
         lacking,
     )
 
 
 def now(verdict: Verdict | None, acts: Sequence[Decided]) -> Verdict | None:
-    """What holds of a verdict after what people decided: the last word counts."""
-    last = [one for one in acts if one.act in (Act.RELEASE, Act.WITHDRAW)][-1:]
+    """The current verdict after all decisions; the last one counts."""
+    last = [item for item in acts if item.act in (Act.RELEASE, Act.WITHDRAW)][-1:]
     if verdict is None or not last:
         return verdict
     made = released if last[0].act is Act.RELEASE else withdrawn
@@ -138,13 +138,13 @@ def now(verdict: Verdict | None, acts: Sequence[Decided]) -> Verdict | None:
 
 
 def _decided(entry: Entry) -> Decided:
-    said = entry.fields()
+    fields = entry.fields()
     act = Act(role_of(entry.id))
-    reason, result = said.get("reason", ""), said.get("result", "")
+    reason, result = fields.get("reason", ""), fields.get("result", "")
     return Decided(entry.id, entry.time, act, entry.caller, reason, result)
 
 
 def _feedback(entry: Entry) -> Feedback:
-    said = entry.fields()
-    rating = Rating(said["rating"]) if "rating" in said else None
-    return Feedback(entry.id, entry.time, entry.caller, rating, said.get("comment", ""))
+    fields = entry.fields()
+    rating = Rating(fields["rating"]) if "rating" in fields else None
+    return Feedback(entry.id, entry.time, entry.caller, rating, fields.get("comment", ""))

@@ -1,4 +1,4 @@
-"""Knowledge gaps: what was asked and the documents could not answer, the most asked first."""
+"""Knowledge gaps: questions that the documents cannot answer, most frequent first."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from suffice.types import Source
 
 _SUFFIX = f".{GAP}"
 LOOKED_AT = 10_000
-"""So many of the newest gaps are grouped: what nobody has asked for long is no gap any more."""
+"""Number of newest gap records to group; older ones no longer matter."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """A question as it was asked last, how often it was asked in all, and what the documents had
-    for it then. `records` are those of the decisions, newest first."""
+    """A question in its latest wording, its count, and what was missing and nearest at the time.
+    `records` are the ids of the decisions, newest first."""
 
     question: str
     count: int
@@ -39,7 +39,7 @@ class Gap:
 def gaps(
     connection: Connection, choice: Choice, most: int, reader: Reader | None = None
 ) -> list[Gap]:
-    """Those that no decision has settled since: opening, releasing or dismissing one does."""
+    """The unsettled gaps; opening, releasing or dismissing the decision settles a gap."""
     settled = concerned(subject_in(RECORDS, _SUFFIX), DECIDED, but=Act.CONFIRM.value)
     asked = choice.narrowed(select(RECORDS)).where(RECORDS.c.kind == GAP, not_(settled))
     asked = asked.order_by(RECORDS.c.sequence.desc()).limit(LOOKED_AT)
@@ -54,22 +54,22 @@ def gaps(
 
 
 def _same(question: str) -> str:
-    """What makes two questions one: their words."""
+    """The key under which questions are grouped: their words, ignoring case and punctuation."""
     return " ".join(question.casefold().split()).rstrip("?!. ")
 
 
 def _gap(connection: Connection, group: Sequence[Entry], reader: Reader | None) -> Gap:
     newest = group[0]
-    said = newest.fields()
-    near = value_of(tuple[Source, ...], said.get("nearest", ()))
+    fields = newest.fields()
+    near = value_of(tuple[Source, ...], fields.get("nearest", ()))
     if reader is not None:
         near = known(near, _known(connection, newest, reader))
     return Gap(
-        question=said.get("question", ""),
+        question=fields.get("question", ""),
         count=len(group),
         first=group[-1].time,
         last=newest.time,
-        missing=tuple(said.get("missing", ())),
+        missing=tuple(fields.get("missing", ())),
         nearest=near,
         records=tuple(_ids(group)),
     )
@@ -80,7 +80,7 @@ def _ids(group: Iterable[Entry]) -> list[str]:
 
 
 def _known(connection: Connection, gap: Entry, reader: Reader) -> frozenset[Version]:
-    """The documents that a reader may know of; what can no longer be told is not shown."""
+    """The documents that a reader may know of; none if the record is incomplete."""
     try:
         return readable(decision_of(find(connection, subject_of(gap.id))), reader)
     except StoreError:

@@ -1,4 +1,4 @@
-"""The queue: what waits for a person, newest first, and how served answers fared in it."""
+"""The review queue, and counts of judged answers for the error estimate."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _PORTION = 500
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which of the queue: those that wait, or `all`; only those there for one reason; those that
-    entered before a number of the log."""
+    """A selection of queue entries: open ones or `all`, those queued for one reason, those with a
+    sequence number below `before`."""
 
     all: bool = False
     why: Why | None = None
@@ -38,13 +38,13 @@ def waiting(
     most: int,
     known: Callable[[Entry], bool] = lambda place: True,
 ) -> list[Entry]:
-    """The records of the queue's places, newest first; only those that may be `known` of."""
+    """The queue records of a selection, newest first, filtered by `known`."""
     found: list[Entry] = []
     before = wanted.before
     while len(found) < most:
         portion = _portion(connection, wanted, before)
-        fitting = (one for one in portion if wanted.why is None or wanted.why in _why(one))
-        found += islice((one for one in fitting if known(one)), most - len(found))
+        fitting = (item for item in portion if wanted.why is None or wanted.why in _why(item))
+        found += islice((item for item in fitting if known(item)), most - len(found))
         if len(portion) < _PORTION:
             break
         before = portion[-1].sequence
@@ -81,26 +81,26 @@ class _Counts:
 
 
 def strata(connection: Connection, choice: Choice) -> list[Stratum]:
-    """The served answers of a time, by the probability with which they were chosen, and what was
-    judged of those that were."""
+    """The selected served answers, grouped by sampling probability, with the judgements on the
+    sampled ones."""
     counts, acts = _Counts(), _acts(connection)
     for id, probability, drawn in _served(connection, choice):
-        one = counts.of(probability)
-        one.population += 1
+        count = counts.of(probability)
+        count.population += 1
         if not drawn:
             continue
-        one.drawn += 1
+        count.drawn += 1
         judged = judgement(acts.get(id, ()))
-        one.judged += judged is not None
-        one.wrong += judged is False
+        count.judged += judged is not None
+        count.wrong += judged is False
     return [
-        Stratum(probability, one.population, one.drawn, one.judged, one.wrong)
-        for probability, one in sorted(counts.strata.items())
+        Stratum(probability, count.population, count.drawn, count.judged, count.wrong)
+        for probability, count in sorted(counts.strata.items())
     ]
 
 
 def _acts(connection: Connection) -> dict[str, list[str]]:
-    """What was decided of each record, in the order in which it was."""
+    """The decisions on each record, in order."""
     found: dict[str, list[str]] = {}
     chosen = select(RECORDS.c.id).where(RECORDS.c.kind.in_(DECIDED)).order_by(RECORDS.c.sequence)
     for id in connection.scalars(chosen):
@@ -109,30 +109,30 @@ def _acts(connection: Connection) -> dict[str, list[str]]:
 
 
 def judgement(acts: Sequence[str]) -> bool | None:
-    """Whether a served answer was right, by the last that was said of it."""
-    told = {Act.WITHDRAW.value: False, Act.CONFIRM.value: True, Act.RELEASE.value: True}
-    found = [told[act] for act in acts if act in told]
+    """Whether a served answer was right, according to the last judgement; `None` if unjudged."""
+    right = {Act.WITHDRAW.value: False, Act.CONFIRM.value: True, Act.RELEASE.value: True}
+    found = [right[act] for act in acts if act in right]
     return found[-1] if found else None
 
 
 def _served(connection: Connection, choice: Choice) -> Iterator[tuple[str, float, bool]]:
-    """Id, probability and whether it was chosen, of each answer that was served. Only one field is
-    read: a record may be large, and there may be many."""
+    """Id, sampling probability and whether it was drawn, for each served answer. Only one field is
+    parsed, because records can be large and many."""
     last = 0
     columns = select(RECORDS.c.sequence, RECORDS.c.id, RECORDS.c.payload)
     asked = choice.narrowed(columns).where(RECORDS.c.kind == VERDICT)
     asked = asked.order_by(RECORDS.c.sequence).limit(_PORTION)
     while rows := connection.execute(asked.where(RECORDS.c.sequence > last)).all():
         for _, id, payload in rows:
-            said = _field(payload)
-            if said is not None:
-                yield subject_of(id), float(said["probability"]), bool(said["drawn"])
+            sampling = _field(payload)
+            if sampling is not None:
+                yield subject_of(id), float(sampling["probability"]), bool(sampling["drawn"])
         last = rows[-1].sequence
 
 
 def _field(payload: str) -> dict[str, float] | None:
     begin = f" {SAMPLING} "
-    for line in reversed(payload.split("\n")):  # it is the last one, as a rule
+    for line in reversed(payload.split("\n")):  # usually the last line
         if line.startswith(begin, SALT):
             found: dict[str, float] = read(line[SALT + len(begin) :])
             return found

@@ -1,4 +1,4 @@
-"""Review: what people see of decisions, and what they decide otherwise.
+"""Human review of recorded decisions.
 
 >>> review = Review(log)
 >>> [case.entry.id for case in review.queue()]
@@ -29,19 +29,19 @@ from suffice.types import Verdict
 
 LONGEST = 10_000
 Writes = Callable[[Decision, str], tuple[Verdict, Trace]]
-"""Writes and checks an answer on the evidence of a decision; is given what to note in it."""
+"""Writes and checks an answer from the evidence of a decision; receives a note to add to it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Review:
-    """The review of one log. Whoever decides is named, and says why."""
+    """Review of the decisions in one log. Each decision needs a reviewer's name and a reason."""
 
     log: Log
 
     def queue(
         self, wanted: Wanted | None = None, most: int = PAGE, reader: Reader | None = None
     ) -> list[Case]:
-        """What waits for a person, newest first; for a reader, of its collections."""
+        """The review queue, newest first; with a reader, only its collections."""
         with self.log.database.reading() as connection:
 
             def known(place: Entry) -> bool:
@@ -49,10 +49,10 @@ class Review:
 
             places = waiting(connection, wanted or Wanted(), most, known)
             found = [find(connection, subject_of(place.id)) for place in places]
-            return [case_of(one, all_about(connection, one.id), reader) for one in found]
+            return [case_of(entry, all_about(connection, entry.id), reader) for entry in found]
 
     def case(self, name: str, reader: Reader | None = None) -> Case:
-        """A decision with all about it, by its id or number; it need not be in the queue."""
+        """The case of a decision, by its id or number; it need not be in the queue."""
         with self.log.database.reading() as connection:
             entry = _known(connection, name, reader)
             return case_of(entry, all_about(connection, entry.id), reader)
@@ -60,12 +60,14 @@ class Review:
     def decide(
         self, name: str, act: Act, *, reason: str, by: str, reader: Reader | None = None
     ) -> str:
-        """Records what a person decides; the id of that record. A reader decides on what it may
-        read as a whole, and on nothing else."""
+        """Record a reviewer's decision and return the id of its record. A reader may decide only on
+        records it may read completely."""
         case = self._whole(name, reader)
         _check(act, reason, by)
         if act is Act.OPEN:
-            raise ReviewError("An answer has to be written for that.", remedy="Call Review.open.")
+            raise ReviewError(
+                "Opening a gate requires writing an answer.", remedy="Call Review.open."
+            )
         _allowed(case, act)
         return self._append(case.entry, act, reason, by)
 
@@ -79,13 +81,13 @@ class Review:
         filing: Filing = NOWHERE,
         reader: Reader | None = None,
     ) -> tuple[Verdict, str]:
-        """Has an answer written and checked although the gate stayed shut. What came of it is a
-        record of its own, sealed together with that of the decision; the verdict, and its id."""
+        """Write and check an answer although the gate was closed. The new verdict is a record of
+        its own, sealed together with the decision; return the verdict and its record's id."""
         case = self._whole(name, reader)
         _check(Act.OPEN, reason, by)
         _allowed(case, Act.OPEN)
-        said = f"{note(Act.OPEN, by, reason)} (record {case.entry.id})"
-        verdict, trace = write(decision_of(case.entry), said)
+        text = f"{note(Act.OPEN, by, reason)} (record {case.entry.id})"
+        verdict, trace = write(decision_of(case.entry), text)
         records = of_verdict(verdict, trace, filing)
         fields = {"reason": reason, "result": records[0].id}
         decision = about(case.entry, Act.OPEN.kind, fields, by=by, role=Act.OPEN.value)
@@ -99,7 +101,7 @@ class Review:
         by: str = "",
         reader: Reader | None = None,
     ) -> str:
-        """Records what somebody thinks of a decision; the id of that record."""
+        """Record a rating of a decision and return the id of its record."""
         _length("comment", comment)
         with self.log.database.reading() as connection:
             entry = _known(connection, name, reader)
@@ -110,22 +112,22 @@ class Review:
     def gaps(
         self, choice: Choice | None = None, most: int = PAGE, reader: Reader | None = None
     ) -> list[gaps.Gap]:
-        """What was asked and the documents cannot answer, the most asked first."""
+        """Questions that the documents cannot answer, most frequent first."""
         with self.log.database.reading() as connection:
             return gaps.gaps(connection, choice or Choice(), most, reader)
 
     def errors(self, choice: Choice | None = None, confidence: float = 0.95) -> Estimate:
-        """How often served answers were wrong, by those that were looked at."""
+        """Estimate the error rate of served answers from the judged sample."""
         with self.log.database.reading() as connection:
             return estimate(strata(connection, choice or Choice()), confidence)
 
     def _whole(self, name: str, reader: Reader | None) -> Case:
-        """A case that its reader sees all of."""
+        """The case, provided that the reader may read all of it."""
         case = self.case(name, reader)
         if reader is not None and (case.seen is None or case.seen.hidden):
             raise ReviewError(
-                f"Record {case.entry.id} rests on passages that you may not read.",
-                remedy="Leave it to somebody who may.",
+                f"Record {case.entry.id} is based on passages that you may not read.",
+                remedy="Ask a reviewer with access to them.",
             )
         return case
 
@@ -136,7 +138,7 @@ class Review:
 
 
 def _known(connection: Connection, name: str, reader: Reader | None) -> Entry:
-    """The record of a decision. Of one that a reader may not know of, it is told as of none."""
+    """The record of a decision. One that the reader may not know of is reported as missing."""
     entry = decided(connection, name)
     if reader is not None and not reader.may_know(entry):
         raise missing(name)
@@ -144,10 +146,11 @@ def _known(connection: Connection, name: str, reader: Reader | None) -> Entry:
 
 
 def _check(act: Act, reason: str, by: str) -> None:
-    for what, said in (("a reason", reason), ("a name", by)):
-        if not said.strip():
+    for what, text in (("a reason", reason), ("a name", by)):
+        if not text.strip():
             raise ReviewError(
-                f"To {act.value} takes {what}.", remedy="Say why, and who decides it."
+                f"The decision '{act.value}' requires {what}.",
+                remedy="Give a reason and the name of the reviewer.",
             )
     _length("reason", reason)
 
@@ -155,12 +158,13 @@ def _check(act: Act, reason: str, by: str) -> None:
 def _length(what: str, text: str) -> None:
     if len(text) > LONGEST:
         raise ReviewError(
-            f"The {what} has {len(text):,} characters.", remedy=f"Use at most {LONGEST:,}."
+            f"The {what} has {len(text):,} characters.",
+            remedy=f"Use at most {LONGEST:,} characters.",
         )
 
 
 def _allowed(case: Case, act: Act) -> None:
-    """Whether what is decided makes sense of what holds now."""
+    """Raise if the decision does not apply to the current state of the case."""
     if act in (Act.CONFIRM, Act.DISMISS):
         return
     name, seen = case.entry.id, case.seen
@@ -170,15 +174,18 @@ def _allowed(case: Case, act: Act) -> None:
     out = seen.verdict is not None and seen.verdict.served
     answered = first is not None and bool(first.released or (first.draft and first.draft.text))
     if act is Act.WITHDRAW and not out:
-        raise ReviewError(f"No answer of {name} is out.", remedy="Confirm or dismiss it.")
+        raise ReviewError(
+            f"Record {name} has no released answer to withdraw.", remedy="Confirm or dismiss it."
+        )
     if act is Act.RELEASE and out:
-        raise ReviewError(f"The answer of {name} is out already.", remedy="Confirm it.")
+        raise ReviewError(f"The answer of record {name} is already released.", remedy="Confirm it.")
     if act is Act.RELEASE and not answered:
         raise ReviewError(
-            f"There is no answer of {name} to release.",
-            remedy=f"Have one written: suffice review decide {name} open",
+            f"Record {name} has no answer to release.",
+            remedy=f"To have one written, run: suffice review decide {name} open",
         )
     if act is Act.OPEN and (answered or seen.gate.open):
         raise ReviewError(
-            f"The gate of {name} was open.", remedy="Release the answer, or withdraw it."
+            f"The gate of record {name} was already open.",
+            remedy="Release or withdraw the answer instead.",
         )

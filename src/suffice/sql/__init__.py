@@ -1,1 +1,1 @@
-"""One schema in two databases: a SQLite file by default, PostgreSQL by URL."""
+"""The store's database: one schema for a SQLite file (default) and PostgreSQL (by URL)."""

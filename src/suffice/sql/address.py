@@ -1,4 +1,4 @@
-"""Where a database is: a path, or a URL. Only what is shown may be shown: it has no password."""
+"""Database addresses: a path or a URL, and a form of the URL with passwords masked."""
 
 from __future__ import annotations
 
@@ -18,15 +18,14 @@ _SECRETS = ("password", "sslpassword", "passfile")
 
 @dataclass(frozen=True, slots=True)
 class Server:
-    """A PostgreSQL database; `shown` is its URL with the password masked."""
+    """A PostgreSQL database; `shown` is its URL with passwords masked."""
 
     url: URL
     shown: str
 
 
 def address(where: str | Path) -> Path | Server:
-    """What a person wrote as the place of a store: `suffice.db`, `sqlite:///suffice.db`,
-    `postgresql://…`."""
+    """Parse the address of a store: `suffice.db`, `sqlite:///suffice.db` or `postgresql://…`."""
     if isinstance(where, Path) or "://" not in where:
         return Path(where)
     scheme = where.partition("://")[0].lower()
@@ -35,18 +34,18 @@ def address(where: str | Path) -> Path | Server:
     if scheme in ("postgresql", "postgres", "postgresql+psycopg"):
         return _server(where)
     raise StoreUnreachable(
-        f"{masked(where)} is no database Suffice knows.",
-        remedy=f"Name a file, or a URL such as {_EXAMPLE}",
+        f"The database URL {masked(where)} is not supported.",
+        remedy=f"Use a file path, or a URL such as {_EXAMPLE}",
     )
 
 
 def is_url(where: str | Path) -> bool:
-    """Whether it is a server that is meant, and not a file."""
+    """Whether the address is a server and not a file."""
     return isinstance(where, str) and isinstance(address(where), Server)
 
 
 def masked(where: str) -> str:
-    """A URL with no password in it, whatever else may be wrong with it."""
+    """A URL with its passwords masked; also works for malformed URLs."""
     hidden = re.sub(r"(://[^:]*):.*@", r"\1:***@", where, flags=re.DOTALL)
     return re.sub(rf"([?&](?:{'|'.join(_SECRETS)})=)[^&]*", r"\1***", hidden)
 
@@ -59,6 +58,6 @@ def _server(where: str) -> Server:
         url = make_url(where)
     except (ArgumentError, ValueError):
         raise StoreUnreachable(
-            f"{masked(where)} is not a URL.", remedy=f"Write it as {_EXAMPLE}"
+            f"The database URL {masked(where)} is invalid.", remedy=f"Use the form {_EXAMPLE}"
         ) from None
     return Server(url.set(drivername="postgresql+psycopg"), masked(where))

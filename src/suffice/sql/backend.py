@@ -1,4 +1,4 @@
-"""What the two databases have to do each in their own way. All else is one."""
+"""Protocol of the operations that differ between SQLite and PostgreSQL."""
 
 from __future__ import annotations
 
@@ -17,52 +17,52 @@ Dialect = Literal["sqlite", "postgresql"]
 
 @dataclass(frozen=True, slots=True)
 class Engines:
-    """One to read with, which cannot write, and one to write with."""
+    """A read-only engine and a read-write engine."""
 
     reader: Engine
     writer: Engine
 
 
 class Backend(Protocol):
-    """A kind of database."""
+    """A kind of database: SQLite or PostgreSQL."""
 
     @property
     def dialect(self) -> Dialect: ...
 
     @property
     def where(self) -> str:
-        """The path or URL to show."""
+        """Path or URL for messages, with passwords masked."""
         ...
 
     @property
     def path(self) -> Path | None:
-        """The file, where it is one."""
+        """The database file; `None` for a server."""
         ...
 
     @property
     def words(self) -> Mapping[str, str]:
-        """What stands in the migrations for `{serial}` and the like."""
+        """Replacements for placeholders in migrations, such as `{serial}`."""
         ...
 
     def engines(self, create: bool) -> Engines: ...
 
     def schema(self, connection: Connection) -> int:
-        """The number of the newest migration this database has seen, 0 for an empty one.
-        Another program's database is refused, and left as it is."""
+        """Number of the newest applied migration, 0 for an empty database. A database of another
+        program is rejected and left unchanged."""
         ...
 
     def hold(self, connection: Connection) -> None:
-        """Lets no other process migrate until the transaction ends."""
+        """Block migrations by other processes until the transaction ends."""
         ...
 
     def applied(self, connection: Connection, number: int) -> None:
-        """Notes that a migration was applied."""
+        """Store that a migration was applied."""
         ...
 
     def alone(self, engines: Engines, wait: float) -> AbstractContextManager[None]:
-        """The lock of a piece of work that takes many transactions."""
+        """Hold the write lock for work that spans several transactions."""
         ...
 
     def explain(self, problem: BaseException) -> StoreError:
-        """The driver's error in our own words."""
+        """Translate an error of the driver into a `StoreError`."""
         ...

@@ -1,4 +1,4 @@
-"""The database: opened, checked, migrated; read and written in transactions; errors are ours."""
+"""The database: opening, migration, read and write transactions, error translation."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from suffice.sql.sqlite import Sqlite
 
 
 class Database:
-    """A SQLite file or a PostgreSQL database of the present schema. Safe to share between
-    threads; made by `Database.open`."""
+    """A SQLite file or PostgreSQL database with the current schema, opened by `Database.open`.
+    Safe to share between threads."""
 
     def __init__(self, backend: Backend, engines: Engines) -> None:
         self._backend = backend
@@ -28,8 +28,8 @@ class Database:
 
     @classmethod
     def open(cls, where: str | Path, *, create: bool = False, wait: float = 60.0) -> Database:
-        """The database at a path or URL, migrated where it is older; with `create`, its tables
-        are made where there are none. Locks of others are waited for, `wait` seconds."""
+        """Open the database at a path or URL and migrate it if needed. `create` creates missing
+        tables; `wait` is the lock timeout in seconds."""
         place = address(where)
         backend: Backend = (
             Sqlite(place, wait) if isinstance(place, Path) else Postgresql(place, wait)
@@ -44,7 +44,7 @@ class Database:
 
     @property
     def where(self) -> str:
-        """The path or URL to show; a password is masked."""
+        """Path or URL for messages, with passwords masked."""
         return self._backend.where
 
     @property
@@ -53,25 +53,25 @@ class Database:
 
     @property
     def path(self) -> Path | None:
-        """The file, where it is one."""
+        """The database file; `None` for a server."""
         return self._backend.path
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """A connection that sees one state of the database, whatever others write meanwhile."""
+        """A read-only connection with a consistent snapshot, unaffected by concurrent writes."""
         with self._translated(), self._engines.reader.connect() as connection:
             yield connection
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
-        """A transaction: all of it or nothing. When this returns, it is on the disk."""
+        """A write transaction; it is atomic, and durable once the block has ended."""
         with self._translated(), self._engines.writer.begin() as connection:
             yield connection
 
     @contextmanager
     def alone(self, wait: float) -> Iterator[None]:
-        """One process at a time, for work that takes many transactions; others wait, then say so.
-        Reading and writing need no lock for themselves."""
+        """Hold the write lock for work that spans several transactions. Other processes wait up to
+        `wait` seconds, then fail with `StoreBusy`. Single reads and writes do not need it."""
         with self._translated(), self._backend.alone(self._engines, wait):
             yield
 
@@ -84,14 +84,15 @@ class Database:
             known = self._backend.schema(connection)
         if not known and not create:
             raise StoreMissing(
-                f"There is no store in {self.where}.", remedy="Run: suffice index FOLDER"
+                f"There is no store in {self.where}.",
+                remedy="To create it, run: suffice index FOLDER",
             )
         with self._translated():
             migrate(self._backend, self._engines.writer, known)
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
-        """The driver's errors as ours, with their remedy."""
+        """Translate errors of the driver into errors with a remedy."""
         try:
             yield
         except DBAPIError as problem:
@@ -99,5 +100,5 @@ class Database:
         except PoolTimeout as problem:
             raise StoreBusy(
                 f"All connections to {self.where} are in use.",
-                remedy="Wait for the work under way, or raise `wait`.",
+                remedy="Try again later, or increase `wait` in the settings.",
             ) from problem

@@ -1,4 +1,4 @@
-"""Files beside a database: a lock that is one, and their errors in our own words."""
+"""File locks, and translation of file system errors."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from suffice.errors import StoreBusy, StoreFull
 
 @contextmanager
 def locked(file: Path, wait: float, where: str) -> Iterator[None]:
-    """Holds a file's lock; who cannot have it within `wait` seconds is told what is written to.
-    The system frees it when a process dies."""
+    """Hold a file lock; raise `StoreBusy` if it is not available within `wait` seconds. The
+    operating system releases the lock when the process dies."""
     from filelock import FileLock, Timeout
 
     lock = FileLock(file)
@@ -30,7 +30,7 @@ def locked(file: Path, wait: float, where: str) -> Iterator[None]:
 
 @contextmanager
 def translated(where: str) -> Iterator[None]:
-    """The file system's errors as ours, with their remedy."""
+    """Translate file system errors into errors with a remedy."""
     try:
         yield
     except OSError as problem:
@@ -40,13 +40,13 @@ def translated(where: str) -> Iterator[None]:
 def busy(where: str, wait: float) -> StoreBusy:
     return StoreBusy(
         f"Another process is writing to {where} (waited {wait:g} s).",
-        remedy="Wait for it to finish, or raise `wait` in the settings. Searching needs no lock.",
+        remedy="Wait for it to finish, or increase `wait` in the settings. Searches need no lock.",
     )
 
 
 def unwritable(where: str, why: str) -> StoreFull:
     return StoreFull(
-        f"{where} cannot be written: {why}.",
-        remedy="Free some space or check the rights, then run the same command again; "
-        "nothing committed is lost.",
+        f"Cannot write to {where}: {why}.",
+        remedy="Free some space or check the permissions, then run the command again. Committed "
+        "data is not affected.",
     )

@@ -1,4 +1,4 @@
-"""Functions that the two databases call differently."""
+"""SQL functions with different names in SQLite and PostgreSQL."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from sqlalchemy.sql.functions import GenericFunction
 
 
 class holds(GenericFunction[bool]):  # read as a function
-    """Whether a text holds another, letter by letter; ASCII letters in either case.
-    The second must be in lower case."""
+    """Whether a text contains another, ignoring the case of ASCII letters. The second argument
+    must be in lower case."""
 
     type = Boolean()
     inherit_cache = True

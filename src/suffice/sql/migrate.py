@@ -1,8 +1,8 @@
-"""Numbered migrations: `0001_documents.sql` is number 1, applied once, in order; gaps are allowed.
+"""Numbered migrations, each applied once and in order; gaps in the numbers are allowed.
 
-A script serves both databases: `{serial}`, `{blob}` and the like stand for what they call
-differently. Where the two need other statements, `0004_name.postgresql.sql` stands beside
-`0004_name.sqlite.sql`.
+One script serves both databases: placeholders such as `{serial}` and `{blob}` are replaced by the
+types of the database. If the databases need different statements, there are two scripts:
+`0004_name.postgresql.sql` and `0004_name.sqlite.sql`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Migration:
     script: str
 
     def statements(self, words: Mapping[str, str]) -> Iterator[str]:
-        """The statements one by one, in the words of one database."""
+        """The statements, with placeholders replaced."""
         script = self.script
         for word, meaning in words.items():
             script = script.replace(f"{{{word}}}", meaning)
@@ -38,7 +38,7 @@ class Migration:
 
 
 def migrations(dialect: Dialect) -> list[Migration]:
-    """All there are for a database, in order."""
+    """All migrations for a dialect, in order."""
     folder = resources.files("suffice.sql") / "migrations"
     found = []
     for entry in folder.iterdir():
@@ -49,14 +49,15 @@ def migrations(dialect: Dialect) -> list[Migration]:
 
 
 def migrate(backend: Backend, writer: Engine, known: int) -> None:
-    """Applies what a database has not seen, each step whole or not at all. Of two processes at
-    once, one waits and finds it done."""
+    """Apply the missing migrations, each in its own transaction. If two processes migrate at the
+    same time, one waits and then finds nothing to do."""
     steps = migrations(backend.dialect)
     newest = steps[-1].number
     if known > newest:
         raise StoreNewer(
-            f"{backend.where} has schema {known}, this Suffice knows up to {newest}.",
-            remedy="Upgrade Suffice, or name another --store.",
+            f"{backend.where} has schema version {known}, but this version of Suffice supports "
+            f"only up to {newest}.",
+            remedy="Upgrade Suffice, or use another --store.",
         )
     for step in steps:
         if step.number > known:
@@ -66,7 +67,7 @@ def migrate(backend: Backend, writer: Engine, known: int) -> None:
 def _apply(backend: Backend, writer: Engine, step: Migration) -> None:
     with writer.begin() as connection:
         backend.hold(connection)
-        if backend.schema(connection) >= step.number:  # another process was first
+        if backend.schema(connection) >= step.number:  # another process has applied it
             return
         for statement in step.statements(backend.words):
             connection.exec_driver_sql(statement, execution_options={"no_parameters": True})

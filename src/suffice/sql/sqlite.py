@@ -1,4 +1,4 @@
-"""A SQLite file: one writer at a time, any number of readers, each with a state of its own."""
+"""SQLite backend: one writer at a time, any number of readers, each with its own snapshot."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from suffice.errors import StoreBusy, StoreDamaged, StoreError, StoreMissing
 from suffice.sql.backend import Dialect, Engines
 from suffice.sql.files import locked, translated, unwritable
 
-# "SUFF": tells our file from another program's SQLite file.
+# "SUFF": distinguishes a store from SQLite files of other programs.
 APPLICATION_ID = 0x53554646
 _READERS = 16
 
 
 @dataclass(frozen=True, slots=True)
 class Sqlite:
-    """The file at a path. A lock another process holds is waited for, `wait` seconds."""
+    """A database file; `wait` is the lock timeout in seconds."""
 
     shown: Path
     wait: float
-    path: Path = field(init=False)  # stays the same where the process goes to another folder
+    path: Path = field(init=False)  # absolute, so a change of working directory has no effect
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "path", self.shown.absolute())
@@ -50,14 +50,14 @@ class Sqlite:
             "text": "TEXT",
             "blob": "BLOB",
             "random_id": "lower(hex(randomblob(16)))",
-            "rowid": "",  # every table has one
+            "rowid": "",  # SQLite adds one to every table
         }
 
     def engines(self, create: bool) -> Engines:
         if not create and not self.path.is_file():
             raise StoreMissing(
                 f"There is no store at {self.where}.",
-                remedy="Run: suffice index FOLDER, or ask with --docs FOLDER.",
+                remedy="To create it, run: suffice index FOLDER. Or pass --docs FOLDER.",
             )
         with translated(self.where):
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -69,12 +69,12 @@ class Sqlite:
         tables = connection.exec_driver_sql("SELECT count(*) FROM sqlite_master").scalar_one()
         if owner != APPLICATION_ID and (version or tables):
             raise StoreDamaged(
-                f"{self.where} is a database of another program.", remedy="Name another --store."
+                f"{self.where} is a database of another program.", remedy="Use another --store."
             )
         return version
 
     def hold(self, connection: Connection) -> None:
-        """Nothing to do: a transaction that writes is alone in the file."""
+        """Nothing to do: SQLite allows only one write transaction at a time."""
 
     def applied(self, connection: Connection, number: int) -> None:
         connection.exec_driver_sql(f"PRAGMA user_version = {number}")
@@ -92,17 +92,17 @@ class Sqlite:
         if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
             return StoreBusy(
                 f"{self.where} is locked by another process.",
-                remedy="Wait for it, or raise `wait`.",
+                remedy="Wait for it to finish, or increase `wait` in the settings.",
             )
         if name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
             return StoreDamaged(
                 f"{self.where} is not a store, or is damaged: {problem}.",
-                remedy="Name another --store, or move the file away and index again.",
+                remedy="Use another --store, or move the file away and index again.",
             )
         return StoreError(f"{self.where}: {problem}.")
 
     def _reader(self) -> Engine:
-        """Sees one state of the file from `BEGIN` on, and can change nothing."""
+        """Read-only connections; each sees a snapshot of the file from `BEGIN` on."""
 
         def connect() -> sqlite3.Connection:
             return self._connect("PRAGMA query_only = ON")
@@ -110,8 +110,8 @@ class Sqlite:
         return _engine(connect, "BEGIN", _READERS, self.wait)
 
     def _writer(self) -> Engine:
-        """One connection only: the threads of a process queue for it in order, which is quicker
-        than the polling by which SQLite waits for another process."""
+        """A single connection, for which threads queue in order; that is faster than SQLite's
+        polling for locks."""
 
         def connect() -> sqlite3.Connection:
             return self._connect(
@@ -133,7 +133,8 @@ class Sqlite:
         return connection
 
     def _patiently(self, connection: sqlite3.Connection, pragma: str) -> None:
-        """SQLite itself does not wait where two processes at once turn a new file to WAL."""
+        """Retry a pragma while the file is busy: SQLite does not wait when two processes switch a
+        new file to WAL at the same time."""
         until = time.monotonic() + self.wait
         while True:
             try:
@@ -154,6 +155,6 @@ def _engine(
         pool_timeout=wait,
     )  # fmt: skip
 
-    # Python's own driver would begin late, and not IMMEDIATE: it is told to keep out of it.
+    # The sqlite3 module would begin transactions late and not IMMEDIATE, so this replaces it.
     setattr(engine.dialect, "do_begin", lambda connection: connection.execute(begin))  # noqa: B010
     return engine

@@ -1,4 +1,4 @@
-"""What text both databases can hold: no NUL (PostgreSQL), no half of a character (UTF-8)."""
+"""Text that both databases can store: no NUL (PostgreSQL) and no lone surrogates (UTF-8)."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ _UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
 
 
 def is_storable(text: str) -> bool:
-    """Whether the text can be kept, or asked for, as it is."""
+    """Whether the text can be stored and queried unchanged."""
     return not _UNSTORABLE.search(text)
 
 
 def kept(text: str) -> str:
-    """The text with a mark for each character that cannot be kept. Offsets stay as they are."""
+    """The text with each unstorable character replaced by U+FFFD. Offsets do not change."""
     return _UNSTORABLE.sub("\ufffd", text)

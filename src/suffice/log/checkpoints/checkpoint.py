@@ -1,5 +1,5 @@
-"""A checkpoint: where the log stood at a time, signed, to be kept where the log's keeper cannot
-reach it."""
+"""A checkpoint: the signed state of the log at a time, to be stored outside the reach of those who
+can write to the log."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from suffice.log.canonical import canonical, read
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """`count` records, the last of which is `sequence` with its `link`. The signature is over the
-    canonical form of all else."""
+    """The state of a log with `count` records, the last being `sequence` with its `link`. The
+    signature covers the canonical form of all other fields."""
 
     log: str
     sequence: int
@@ -28,10 +28,10 @@ class Checkpoint:
 
     @property
     def signed(self) -> bytes:
-        """What the signature is over."""
-        said = asdict(self)
-        del said["signature"]
-        return canonical(said).encode()
+        """The bytes covered by the signature."""
+        fields = asdict(self)
+        del fields["signature"]
+        return canonical(fields).encode()
 
     def text(self) -> str:
         """One line of JSON."""
@@ -39,7 +39,7 @@ class Checkpoint:
 
 
 def checkpoint_of(raw: Any, origin: str) -> Checkpoint:
-    """A checkpoint from JSON, or a clear word on why it is none."""
+    """Parse a checkpoint from JSON; `origin` names the source in errors."""
     try:
         if isinstance(raw, str):
             raw = read(raw)
@@ -49,12 +49,12 @@ def checkpoint_of(raw: Any, origin: str) -> Checkpoint:
             isinstance(part, str)
             for part in (found.log, found.link, found.time, found.key, found.signature)
         ):
-            raise TypeError("a part of it is of another type")
+            raise TypeError("a field has the wrong type")
         return found
     except (ValueError, TypeError) as problem:
         raise StoreError(
-            f"{origin} holds something that is no checkpoint: {problem}.",
-            remedy="Name what `suffice audit checkpoint` wrote.",
+            f"{origin} contains data that is not a valid checkpoint: {problem}.",
+            remedy="Use the output of suffice audit checkpoint.",
         ) from problem
 
 

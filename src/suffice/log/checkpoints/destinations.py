@@ -1,4 +1,4 @@
-"""Where checkpoints are kept, and read from: a file, a URL, another store."""
+"""Destinations of checkpoints: a file, a URL or another store."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _SQLITE = b"SQLite format 3\0"
 
 
 class Place(Protocol):
-    """Takes checkpoints, and gives back those it has."""
+    """Stores checkpoints and returns those stored."""
 
     def keep(self, point: Checkpoint) -> None: ...
 
@@ -30,8 +30,7 @@ class Place(Protocol):
 
 
 def place(where: str) -> Place:
-    """The place a setting names: an http URL, a store by its URL or file, or a file of JSON
-    lines."""
+    """Parse a destination: an HTTP URL, a store (URL or file), or a file of JSON lines."""
     if where.startswith(("http://", "https://")):
         return _Url(where)
     return _Store(where) if "://" in where or _is_store(Path(where)) else _File(Path(where))
@@ -47,7 +46,7 @@ def _is_store(path: Path) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """A line a checkpoint."""
+    """A file with one checkpoint per line."""
 
     path: Path
 
@@ -59,8 +58,8 @@ class _File:
                 os.fsync(file.fileno())
         except OSError as problem:
             raise StoreError(
-                f"The checkpoint cannot be written to {self.path}: {problem.strerror}.",
-                remedy="Check record.checkpoint.to; the log itself is not concerned.",
+                f"Cannot write the checkpoint to {self.path}: {problem.strerror}.",
+                remedy="Check record.checkpoint.to. The log itself is not affected.",
             ) from problem
 
     def kept(self) -> Sequence[Checkpoint]:
@@ -68,15 +67,16 @@ class _File:
             text = self.path.read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError) as problem:
             raise StoreError(
-                f"Checkpoints cannot be read from {self.path}: {problem}.",
-                remedy="Name the file, URL or store they were written to.",
+                f"Cannot read checkpoints from {self.path}: {problem}.",
+                remedy="Pass the file, URL or store they were written to.",
             ) from problem
         return [checkpoint_of(line, str(self.path)) for line in text.splitlines() if line.strip()]
 
 
 @dataclass(frozen=True, slots=True)
 class _Url:
-    """Each is posted as JSON; a GET gives them back, as a JSON list or a line each."""
+    """An HTTP endpoint: POST stores one checkpoint as JSON, GET returns all as a JSON list or as
+    JSON lines."""
 
     url: str
 
@@ -90,25 +90,25 @@ class _Url:
             listed = json.loads(text) if text.startswith("[") else text.splitlines()
         except ValueError:
             listed = text.splitlines()
-        return [checkpoint_of(one, masked(self.url)) for one in listed if one]
+        return [checkpoint_of(item, masked(self.url)) for item in listed if item]
 
-    def _ask(self, method: str, **said: Any) -> str:
+    def _ask(self, method: str, **options: Any) -> str:
         import httpx2
 
         try:
-            reply = httpx2.request(method, self.url, timeout=_SECONDS, **said)
+            reply = httpx2.request(method, self.url, timeout=_SECONDS, **options)
             reply.raise_for_status()
         except (httpx2.HTTPError, httpx2.InvalidURL) as problem:
             raise StoreUnreachable(
-                f"{masked(self.url)} does not take or give checkpoints: {problem}.",
-                remedy="Check record.checkpoint.to or --checkpoints; the log is not concerned.",
+                f"The {method} request for checkpoints to {masked(self.url)} failed: {problem}.",
+                remedy="Check record.checkpoint.to or --checkpoints. The log is not affected.",
             ) from problem
         return str(reply.text)
 
 
 @dataclass(frozen=True, slots=True)
 class _Store:
-    """Another store of Suffice's, better on another machine."""
+    """Another Suffice store, preferably on another machine."""
 
     where: str
 

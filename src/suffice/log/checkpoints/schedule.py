@@ -1,7 +1,7 @@
-"""When checkpoints are written: after so many records, or so many minutes with new ones.
+"""Schedules checkpoints: after a number of records, or after some minutes if there are new ones.
 
-Where the log stands and what was last signed is in the head row, so that of several processes the
-first to see that one is due writes it.
+The head row holds the state of the log and the last checkpoint. If several processes share a log,
+the first one that finds a checkpoint due writes it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _LOG = logging.getLogger("suffice.record")
 
 @dataclass(frozen=True, slots=True)
 class Signer:
-    """Signs where the log stands, and has it kept at every place of the settings."""
+    """Signs the state of the log and sends it to every configured destination."""
 
     database: Database
     settings: SignSettings
@@ -46,7 +46,7 @@ class Signer:
         return not head.checkpoint_time or self.clock() - read(head.checkpoint_time) >= passed
 
     def write(self, *, always: bool = False) -> Checkpoint | None:
-        """The checkpoint that is due, if one is. Where a place does not take it, it stays due."""
+        """Write a checkpoint if one is due. If a destination fails, it stays due."""
         key = read_key(self.settings.key)
         head = self._claim(always)
         if head is None:
@@ -84,8 +84,8 @@ class Signer:
 
 
 class Schedule:
-    """A thread that looks after checkpoints, so that no answer waits for one. What goes wrong is
-    logged and tried again; it stops no answer."""
+    """Writes checkpoints in a background thread, so no answer waits for them. Failures are logged
+    and retried."""
 
     def __init__(self, signer: Signer) -> None:
         self._signer = signer
@@ -95,7 +95,7 @@ class Schedule:
         self._lock = threading.Lock()
 
     def sealed(self, head: Head) -> None:
-        """Is told where the log stands after each group."""
+        """Called with the state of the log after each commit."""
         with self._lock:
             if self._thread is None and not self._closed:
                 self._thread = threading.Thread(target=self._run, name="checkpoints", daemon=True)
@@ -104,7 +104,7 @@ class Schedule:
             self._wake.set()
 
     def close(self) -> None:
-        """Writes what is due by now."""
+        """Write a checkpoint that is due, and stop the thread."""
         with self._lock:
             self._closed = True
         self._wake.set()
@@ -122,4 +122,4 @@ class Schedule:
         try:
             self._signer.write()
         except SufficeError as problem:
-            _LOG.warning("No checkpoint was written: %s", problem)
+            _LOG.warning("Failed to write a checkpoint: %s", problem)

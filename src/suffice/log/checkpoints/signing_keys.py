@@ -1,4 +1,4 @@
-"""The key that signs checkpoints: Ed25519, a file only its owner can read."""
+"""Ed25519 keys that sign checkpoints; the private key file is readable only by its owner."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _KIND = "ed25519:"
 
 
 def make_key(path: Path) -> str:
-    """Writes a new private key, and beside it, in `path.pub`, the public one, which is returned."""
+    """Write a new private key to `path` and the public key to `path.pub`; return the public key."""
     serialization, ed25519 = _library()
     private = ed25519.Ed25519PrivateKey.generate()
     data = private.private_bytes(
@@ -32,27 +32,27 @@ def make_key(path: Path) -> str:
         Path(f"{path}.pub").write_text(f"{public}\n", encoding="ascii")
     except FileExistsError:
         raise StoreError(
-            f"{path} is there already, and a key is never overwritten.",
-            remedy="Name another file, or move that one away.",
+            f"{path} already exists. Keys are never overwritten.",
+            remedy="Choose another file, or move the existing one.",
         ) from None
     except OSError as problem:
         raise StoreError(
-            f"{path} cannot be written: {problem.strerror}.", remedy="Name another file."
+            f"Cannot write {path}: {problem.strerror}.", remedy="Choose another file."
         ) from problem
     return public
 
 
 def read_key(path: str | Path) -> Ed25519PrivateKey:
     serialization, ed25519 = _library()
-    remedy = "Make one: suffice audit key --out FILE, and name it in record.checkpoint.key."
+    remedy = "Run: suffice audit key --out FILE. Then set record.checkpoint.key to FILE."
     try:
         key = serialization.load_pem_private_key(Path(path).read_bytes(), None)
     except OSError as problem:
-        raise StoreError(f"{path} cannot be read: {problem.strerror}.", remedy=remedy) from problem
+        raise StoreError(f"Cannot read {path}: {problem.strerror}.", remedy=remedy) from problem
     except (ValueError, TypeError) as problem:
-        raise StoreError(f"{path} holds no private key.", remedy=remedy) from problem
+        raise StoreError(f"{path} does not contain a private key.", remedy=remedy) from problem
     if not isinstance(key, ed25519.Ed25519PrivateKey):
-        raise StoreError(f"{path} holds a key of another kind than Ed25519.", remedy=remedy)
+        raise StoreError(f"{path} contains a key that is not Ed25519.", remedy=remedy)
     private: Ed25519PrivateKey = key
     return private
 
@@ -62,30 +62,31 @@ def public_of(key: Ed25519PrivateKey) -> str:
 
 
 def read_public(path: str | Path) -> str:
-    """The public key of a `.pub` file; one may as well be given as it is: "ed25519:…"."""
+    """Read the public key from a `.pub` file; a literal "ed25519:…" is returned as it is."""
     if str(path).startswith(_KIND):
         return str(path)
     try:
         found = Path(path).read_text(encoding="utf-8").strip()
     except (OSError, UnicodeDecodeError) as problem:
         raise StoreError(
-            f"{path} cannot be read: {problem}.", remedy="Name the .pub file of the key."
+            f"Cannot read {path}: {problem}.", remedy="Pass the .pub file of the key."
         ) from problem
     if not found.startswith(_KIND):
         raise StoreError(
-            f"{path} holds no public key.", remedy="Name the .pub file, not the private key."
+            f"{path} does not contain a public key.",
+            remedy="Pass the .pub file, not the private key.",
         )
     return found
 
 
 def sign(point: Checkpoint, key: Ed25519PrivateKey) -> Checkpoint:
-    """The checkpoint with the signature of this key."""
+    """The checkpoint signed with this key."""
     unsigned = replace(point, key=public_of(key))
     return replace(unsigned, signature=encoded(key.sign(unsigned.signed)))
 
 
 def genuine(point: Checkpoint) -> bool:
-    """Whether the key that a checkpoint names has signed it."""
+    """Whether the checkpoint's signature is valid for the key it names."""
     _, ed25519 = _library()
     from cryptography.exceptions import InvalidSignature
 
@@ -102,5 +103,5 @@ def _library() -> tuple[Any, Any]:
         from cryptography.hazmat.primitives import serialization
         from cryptography.hazmat.primitives.asymmetric import ed25519
     except ImportError:
-        raise ExtraMissing("Signing and reading checkpoints", "record") from None
+        raise ExtraMissing("Signing or verifying checkpoints", "record") from None
     return serialization, ed25519

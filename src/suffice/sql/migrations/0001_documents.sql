@@ -1,8 +1,8 @@
--- Documents, their versions, their passages, and the vectors of what was embedded.
+-- Documents, their versions, their passages, and the embedding vectors.
 
 CREATE TABLE store (
-    id {text} NOT NULL,                -- an index of another store is never searched
-    epoch {integer} NOT NULL           -- counts up when passages are cut anew; the index follows
+    id {text} NOT NULL,                -- prevents searching the index of another store
+    epoch {integer} NOT NULL           -- incremented when passages are split again; the index follows
 );
 INSERT INTO store VALUES ({random_id}, 1);
 
@@ -11,7 +11,7 @@ CREATE TABLE documents (
     collection {text} NOT NULL,
     name {text} NOT NULL,
     root {text} NOT NULL,              -- the folder (or file) it came from
-    stamp {text} NOT NULL,             -- time, size and settings of the last reading: equal = unchanged
+    stamp {text} NOT NULL,             -- file time, size and settings when last read: equal = unchanged
     retired_on {text},
     retired_by {text},                 -- 'person' or 'vanished'
     UNIQUE (collection, name)
@@ -21,13 +21,13 @@ CREATE TABLE versions (
     id {serial},
     document_id {integer} NOT NULL REFERENCES documents (id),
     key {text} NOT NULL,               -- declared version and content: "2.1+3fa9c2d1"
-    label {text} NOT NULL,             -- what a reader is shown: "2.1"
+    label {text} NOT NULL,             -- version shown to readers: "2.1"
     title {text} NOT NULL,
     kind {text} NOT NULL,
     access {text} NOT NULL,            -- JSON list
     effective {text},
     expires {text},
-    family {text} NOT NULL,            -- versions of one document share it, whatever their files
+    family {text} NOT NULL,            -- shared by all versions of a document, even in different files
     text {text} NOT NULL,              -- the source text all offsets point into
     content_hash {text} NOT NULL,
     file_date {text} NOT NULL,
@@ -35,7 +35,7 @@ CREATE TABLE versions (
     sequence {integer} NOT NULL,       -- order of reading
     force_from {text} NOT NULL,        -- in force on days d with force_from <= d < force_until
     force_until {text} NOT NULL,
-    changed {integer} NOT NULL         -- counts up; an index knows up to which change it has read
+    changed {integer} NOT NULL         -- change counter; an index stores the last change it has read
 );
 CREATE INDEX versions_document ON versions (document_id, sequence);
 CREATE INDEX versions_family ON versions (family);
@@ -51,7 +51,7 @@ CREATE TABLE passages (
     page {integer},
     text {text} NOT NULL,
     content_hash {text} NOT NULL,
-    input_hash {text} NOT NULL         -- of what was embedded: text with title and headings
+    input_hash {text} NOT NULL         -- hash of the embedded text, with title and headings
 );
 CREATE INDEX passages_version ON passages (version_id);
 CREATE INDEX passages_name ON passages (name);
