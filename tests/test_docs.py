@@ -1,4 +1,4 @@
-"""Generated pages are what the code would write; the README's commands are the real ones."""
+"""Generated pages match the code, and the commands and links in the docs are valid."""
 
 from __future__ import annotations
 
@@ -26,6 +26,15 @@ def test_generated_pages_are_up_to_date() -> None:
     for name, text in docs_script().pages().items():
         stored = (ROOT / "docs" / name).read_text(encoding="utf-8")
         assert stored == text, f"docs/{name} is old. Run: python scripts/docs.py"
+
+
+def test_every_settings_key_has_a_meaning() -> None:
+    page = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
+    rows = [line for line in page.splitlines() if line.startswith("| `")]
+    assert len(rows) > 150
+    for row in rows:
+        meaning = row.rstrip(" |").rpartition(" | ")[2]
+        assert meaning.endswith("."), f"no description: {row}"
 
 
 def test_every_room_has_a_page() -> None:

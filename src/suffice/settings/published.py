@@ -1,4 +1,4 @@
-"""The published `sufficient_context:` block, accepted as it is written elsewhere.
+"""Support for the published `sufficient_context:` block.
 
     sufficient_context:
       enabled: true
@@ -7,7 +7,7 @@
       require_embeddings: false
       decline_insufficient: true
 
-It stands for the policy that scores as published, `gate.policy: coverage`, and its numbers.
+The block is read as `gate.policy: coverage` with these numbers.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ KEY = "sufficient_context"
 
 @dataclass(frozen=True, slots=True)
 class _Thresholds:
-    """`insufficient` may be written for completeness: it is whatever lies below `partial`."""
+    """`insufficient` is accepted and has no effect: every score below `partial` is insufficient."""
 
     sufficient: Share = 0.8
     partial: Annotated[Share, AtMost("sufficient")] = 0.5
@@ -42,7 +42,7 @@ class _Block:
 
 
 def as_written(tree: Mapping[str, Any], origin: str) -> dict[str, Any]:
-    """The tree with the block in the words of our own settings; what they say themselves holds."""
+    """Translate the block into `gate` settings. Keys that `gate` sets itself take precedence."""
     rest = {key: value for key, value in tree.items() if key != KEY}
     if KEY not in tree:
         return rest
@@ -52,12 +52,12 @@ def as_written(tree: Mapping[str, Any], origin: str) -> dict[str, Any]:
     gate = rest.get("gate", {})
     if not isinstance(gate, dict) or not isinstance(gate.get("coverage", {}), dict):
         raise wrong(origin, "gate", gate, "a mapping of keys to values")
-    said = {
+    translated = {
         "min_contexts": block.min_contexts,
         "sufficient": block.thresholds.sufficient,
         "partial": block.thresholds.partial,
         "require_embeddings": block.require_embeddings,
         "decline_insufficient": block.decline_insufficient,
     }
-    coverage = {**said, **gate.get("coverage", {})}
+    coverage = {**translated, **gate.get("coverage", {})}
     return {**rest, "gate": {"policy": "coverage", **gate, "coverage": coverage}}
