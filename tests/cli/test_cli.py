@@ -234,8 +234,8 @@ def test_bad_files_are_reported_and_the_rest_goes_in(home: Path, tmp_path: Path)
     ("args", "says"),
     [
         (("index", "empty"), "nothing that can be read"),
-        (("index", "nowhere"), "no file or folder"),
-        (("ask", "What?", "--docs", "nowhere"), "no file or folder"),
+        (("index", "nowhere"), "No such file or folder"),
+        (("ask", "What?", "--docs", "nowhere"), "No such file or folder"),
         (("index",), "Nothing to index"),
         (("ask", "", "--docs", "empty"), "empty"),
         (("ask", "x" * 100_000, "--docs", "empty"), "100,000 characters"),

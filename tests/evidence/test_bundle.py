@@ -89,9 +89,9 @@ def test_an_older_version_in_a_folder_is_no_longer_in_force(handbook: Path) -> N
     [
         ('["Dogs bark."', "not valid JSON"),
         ('[{"text": "x"},]', "not valid JSON"),
-        ("[]", "no list of passages"),
-        ("[1, 2]", "no list of passages"),
-        ('{"a": 1}', "no list of passages"),
+        ("[]", "not a list of passages"),
+        ("[1, 2]", "not a list of passages"),
+        ('{"a": 1}', "not a list of passages"),
         ("[" * 100_000, "over the limit"),
         ("[" * 9_000, "is"),
     ],

@@ -79,7 +79,7 @@ def test_the_strong_tier_needs_its_extra(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_the_strong_tier_goes_with_our_own_fast_tier_only() -> None:
-    with pytest.raises(SettingsError, match=r"verifier\.strong goes with .*'org/own'"):
+    with pytest.raises(SettingsError, match=r"verifier\.strong requires .*'org/own'"):
         open_verifier(VerifierSettings(strong=True, model="org/own"))
 
 
@@ -145,7 +145,7 @@ def test_another_fast_tier_than_the_strong_one_was_fitted_with(
 ) -> None:
     path = copied(STRONG) / "card.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"beside": f"{FAST}-0-00000000"}))
-    match = rf"goes with {FAST}-0-00000000; this is {FAST}-.*pip install --upgrade suffice"
+    match = rf"requires {FAST}-0-00000000; {FAST}-.* is installed.*pip install --upgrade suffice"
     with pytest.raises(ModelDamaged, match=match):
         open_verifier(VerifierSettings(strong=True))
 

@@ -339,7 +339,7 @@ def test_what_cannot_be_judged_is_unchecked(nli: HubVerifier, tmp_path: Path) ->
     assert not score(nli, "leave " * 29, "yes").unchecked
     assert "too long" in score(nli, "leave " * 30, "yes").unchecked
     broken = model(tmp_path / "m", np.full_like(TABLE, np.nan))
-    assert score(broken, "The leave .", "yes").unchecked == "The model gave no number."
+    assert score(broken, "The leave .", "yes").unchecked == "The model returned no number."
 
 
 def test_another_language_is_judged_only_where_the_model_is_said_to_read_it(tmp_path: Path) -> None:
@@ -487,7 +487,7 @@ def test_a_hub_name_without_the_hubs_library(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
-    said = r"'some-org/some-nli' is no folder, .* pip install 'suffice\[hub\]'"
+    said = r"'some-org/some-nli' is not a folder, .* pip install 'suffice\[hub\]'"
     with pytest.raises(ExtraMissing, match=said):
         opened("some-org/some-nli")
     assert model(tmp_path / "m").tier == "hub"

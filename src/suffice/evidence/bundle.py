@@ -74,7 +74,7 @@ def _of_json(text: str, name: str) -> list[Given]:
         value = value.get("passages", value)
     wrong = not isinstance(value, list) or not all(isinstance(one, str | dict) for one in value)
     if wrong or not value:
-        raise Unreadable(f"{name} is no list of passages.", remedy=_WRITTEN)
+        raise Unreadable(f"{name} is not a list of passages.", remedy=_WRITTEN)
     return list(value)
 
 
@@ -103,10 +103,10 @@ def _parts(text: str) -> list[str]:
 def _folder(source: Path, cutting: Cutting, max_bytes: int) -> Iterator[Passage]:
     listing = files(source)
     if listing.failures:
-        raise Unreadable(listing.failures[0].reason, remedy="Make it readable, or move it away.")
+        raise Unreadable(listing.failures[0].reason, remedy="Make it readable, or remove it.")
     if not listing.files:
         raise SourceMissing(
-            f"{source} holds nothing that can be read.",
+            f"{source} contains no supported document.",
             remedy=f"Suffice reads {', '.join(sorted(SUFFIXES))}.",
         )
     read = [read_version(file, "default", cutting, max_bytes) for file in listing.files]

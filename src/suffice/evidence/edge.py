@@ -100,13 +100,13 @@ class EdgeIndex:
         # Passages are numbered by their store: the index of another one would name the wrong ones.
         if state.get("store") != self._store.id:
             raise StoreMissing(
-                f"The search index in {self._folder} is not built yet.",
+                f"The search index in {self._folder} has not been built.",
                 remedy="Run: suffice index --rebuild",
             )
         if state.get("model") != self._model:
             raise ModelMismatch(
-                f"The index was made with {state.get('model')}, the embedder is {self._model}.",
-                remedy="Run: suffice index --rebuild, or set embedder.model back.",
+                f"The index was built with {state.get('model')}; the embedder is {self._model}.",
+                remedy="Run: suffice index --rebuild, or restore the previous embedder.model.",
             )
         import qdrant_edge as q
 

@@ -51,7 +51,7 @@ class Helpful:
         try:
             helping = self._helping(evidence.wanted, [_placed(*entry) for entry in flat])
         except ModelUnreachable as problem:
-            note = f"The draft was written from whole passages: {problem.message}"
+            note = f"The passages were not filtered before drafting: {problem.message}"
             return replace(evidence, notes=(*evidence.notes, note))
         if not any(helping):  # the gate found enough in it: better all than nothing
             return evidence

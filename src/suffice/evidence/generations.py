@@ -189,8 +189,8 @@ def engine(folder: Path) -> Iterator[None]:
     except Exception as problem:  # the engine raises nothing more specific
         raise StoreDamaged(
             f"The search index in {folder} cannot be used: {problem}",
-            remedy="Check that the disk has room, then run: suffice index --rebuild. "
-            "The documents themselves are not touched.",
+            remedy="Check the free disk space, then run: suffice index --rebuild. "
+            "The stored documents are not affected.",
         ) from problem
 
 
@@ -244,7 +244,7 @@ def _ask_for_room(folder: Path, last: Path | None, passages: int) -> None:
     free = shutil.disk_usage(folder).free
     if free < needed:
         raise StoreFull(
-            f"The search index needs about {needed / 1e6:.0f} MB in {folder}, "
+            f"The search index needs about {needed / 1e6:.0f} MB in {folder}; only "
             f"{free / 1e6:.0f} MB are free.",
-            remedy="Free some space, then run the same command again; no document is lost.",
+            remedy="Free some disk space, then run the command again. No document is lost.",
         )

@@ -80,7 +80,7 @@ class Ingest:
         gone = _gone(listing, known)
         if not listing.files and not gone and not listing.failures:
             raise SourceMissing(
-                f"{source} holds nothing that can be read.",
+                f"{source} contains no supported document.",
                 remedy=f"Suffice reads {', '.join(sorted(SUFFIXES))}.",
             )
         report = self._read_all(listing.files, known)
@@ -126,8 +126,8 @@ class Ingest:
         made_with = index_model(self.store)
         if made_with not in ("", self.embedder.id):
             raise ModelMismatch(
-                f"The index was made with {made_with}, the embedder is {self.embedder.id}.",
-                remedy="Run: suffice index --rebuild, or set embedder.model back.",
+                f"The index was built with {made_with}; the embedder is {self.embedder.id}.",
+                remedy="Run: suffice index --rebuild, or restore the previous embedder.model.",
             )
 
     def _read_all(self, found: Sequence[File], known: dict[str, Known]) -> Report:
@@ -164,8 +164,8 @@ class Ingest:
     def _read(self, file: File, before: Known | None) -> NewVersion:
         if before and not before.retired and _other_file(before, file):
             raise Unreadable(
-                f"{file.name}: a document of this name came from {before.root}.",
-                remedy="Index this folder into a --collection or --store of its own.",
+                f"{file.name}: the store already has this document, from {before.root}.",
+                remedy="Index this folder into a separate --collection or --store.",
             )
         limit = self.settings.read.max_bytes
         return read_version(file, self.collection, self.cutting, limit)

@@ -40,7 +40,9 @@ def retrieved(passages: Iterable[Given] | Given) -> list[Retrieved]:
     if isinstance(passages, str | Passage | Retrieved | Mapping):
         passages = [passages]
     if not isinstance(passages, Iterable):
-        raise EvidenceError(f"The passages are {_called(passages)}, no list.", remedy=_REMEDY)
+        raise EvidenceError(
+            f"The passages must be a list, not {_called(passages)}.", remedy=_REMEDY
+        )
     return [_retrieved(n, entry) for n, entry in enumerate(passages, 1)]
 
 
@@ -53,11 +55,11 @@ def _retrieved(n: int, entry: object) -> Retrieved:
         return Retrieved(_passage(n, entry), None)
     if isinstance(entry, Mapping):
         return Retrieved(_described(n, entry), None)
-    raise EvidenceError(f"Passage {n} is {_called(entry)}.", remedy=_REMEDY)
+    raise EvidenceError(f"Passage {n} has an unsupported type: {_called(entry)}.", remedy=_REMEDY)
 
 
 def _called(value: object) -> str:
-    return "None" if value is None else f"a {type(value).__name__}"
+    return "None" if value is None else type(value).__name__
 
 
 def _passage(n: int, text: str) -> Passage:
@@ -102,7 +104,7 @@ def _plain(value: object) -> object:
 
 def _document(n: int, value: object) -> str:
     if not isinstance(value, str | int | float | None):
-        raise EvidenceError(f"The document of passage {n} is no name.", remedy=_REMEDY)
+        raise EvidenceError(f"The document of passage {n} must be a name.", remedy=_REMEDY)
     return _line(_plain(value))
 
 

@@ -14,7 +14,7 @@ from suffice.text.times import When
 from suffice.text.when import asked_about
 from suffice.types import Evidence, Retrieved
 
-SEARCHED_AGAIN = "Searched a second time in other words: {}."
+SEARCHED_AGAIN = "Searched again with rewritten queries: {}."
 _MORE = 5
 """A second search adds as many passages as the first found, or this many."""
 

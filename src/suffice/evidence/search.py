@@ -86,7 +86,9 @@ class Search:
                 if not any(earlier.allows(item.passage) for earlier in filters[:place])
             ]
         if not near:
-            notes.append("Nothing is near the question in meaning; searched by keywords only.")
+            notes.append(
+                "No passage is similar in meaning to the question; searched by keywords only."
+            )
         return Evidence(question, tuple(items), tuple(notes))
 
     @property
@@ -173,8 +175,8 @@ def open_index(store: Store, engine: str, model: str) -> Index:
         return EdgeIndex(store, model)
     if store.last_vector() and not store.has_vectors(model):
         raise ModelMismatch(
-            f"The vectors in {store.where} were not made with {model}.",
-            remedy="Run: suffice index --rebuild, or set embedder.model back.",
+            f"The vectors in {store.where} were not created with {model}.",
+            remedy="Run: suffice index --rebuild, or restore the previous embedder.model.",
         )
     return MemoryIndex(store, model)
 

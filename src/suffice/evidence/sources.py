@@ -64,7 +64,7 @@ def files(source: Path) -> Listing:
 
     def unread(problem: OSError) -> None:
         name = _text(Path(problem.filename).relative_to(root))
-        failures.append(Failure(name, f"{name} cannot be looked into: {problem.strerror}."))
+        failures.append(Failure(name, f"{name} cannot be listed: {problem.strerror}."))
 
     found = tuple(
         File(_text(path.relative_to(root)), path, _text(root), _stamp(path))
@@ -87,7 +87,7 @@ def check_exists(source: Path) -> None:
         name = _text(source)
         shown = name if len(name) < 200 else f"{name[:200]}…"
         raise SourceMissing(
-            f"There is no file or folder {shown}{reason}.", remedy="Check the path."
+            f"No such file or folder: {shown}{reason}.", remedy="Check the path."
         ) from None
 
 

@@ -32,7 +32,7 @@ class Card:
     def verify(self) -> None:
         """Refuses a folder whose files are not the ones described."""
         if not self.files:
-            raise ModelDamaged(f"{self.name}: its card names no file.", remedy=REINSTALL)
+            raise ModelDamaged(f"{self.name}: its card lists no file.", remedy=REINSTALL)
         for name, expected in self.files.items():
             try:
                 data = (self.folder / name).read_bytes()
@@ -43,7 +43,7 @@ class Card:
             found = hashlib.sha256(data).hexdigest()
             if found != expected:
                 raise ModelDamaged(
-                    f"{self.name}: {name} has sha256 {found[:12]}…, its card says "
+                    f"{self.name}: {name} has sha256 {found[:12]}…, the card says "
                     f"{expected[:12]}….",
                     remedy=REINSTALL,
                 )
@@ -67,9 +67,10 @@ def read_card(folder: Path) -> Card:
         )
     except FileNotFoundError:
         raise ModelMissing(
-            f"There is no model card in {folder}.", remedy="Name a model folder that has one."
+            f"There is no model card in {folder}.",
+            remedy="Use a model folder that contains a card.json.",
         ) from None
     except (ValueError, KeyError, TypeError) as problem:
         raise ModelDamaged(
-            f"{folder}/card.json is not a card: {problem!r}.", remedy=REINSTALL
+            f"{folder}/card.json is not a valid card: {problem!r}.", remedy=REINSTALL
         ) from problem

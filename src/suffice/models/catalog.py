@@ -67,11 +67,11 @@ def open_verifier(
 
 def _without_llm(settings: VerifierSettings, tier: str = "") -> Verifier:
     if tier not in ("", "fast", "strong"):
-        raise ModelMissing(f"There is no tier '{tier}'.", remedy="Name fast, strong or llm.")
+        raise ModelMissing(f"There is no tier '{tier}'.", remedy="Use fast, strong or llm.")
     if settings.strong and settings.model != FAST and not tier:
         raise SettingsError(
-            f"verifier.strong goes with our own fast tier, not with '{settings.model}'.",
-            remedy="Leave one of verifier.strong and verifier.model out.",
+            f"verifier.strong requires the built-in fast tier, not '{settings.model}'.",
+            remedy="Remove verifier.strong or verifier.model from the settings.",
         )
     card = _verified(weights(FAST), FAST)
     fast = CrossEncoder(card, (Encoder(card, settings.threads),))
@@ -101,7 +101,7 @@ def _strong(fast: CrossEncoder, threads: int) -> CrossEncoder:
     cards = [_verified(folder / name, name) for name in tier.raw["members"]]
     if fast.id != tier.raw["beside"]:
         raise ModelDamaged(
-            f"suffice-strong goes with {tier.raw['beside']}; this is {fast.id}.",
+            f"suffice-strong requires {tier.raw['beside']}; {fast.id} is installed.",
             remedy="Run: pip install --upgrade suffice suffice-strong",
         )
     more = tuple(Encoder(card, threads) for card in cards)
@@ -113,7 +113,7 @@ def _verified(folder: Path, name: str) -> Card:
     card = read_card(folder)
     card.verify()
     if card.name != name:
-        raise ModelDamaged(f"{card.folder} holds {card.name}, not {name}.", remedy=REINSTALL)
+        raise ModelDamaged(f"{card.folder} contains {card.name}, not {name}.", remedy=REINSTALL)
     return card
 
 
@@ -165,8 +165,8 @@ def _measured(embedder: OnnxEmbedder) -> OnnxEmbedder:
     dimension = shape[-1] if isinstance(shape[-1], int) else embedder.dimension
     if not dimension:
         raise ModelDamaged(
-            f"{embedder.model}: the size of its vectors is not stated.",
-            remedy="Put hidden_size into the config.json beside it.",
+            f"{embedder.model}: the vector size is unknown.",
+            remedy="Add hidden_size to the config.json beside the model.",
         )
     return OnnxEmbedder(
         embedder.id, dimension, embedder.window, embedder.model, embedder.tokenizer_file,
@@ -182,7 +182,7 @@ def _pooling(folder: Path) -> Pool:
 def _sentence_transformers(folder: Path) -> Embedder:
     if not (folder / "modules.json").is_file():
         raise ModelMissing(
-            f"{folder} holds neither model.onnx nor a sentence-transformers model.",
+            f"{folder} contains neither model.onnx nor a sentence-transformers model.",
             remedy="Export the model to ONNX, with tokenizer.json beside it.",
         )
     if find_spec("sentence_transformers") is None:

@@ -17,6 +17,7 @@ def read_config(path: Path, *, needed: bool = True) -> dict[str, Any]:
         value = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, RecursionError) as problem:
         raise ModelDamaged(
-            f"{path} cannot be read: {problem}.", remedy="Save the model's own file there."
+            f"{path} cannot be read: {problem}.",
+            remedy="Save the model's original file to that path.",
         ) from problem
     return value if isinstance(value, dict) else {}

@@ -82,8 +82,8 @@ class OnnxEmbedder:
         unknown = set(names) - {"input_ids", "attention_mask", "token_type_ids"}
         if unknown:
             raise ModelDamaged(
-                f"{self.model} asks for {', '.join(sorted(unknown))}, which is not known here.",
-                remedy="Export it with input_ids, attention_mask and token_type_ids alone.",
+                f"{self.model} requires unsupported inputs: {', '.join(sorted(unknown))}.",
+                remedy="Export it with only input_ids, attention_mask and token_type_ids.",
             )
         return names
 

@@ -115,7 +115,7 @@ class HubVerifier:
             logits = self.run(inputs)
             if logits.ndim != 2 + self.head.tokens or logits.shape[-1] != self.head.labels:
                 raise ModelDamaged(
-                    f"{self.id} gives an output of shape {logits.shape}; its config.json names "
+                    f"{self.id} returns an output of shape {logits.shape}; its config.json names "
                     f"{self.head.labels} labels.",
                     remedy=LABELS,
                 )
@@ -138,11 +138,11 @@ def _fetched(name: str) -> Path:
     """The folder of a hub model, from the cache if all that is needed lies there."""
     if not _HUB_NAME.fullmatch(name):
         raise ModelMissing(
-            f"There is no folder '{name}', and it is no name on the hub.",
-            remedy="Name a folder with a model, or one on the hub as org/name.",
+            f"'{name}' is neither a folder nor a hub name.",
+            remedy="Use a folder that holds a model, or a hub name such as org/name.",
         )
     if find_spec("huggingface_hub") is None:
-        raise ExtraMissing(f"'{name}' is no folder, and a model from the hub", "hub")
+        raise ExtraMissing(f"'{name}' is not a folder, and loading it from the hub", "hub")
     kinds = (_ONNX, *((file,) for file in _TORCH if _has_torch()))
     for local in (True, False):
         for weights in kinds:
@@ -172,15 +172,15 @@ def _snapshot(name: str, files: list[str], local: bool) -> Path | None:
         return Path(snapshot_download(name, allow_patterns=files, local_files_only=local))
     except RepositoryNotFoundError as problem:
         raise ModelMissing(
-            f"There is no folder '{name}', and the hub shows no model of that name.",
+            f"There is no folder '{name}', and the hub has no model of that name.",
             remedy="Check the name; for a private or gated model run: hf auth login",
         ) from problem
     except Exception as problem:  # its own errors, the HTTP client's and the file system's
         if local:
             return None
         raise ModelUnreachable(
-            f"There is no folder '{name}', and the hub does not give it: {problem}",
-            remedy="Check the connection, or download the model and name its folder.",
+            f"There is no folder '{name}', and it could not be downloaded from the hub: {problem}",
+            remedy="Check the connection, or download the model and set its folder.",
         ) from problem
 
 
@@ -188,7 +188,7 @@ def _weights(folder: Path) -> Path:
     found = next((folder / f for f in (*_ONNX, *_TORCH) if (folder / f).is_file()), None)
     if found is None:
         raise ModelMissing(
-            f"{folder} holds no weights: none of {', '.join((*_ONNX, *_TORCH))}.",
+            f"{folder} contains no weights: none of {', '.join((*_ONNX, *_TORCH))}.",
             remedy="Export the model to ONNX, with config.json and tokenizer.json beside it.",
         )
     if found.suffix != ".onnx" and not _has_torch():
@@ -211,8 +211,8 @@ def _onnx(model: Path, threads: int) -> Run:
     unknown = set(names) - {"input_ids", "attention_mask", "token_type_ids"}
     if unknown:
         raise ModelDamaged(
-            f"{model} asks for {', '.join(sorted(unknown))}, which is not known here.",
-            remedy="Export it with input_ids, attention_mask and token_type_ids alone.",
+            f"{model} requires unsupported inputs: {', '.join(sorted(unknown))}.",
+            remedy="Export it with only input_ids, attention_mask and token_type_ids.",
         )
     outputs = [entry.name for entry in session.get_outputs()]
     output = "logits" if "logits" in outputs else outputs[0]

@@ -57,7 +57,7 @@ def read_head(config: Mapping[str, Any]) -> Head:
     """The head that a config.json describes; one whose labels say nothing is refused."""
     kind = str((config.get("architectures") or [""])[0])
     if kind and not kind.endswith(("ForSequenceClassification", "ForTokenClassification")):
-        raise ValueError(f"a {kind} is no NLI cross-encoder and no token classifier")
+        raise ValueError(f"a {kind} is neither an NLI cross-encoder nor a token classifier")
     numbered = {str(n): f"LABEL_{n}" for n in range(int(config.get("num_labels") or 2))}
     named = config.get("id2label") or numbered
     labels = [str(named[key]) for key in sorted(named, key=int)]
@@ -68,7 +68,7 @@ def read_head(config: Mapping[str, Any]) -> Head:
     if tokens and roles.count("made up") == 1 < len(labels):
         return Head(len(labels), roles.index("made up"), tokens=True)
     if tokens or "" in roles or roles.count("supported") != 1 or roles.count("contradicted") > 1:
-        raise ValueError(f"its labels are {', '.join(labels)}, which do not say what they mean")
+        raise ValueError(f"its labels are {', '.join(labels)}, which do not describe the classes")
     against = roles.index("contradicted") if "contradicted" in roles else None
     return Head(len(labels), roles.index("supported"), against)
 

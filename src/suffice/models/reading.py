@@ -18,7 +18,7 @@ from suffice.text.flatten import flatten
 from suffice.text.language import unknown_language
 
 Tokens = Callable[[Sequence[str]], list[list[int]]]
-NO_NUMBER = "The model gave no number."
+NO_NUMBER = "The model returned no number."
 _PICTURES = re.compile("[\u2600-\u27bf\ufe0f\U0001f000-\U0001faff]")
 _RULER = re.compile(r"([^\w\s])\1{3,}")
 _PAGE_BREAKS = re.compile("[\x0b\x0c\x1c-\x1f\x85\u2028\u2029]")
@@ -174,7 +174,7 @@ def unreadable(pair: Pair, length: int, longest: int, unknown: bool = False) -> 
     if reason := _foreign_claim(said):
         return reason
     if unknown:
-        return "It holds a word or a sign that the model cannot read."
+        return "The text contains a word or a sign that the model cannot read."
     return ""
 
 

@@ -58,7 +58,7 @@ class RemoteEmbedder:
             return _vectors(reply, len(texts))
         except (ValueError, KeyError, TypeError) as problem:
             raise self.endpoint.problem(
-                f"its reply holds other things: {problem}",
+                f"its reply has an unexpected shape: {problem}",
                 "Check embedder.model and embedder.remote_model.",
             ) from problem
 

@@ -27,7 +27,8 @@ def _loaded(path: Path, _state: object) -> Any:
         tokenizer = Tokenizer.from_file(str(path))
     except Exception as problem:  # the library raises nothing more specific
         raise ModelDamaged(
-            f"{path} cannot be loaded: {problem}", remedy="Save the model's fast tokenizer there."
+            f"{path} cannot be loaded: {problem}",
+            remedy="Save the model's fast tokenizer to that path.",
         ) from problem
     tokenizer.no_truncation()
     tokenizer.no_padding()

@@ -33,12 +33,12 @@ _FIRST_WAIT, _LONGEST_WAIT = 0.5, 8.0
 _MOST_BYTES = 16_000_000
 _QUOTED = 300
 
-_WAIT = "Try again later, or raise the limits of your account there."
-_KEY = "Check the key: it is read from the variable that key_env names."
-_URL = "Check the URL: an OpenAI-compatible one ends like http://host:port/v1."
+_WAIT = "Try again later, or raise the rate limits of your account."
+_KEY = "Check the API key in the environment variable that key_env names."
+_URL = "Check the URL. An OpenAI-compatible base URL looks like http://host:port/v1."
 _UP = "Check that the server is up and the URL is right."
 _SLOW = "Raise the timeout, or use a faster model."
-_NAMED = "Correct what it names."
+_NAMED = "Correct the request as the message describes."
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +91,12 @@ class Endpoint:
                 if data == b"[DONE]":
                     return
                 yield self._parsed(data)
-        raise self.problem("the stream ended in the middle", _UP)
+        raise self.problem("the stream ended early", _UP)
 
     def problem(self, why: str, remedy: str) -> ModelUnreachable:
         why = why.replace(self.key, "…") if self.key else why
         return ModelUnreachable(
-            f"{self.name} gave no {self.wanted}: {why.rstrip('.')}.", remedy=remedy
+            f"{self.name} returned no {self.wanted}: {why.rstrip('.')}.", remedy=remedy
         )
 
     def _deadline(self, timeout: float | None) -> float:
@@ -161,7 +161,7 @@ class Endpoint:
         # Not compressed: what is read is counted as it comes.
         headers = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
         if self.key and not (self.key.isascii() and self.key.isprintable()):
-            raise self.problem("the key holds characters that no key has", _KEY)
+            raise self.problem("the API key contains invalid characters", _KEY)
         return headers | ({"Authorization": f"Bearer {self.key}"} if self.key else {})
 
     def _read(self, reply: httpx2.Response, deadline: float) -> Iterator[bytes]:
@@ -262,7 +262,7 @@ def _remedy(status: int) -> str:
     if status in (401, 403):
         return _KEY
     if status in (404, 405) or 300 <= status < 400:
-        return f"{_URL} Check the model's name too."
+        return f"{_URL} Check the model name too."
     if status == 429:
         return _WAIT
     return _UP if status >= 500 else _NAMED

@@ -102,7 +102,7 @@ def test_what_is_no_readable_file(tmp_path: Path) -> None:
     for name, reason in [
         ("folder.md", "is a folder"),
         ("pipe.md", "is not a regular file"),
-        ("gone.md", "is not there any more"),
+        ("gone.md", "no longer exists"),
         ("loop.md", "could not be read"),
         ("nul\0.md", "could not be read"),
     ]:
@@ -118,7 +118,7 @@ def test_file_without_the_right_to_read(tmp_path: Path, monkeypatch: pytest.Monk
 
     (tmp_path / "a.md").write_text("secret")
     monkeypatch.setattr(Path, "open", refuse)
-    with pytest.raises(Unreadable, match=r"may not be read\. Give the user"):
+    with pytest.raises(Unreadable, match=r"cannot be read: permission denied\. Give the user"):
         read_file(tmp_path / "a.md", 100)
 
 

@@ -52,10 +52,12 @@ def read_file(path: Path, max_bytes: int) -> tuple[bytes, Content]:
     except Unreadable as flaw:
         raise Unreadable(f"{path.name} {flaw.message}.", remedy=flaw.remedy) from flaw
     except FileNotFoundError as error:
-        raise Unreadable(f"{path.name} is not there any more.") from error
+        raise Unreadable(f"{path.name} no longer exists.") from error
     except PermissionError as error:
         remedy = "Give the user that runs Suffice the right to read it."
-        raise Unreadable(f"{path.name} may not be read.", remedy=remedy) from error
+        raise Unreadable(
+            f"{path.name} cannot be read: permission denied.", remedy=remedy
+        ) from error
     except (OSError, ValueError) as error:
         raise Unreadable(f"{path.name} could not be read: {error}.") from error
     return data, read_bytes(data, path.suffix, path.name)
@@ -65,7 +67,7 @@ def _read(data: bytes, suffix: str) -> Content:
     """The suffix's reader, and what every reader's result has to hold."""
     if suffix not in _READERS:
         remedy = "Readable are " + ", ".join(sorted(SUFFIXES)) + "."
-        raise Unreadable(f"has a suffix nobody here reads ('{suffix}')", remedy=remedy)
+        raise Unreadable(f"has an unsupported suffix ('{suffix}')", remedy=remedy)
     content = _READERS[suffix](data)
     if not content.text[content.body :].strip():
         raise Unreadable("is empty after its front matter" if content.body else "is empty")

@@ -54,7 +54,9 @@ def join_lines(lines: Iterable[str]) -> str:
         kept.append(line)
         size += len(line) + 1
         if size > _MOST:
-            raise Unreadable("unfolds to over 100 million characters", remedy="Split the file.")
+            raise Unreadable(
+                "expands to more than 100 million characters", remedy="Split the file."
+            )
     return "\n".join(kept)
 
 

@@ -51,4 +51,6 @@ def _looks_binary(text: str) -> bool:
 
 
 def _binary() -> Unreadable:
-    return Unreadable("looks like binary data, not text", remedy="Give it its proper suffix.")
+    return Unreadable(
+        "looks like binary data, not text", remedy="Rename it with the correct suffix."
+    )

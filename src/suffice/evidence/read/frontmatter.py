@@ -77,7 +77,8 @@ def split(text: str) -> tuple[FrontMatter, int]:
     closed = _CLOSE.search(text, opened.end(), _LONGEST) if opened else None
     if opened and not closed and _DECLARES.match(text, opened.end()):
         raise Unreadable(
-            "has front matter that is not closed", remedy="End it with a line of three dashes."
+            "has front matter without a closing line",
+            remedy="End it with a line of three dashes (---).",
         )
     if opened is None or closed is None:
         return FrontMatter(), 0
@@ -117,7 +118,7 @@ def _by_meaning(values: Mapping[str, object]) -> dict[str, object]:
         meant = _NAMES.get(key, key)
         if known.setdefault(meant, value) != value:
             raise Unreadable(
-                f"declares '{meant}' twice, and differently", remedy=f"Write '{meant}' once."
+                f"declares '{meant}' twice with different values", remedy=f"Write '{meant}' once."
             )
     return known
 
@@ -127,7 +128,9 @@ def _check_spelling(keys: Iterable[str]) -> None:
     for key in keys:
         meant = get_close_matches(key, ("access", "effective", "expires"), 1, cutoff=0.8)
         if meant and key not in meant:
-            raise Unreadable(f"declares '{key[:60]}'", remedy=f"Write '{meant[0]}'.")
+            raise Unreadable(
+                f"declares the unknown key '{key[:60]}'", remedy=f"Write '{meant[0]}'."
+            )
 
 
 def _mapping(block: str) -> Mapping[str, object]:
@@ -144,7 +147,7 @@ def _mapping(block: str) -> Mapping[str, object]:
         return {}
     if not isinstance(values, dict):
         raise Unreadable(
-            "has front matter that is not a list of keys and values",
+            "has front matter that is not a mapping of keys to values",
             remedy="Write it as 'key: value' lines, or remove the '---' line at the top.",
         )
     return values
@@ -155,7 +158,9 @@ def _plain(key: str, value: object) -> str | None:
     if value is None:
         return None
     if not isinstance(value, str):
-        raise Unreadable(f"declares {key}, but not as plain text", remedy=f"Write '{key}: …'.")
+        raise Unreadable(
+            f"declares {key} as something other than plain text", remedy=f"Write '{key}: …'."
+        )
     text = " ".join(storable(value).split())
     return None if text.lower() in _NOTHING else text
 
@@ -172,7 +177,7 @@ def _date(key: str, value: str | None) -> date | None:
         return date(int(parts["year"]), int(month), int(parts["day"]))
     except ValueError as error:
         raise Unreadable(
-            f"has a wrong date: {key} is '{value[:60]}'", remedy="Write it as YYYY-MM-DD."
+            f"has an invalid date: {key} is '{value[:60]}'", remedy="Write it as YYYY-MM-DD."
         ) from error
 
 

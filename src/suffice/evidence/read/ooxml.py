@@ -37,9 +37,9 @@ def open_package(data: bytes) -> Package:
         with ZipFile(io.BytesIO(data)) as archive:
             return _unpack(archive)
     except BadZipFile as error:
-        raise Unreadable("is damaged, or no Word file") from error
+        raise Unreadable("is damaged or not a Word file") from error
     except ParseError as error:
-        raise Unreadable(f"holds damaged XML ({error})") from error
+        raise Unreadable(f"contains damaged XML ({error})") from error
 
 
 def name_of(element: Element) -> str:
@@ -60,7 +60,7 @@ def _unpack(archive: ZipFile) -> Package:
     names = filter(_DOCUMENT.fullmatch, archive.namelist())
     document = _part(archive, next(names, "word/document.xml"))
     if document is None:
-        raise Unreadable("is no Word file: it has no word/document.xml")
+        raise Unreadable("is not a Word file: it has no word/document.xml")
     styles = _part(archive, "word/styles.xml")
     core = _part(archive, "docProps/core.xml")
     return Package(document, _style_names(styles), _title(core))
@@ -96,7 +96,7 @@ class _NoDoctype(TreeBuilder):
     """Refuses document types: Word writes none, and entities can grow without bound."""
 
     def doctype(self, name: str, pubid: str | None, system: str | None) -> None:
-        raise Unreadable("holds a document type, which no Word file does")
+        raise Unreadable("contains a document type declaration, which Word files never have")
 
 
 def _ole(data: bytes) -> Unreadable:

@@ -50,7 +50,7 @@ def _extract(data: bytes) -> tuple[str, list[str]]:
             remedy = "Remove the password, then read it again."
             raise Unreadable("is encrypted", remedy=remedy) from error
         reason = str(error).rstrip(".")
-        raise Unreadable(f"is damaged, or no PDF: {reason}") from error
+        raise Unreadable(f"is damaged or not a PDF: {reason}") from error
     with closing(document):
         texts = [_page_text(document, index) for index in range(len(document))]
         return document.get_metadata_value("Title"), texts

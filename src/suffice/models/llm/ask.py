@@ -15,7 +15,7 @@ from suffice.settings import LlmSettings
 _SIGNS_A_TOKEN = 3
 """Rather few, so that an estimate is seldom below the count."""
 _JSON = {"response_format": {"type": "json_object"}}
-_SHORT = "Raise verifier.llm.reply if the model thinks first."
+_SHORT = "Raise verifier.llm.reply for a reasoning model."
 
 
 @dataclass(slots=True)
@@ -109,7 +109,7 @@ class Llm:
             budget.tokens += used
             self.meter.add(Cost(1, used, monotonic() - start))
         if said.finish in STOPPED:
-            raise self.endpoint.problem(f"it broke off by {said.finish}", _SHORT)
+            raise self.endpoint.problem(f"its reply was cut off ({said.finish})", _SHORT)
         return said.text
 
 

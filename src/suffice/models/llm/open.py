@@ -25,7 +25,7 @@ def open_llm_verifier(
     url = shared.llm if shared else settings.url
     if not url.startswith(("http://", "https://")):
         raise SettingsError(
-            f"There is no LLM to verify with: verifier.llm.url is '{settings.url}'"
+            f"No LLM is configured for verification: verifier.llm.url is '{settings.url}'"
             + (f", and draft.llm is '{shared.llm}'." if shared else "."),
             remedy=_REMEDY,
         )

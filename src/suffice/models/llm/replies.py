@@ -58,11 +58,11 @@ def read_rulings(reply: str, claims: int) -> tuple[Ruling, ...]:
         entry = _object(row, "claim", "passage", "quote", "verdict")
         number, verdict = _number(entry["claim"]), entry["verdict"]
         if not 1 <= number <= claims:
-            raise ValueError(f"it judges a claim {number} that was not asked about")
+            raise ValueError(f"it judges claim {number}, which is not in the request")
         if number in found:
             raise ValueError(f"it judges claim {number} twice")
         if not isinstance(verdict, str) or verdict not in set(Verdict):
-            raise ValueError("a verdict is none of those allowed")
+            raise ValueError("a verdict is not one of the allowed values")
         found[number] = Ruling(Verdict(verdict), _quoted(entry))
     if len(found) < claims:
         raise ValueError(f"it judges {len(found)} of {claims} claims")
@@ -99,31 +99,31 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Of two values of one key readers take one or the other: neither is taken here."""
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise ValueError("a key stands twice")
+        raise ValueError("a key occurs twice")
     return found
 
 
 def _object(value: Any, *keys: str) -> dict[str, Any]:
     if not isinstance(value, dict) or value.keys() != set(keys):
-        raise ValueError(f"there is no object of {', '.join(keys)}")
+        raise ValueError(f"an object with the keys {', '.join(keys)} is missing")
     return value
 
 
 def _list(value: Any) -> list[Any]:
     if not isinstance(value, list):
-        raise ValueError("there is no list where one was asked for")
+        raise ValueError("a list is missing")
     return value
 
 
 def _number(value: Any) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
-        raise ValueError("a number is none")
+        raise ValueError("a value is not a number")
     return value
 
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise ValueError("a text is none")
+        raise ValueError("a value is not a text")
     return value
 
 

@@ -158,7 +158,7 @@ class LlmVerifier:
     def _note(self, word: NoWord, tier: str) -> str:
         return (
             f"The LLM could not judge this: {word.why}; the {tier or self.inner.tier} tier's "
-            "word stands."
+            "score stands."
         )
 
     def _cached(self, key: _Key) -> Word | Enough | NoWord | None:
@@ -194,4 +194,4 @@ def _why(problem: SufficeError | ValueError) -> str:
     if isinstance(problem, SufficeError):
         said = problem.message.rstrip(".")
         return f"{said[:1].lower()}{said[1:]}"
-    return f"its reply is not the object asked for ({problem})"
+    return f"its reply does not match the schema ({problem})"

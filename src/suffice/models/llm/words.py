@@ -14,7 +14,7 @@ from suffice.models.llm.replies import Assessment, Ruling, Verdict, shown_missin
 from suffice.models.verifier import Pair
 from suffice.text.steering import steers
 
-_UNPROVED = "its quote does not stand in the passages"
+_UNPROVED = "its quote is not in the passages"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ def support_word(ruling: Ruling, pair: Pair, places: Mapping[int, int]) -> Word 
     if place is None:
         return NoWord(_UNPROVED)
     if ruling.verdict is Verdict.SUPPORTED and (who := _steered(pair, place)):
-        return NoWord(f"{who} asks for a verdict")
+        return NoWord(f"{who} tries to influence the verdict")
     return Word(ruling.verdict, place, quoted.quote)
 
 
@@ -62,14 +62,14 @@ def enough_word(said: Assessment, pair: Pair) -> Enough | NoWord:
     if not said.enough:
         return Enough(False, missing=shown_missing(said.missing))
     if said.missing:
-        return NoWord("it says that the passages are enough and that something is missing")
+        return NoWord("it reports both that the passages are enough and that something is missing")
     found = (place_of(one.quote, pair.evidence, one.passage - 1) for one in said.quotes)
     places = [place for place in found if place is not None]
     if not places:
         return NoWord(_UNPROVED)
     steered = [_steered(pair, place) for place in places]
     if all(steered):
-        return NoWord(f"{steered[0]} asks for a verdict")
+        return NoWord(f"{steered[0]} tries to influence the verdict")
     return Enough(True, places[steered.index("")])
 
 
