@@ -1,5 +1,5 @@
-"""Passages as anyone hands them over: texts, dicts, our own values. The n-th passage
-is the one that the mark `[n]` of an answer cites."""
+"""Reads passages given as texts, dicts or `Passage` and `Retrieved` values. The citation `[n]` in
+an answer refers to the n-th passage."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _REMEDY = (
 
 
 def given(passages: Iterable[Given] | Given) -> tuple[Retrieved, ...]:
-    """The passages in their order, each with an id of its own; a lone one needs no list."""
+    """The passages in order, each with a unique id. A single passage needs no list."""
     found: list[Retrieved] = []
     taken: set[str] = set()
     for one in retrieved(passages):
-        if one.passage.id in taken:  # checks tell passages apart by their ids
+        if one.passage.id in taken:  # checks identify passages by id
             name = f"{one.passage.id} ({len(found) + 1})"
             one = replace(one, passage=replace(one.passage, id=name))
         taken.add(one.passage.id)
@@ -36,7 +36,7 @@ def given(passages: Iterable[Given] | Given) -> tuple[Retrieved, ...]:
 
 
 def retrieved(passages: Iterable[Given] | Given) -> list[Retrieved]:
-    """The passages in their order, as they came."""
+    """The passages in order, with their ids unchanged."""
     if isinstance(passages, str | Passage | Retrieved | Mapping):
         passages = [passages]
     if not isinstance(passages, Iterable):
@@ -94,7 +94,8 @@ def _described(n: int, entry: Mapping[str, Any]) -> Passage:
 
 
 def _plain(value: object) -> object:
-    """A scalar as text; what is none is told by whoever reads it."""
+    """A scalar as text; any other value is returned as it is and rejected by the front matter
+    parser."""
     if isinstance(value, datetime):
         return value.date().isoformat()
     if isinstance(value, date):
