@@ -107,7 +107,7 @@ def test_broken_json_is_told(tmp_path: Path, text: str, said: str) -> None:
 def test_what_cannot_be_read_stops_it(tmp_path: Path) -> None:
     with pytest.raises(SourceMissing):
         read_bundle(tmp_path / "none.txt", CUTTING, MOST)
-    with pytest.raises(SourceMissing, match="nothing that can be read"):
+    with pytest.raises(SourceMissing, match="contains no supported document"):
         read_bundle(tmp_path, CUTTING, MOST)
     (tmp_path / "a.md").write_text("Cats sleep.")
     (tmp_path / "b.pdf").write_bytes(b"no pdf")

@@ -66,7 +66,7 @@ def test_the_index_of_another_store_is_never_searched(tmp_path: Path) -> None:
     second.add(secret)
     shutil.rmtree(second.store.index)
     shutil.copytree(first.store.index, second.store.index)
-    with pytest.raises(StoreMissing, match="not built"):
+    with pytest.raises(StoreMissing, match="not been built"):
         second.search()
 
 

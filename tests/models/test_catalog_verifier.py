@@ -100,9 +100,9 @@ def test_a_folder_or_hub_name_is_opened_with_the_fast_tier_beside_it(
 
 
 def test_what_is_no_verifier(tmp_path: Path) -> None:
-    with pytest.raises(ModelMissing, match=r"no folder 'no-such-name'.* Name a folder"):
+    with pytest.raises(ModelMissing, match=r"'no-such-name' is neither a folder.* Use a folder"):
         open_verifier(VerifierSettings(model="no-such-name"))
-    with pytest.raises(ModelMissing, match="holds no weights"):
+    with pytest.raises(ModelMissing, match="contains no weights"):
         open_verifier(VerifierSettings(model=str(tmp_path)))
 
 

@@ -407,7 +407,7 @@ def test_neighbouring_stretches_share_a_sentence() -> None:
 
 def test_folders_that_hold_no_model(tmp_path: Path) -> None:
     folder = describe(tmp_path / "m")
-    with pytest.raises(ModelMissing, match="holds no weights"):
+    with pytest.raises(ModelMissing, match="contains no weights"):
         opened(folder)
     (folder / "model.onnx").write_bytes(b"garbage")
     with pytest.raises(ModelDamaged, match="cannot be loaded"):
@@ -494,7 +494,7 @@ def test_a_hub_name_without_the_hubs_library(
 
 
 def test_a_hub_name_without_a_network(cache: Path) -> None:
-    with pytest.raises(ModelUnreachable, match="download the model and name its folder") as caught:
+    with pytest.raises(ModelUnreachable, match="download the model and set its folder") as caught:
         opened("some-org/some-nli")
     assert "no folder 'some-org/some-nli'" in str(caught.value)
 

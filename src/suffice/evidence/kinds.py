@@ -67,9 +67,7 @@ class Classifier:
         scores = near + signs
         fact, qa = KINDS.index(Kind.FACT), KINDS.index(Kind.QA)
         scores[:, fact] = np.maximum(near[:, fact], _FLOOR) + _LEAD + signs[:, fact]
-        scores[
-            signs[:, qa] == 0, qa
-        ] = -np.inf  # no pair without a question
+        scores[signs[:, qa] == 0, qa] = -np.inf  # no pair without a question
         return [KINDS[best] for best in scores.argmax(axis=1)]
 
     def _own(self, vectors: Vectors) -> Scores:

@@ -1,4 +1,4 @@
-"""A model's card: what the weight file is, where it came from, what it must score."""
+"""Model cards: the identity, origin and expected scores of a weight file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from suffice.errors import ModelDamaged, ModelMissing
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A model folder's description, read from its `card.json`; the one source of truth on it."""
+    """The description of a model folder, read from its `card.json`; the single source of truth
+    about it."""
 
     folder: Path
     name: str
@@ -26,11 +27,12 @@ class Card:
 
     @property
     def id(self) -> str:
-        """Names the weights exactly: an index made with one id is not searched with another."""
+        """Identifies the weights exactly: an index built with one id is not searched with
+        another."""
         return f"{self.name}-{self.version}-{next(iter(self.files.values()))[:8]}"
 
     def verify(self) -> None:
-        """Refuses a folder whose files are not the ones described."""
+        """Raise an error if a file does not match the card."""
         if not self.files:
             raise ModelDamaged(f"{self.name}: its card lists no file.", remedy=REINSTALL)
         for name, expected in self.files.items():

@@ -1,7 +1,7 @@
-"""A model of the user's own as verifier: an NLI cross-encoder, or a classifier of tokens.
+"""A user's own model as verifier: an NLI cross-encoder or a token classifier.
 
 a folder      config.json, tokenizer.json and model.onnx, onnx/model.onnx or torch weights
-a hub name    `org/name`: such a folder from the hub's local cache, else over the net
+a hub name    `org/name`: such a folder from the hub's local cache, else downloaded
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ _DESCRIPTION = ("config.json", "tokenizer.json", "tokenizer_config.json")
 _ONNX = ("model.onnx", "onnx/model.onnx")
 _TORCH = ("model.safetensors", "pytorch_model.bin")
 _HUB_NAME = re.compile(r"\w[\w.-]*/\w[\w.-]*")
-# They keep their first two places for padding: 514 places read 512 tokens.
+# These models reserve the first two positions for padding: 514 positions read 512 tokens.
 _OFFSET_PLACES = ("roberta", "camembert", "mpnet", "longformer", "data2vec-text")
 
 
 def open_hub(
     name_or_folder: str, threads: int, fallback: Verifier, *, english: bool = True
 ) -> Verifier:
-    """The verifier in a folder or on the hub; `fallback` answers what it was not trained for. With
-    `english`, what is in another language stays unchecked: no config.json says what a model reads.
-    """
+    """The verifier in a folder or on the hub; `fallback` answers what the model was not trained
+    for. With `english`, text in another language stays unchecked, because config.json does not list
+    the languages of a model."""
     given = Path(name_or_folder).expanduser()
     own = bool(name_or_folder) and given.is_dir()
     folder = given.resolve() if own else _fetched(name_or_folder)
@@ -124,18 +124,18 @@ class HubVerifier:
 
 
 def read_window(folder: Path, config: Mapping[str, Any]) -> int:
-    """How many tokens the model reads at once."""
+    """The number of tokens the model reads at once."""
     places = int(config.get("max_position_embeddings") or 0)
     if str(config.get("model_type")).removeprefix("xlm-").startswith(_OFFSET_PLACES):
         places -= 2
     beside = read_config(folder / "tokenizer_config.json", needed=False)
     limit = int(beside.get("model_max_length") or 0)
-    # A tokenizer without a limit says 1e30.
+    # A tokenizer without a limit reports 1e30.
     return min((size for size in (places, limit) if 0 < size < 1 << 20), default=512)
 
 
 def _fetched(name: str) -> Path:
-    """The folder of a hub model, from the cache if all that is needed lies there."""
+    """The folder of a hub model, from the cache if all required files are there."""
     if not _HUB_NAME.fullmatch(name):
         raise ModelMissing(
             f"'{name}' is neither a folder nor a hub name.",
@@ -146,7 +146,7 @@ def _fetched(name: str) -> Path:
     kinds = (_ONNX, *((file,) for file in _TORCH if _has_torch()))
     for local in (True, False):
         for weights in kinds:
-            parts = [f"{file}*" for file in weights]  # with what a large file keeps beside it
+            parts = [f"{file}*" for file in weights]  # and their external data files
             folder = _snapshot(name, [*_DESCRIPTION, *parts], local)
             if folder and _holds(folder, weights) and (not local or _described(folder)):
                 return folder
@@ -175,7 +175,7 @@ def _snapshot(name: str, files: list[str], local: bool) -> Path | None:
             f"There is no folder '{name}', and the hub has no model of that name.",
             remedy="Check the name; for a private or gated model run: hf auth login",
         ) from problem
-    except Exception as problem:  # its own errors, the HTTP client's and the file system's
+    except Exception as problem:  # errors of the library, the HTTP client and the file system
         if local:
             return None
         raise ModelUnreachable(
@@ -231,7 +231,7 @@ def _torch(folder: Path, tokens: bool) -> Run:
         opened = getattr(transformers, f"AutoModelFor{kind}").from_pretrained(
             str(folder), local_files_only=True
         )
-    except Exception as problem:  # transformers and torch raise a type for each kind of damage
+    except Exception as problem:  # transformers and torch raise many different types
         raise ModelDamaged(
             f"{folder} cannot be loaded: {problem}", remedy="Download it again."
         ) from problem

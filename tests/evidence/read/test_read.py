@@ -124,5 +124,7 @@ def test_file_without_the_right_to_read(tmp_path: Path, monkeypatch: pytest.Monk
 
 @pytest.mark.parametrize("suffix", ["", ".exe"])
 def test_unknown_suffix(suffix: str) -> None:
-    with pytest.raises(Unreadable, match=f"reads \\('{suffix}'\\). Readable are .csv, .docx"):
+    with pytest.raises(
+        Unreadable, match=f"unsupported suffix \\('{suffix}'\\). Supported suffixes: .csv, .docx"
+    ):
         read_bytes(b"text", suffix, "a")

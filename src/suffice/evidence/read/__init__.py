@@ -66,7 +66,7 @@ def read_file(path: Path, max_bytes: int) -> tuple[bytes, Content]:
 def _read(data: bytes, suffix: str) -> Content:
     """Call the reader for the suffix and check that its result is not empty."""
     if suffix not in _READERS:
-        remedy = "Readable are " + ", ".join(sorted(SUFFIXES)) + "."
+        remedy = "Supported suffixes: " + ", ".join(sorted(SUFFIXES)) + "."
         raise Unreadable(f"has an unsupported suffix ('{suffix}')", remedy=remedy)
     content = _READERS[suffix](data)
     if not content.text[content.body :].strip():

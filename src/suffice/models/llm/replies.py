@@ -1,4 +1,4 @@
-"""What the LLM replied, read strictly: the object that was asked for, or a `ValueError`."""
+"""Parses the reply of the LLM strictly: the requested object, or a `ValueError`."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any
 _LINE = 200
 _MOST_MISSING = 5
 _LINK = re.compile(r"://|\bwww\.", re.IGNORECASE)
-# Servers without structured output leave what a model thinks before its answer, and code fences.
+# Servers without structured output return reasoning before the answer, and code fences.
 _THOUGHT = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 _FENCED = re.compile(r"\A\s*```(?:json)?\s*\n(.*)\n\s*```\s*\Z", re.DOTALL)
 
 
 class Verdict(StrEnum):
-    """What the LLM may say of a claim."""
+    """The possible judgements on a claim."""
 
     SUPPORTED = "supported"
     CONTRADICTED = "contradicted"
@@ -27,7 +27,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Quoted:
-    """Words that are said to stand in a passage, which is counted from 1; 0 names none."""
+    """A quote attributed to a passage, counted from 1; 0: no passage."""
 
     passage: int
     quote: str
@@ -35,7 +35,7 @@ class Quoted:
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
-    """The verdict on one claim, not yet verified."""
+    """The judgement on one claim, not yet verified."""
 
     verdict: Verdict
     quoted: Quoted
@@ -43,7 +43,7 @@ class Ruling:
 
 @dataclass(frozen=True, slots=True)
 class Assessment:
-    """Whether passages are enough, not yet verified."""
+    """The judgement on whether passages are enough, not yet verified."""
 
     enough: bool
     quotes: tuple[Quoted, ...]
@@ -51,7 +51,7 @@ class Assessment:
 
 
 def read_rulings(reply: str, claims: int) -> tuple[Ruling, ...]:
-    """One ruling for each claim, in their order."""
+    """One ruling for each claim, in order."""
     rows = _object(_loaded(reply), "verdicts")["verdicts"]
     found: dict[int, Ruling] = {}
     for row in _list(rows):
@@ -79,7 +79,7 @@ def read_assessment(reply: str) -> Assessment:
 
 
 def shown_missing(missing: tuple[str, ...]) -> tuple[str, ...]:
-    """What is missing as a refusal may show it: a few lines, none of which links anywhere."""
+    """The missing parts as a refusal may show them: a few lines without links."""
     return tuple(said for said in missing if not _LINK.search(said))[:_MOST_MISSING]
 
 
@@ -96,7 +96,7 @@ def _loaded(reply: str) -> Any:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Of two values of one key readers take one or the other: neither is taken here."""
+    """Reject duplicate keys: parsers differ in which value they use."""
     found = dict(pairs)
     if len(found) < len(pairs):
         raise ValueError("a key occurs twice")
@@ -132,7 +132,7 @@ def _quoted(entry: dict[str, Any]) -> Quoted:
 
 
 def _line(text: str) -> str:
-    """One line of characters that can be shown and stored anywhere."""
+    """One line of printable, storable characters."""
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return line if len(line) <= _LINE else f"{line[:_LINE]}…"
 
