@@ -200,7 +200,7 @@ def test_memory_is_that_of_a_fresh_process() -> None:
 
 
 def test_a_verifier_that_does_not_open_over_there() -> None:
-    with pytest.raises(ModelError, match="process of its own: ValueError: no such weights"):
+    with pytest.raises(ModelError, match="separate process: ValueError: no such weights"):
         measured(open_fresh=broken)
 
 
