@@ -1,4 +1,4 @@
-"""The whole path over labelled cases: what is counted, and what two configurations differ in."""
+"""The pipeline over labelled cases: the counts, and the comparison of two configurations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Labelled rows: whatever cannot be read is told with its file and line."""
+"""Labelled rows: errors name the file and the line."""
 
 from __future__ import annotations
 

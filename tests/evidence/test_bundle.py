@@ -1,4 +1,4 @@
-"""Evidence that came with an answer, as text, JSON list or folder."""
+"""Evidence supplied with an answer, as text, JSON list or folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sentences that do not help are left out of what a drafter reads; the evidence stays whole."""
+"""Unhelpful sentences are left out of what a drafter reads; the evidence is unchanged."""
 
 from __future__ import annotations
 

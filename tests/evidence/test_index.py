@@ -1,4 +1,4 @@
-"""One contract over both indexes; the exact one in memory is the oracle."""
+"""One contract for both indexes; the exact in-memory index is the reference."""
 
 from __future__ import annotations
 

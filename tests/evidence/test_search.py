@@ -1,4 +1,4 @@
-"""Finding evidence: fusion, fallback, rights, and the last word of the store."""
+"""Search: score fusion, fallback, access rights, and the final decision of the store."""
 
 from __future__ import annotations
 

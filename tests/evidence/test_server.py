@@ -1,4 +1,4 @@
-"""A store on a server: where its index lies, who may write, and what other machines brought in."""
+"""A store on a database server: its index, its writer lock, and changes by other machines."""
 
 from __future__ import annotations
 

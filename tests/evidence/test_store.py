@@ -1,4 +1,4 @@
-"""Documents and versions in SQL: nothing is lost, ids are the same anywhere."""
+"""Documents and versions in SQL: nothing is lost, and ids are the same on any machine."""
 
 from __future__ import annotations
 

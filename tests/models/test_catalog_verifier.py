@@ -1,4 +1,4 @@
-"""From the settings to a verifier: tiers by name, a folder, and what is said when there is none."""
+"""Opening a verifier from the settings: tiers by name, a folder, and the errors."""
 
 from __future__ import annotations
 

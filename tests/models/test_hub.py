@@ -1,4 +1,4 @@
-"""A user's own verifier: models small enough to know by heart, written to disk and opened."""
+"""A user's own verifier: tiny models with known outputs, written to disk and opened."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The llm tier: asked where the cheaper tier is not sure, with the last word there, never open."""
+"""The llm tier: asked if the cheaper tier is not certain, final then, and failing closed."""
 
 from __future__ import annotations
 

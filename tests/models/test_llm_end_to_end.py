@@ -1,4 +1,4 @@
-"""The llm tier through the doors that users have: check, pipeline, gate, record, many threads."""
+"""The llm tier through the public interfaces: check, pipeline, gate, record, many threads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Word: text in order, headings, lists, tables, pages, and files that are not what they seem."""
+"""Word: text in order, headings, lists, tables, pages, and invalid files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Front matter: what is understood, and what is refused."""
+"""Front matter: what is accepted and what is refused."""
 
 from __future__ import annotations
 

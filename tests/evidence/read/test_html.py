@@ -1,4 +1,4 @@
-"""HTML: the visible text, in the shape of Markdown."""
+"""HTML: the visible text as Markdown."""
 
 from __future__ import annotations
 

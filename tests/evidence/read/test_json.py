@@ -1,4 +1,4 @@
-"""JSON: flattened, keys with their values."""
+"""JSON: flattened to lines, keys with their values."""
 
 from __future__ import annotations
 

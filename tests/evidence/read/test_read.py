@@ -1,4 +1,4 @@
-"""The door of the room: files, limits, and what holds for any bytes at all."""
+"""The entry points of the readers: files, limits, and properties for arbitrary bytes."""
 
 from __future__ import annotations
 
