@@ -80,11 +80,11 @@ class Thresholds:
         return self.tiers.get(tier, self)
 
     def supported(self, score: SupportScore) -> bool:
-        """Never where nobody judged."""
+        """Whether the claim is supported; false if the pair was not judged."""
         return not score.unchecked and score.supported >= self.of(score.tier).support
 
     def enough(self, score: SufficiencyScore) -> bool:
-        """Never where nobody judged."""
+        """Whether the passages are enough; false if the pair was not judged."""
         return not score.unchecked and score.enough >= self.of(score.tier).sufficiency
 
 

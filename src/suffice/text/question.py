@@ -135,7 +135,7 @@ def parts(question: str) -> list[Part]:
 
 
 def asking(question: str) -> tuple[int, int]:
-    """Where the clause stands that asks; what is told beside it may be no more than the occasion.
+    """The span of the clause that asks; the other clauses may only give the occasion.
 
     >>> question = "My bike was stolen; how soon do I tell the desk if I am ill?"
     >>> question[slice(*asking(question))]
