@@ -20,6 +20,7 @@ from suffice.cli import cli
 from suffice.models.card import read_card
 from suffice.models.catalog import EMBEDDERS, weights
 from suffice.settings import CollectionSettings, RouteSettings, Settings
+from suffice.settings.limits import ABOUT
 
 DOCS = Path(__file__).parent.parent / "docs"
 RESULTS = DOCS.parent / "results"
@@ -127,7 +128,7 @@ def _help(command: click.Command, context: click.Context) -> Iterator[str]:
 
 
 def keys() -> Iterator[str]:
-    yield "| key | default | allowed |\n|---|---|---|"
+    yield from _head("key", "default", "allowed", "meaning")
     yield from _keys(Settings(), "")
 
 
@@ -135,18 +136,19 @@ def _keys(value: Any, where: str) -> Iterator[str]:
     hints = typing.get_type_hints(type(value), include_extras=True)
     for field in fields(value):
         key, entry = f"{where}{field.name}", getattr(value, field.name)
+        about = field.metadata.get(ABOUT, "")
         if is_dataclass(entry):
             yield from _keys(entry, f"{key}.")
         elif field.name == "collections":
             own = ", ".join(f"`{one.name}`" for one in fields(CollectionSettings))
-            yield f"| `{key}.NAME` | | its own {own} |"
+            yield _line(f"`{key}.NAME`", "", own, about)
         elif field.name == "routes" and isinstance(entry, Mapping):
             yield from _keys(RouteSettings(), f"{key}.NAME.")
         elif field.name == "own":
             own = ", ".join(f"`{one.name}`" for one in fields(CollectionSettings))
-            yield f"| `{where}…` | | its own {own} |"
+            yield _line(f"`{where}…`", "", own, about)
         else:
-            yield f"| `{key}` | `{entry!r}` | {_allowed(hints[field.name])} |"
+            yield _line(f"`{key}`", f"`{entry!r}`", _allowed(hints[field.name]), about)
 
 
 def _allowed(hint: Any) -> str:

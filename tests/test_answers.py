@@ -146,9 +146,9 @@ def test_an_answer_out_of_all_proportion_is_refused() -> None:
 @pytest.mark.parametrize(
     ("passages", "said"),
     [
-        ([3], "Passage 1 is a int"),
+        ([3], "Passage 1 has an unsupported type: int"),
         (["x", {"title": "T"}], "Passage 2 has no text"),
-        ([{"text": "x", "expires": "soon"}], "Passage 1 has a wrong date"),
+        ([{"text": "x", "expires": "soon"}], "Passage 1 has an invalid date"),
     ],
 )
 def test_wrong_passages_are_told(passages: object, said: str) -> None:

@@ -1,4 +1,4 @@
-"""Generated docs are up to date; links and README commands are valid."""
+"""Generated pages match the code, and the commands and links in the docs are valid."""
 
 from __future__ import annotations
 
@@ -41,6 +41,15 @@ def test_the_readme_names_every_package() -> None:
 def test_files_that_the_readme_names_exist() -> None:
     for package, file in re.findall(r"^\| `(\w+)/` \|.*?`(\w+\.py)`", README, re.MULTILINE):
         assert (ROOT / "src" / "suffice" / package / file).is_file()
+
+
+def test_every_settings_key_has_a_meaning() -> None:
+    page = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
+    rows = [line for line in page.splitlines() if line.startswith("| `")]
+    assert len(rows) > 150
+    for row in rows:
+        meaning = row.rstrip(" |").rpartition(" | ")[2]
+        assert meaning.endswith("."), f"no description: {row}"
 
 
 def test_ci_runs_the_test_command_of_the_readme() -> None:

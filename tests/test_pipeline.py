@@ -131,7 +131,7 @@ def test_where_asked_for_it_searches_once_more_before_it_refuses(library: Librar
     settings = CollectionSettings(search=SearchSettings(rewrite="auto", synonyms=own))
     verdict = Pipeline.of(Literalist(), library.embedder, settings).answer(question)
     assert verdict.served
-    assert any("second time in other words" in note for note in verdict.notes)
+    assert any("Searched again with rewritten queries" in note for note in verdict.notes)
     once = Literalist()
     assert not Pipeline.of(once, library.embedder).answer(question).served
     assert once.asked == [question]

@@ -1,4 +1,4 @@
-"""One reader for the settings; a mistake is told with its place and what is allowed."""
+"""Settings are read from one place; an error names the origin, the key and the allowed values."""
 
 from __future__ import annotations
 
@@ -117,7 +117,7 @@ def test_two_settings_of_a_group_keep_their_order_over_file_and_environment(tmp_
         read_settings(file, {"SUFFICE_VERIFIER__LLM__HIGH": "0.2"})
 
 
-def test_a_missing_file_is_said(tmp_path: Path) -> None:
+def test_a_missing_file_is_reported(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match="no such settings file"):
         read_settings(tmp_path / "none.yaml", {})
 

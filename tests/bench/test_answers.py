@@ -1,4 +1,4 @@
-"""The bench of whole answers with a verifier that counts words."""
+"""The answers bench with a verifier that counts words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The conflict bench with a verifier that backs what stands in the evidence."""
+"""The conflict bench with a verifier that supports whatever occurs in the evidence."""
 
 from __future__ import annotations
 

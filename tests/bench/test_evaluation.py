@@ -1,4 +1,4 @@
-"""The whole path over labelled cases: what is counted, and what two configurations differ in."""
+"""The pipeline over labelled cases: the counts, and the comparison of two configurations."""
 
 from __future__ import annotations
 
@@ -208,7 +208,7 @@ def test_files_of_claims_and_of_cases_are_drafts(tmp_path: Path) -> None:
         (
             {"docs.tar.gz": [], "questions.jsonl": [{"question": "?", "answerable": True}]},
             Unreadable,
-            "question 1: it is answerable, and nothing says how",
+            "question 1: it is answerable, but answers_all is missing",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""The bench of the gate's policies, on a few rows of our own."""
+"""The gate bench on a few hand-written rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bench of the gateway: its cases are what they claim, its load counts right, and it runs."""
+"""The gateway bench: its cases are valid, its load generator counts correctly, and it runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The generated cases are what they say they are, and the check meets the wanted shares on them."""
+"""The generated cases are valid, and the check meets the required shares on them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bench of the log, small: real processes, real logs."""
+"""The log bench at small size: real processes, real logs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The measures against values worked out by hand, and the bench on a small corpus."""
+"""The measures against values computed by hand, and the bench on a small corpus."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Labelled rows: whatever cannot be read is told with its file and line."""
+"""Labelled rows: errors name the file and the line."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def read(path: Path, content: bytes) -> list[dict[str, object]]:
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        (b'{"set": "own"', "Expecting ',' delimiter at column 14. Write one object a line"),
+        (b'{"set": "own"', "Expecting ',' delimiter at column 14. Write one JSON object per line"),
         (b'{"set": "\xe4"}', "cannot be read as JSON: 'utf-8' codec .* in UTF-8"),
         (b"[" * 100_000, "cannot be read as JSON: maximum recursion depth"),
         (b'{"set": "a", "claim": ' + b'{"a":' * 100_000, "maximum recursion depth"),
@@ -47,5 +47,7 @@ def test_whole_pairs_and_halves_in_what_is_judged_are_read(tmp_path: Path) -> No
 @pytest.mark.parametrize("content", [b"no gzip", gzip.compress(GOOD * 99, mtime=0)[:-9]])
 def test_a_damaged_gzip_is_named(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "rows.jsonl.gz").write_bytes(content)
-    with pytest.raises(Unreadable, match=r"rows\.jsonl\.gz cannot be read: .* Name JSON lines"):
+    with pytest.raises(
+        Unreadable, match=r"rows\.jsonl\.gz cannot be read: .* Use a file of JSON lines"
+    ):
         read_rows(tmp_path / "rows.jsonl.gz", ("set",), KINDS)

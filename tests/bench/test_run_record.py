@@ -1,4 +1,4 @@
-"""What a figure was measured with: every data file stands in its record."""
+"""The run record lists every data file."""
 
 from __future__ import annotations
 

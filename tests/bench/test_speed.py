@@ -200,13 +200,13 @@ def test_memory_is_that_of_a_fresh_process() -> None:
 
 
 def test_a_verifier_that_does_not_open_over_there() -> None:
-    with pytest.raises(ModelError, match="process of its own: ValueError: no such weights"):
+    with pytest.raises(ModelError, match="separate process: ValueError: no such weights"):
         measured(open_fresh=broken)
 
 
 def test_a_verifier_that_reads_nothing_has_no_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(speed, "answer", lambda first: ("This is Latin.",))
-    with pytest.raises(ModelError, match=r"overlap-1 does not read the bench's text: Latin\."):
+    with pytest.raises(ModelError, match=r"overlap-1 cannot read the text of the bench: Latin\."):
         measured()
 
 

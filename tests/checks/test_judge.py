@@ -237,7 +237,7 @@ JSON = {"Content-Type": "application/json"}
         (broken(), "is not JSON"),
         (Scripted(body=b"[1]", headers=JSON), "not the object"),
         (empty(), "not the object"),
-        (cut("x", 9), "gave no judgement"),
+        (cut("x", 9), "returned no judgement"),
     ],
 )
 def test_an_upstream_that_fails_leaves_every_claim_unchecked(

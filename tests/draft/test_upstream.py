@@ -184,7 +184,7 @@ def test_what_will_not_change_is_not_asked_again() -> None:
 )
 def test_nobody_there(url: str, waits: list[float]) -> None:
     for way in (whole, streamed):
-        with pytest.raises(ModelUnreachable, match="gave no draft"):
+        with pytest.raises(ModelUnreachable, match="returned no draft"):
             way(opened(url, retries=1))
 
 

@@ -1,4 +1,4 @@
-"""Evidence that came with an answer, as text, JSON list or folder."""
+"""Evidence supplied with an answer, as text, JSON list or folder."""
 
 from __future__ import annotations
 
@@ -89,9 +89,9 @@ def test_an_older_version_in_a_folder_is_no_longer_in_force(handbook: Path) -> N
     [
         ('["Dogs bark."', "not valid JSON"),
         ('[{"text": "x"},]', "not valid JSON"),
-        ("[]", "no list of passages"),
-        ("[1, 2]", "no list of passages"),
-        ('{"a": 1}', "no list of passages"),
+        ("[]", "not a list of passages"),
+        ("[1, 2]", "not a list of passages"),
+        ('{"a": 1}', "not a list of passages"),
         ("[" * 100_000, "over the limit"),
         ("[" * 9_000, "is"),
     ],
@@ -107,7 +107,7 @@ def test_broken_json_is_told(tmp_path: Path, text: str, said: str) -> None:
 def test_what_cannot_be_read_stops_it(tmp_path: Path) -> None:
     with pytest.raises(SourceMissing):
         read_bundle(tmp_path / "none.txt", CUTTING, MOST)
-    with pytest.raises(SourceMissing, match="nothing that can be read"):
+    with pytest.raises(SourceMissing, match="contains no supported document"):
         read_bundle(tmp_path, CUTTING, MOST)
     (tmp_path / "a.md").write_text("Cats sleep.")
     (tmp_path / "b.pdf").write_bytes(b"no pdf")

@@ -1,4 +1,4 @@
-"""A passage that instructs anywhere is no evidence, and keeps its length and place."""
+"""A passage with instructions is not evidence, and keeps its length and position."""
 
 from __future__ import annotations
 

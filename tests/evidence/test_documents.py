@@ -1,4 +1,4 @@
-"""What the store knows of documents, for citations; nothing that the caller may not read."""
+"""The stored documents that citations are checked against; only what the caller may read."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sentences that do not help are left out of what a drafter reads; the evidence stays whole."""
+"""Unhelpful sentences are left out of what a drafter reads; the evidence is unchanged."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_without_an_embedder_passages_are_read_whole() -> None:
     marked = Helpful(Unreachable())(evidence(MENU))
     assert marked.removed == 0
     assert marked.notes == (
-        "The draft was written from whole passages: No answer from the embedder.",
+        "The passages were not filtered before drafting: No answer from the embedder.",
     )
 
 

@@ -1,4 +1,4 @@
-"""Through anyone's retriever: the time asked about, and the second search."""
+"""Finding evidence through any retriever: the time asked about, and the second search."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One contract over both indexes; the exact one in memory is the oracle."""
+"""One contract for both indexes; the exact in-memory index is the reference."""
 
 from __future__ import annotations
 
@@ -200,7 +200,7 @@ def test_an_index_of_another_embedder_is_refused(store: Store) -> None:
 
 def test_an_index_that_is_not_built_yet(tmp_path: Path) -> None:
     empty = Store.open(tmp_path / "s.db", create=True)
-    with pytest.raises(StoreMissing, match="not built"):
+    with pytest.raises(StoreMissing, match="not been built"):
         EdgeIndex(empty, EMBEDDER.id)
 
 
@@ -220,7 +220,7 @@ def test_room_is_asked_for_before_building(
     store = filled(tmp_path / "s.db", handbook)
     published = (store.index / "CURRENT").read_text()
     monkeypatch.setattr(generations, "_SPARE_BYTES", 1 << 60)
-    with pytest.raises(StoreFull, match="no document is lost"):
+    with pytest.raises(StoreFull, match="No document is lost"):
         publish(store, EMBEDDER.id, EMBEDDER.dimension, rebuild=True)
     assert (store.index / "CURRENT").read_text() == published
     assert EdgeIndex(store, EMBEDDER.id).search(None, "leave", Filter(TODAY), 3)

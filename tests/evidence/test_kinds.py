@@ -1,4 +1,4 @@
-"""What sort of text a passage is: declared, or told from its vector and its form."""
+"""The kind of a passage: declared, or determined from its embedding and its form."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A question in other words."""
+"""Rewritten queries for a second search."""
 
 from __future__ import annotations
 

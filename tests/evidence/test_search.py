@@ -1,4 +1,4 @@
-"""Finding evidence: fusion, fallback, rights, and the last word of the store."""
+"""Search: score fusion, fallback, access rights, and the final decision of the store."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_the_index_of_another_store_is_never_searched(tmp_path: Path) -> None:
     second.add(secret)
     shutil.rmtree(second.store.index)
     shutil.copytree(first.store.index, second.store.index)
-    with pytest.raises(StoreMissing, match="not built"):
+    with pytest.raises(StoreMissing, match="not been built"):
         second.search()
 
 

@@ -1,4 +1,4 @@
-"""A store on a server: where its index lies, who may write, and what other machines brought in."""
+"""A store on a database server: its index, its writer lock, and changes by other machines."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def test_documents_that_are_not_embedded_yet_are_waited_for(
     with monkeypatch.context() as cut_off:
         cut_off.setattr("suffice.evidence.ingest.Ingest.finish", lambda self, **_: 0)
         one.add_texts([("b", "", "alpha two")])
-    with pytest.raises(StoreMissing, match="not built"):
+    with pytest.raises(StoreMissing, match="not been built"):
         documents(other)
     one.add_texts([("c", "", "alpha three")])
     assert documents(other) == ["a", "b", "c"]

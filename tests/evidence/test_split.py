@@ -1,4 +1,4 @@
-"""Passages are slices of the source, along headings and sentences, within the budget."""
+"""Passages are slices of the source, split at headings and sentences, within the budget."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Documents and versions in SQL: nothing is lost, ids are the same anywhere."""
+"""Documents and versions in SQL: nothing is lost, and ids are the same on any machine."""
 
 from __future__ import annotations
 
@@ -290,7 +290,7 @@ def test_a_second_folder_with_the_same_names_does_not_take_them_over(
     other.mkdir()
     (other / "a.md").write_text("Something else.\n")
     report = add(store, other)
-    assert "came from" in report.failures[0].reason
+    assert "already has this document" in report.failures[0].reason
     assert len(store.versions(document="a.md")) == 1
 
 

@@ -1,4 +1,4 @@
-"""Which version holds on which day."""
+"""Which version is in force on which day."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small parts for tests of the llm tier: a cheaper tier that says what it is told, and replies."""
+"""Helpers for tests of the llm tier: a scripted cheaper tier, and replies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From the settings to a verifier: tiers by name, a folder, and what is said when there is none."""
+"""Opening a verifier from the settings: tiers by name, a folder, and the errors."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_the_strong_tier_needs_its_extra(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_the_strong_tier_goes_with_our_own_fast_tier_only() -> None:
-    with pytest.raises(SettingsError, match=r"verifier\.strong goes with .*'org/own'"):
+    with pytest.raises(SettingsError, match=r"verifier\.strong requires .*'org/own'"):
         open_verifier(VerifierSettings(strong=True, model="org/own"))
 
 
@@ -100,9 +100,9 @@ def test_a_folder_or_hub_name_is_opened_with_the_fast_tier_beside_it(
 
 
 def test_what_is_no_verifier(tmp_path: Path) -> None:
-    with pytest.raises(ModelMissing, match=r"no folder 'no-such-name'.* Name a folder"):
+    with pytest.raises(ModelMissing, match=r"'no-such-name' is neither a folder.* Use a folder"):
         open_verifier(VerifierSettings(model="no-such-name"))
-    with pytest.raises(ModelMissing, match="holds no weights"):
+    with pytest.raises(ModelMissing, match="contains no weights"):
         open_verifier(VerifierSettings(model=str(tmp_path)))
 
 
@@ -145,7 +145,7 @@ def test_another_fast_tier_than_the_strong_one_was_fitted_with(
 ) -> None:
     path = copied(STRONG) / "card.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | {"beside": f"{FAST}-0-00000000"}))
-    match = rf"goes with {FAST}-0-00000000; this is {FAST}-.*pip install --upgrade suffice"
+    match = rf"requires {FAST}-0-00000000; {FAST}-.* is installed.*pip install --upgrade suffice"
     with pytest.raises(ModelDamaged, match=match):
         open_verifier(VerifierSettings(strong=True))
 

@@ -15,7 +15,9 @@ from suffice.models.threads import bounded
 def test_a_file_that_is_not_there_is_nothing_where_none_is_needed(tmp_path: Path) -> None:
     path = tmp_path / "config.json"
     assert read_config(path, needed=False) == {}
-    with pytest.raises(ModelDamaged, match=r"config\.json cannot be read.*Save the model's own"):
+    with pytest.raises(
+        ModelDamaged, match=r"config\.json cannot be read.*Save the model's original"
+    ):
         read_config(path)
     path.write_text('{"hidden_size": 3}')
     assert read_config(path) == read_config(path, needed=False) == {"hidden_size": 3}

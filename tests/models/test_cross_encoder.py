@@ -1,4 +1,4 @@
-"""The fast tier that ships: golden scores, any batch, any length, and silence where it is blind."""
+"""The built-in fast tier: golden scores, any batch, any length, and unreadable input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The embedder that ships: golden vectors, any batch, any length, no cut."""
+"""The built-in embedder: golden vectors, any batch, any length, no truncation."""
 
 from __future__ import annotations
 

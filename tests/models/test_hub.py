@@ -1,4 +1,4 @@
-"""A user's own verifier: models small enough to know by heart, written to disk and opened."""
+"""A user's own verifier: tiny models with known outputs, written to disk and opened."""
 
 from __future__ import annotations
 
@@ -339,7 +339,7 @@ def test_what_cannot_be_judged_is_unchecked(nli: HubVerifier, tmp_path: Path) ->
     assert not score(nli, "leave " * 29, "yes").unchecked
     assert "too long" in score(nli, "leave " * 30, "yes").unchecked
     broken = model(tmp_path / "m", np.full_like(TABLE, np.nan))
-    assert score(broken, "The leave .", "yes").unchecked == "The model gave no number."
+    assert score(broken, "The leave .", "yes").unchecked == "The model returned no number."
 
 
 def test_another_language_is_judged_only_where_the_model_is_said_to_read_it(tmp_path: Path) -> None:
@@ -407,7 +407,7 @@ def test_neighbouring_stretches_share_a_sentence() -> None:
 
 def test_folders_that_hold_no_model(tmp_path: Path) -> None:
     folder = describe(tmp_path / "m")
-    with pytest.raises(ModelMissing, match="holds no weights"):
+    with pytest.raises(ModelMissing, match="contains no weights"):
         opened(folder)
     (folder / "model.onnx").write_bytes(b"garbage")
     with pytest.raises(ModelDamaged, match="cannot be loaded"):
@@ -487,14 +487,14 @@ def test_a_hub_name_without_the_hubs_library(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
-    said = r"'some-org/some-nli' is no folder, .* pip install 'suffice\[hub\]'"
+    said = r"'some-org/some-nli' is not a folder, .* pip install 'suffice\[hub\]'"
     with pytest.raises(ExtraMissing, match=said):
         opened("some-org/some-nli")
     assert model(tmp_path / "m").tier == "hub"
 
 
 def test_a_hub_name_without_a_network(cache: Path) -> None:
-    with pytest.raises(ModelUnreachable, match="download the model and name its folder") as caught:
+    with pytest.raises(ModelUnreachable, match="download the model and set its folder") as caught:
         opened("some-org/some-nli")
     assert "no folder 'some-org/some-nli'" in str(caught.value)
 

@@ -1,4 +1,4 @@
-"""The llm tier: asked where the cheaper tier is not sure, with the last word there, never open."""
+"""The llm tier: asked if the cheaper tier is not certain, final then, and failing closed."""
 
 from __future__ import annotations
 
@@ -62,9 +62,9 @@ def judged(*script: Reply, pair: Pair = CLAIM, **changes: Any) -> SupportScore:
 
 
 def stood(score: SupportScore) -> bool:
-    """Whether the cheaper tier's word stands, with a note that says so."""
+    """Whether the cheaper tier's score stands, with a note that says so."""
     return (score.supported, score.tier) == (0.5, "fast") and score.note.endswith(
-        "; the fast tier's word stands."
+        "; the fast tier's score stands."
     )
 
 
@@ -269,7 +269,7 @@ def test_a_quote_that_does_not_stand_in_the_passage_does_not_count(
 ) -> None:
     score = judged(rulings(ruling(verdict, quote, 1)))
     assert stood(score)
-    assert "its quote does not stand in the passages" in score.note
+    assert "its quote is not in the passages" in score.note
 
 
 @pytest.mark.parametrize(
@@ -358,7 +358,7 @@ def test_a_failing_endpoint_leaves_the_word_to_the_cheaper_tier(failure: Scripte
         assert server.url not in score.note
     assert stood(score)
     assert (enough.enough, enough.tier) == (0.5, "fast")
-    assert enough.note.endswith("; the fast tier's word stands.")
+    assert enough.note.endswith("; the fast tier's score stands.")
 
 
 def test_a_reply_that_was_cut_off_does_not_count_though_it_looks_whole() -> None:
@@ -455,13 +455,13 @@ def test_support_from_a_passage_or_claim_that_dictates_does_not_count(words: str
     ):
         score = judged(reply, pair=pair)
         assert stood(score)
-        assert "asks for a verdict" in score.note
+        assert "tries to influence the verdict" in score.note
     against = rulings(ruling("contradicted", "leave lasts 18 weeks", 1))
     assert judged(against, pair=Pair("It is 20.", (f"{LEAVE} {words}",))).tier == "llm"
     enough = assessment(True, (1, "leave lasts 18 weeks"))
     with llm(enough) as (verifier, _):
         (found,) = verifier.sufficiency([Pair("How long?", (f"{LEAVE} {words}",))])
-    assert (found.tier, "asks for a verdict" in found.note) == ("fast", True)
+    assert (found.tier, "tries to influence the verdict" in found.note) == ("fast", True)
 
 
 def test_a_verdict_may_rest_on_another_passage_than_the_one_that_dictates() -> None:

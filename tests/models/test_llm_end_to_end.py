@@ -1,4 +1,4 @@
-"""The llm tier through the doors that users have: check, pipeline, gate, record, many threads."""
+"""The llm tier through the public interfaces: check, pipeline, gate, record, many threads."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_the_caveat_stands_in_the_reason() -> None:
         found = entailed(checked(verifier, f"{CLAIM} [1]."))
     assert found.support is not Support.BACKED
     assert "The LLM could not judge this: " in found.reason
-    assert found.reason.endswith("the fast tier's word stands.")
+    assert found.reason.endswith("the fast tier's score stands.")
 
 
 def test_what_nobody_could_read_stays_unchecked_with_the_caveat() -> None:
@@ -88,7 +88,7 @@ def test_what_nobody_could_read_stays_unchecked_with_the_caveat() -> None:
         found = entailed(checked(verifier, f"{CLAIM} [1]."))
     assert found.support is Support.UNCHECKED
     assert found.reason.startswith("It is German.")
-    assert found.reason.endswith("word stands.")
+    assert found.reason.endswith("score stands.")
 
 
 def test_the_settings_alone_are_enough() -> None:
@@ -120,7 +120,7 @@ def test_the_llm_decides_the_gate_alone() -> None:
 
 def test_the_gate_tells_why_the_llm_could_not_judge() -> None:
     decision = decided(fails(500))
-    assert any("the fast tier's word stands" in reason for reason in decision.reasons)
+    assert any("the fast tier's score stands" in reason for reason in decision.reasons)
 
 
 @pytest.mark.parametrize(

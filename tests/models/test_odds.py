@@ -1,4 +1,4 @@
-"""Readings of the same are averaged as log-odds."""
+"""Readings of the same statement are averaged as log-odds."""
 
 from __future__ import annotations
 

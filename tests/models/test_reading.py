@@ -1,4 +1,4 @@
-"""What is read of the evidence: in order, within the room, and all that is near."""
+"""Reading evidence: in order, within the window, and everything that is near."""
 
 from __future__ import annotations
 

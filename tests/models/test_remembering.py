@@ -1,4 +1,4 @@
-"""The same vectors, embedded once."""
+"""Cached vectors equal computed ones, and each text is embedded once."""
 
 from __future__ import annotations
 

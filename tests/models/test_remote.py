@@ -61,7 +61,7 @@ def test_vectors_in_the_order_asked_with_key_and_model(
 def test_a_server_that_does_not_answer_as_it_should(url: str, reply: bytes) -> None:
     embedder = open_embedder(EmbedderSettings(model=url))
     Server.broken = reply
-    with pytest.raises(ModelUnreachable, match="gave no vectors"):
+    with pytest.raises(ModelUnreachable, match="returned no vectors"):
         embedder.embed(["x"])
 
 

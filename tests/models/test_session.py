@@ -1,4 +1,4 @@
-"""One process opens a model file once, and a forked one its own."""
+"""A process opens a model file once, and a forked process opens its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calls put together give what each gives alone, and fail alone."""
+"""Batched calls give the same results as separate calls, and fail separately."""
 
 from __future__ import annotations
 

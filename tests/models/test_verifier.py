@@ -1,4 +1,4 @@
-"""Thresholds: each score is held to those of the tier that gave it; what nobody judged to none."""
+"""Thresholds: each score is compared with those of its own tier; unjudged pairs never pass."""
 
 from __future__ import annotations
 

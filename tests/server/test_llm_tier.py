@@ -90,4 +90,4 @@ def test_a_broken_llm_leaves_the_cheaper_word_with_a_caveat(library: Library) ->
         with running(library, settings) as gateway:
             answer = gateway.chat(QUESTION)
     assert judging.requests
-    assert "word stands" in str(answer.model_extra["suffice"])
+    assert "score stands" in str(answer.model_extra["suffice"])

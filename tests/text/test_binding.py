@@ -1,4 +1,4 @@
-"""What a literal is attached to."""
+"""The words that a literal is linked to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Statements of a draft: exact spans, what they cite, what they are, what they lean on."""
+"""Statements of a draft: exact spans, citations, kinds and context."""
 
 from __future__ import annotations
 

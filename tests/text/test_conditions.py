@@ -1,4 +1,4 @@
-"""What restricts a sentence is found, with its kind and exact span."""
+"""Restrictions of a sentence are found, with kind and exact span."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A text that breaks off is told from one that only lacks its full stop."""
+"""A text that breaks off is distinguished from one that only lacks its full stop."""
 
 from __future__ import annotations
 

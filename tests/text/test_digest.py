@@ -1,4 +1,4 @@
-"""Evidence in pieces: nothing is lost, nothing exceeds the room, the nearest comes first."""
+"""Evidence in pieces: nothing is lost, the size limit holds, the nearest comes first."""
 
 from __future__ import annotations
 

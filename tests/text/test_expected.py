@@ -1,4 +1,4 @@
-"""The sort of answer a question expects."""
+"""The type of answer a question expects."""
 
 from __future__ import annotations
 

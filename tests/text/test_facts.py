@@ -1,4 +1,4 @@
-"""Facts stand alone with their subject; what is doubtful stays whole."""
+"""Facts have their own subject; uncertain claims are not split."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records as lines: each value stays with its keys; what is no record stays as it is."""
+"""Records as lines: each value keeps its keys; other text is unchanged."""
 
 from __future__ import annotations
 

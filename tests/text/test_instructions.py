@@ -1,4 +1,4 @@
-"""What tries to instruct is found, and what a handbook tells its readers to do is left alone."""
+"""Instructions to a model are found; instructions to the readers of a handbook are not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""English is let through, with whatever names it holds; what is surely not English is named."""
+"""English text passes, whatever names it contains; other languages are named."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Literals are read as values: equal writings are equal, changed values are not."""
+"""Literals are read as values: equal notations are equal, changed values are not."""
 
 from __future__ import annotations
 

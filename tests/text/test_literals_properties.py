@@ -1,4 +1,4 @@
-"""Literals keep their place in any text; usual writings of one value agree; time is linear."""
+"""Literals keep their position in any text; notations of one value agree; time is linear."""
 
 from __future__ import annotations
 

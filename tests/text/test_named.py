@@ -1,4 +1,4 @@
-"""Sources named in words are found, with what they are looked up by."""
+"""Sources named in words are found, with their lookup keys."""
 
 from __future__ import annotations
 

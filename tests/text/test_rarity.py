@@ -1,4 +1,4 @@
-"""How much a word tells."""
+"""How informative a word is."""
 
 from __future__ import annotations
 

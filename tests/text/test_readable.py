@@ -1,4 +1,4 @@
-"""What people read of Markdown and HTML, and where each letter stands in the source."""
+"""The readable text of Markdown and HTML, and the position of each character in the source."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sentences keep their place in the text; items, rows and code stay whole."""
+"""Sentences keep their position in the text; items, rows and code stay whole."""
 
 from __future__ import annotations
 

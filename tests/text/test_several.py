@@ -1,4 +1,4 @@
-"""Several questions asked at once are told apart; one question is never torn."""
+"""Several questions in one text are separated; a single question is never split."""
 
 from __future__ import annotations
 

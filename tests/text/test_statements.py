@@ -1,4 +1,4 @@
-"""What may be quoted, with what it needs to stand alone."""
+"""Quotable statements, with the context they need."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words by their stems: the forms of one word meet, and those of two do not."""
+"""Stems: forms of one word match, and forms of two words do not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Words that stand for one another."""
+"""Synonyms."""
 
 from __future__ import annotations
 

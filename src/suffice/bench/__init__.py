@@ -1,1 +1,1 @@
-"""Measuring: every figure is made by a command, from data anyone can name."""
+"""Benches: every published figure is produced by a command from named data."""

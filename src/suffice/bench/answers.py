@@ -1,7 +1,7 @@
-"""How well `check` as a whole tells answers that stay inside their evidence from those that do not,
-beside the verifier alone on the same rows.
+"""Measures how well `check` as a whole separates answers that stay inside their evidence from
+others, compared with the verifier alone on the same rows.
 
-An answer is flagged where its verdict is not SERVE.
+An answer is flagged if its verdict is not SERVE.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from suffice.types import Action, Code, Support, Verdict
 from suffice.verdict.assess import assess
 
 TASKS = ("qa", "summary")
-"""What is judged where rows name their task: texts from texts, as an answer is."""
+"""Tasks judged if rows name their task: texts written from texts, as answers are."""
 AGAINST = (Support.CONTRADICTED, Support.UNBACKED)
 Span = tuple[int, int]
 
@@ -43,13 +43,13 @@ SPANS = Kind("a list of [start, end, …]", _spans)
 
 @dataclass(frozen=True, slots=True)
 class Answered(Judgement):
-    """What `check` made of one answer: what leaves, the characters of claims that do not stand, who
-    spoke against them, and whether the verifier alone would have let it pass."""
+    """The result of `check` for one answer: the verdict, the characters of rejected claims, the
+    checks that objected, and whether the verifier alone would have accepted it."""
 
     action: Action = Action.WITHHOLD
     flagged: frozenset[int] = frozenset()
     labelled: frozenset[int] | None = None
-    """The characters that people marked; `None`: nobody marked any."""
+    """The characters that annotators marked; `None`: not annotated."""
     against: tuple[str, ...] = ()
     alone: bool = False
 
@@ -63,7 +63,7 @@ def bench_answers(
     *,
     tasks: Sequence[str] = TASKS,
 ) -> dict[str, Any]:
-    """Figures per set and task; `opened` makes the checker from the verifier it is given."""
+    """Figures per set and task; `opened` creates the checker from a verifier."""
     rows = choose(chosen(grounding.read(data, {"spans": or_null(SPANS)}), tasks), limit)
     once = Once(verifier)
     checker = opened(once)
@@ -80,7 +80,7 @@ def bench_answers(
 
 
 def chosen(rows: Sequence[Row], tasks: Sequence[str]) -> list[Row]:
-    """The rows of these tasks; all rows, where none names a task, or where none is asked for."""
+    """The rows of these tasks; all rows if none names a task or no task is requested."""
     named = any(row.get("task") for row in rows)
     return [row for row in rows if not tasks or not named or row.get("task") in tasks]
 
@@ -114,7 +114,7 @@ def _standing(verdict: Verdict) -> list[Support]:
 
 
 def _fallen(verdict: Verdict, answer: str) -> list[Span]:
-    """Where in the answer the claims stand that checks spoke against."""
+    """The spans of the claims that checks objected to."""
     if verdict.draft is None:
         return []
     start = max(storable(answer).find(verdict.draft.text), 0)
@@ -123,7 +123,8 @@ def _fallen(verdict: Verdict, answer: str) -> list[Span]:
 
 
 def _against(verdict: Verdict) -> list[str]:
-    """Who spoke against how many claims: "literals changed", once a claim."""
+    """The number of claims each check and code objected to ("literals changed"), counted once per
+    claim."""
     return [
         f"{finding.check} {finding.code or finding.support.lower()}"
         + ("" if finding.support in AGAINST else ", noted only")
@@ -137,7 +138,7 @@ def _characters(spans: Sequence[Sequence[Any]]) -> frozenset[int]:
 
 
 def _figures(judged: Sequence[Judged]) -> dict[str, Any]:
-    """What `check` adds to the figures of a bench of verifiers."""
+    """The additional figures of `check`."""
     rows = [(row.positive, row.judgement) for row in judged]
     answers = [(good, one) for good, one in rows if isinstance(one, Answered)]
     positive = np.array([good for good, _ in answers], dtype=np.bool_)
@@ -162,14 +163,14 @@ def _figures(judged: Sequence[Judged]) -> dict[str, Any]:
 
 
 def _spoke(answers: Sequence[Answered]) -> dict[str, dict[str, int]]:
-    """For each finding against a claim, by check and code: how many claims, in how many answers."""
+    """For each objection, by check and code: the number of claims and of answers."""
     claims = Counter(name for one in answers for name in one.against)
     rows = Counter(name for one in answers for name in set(one.against))
     return {name: {"claims": n, "answers": rows[name]} for name, n in claims.most_common()}
 
 
 def _span_f1(answers: Sequence[Answered]) -> float | None:
-    """F1 over characters, of all answers whose spans are known together."""
+    """Character-level F1 over all answers with known spans."""
     known = [(one.flagged, one.labelled) for one in answers if one.labelled is not None]
     either = sum(len(flagged) + len(labelled) for flagged, labelled in known)
     if not any(labelled for _, labelled in known):
@@ -178,6 +179,6 @@ def _span_f1(answers: Sequence[Answered]) -> float | None:
 
 
 def _false_withhold(supported: Sequence[Answered]) -> float | None:
-    """The share of supported answers that do not leave."""
+    """The share of supported answers that are not released."""
     kept_back = sum(one.action in (Action.WITHHOLD, Action.REVIEW) for one in supported)
     return kept_back / len(supported) if supported else None

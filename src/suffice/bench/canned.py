@@ -1,7 +1,7 @@
-"""A canned upstream for measuring: an OpenAI-compatible server that takes next to no time.
+"""A canned upstream for measuring: an OpenAI-compatible server with almost no latency.
 
-Run: python -m suffice.bench.canned PORT. It answers what a request's field `canned` says, else
-always the same; with `"stream": true` in pieces.
+Run: python -m suffice.bench.canned PORT. It returns the value of the field `canned` of the request,
+or a fixed answer; with `"stream": true` in pieces.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _STREAM = _whole(events(TEXT), b"text/event-stream")
 
 
 def answer(body: bytes) -> bytes:
-    """The reply to a request's body; the usual one is ready-made."""
+    """The reply to a request body; the fixed reply is prepared in advance."""
     streams = b'"stream":true' in body or b'"stream": true' in body
     if b'"canned":' not in body:
         return _STREAM if streams else _PLAIN
@@ -61,7 +61,7 @@ def answer(body: bytes) -> bytes:
 
 
 class Canned(asyncio.Protocol):
-    """As much of HTTP as the clients here speak: requests with a length, one after another."""
+    """A minimal HTTP server for the clients here: requests with a length, one after another."""
 
     def __init__(self) -> None:
         self._rest = b""

@@ -1,8 +1,8 @@
-"""Labelled questions and drafts, as `suffice eval` reads them.
+"""Reads labelled questions and drafts for `suffice eval`.
 
-A folder holds questions.jsonl and drafts.jsonl, or one of them, and the documents the questions are
-asked of, as docs/ or docs.tar.gz. Where rows name a collection, that is a folder in there. A file
-holds drafts, or cases with passages and several answers each (`qa`).
+A folder contains questions.jsonl, drafts.jsonl or both, and the documents as docs/ or docs.tar.gz.
+A collection named in a row is a subfolder of the documents. A file contains drafts, or cases with
+passages and several answers each (`qa`).
 """
 
 from __future__ import annotations
@@ -52,19 +52,19 @@ EVIDENCE = Kind(
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question put to a collection. `answers`: a right answer holds one text of each group."""
+    """A question to a collection. `answers`: a right answer contains one text of each group."""
 
     question: str
     answerable: bool
     answers: tuple[tuple[str, ...], ...] = ()
     collection: str = ""
     quotes: tuple[str, ...] = ()
-    """What the documents say that answers it, word for word."""
+    """The sentences of the documents that answer it, verbatim."""
     adds: str = ""
-    """A sentence that would answer it, where the documents do not."""
+    """A sentence that would answer it, if the documents do not."""
 
     def share(self, answer: str) -> float:
-        """The share of the groups of which something stands in the answer."""
+        """The share of groups with a text that occurs in the answer."""
         said = folded(answer)
         held = [any(folded(one) in said for one in group) for group in self.answers]
         return sum(held) / len(held) if held else 0.0
@@ -72,7 +72,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """Somebody's answer, with the passages it was written from. Drafts of one `pair` answer one
+    """An answer with the passages it was written from. Drafts of one `pair` answer the same
     question; at least one of them is right and one wrong."""
 
     text: str
@@ -92,7 +92,7 @@ class Cases:
     files: tuple[Path, ...] = ()
 
     def at_most(self, count: int) -> Cases:
-        """So many questions and so many drafts, evenly spread over those there are."""
+        """At most this many questions and drafts, evenly spread."""
         return replace(
             self, questions=_some(self.questions, count), drafts=_some(self.drafts, count)
         )
@@ -114,20 +114,20 @@ CASE = {"id": TEXT, "passages": PASSAGES, "qa": ANSWERS}
 
 
 def read_cases(path: Path) -> Cases:
-    """What a folder or a file holds."""
+    """The cases of a folder or a file."""
     if not path.is_dir():
         return Cases(path.name, drafts=tuple(_drafts(path)), files=(path,))
     asked, drafted = path / "questions.jsonl", path / "drafts.jsonl"
     if not asked.exists() and not drafted.exists():
         raise SourceMissing(
-            f"{path} holds neither questions nor drafts.",
-            remedy="Put questions.jsonl or drafts.jsonl there.",
+            f"{path} contains neither questions nor drafts.",
+            remedy="Add questions.jsonl or drafts.jsonl.",
         )
     documents = next((one for one in (path / "docs", path / "docs.tar.gz") if one.exists()), None)
     if asked.exists() and documents is None:
         raise SourceMissing(
             f"{path} has questions and no documents.",
-            remedy="Put the documents there, as docs/ or docs.tar.gz.",
+            remedy="Add the documents as docs/ or docs.tar.gz.",
         )
     return Cases(
         path.name,
@@ -147,7 +147,7 @@ def unpacked(documents: Path, scratch: Path) -> Path:
             archive.extractall(scratch, filter="data")
     except (OSError, EOFError, tarfile.TarError) as problem:
         raise Unreadable(
-            f"{documents} cannot be unpacked: {problem}.", remedy="Name a tar archive, or a folder."
+            f"{documents} cannot be unpacked: {problem}.", remedy="Use a tar archive or a folder."
         ) from problem
     return scratch
 
@@ -157,8 +157,8 @@ def _questions(path: Path) -> Iterator[Question]:
         answers = row.get("answers_all") or ()
         if row["answerable"] and not answers:
             raise Unreadable(
-                f"{path}, question {number}: it is answerable, and nothing says how.",
-                remedy="Give answers_all: groups of texts, of which a right answer holds one each.",
+                f"{path}, question {number}: it is answerable, but answers_all is missing.",
+                remedy="Add answers_all: groups of texts. A right answer contains one of each.",
             )
         yield Question(
             row["question"],
@@ -171,7 +171,7 @@ def _questions(path: Path) -> Iterator[Question]:
 
 
 def _drafts(path: Path) -> Iterator[Draft]:
-    """Drafts, claims as `bench grounding` reads them, or cases with several answers each."""
+    """Drafts, claims in the format of `bench grounding`, or cases with several answers each."""
     first = read_rows(path, ())[0]
     if "qa" in first:
         for case in read_rows(path, ("id", "passages", "qa"), CASE):
@@ -196,7 +196,7 @@ def _draft(row: Row, text: str, correct: bool) -> Draft:
 
 
 def _answers(case: Row) -> Iterator[Draft]:
-    """The right and the wrong answers of a case, each beside all of its passages."""
+    """The right and the wrong answers of a case, each with all of its passages."""
     passages = _passages(case["passages"])
     for number, qa in enumerate(case["qa"]):
         pair = f"{case['id']} {number}"
@@ -211,5 +211,5 @@ def _passages(given: Any) -> tuple[Mapping[str, str], ...]:
 
 
 def folded(text: str) -> str:
-    """In small letters, with single spaces."""
+    """Lower case, with single spaces."""
     return " ".join(text.lower().split())

@@ -1,6 +1,6 @@
-"""Edits and rewordings of claims that somebody wrote: one value of a supported claim, by patterns.
+"""Edits and rewordings of labelled claims: changes one value of a supported claim, by patterns.
 
-Only a value that stands in the evidence letter for letter is touched; what it was is then known.
+Only a value that occurs literally in the evidence is changed, so that the correct value is known.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 from suffice.bench.written import DATE, MONTHS, NUMBER, UNIT, another, in_words, written_dates
 
 Change = tuple[str, str]
-"""What was changed, and how it is written now."""
+"""What was changed, and the new wording."""
 
 _MONTH = "|".join(MONTHS)
 _DAY = re.compile(
@@ -56,11 +56,11 @@ _DOLLARS = re.compile(
 _MARK = re.compile(r"\s*\[\d+\]")
 _DIGITS = re.compile(r"\d+")
 _NAMED = re.compile(r"(?:[A-Z][\w.]*|[#(])\s*$")
-"""What stands before a number that is part of a name or a date: "Ryzen 7", "March 4"."""
+"""Words before a number that is part of a name or a date: "Ryzen 7", "March 4"."""
 
 
 def changes(random: Random, claim: str, evidence: str) -> Iterator[tuple[str, str, Change]]:
-    """Every edit that can be made: the claim with it, what it was, and the change."""
+    """Every possible edit: the edited claim, the original value, and the change."""
     for found in _standing(_DAY, claim, evidence):
         yield _put(claim, found.span(), (DATE, random.choice(_other_days(random, found))))
     for found in _standing(_MEASURED, claim, evidence):
@@ -75,7 +75,7 @@ def changes(random: Random, claim: str, evidence: str) -> Iterator[tuple[str, st
 
 
 def same(random: Random, claim: str, evidence: str) -> Iterator[tuple[str, str, Change]]:
-    """Every rewording that leaves the value as it is."""
+    """Every rewording that keeps the value."""
     for found in _standing(_DAY, claim, evidence):
         if day := _day(found):
             writings = [one for one in written_dates(day) if one != found[0]]
@@ -95,13 +95,13 @@ def same(random: Random, claim: str, evidence: str) -> Iterator[tuple[str, str, 
 
 
 def _counts(claim: str, span: tuple[int, int]) -> bool:
-    """Whether a number counts something, and may as well be written in words."""
+    """Whether a number is a count and can also be written in words."""
     before, behind = claim[: span[0]], claim[span[1] :]
     return not _NAMED.search(before) and bool(re.match(r" [a-z]{3}", behind))
 
 
 def supported(rows: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
-    """Short claims that their evidence was judged to support, with every number they hold."""
+    """Short claims that are labelled as supported, whose numbers all occur in the evidence."""
     for row in rows:
         evidence = row["evidence"]
         text = evidence if isinstance(evidence, str) else "\n\n".join(evidence)

@@ -1,5 +1,5 @@
-"""How well conflicts among passages are found: on pairs of documents, and on whole evidence with
-planted misinformation beside its clean twin."""
+"""Measures how well conflicts among passages are found: on pairs of documents, and on evidence with
+planted misinformation compared with the same evidence without it."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ _KINDS = {
 
 
 class Relation(StrEnum):
-    """What two documents are to each other, by their labels."""
+    """The relation of two documents, by their labels."""
 
     PLANTED = "correct and misinforming"
     SAME = "same answer"
@@ -57,7 +57,7 @@ class Relation(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """One pair of documents. `reported`: as a conflict; `ambiguous`: said to be so instead."""
+    """One pair of documents. `reported`: as a conflict; `ambiguous`: as ambiguous instead."""
 
     relation: Relation
     asked: str
@@ -107,7 +107,7 @@ def bench_conflict(
 
 
 def _found(conflicts: Conflicts, row: Row, documents: Sequence[Row]) -> list[Compared]:
-    """All pairs of a row's documents; one that was not weighed scores 0."""
+    """All pairs of documents of a row; a pair that was not compared scores 0."""
     weighed = {
         (one.view.first, one.view.second): one
         for one in conflicts.weigh(_evidence(row["question"], documents))

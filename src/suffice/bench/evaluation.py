@@ -1,6 +1,7 @@
-"""The whole path over labelled questions and drafts, as it is and with rules switched off.
+"""Runs the whole pipeline over labelled questions and drafts, as configured and with rules switched
+off.
 
-Every case is decided well or not: a right answer served, an unanswerable question not served, a
+Each case is decided well or not: a right answer served, an unanswerable question not served, a
 right draft served, a wrong one not. Two configurations are compared case by case.
 """
 
@@ -60,13 +61,13 @@ SETTINGS: Mapping[str, Callable[[Settings], Settings]] = {
 
 
 def rules() -> list[str]:
-    """The names of everything that can be switched off."""
+    """The names of all rules that can be switched off."""
     return sorted({*SETTINGS, *RULES})
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of one case, and how good that is, from 0 to 1."""
+    """The outcome of one case and its score, from 0 to 1."""
 
     said: str
     action: str
@@ -75,7 +76,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Cases with their documents indexed, ready to be decided in any configuration."""
+    """Cases with their documents indexed, ready to be run in any configuration."""
 
     cases: Cases
     libraries: Mapping[str, Library]
@@ -105,7 +106,7 @@ class Evaluation:
         }
 
     def twins(self, base: Sequence[Outcome], progress: Progress) -> Mapping[str, Any]:
-        """What becomes of the other half of each question, beside what became of it as it is."""
+        """The outcome of each question's twin, together with the outcome of the question."""
         pipelines = self._pipelines(self.settings)
         pairs = []
         for number, (case, one) in enumerate(zip(self.cases.questions, base, strict=False), 1):
@@ -167,10 +168,11 @@ def evaluate(
     twins: bool = False,
 ) -> dict[str, Any]:
     """Figures as configured; with `off` also without these rules, with `each` without each rule in
-    turn, and how the decisions differ; with `twins` also on documents without the answers."""
+    turn, and the differences between the decisions; with `twins` also on documents without the
+    answers."""
     if unknown := [name for name in off if name not in rules()]:
         raise SettingsError(
-            f"There is no rule “{unknown[0]}”.", remedy=f"Name one of {', '.join(rules())}."
+            f"There is no rule “{unknown[0]}”.", remedy=f"Use one of {', '.join(rules())}."
         )
     embedder = CachedEmbedder(open_embedder(settings.embedder), most=200_000)
     with tempfile.TemporaryDirectory() as scratch:
@@ -215,8 +217,8 @@ def _indexed(
 
 
 def figures(outcomes: Sequence[Outcome], cases: Cases) -> dict[str, Any]:
-    """Counts of what became of the cases, coverage, and how often each label was right. Outcomes
-    stand in the order of the cases, questions first."""
+    """Counts of outcomes, coverage, and the precision of each verdict. Outcomes are in the order of
+    the cases, questions first."""
     count = len(cases.questions)
     answers, drafts = outcomes[:count], outcomes[count:]
     labels: dict[str, list[bool]] = defaultdict(list)
@@ -240,7 +242,7 @@ def figures(outcomes: Sequence[Outcome], cases: Cases) -> dict[str, Any]:
 
 
 def _told_apart(drafts: Sequence[Outcome], cases: Cases) -> float | None:
-    """The share of pairs of a right and a wrong draft in which the right one alone is served."""
+    """The share of pairs of a right and a wrong draft in which only the right one is served."""
     pairs: dict[str, tuple[list[float], list[float]]] = defaultdict(lambda: ([], []))
     for case, one in zip(cases.drafts, drafts, strict=True):
         if case.pair:
@@ -249,7 +251,7 @@ def _told_apart(drafts: Sequence[Outcome], cases: Cases) -> float | None:
 
 
 def compare(base: Sequence[Outcome], other: Sequence[Outcome], cases: Cases) -> dict[str, Any]:
-    """The other configuration beside the base, case by case, with a paired 95 % interval."""
+    """Compare the other configuration with the base, case by case, with a paired 95 % interval."""
     gain = np.array([two.good - one.good for one, two in zip(base, other, strict=True)])
     draw = np.random.default_rng(7)
     means = gain[draw.integers(0, len(gain), (_DRAWS, len(gain)))].mean(axis=1)

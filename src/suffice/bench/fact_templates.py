@@ -1,4 +1,4 @@
-"""Facts with a place for one value: how a source states it, and how answers say it again."""
+"""Fact templates with a placeholder for one value: a source wording and answer wordings."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from suffice.bench.written import Maker
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """`source` and each of `claims` hold `{v}` once."""
+    """`source` and each of `claims` contain `{v}` once."""
 
     make: Maker
     source: str
@@ -18,7 +18,7 @@ class Fact:
 
 
 def _facts(make: Maker, *rows: tuple[str, str]) -> list[Fact]:
-    """Facts from pairs: how the source says it, and how else it may be said."""
+    """Facts from pairs: the source wording and alternative wordings."""
     return [Fact(make, source, (source, claim)) for source, claim in rows]
 
 

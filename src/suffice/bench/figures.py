@@ -1,7 +1,7 @@
-"""The statistics of scores against truth. Pure: arrays in, numbers out, None where undefined.
+"""Statistics of scores against labels. Pure functions: arrays in, numbers out, None if undefined.
 
-`scores` say how likely a row is positive (supported, sufficient); `positive` says whether it is.
-None of the figures depends on the order of the rows, ties included.
+`scores` are the estimated probabilities that rows are positive (supported, sufficient); `positive`
+holds the labels. No figure depends on the order of the rows, ties included.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ Flags = NDArray[np.bool_]
 
 
 def auroc(scores: Scores, positive: Flags) -> float | None:
-    """How often a positive row scores above another one; a tie counts half. Needs both classes."""
+    """How often a positive row scores above a negative one; a tie counts half. Needs both
+    classes."""
     good, bad = int(positive.sum()), int((~positive).sum())
     if not good or not bad:
         return None
@@ -24,25 +25,25 @@ def auroc(scores: Scores, positive: Flags) -> float | None:
 
 
 def accuracy(passed: Flags, positive: Flags) -> float | None:
-    """The share of rows judged right."""
+    """The share of rows judged correctly."""
     return float((passed == positive).mean()) if len(passed) else None
 
 
 def balanced_accuracy(passed: Flags, positive: Flags) -> float | None:
-    """The mean of both classes' shares judged right. Needs both classes."""
+    """The mean of both classes' shares judged correctly. Needs both classes."""
     if positive.all() or not positive.any():
         return None
     return float((passed[positive].mean() + (~passed[~positive]).mean()) / 2)
 
 
 def f1_flagged(passed: Flags, positive: Flags) -> float | None:
-    """F1 of the negative class: what did not pass was flagged."""
+    """F1 of the negative class: rows that did not pass are flagged."""
     either = int((~passed).sum() + (~positive).sum())
     return 2 * int((~passed & ~positive).sum()) / either if either else None
 
 
 def precision_flagged(passed: Flags, positive: Flags) -> float | None:
-    """The share of what was flagged that is negative. Needs something flagged."""
+    """The share of flagged rows that are negative. Needs a flagged row."""
     return float((~positive[~passed]).mean()) if not passed.all() else None
 
 
@@ -52,9 +53,9 @@ def recall_flagged(passed: Flags, positive: Flags) -> float | None:
 
 
 def coverage_at_risk(scores: Scores, positive: Flags, risk: float) -> float | None:
-    """The largest share that some threshold lets pass with at most `risk` of it negative.
+    """The largest share of rows that some threshold accepts with at most `risk` of them negative.
 
-    Rows that tie pass together or not at all.
+    Tied rows pass together or not at all.
     """
     if not len(scores):
         return None
@@ -66,9 +67,9 @@ def coverage_at_risk(scores: Scores, positive: Flags, risk: float) -> float | No
 
 
 def risk_coverage(scores: Scores, positive: Flags) -> tuple[Scores, Scores]:
-    """The risk among the best share of rows, for each share: (coverage, risk), one point a row.
+    """The risk among the best share of rows, for each share: (coverage, risk), one point per row.
 
-    Rows that tie enter in no order: their risk is what a random order among them would give.
+    Tied rows get the risk that a random order among them would give.
     """
     values, place, sizes = np.unique(-scores, return_inverse=True, return_counts=True)
     wrong = np.bincount(place[~positive], minlength=len(values))
@@ -87,7 +88,7 @@ def area_under_risk(scores: Scores, positive: Flags) -> float | None:
 
 
 def calibration_error(scores: Scores, positive: Flags, bins: int = 15) -> float | None:
-    """Expected calibration error over bins of equal mass; rows that tie share a bin."""
+    """Expected calibration error over bins of equal mass; tied rows share a bin."""
     if not len(scores):
         return None
     place = np.searchsorted(np.sort(scores), scores, side="left")

@@ -1,4 +1,4 @@
-"""Every policy of the gate on the same labelled questions: who opens on enough evidence only?"""
+"""Compares all policies of the gate on the same labelled questions."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ _ROWS_A_CALL = 64
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """What one policy said to every row, in the order of the rows."""
+    """The decisions of one policy, in the order of the rows."""
 
     scores: Scores
     opened: Flags
 
 
 class _Without:
-    """The learned blend with the verifier left out: what its word is worth."""
+    """The learned blend without the verifier, to measure its contribution."""
 
     def decide(self, evidence: Evidence, /) -> GateDecision:
         looks = look(evidence, None)
@@ -57,7 +57,8 @@ class _Without:
 
 
 def policies(names: Sequence[str], settings: GateSettings, verifier: Verifier) -> dict[str, Policy]:
-    """The policies by name. The band that goes to a person is closed: here each one decides."""
+    """The policies by name. The review band is switched off, so that each policy decides every
+    row."""
     learned = replace(settings.learned, review=0.0)
     made: dict[str, Policy] = {}
     for name in names:
@@ -75,7 +76,7 @@ def bench_gate(
     limit: int | None,
     progress: Progress,
 ) -> tuple[dict[str, Any], dict[str, Decided], list[Row]]:
-    """Figures by policy and set, and what every policy said, for the plots."""
+    """Figures by policy and set, and all decisions, for the plots."""
     rows = choose(read_questions(data), limit)
     evidence = evidence_of(rows, embedder, progress)
     decided = {name: _decided(name, judge, evidence, progress) for name, judge in judges.items()}
@@ -141,8 +142,8 @@ def _by_set(
 
 
 def _paired(ours: Scores, theirs: Scores, positive: Flags) -> dict[str, float]:
-    """The learned gate's AURC less the other's, with the middle 95 % of a paired bootstrap.
-    Above 0 throughout: the learned gate is worse."""
+    """The learned gate's AURC minus the other's, with the 95 % interval of a paired bootstrap. An
+    interval entirely above 0 means that the learned gate is worse."""
     draw = np.random.default_rng(0)
     places = draw.integers(0, len(positive), (_DRAWS, len(positive)))
     apart = [_area(ours[p], positive[p]) - _area(theirs[p], positive[p]) for p in places]

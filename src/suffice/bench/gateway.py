@@ -1,7 +1,8 @@
-"""The gateway under load: as a plain proxy, with all checks, and with twice what it can take.
+"""Measures the gateway under load: as a plain proxy, with all checks, and at twice its capacity.
 
-Gateway, upstream and load are processes of their own on loopback; so is LiteLLM's proxy, where it
-is installed. What the checks may cost at best is measured beside them in the same run.
+Gateway, upstream and load generator are separate processes on loopback, as is LiteLLM's proxy if
+installed. The bare models are measured in the same run, as the lower bound for the cost of the
+checks.
 """
 
 from __future__ import annotations
@@ -43,14 +44,14 @@ _SERVE = "from suffice.cli import main; main()"
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How long each part takes, and which parts there are."""
+    """The duration of each part, and which parts to run."""
 
     seconds: float = 10.0
     overload: float = 600.0
     clients: int = 16
     litellm: str = ""
     bare: int = 12
-    """Cases on which the bare models are timed, before and after."""
+    """Number of cases on which the bare models are timed, before and after."""
     parts: tuple[str, ...] = ("plain", "checked", "overload")
 
 
@@ -67,7 +68,7 @@ def bench_gateway(plan: Plan) -> dict[str, Any]:
 
 
 def _plain(plan: Plan, folder: Path, upstream: Running) -> dict[str, Any]:
-    """Added latency with one client, throughput with many; streaming and not."""
+    """Added latency with one client, throughput with many; with and without streaming."""
     settings = {
         "record": {"enabled": "never"},
         "server": {"routes": {"default": {"upstream": upstream.url, "grounding": False}}},
@@ -188,7 +189,7 @@ def _load(
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """A server that runs for the bench."""
+    """A server process of the bench."""
 
     process: subprocess.Popen[bytes]
     port: int
@@ -198,7 +199,8 @@ class Running:
         return f"http://{_HOST}:{self.port}/v1"
 
     def memory(self) -> int:
-        """Megabytes it holds now, with its children; 0 where the system does not tell."""
+        """Current memory in megabytes, including child processes; 0 if the system does not report
+        it."""
         try:
             status = Path(f"/proc/{self.process.pid}/status").read_text()
         except OSError:
@@ -221,7 +223,7 @@ def _gateway(folder: Path, name: str, settings: dict[str, Any]) -> Any:
 
 def _litellm(command: str, folder: Path, upstream: Running) -> Any:
     config = {
-        # Without a key it has less to do: the comparison is in its favour.
+        # Without a key it has less to do: the comparison favours it.
         "general_settings": {"dangerously_permit_weak_or_unset_master_key": True},
         "model_list": [
             {
@@ -244,7 +246,8 @@ def _litellm(command: str, folder: Path, upstream: Running) -> Any:
 def _process(
     *args: str, command: str = sys.executable, log: Path | None = None
 ) -> Iterator[Running]:
-    """A server on a free port, which is its last argument, once it can be reached."""
+    """Start a server on a free port, passed as its last argument, and wait until it is
+    reachable."""
     port = _free_port()
     with ExitStack() as stack:
         out = stack.enter_context(log.open("wb")) if log else subprocess.DEVNULL
@@ -274,7 +277,7 @@ def _reached(process: subprocess.Popen[bytes], port: int, log: Path | None) -> N
         time.sleep(0.05)
     told = log.read_text(errors="replace")[-500:] if log else ""
     raise SufficeError(
-        f"A server of the bench did not start: {told}", remedy="Try its command by itself."
+        f"A server of the bench did not start: {told}", remedy="Run its command separately."
     )
 
 
@@ -285,7 +288,7 @@ def _free_port() -> int:
 
 
 def _environment() -> dict[str, str]:
-    """This package for the processes too, wherever it was imported from."""
+    """The environment for subprocesses: they import this package from the same place."""
     source = str(Path(__file__).parent.parent.parent)
     paths = filter(None, (source, os.environ.get("PYTHONPATH", "")))
     kept = {k: v for k, v in os.environ.items() if not k.startswith("SUFFICE_")}

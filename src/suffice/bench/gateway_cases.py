@@ -1,7 +1,7 @@
-"""Requests for the bench of the gateway, and what the bare models need for them.
+"""Requests for the gateway bench, and the model calls they need.
 
 Each case is a question, five passages and an answer of three sentences that stays inside them. No
-two have the same texts, so nothing that remembers texts helps.
+two cases share a text, so caches do not help.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ class GatewayCase:
 
     @property
     def body(self) -> dict[str, Any]:
-        """As a client sends it. The canned upstream answers what `canned` says."""
+        """The request body of a client. The canned upstream returns the value of `canned`."""
         return {
             "model": "canned",
             "messages": [{"role": "user", "content": self.question}],
@@ -109,7 +109,7 @@ def cases(count: int, seed: int = 0) -> list[GatewayCase]:
 
 @dataclass
 class _Heard:
-    """Models that remember what they were asked."""
+    """Wraps models and records their inputs."""
 
     pairs: list[tuple[str, Sequence[Pair]]] = field(default_factory=list)
     texts: list[Sequence[str]] = field(default_factory=list)
@@ -155,8 +155,8 @@ class _Canned:
 
 
 def bare_models(asked: Sequence[GatewayCase], settings: Settings) -> dict[str, Any]:
-    """How many requests a second the models alone allow: what a pipeline asks of them for these
-    cases, asked again of the models with nothing around them, call by call and all at once."""
+    """The requests per second that the models alone allow: the model inputs of a pipeline for these
+    cases, run again without the pipeline, call by call and all at once."""
     heard = _Heard()
     embedder, verifier = open_embedder(settings.embedder), open_verifier(settings.verifier, "fast")
     listening = _Embedder(embedder, heard)

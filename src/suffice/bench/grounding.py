@@ -1,6 +1,6 @@
-"""How well a verifier tells answers that stay inside their evidence from those that do not.
+"""Measures how well a verifier separates answers that stay inside their evidence from others.
 
-A response is split into its claims, every claim is judged, and one score speaks for them all.
+A response is split into its claims, every claim is judged, and the scores are combined into one.
 """
 
 from __future__ import annotations
@@ -70,7 +70,7 @@ def bench_grounding(
 
 
 def read(data: Path, more: Mapping[str, Kind] | None = None) -> list[dict[str, Any]]:
-    """Labelled responses; `more` are the kinds of further fields."""
+    """Labelled responses; `more` defines further fields."""
     return read_rows(data, _NEEDED, {**_KINDS, **(more or {})})
 
 
@@ -85,14 +85,14 @@ def judged(verifier: Verifier, rows: Sequence[Row]) -> list[Judgement]:
 
 
 def _pairs(row: Row) -> list[Pair]:
-    """A pair for each claim of a response; one for all of it where it makes none."""
+    """One pair per claim of a response; one for the whole text if it makes no claim."""
     said = [one.alone for one in claims(row["claim"]) if one.checkable] or [row["claim"]]
     return [Pair(one, passages(row), row.get("question") or "", row["claim"]) for one in said]
 
 
 def _response(scores: Sequence[SupportScore], thresholds: Thresholds) -> Judgement:
-    """A response with a claim that nobody checked scores 0 and does not pass. Claims that several
-    tiers judged are held to the mean of their thresholds."""
+    """A response with an unchecked claim scores 0 and does not pass. Claims judged by several tiers
+    are compared with the mean of their thresholds."""
     open_ = sum(1 for score in scores if score.unchecked)
     spoke = sum(score.tier == LLM for score in scores)
     fell_back = sum(bool(score.note) for score in scores)

@@ -1,4 +1,4 @@
-"""How much of the bare model's speed is left when documents are indexed, and in how much memory."""
+"""Measures indexing speed as a share of the bare model's speed, and peak memory."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from suffice.settings import Settings
 
 
 def bench_indexing(source: Path, settings: Settings, progress: Progress) -> dict[str, Any]:
-    """Passages a second of `suffice index` against those of the bare ONNX session, in one run."""
+    """Passages per second of `suffice index` compared with the bare ONNX session, in one run."""
     with TemporaryDirectory() as folder:
         library = Library.open(Path(folder) / "bench.db", settings, create=True)
         embedder = library.embedder

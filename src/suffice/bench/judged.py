@@ -1,4 +1,4 @@
-"""Rows as a verifier judged them, and their figures: per set, per task, pooled.
+"""Judges rows with a verifier and computes the figures: per set, per task, pooled.
 
 choose → judge (in chunks, timed) → figures
 """
@@ -34,9 +34,10 @@ _SEED = 0
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What the verifier made of one row. `checks` were asked of it, `unchecked` stayed open;
-    `passed` is its score against the thresholds of the tiers that gave it. `llm` of the checks an
-    LLM decided; of `fell_back` it was asked, and the cheaper tier's word stood."""
+    """The result for one row. `checks` is the number of judgements, `unchecked` those not made;
+    `passed` compares the score with the thresholds of the tiers that gave it. `llm` counts the
+    checks decided by an LLM; `fell_back` those where the LLM was asked and the cheaper tier's score
+    stood."""
 
     score: float
     checks: int
@@ -48,7 +49,7 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A judged row beside its truth; `blind` is what a judge that cannot read would score it."""
+    """A judged row with its label; `blind` is the score of a judge that does not read the text."""
 
     set: str
     task: str
@@ -60,7 +61,7 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """How the rows of one bench are read: their truth, and a judge that goes by length alone;
+    """How a bench reads its rows: their labels, and a baseline that uses length alone;
     `blind_figure` is the name of its AUROC. `more`: further figures of a group of rows."""
 
     positive: Callable[[Row], bool]
@@ -69,10 +70,10 @@ class Bench:
     more: Callable[[Sequence[Judged]], dict[str, Any]] = lambda judged: {}
 
     def run(self, rows: Sequence[Row], judge: Judge, progress: Progress) -> list[Judged]:
-        """Every row judged, a set's task at a time, so that each has its own time."""
+        """Judge every row, one task of a set at a time, so that each is timed separately."""
         done: list[Judged] = []
         progress("rows", 0, len(rows))
-        judge(rows[:1])  # the first call warms the model up and is not timed
+        judge(rows[:1])  # the first call loads the model and is not timed
         for members in _groups(rows).values():
             for first in range(0, len(members), _ROWS_A_CALL):
                 chunk = members[first : first + _ROWS_A_CALL]
@@ -130,7 +131,8 @@ class Bench:
 
 
 def choose(rows: Sequence[Row], limit: int | None) -> list[Row]:
-    """All rows, or `limit` of each set, the same ones every time; a larger limit adds to them."""
+    """All rows, or `limit` of each set, always the same ones; a larger limit extends the
+    selection."""
     if limit is None:
         return list(rows)
     places: dict[str, list[int]] = {}
@@ -156,6 +158,6 @@ def _mean(sets: Iterable[Row], name: str) -> float | None:
 
 
 def passages(row: Row) -> tuple[str, ...]:
-    """The evidence of a row, which may be one text."""
+    """The evidence of a row as a list; it may be a single text."""
     evidence = row["evidence"]
     return (evidence,) if isinstance(evidence, str) else tuple(evidence)

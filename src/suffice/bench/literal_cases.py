@@ -1,6 +1,7 @@
-"""Claims with one value changed, and claims that say the same value otherwise.
+"""Claims with one value changed, and claims that express the same value differently.
 
-Made from templates, or from supported claims of labelled rows; the same seed makes the same cases.
+Generated from templates, or from supported claims of labelled rows; the same seed generates the
+same cases.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ _BESIDE = 4
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """`what` names the edit (number, date, unit), or says that nothing was changed."""
+    """`what` names the edit (number, date, unit), or that nothing was changed."""
 
     claim: str
     evidence: str
@@ -40,7 +41,7 @@ def edits(random: Random, number: int) -> Iterator[Case]:
 
 
 def rewordings(random: Random, number: int) -> Iterator[Case]:
-    """Supported claims with the value, and mostly the sentence, in other words."""
+    """Supported claims that express the value, and mostly the sentence, in other words."""
     for _ in range(number):
         fact, value, evidence = _source(random)
         written = random.choice(value.writings)
@@ -48,7 +49,7 @@ def rewordings(random: Random, number: int) -> Iterator[Case]:
 
 
 def _source(random: Random) -> tuple[Fact, Value, str]:
-    """A fact with its value, in a passage that holds others beside it."""
+    """A fact with its value, in a passage with other facts."""
     fact = random.choice(FACTS)
     value = fact.make(random)
     lines = [_stated(random, fact, value), *_beside(random, (fact,))]

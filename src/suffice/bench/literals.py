@@ -1,4 +1,4 @@
-"""How well the literals check tells a changed value from one that is only written otherwise."""
+"""Measures how well the literals check separates a changed value from one in other words."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _Changes = Callable[[Random, str, str], Iterator[tuple[str, str, claim_edits.Cha
 
 
 def bench_literals(data: Path | None, n: int, seed: int) -> dict[str, Any]:
-    """Of `n` edited claims the share caught, of `n` reworded ones the share flagged. The claims
-    come from templates, or from supported claims of `data`."""
+    """The share of `n` edited claims that is caught, and of `n` reworded claims that is flagged.
+    The claims come from templates, or from supported claims of `data`."""
     if data is None:
         made = {
             "edits": edits(Random(seed), n),
@@ -42,7 +42,7 @@ def bench_literals(data: Path | None, n: int, seed: int) -> dict[str, Any]:
 
 
 def judge(case: Case) -> Finding:
-    """What the check says of a case, as of a draft with one claim."""
+    """The finding of the check for a case, as a draft with one claim."""
     passage = Passage("evidence", case.evidence, "evidence")
     claim = Claim(case.claim, 0, len(case.claim), (1,))
     draft = Draft(case.claim, (claim,), (Citation(1, passage, ""),))
@@ -53,7 +53,7 @@ def judge(case: Case) -> Finding:
 def _of_claims(
     random: Random, rows: list[dict[str, Any]], change: _Changes, n: int
 ) -> Iterator[Case]:
-    """One case from each claim that can be changed so, in a random order."""
+    """One case from each claim that allows this change, in random order."""
     found = list(claim_edits.supported(rows))
     random.shuffle(found)
     possible = ((claim, text, list(change(random, claim, text))) for claim, text in found)
@@ -63,8 +63,7 @@ def _of_claims(
 
 
 def _figures(cases: Iterable[Case]) -> dict[str, Any]:
-    """The share against which the check speaks, in all and by what was changed; where it is wrong,
-    some of the cases."""
+    """The share of cases the check objects to, in total and by change, with examples of errors."""
     judged = [(case, judge(case)) for case in cases]
     kinds = sorted({case.what for case, _ in judged})
     wrong = [(case, finding) for case, finding in judged if _against(finding) != case.edited]

@@ -1,4 +1,4 @@
-"""What the llm tier cost on the rows of a bench, and how often it spoke."""
+"""Reports the cost of the llm tier on the rows of a bench, and how often it answered."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _MOST = 1_000_000_000
 
 
 def unbounded(verifier: Verifier) -> Verifier:
-    """A bench puts many rows into one request: the budgets of a request do not hold there, only
-    the time of a single row."""
+    """A bench combines many rows in one request, so request budgets do not apply, only the time
+    limit of a single row."""
     if not isinstance(verifier, LlmVerifier):
         return verifier
     settings = replace(verifier.settings, calls=_MOST, tokens=_MOST, seconds=float(_MOST))
@@ -23,8 +23,8 @@ def unbounded(verifier: Verifier) -> Verifier:
 
 
 def llm_figures(verifier: Verifier, judged: Sequence[Judged]) -> dict[str, Any]:
-    """Calls, tokens and seconds, and the share of rows in which the LLM spoke or fell back to the
-    cheaper tier; nothing for another tier."""
+    """Calls, tokens and seconds, and the share of rows in which the LLM answered or the cheaper
+    tier's score was used; empty for another tier."""
     if not isinstance(verifier, LlmVerifier):
         return {}
     cost, rows = verifier.cost, [row.judgement for row in judged]

@@ -1,8 +1,8 @@
-"""Load from a process of its own: clients over plain sockets, so that they take little time.
+"""Load generator in a separate process: clients over plain sockets, with little overhead.
 
-Run: python -m suffice.bench.load, with a `Job` as JSON on standard input; what came of it is
-printed as JSON. Closed: so many clients, each with its next request when the last is answered.
-Open (`rate`): so many requests a second, whether or not any is answered.
+Run: python -m suffice.bench.load, with a `Job` as JSON on standard input; it prints the results as
+JSON. Closed load: a fixed number of clients, each sending its next request when the last is
+answered. Open load (`rate`): a fixed number of requests per second, regardless of responses.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ class Job:
     rate: float = 0.0
     warm: float = 0.0
     checked: bool = False
-    """Each answer has to carry a verdict on a draft that was read in full."""
+    """Each answer must carry a verdict on a draft that was read in full."""
     most: int = 4096
-    """Requests under way at once in an open load; more are not sent, and counted."""
+    """Limit of concurrent requests in an open load; further requests are not sent, but counted."""
 
 
 @dataclass(slots=True)
 class Told:
-    """What came of the requests of a job."""
+    """The results of a job."""
 
     times: list[float] = field(default_factory=list)
     statuses: Counter[str] = field(default_factory=Counter)
@@ -45,7 +45,7 @@ class Told:
     unchecked: int = 0
     unsent: int = 0
     waits: int = 0
-    """429 without a Retry-After."""
+    """Number of 429 responses without a Retry-After."""
 
     def as_json(self, seconds: float) -> dict[str, Any]:
         ordered = sorted(self.times)
@@ -70,7 +70,7 @@ class Told:
 
 
 class Connection:
-    """One keep-alive connection; opened again where it broke."""
+    """One keep-alive connection, reopened if it breaks."""
 
     def __init__(self, job: Job) -> None:
         self._job = job
@@ -117,7 +117,7 @@ class Connection:
 
 
 async def send(job: Job, told: Told, connection: Connection, body: bytes) -> None:
-    """One request, and what came of it."""
+    """Send one request and record the result."""
     start = time.perf_counter()
     try:
         status, head, reply = await connection.post(body)
@@ -161,7 +161,7 @@ async def closed(job: Job, told: Told, seconds: float) -> float:
 
 
 async def opened(job: Job, told: Told, seconds: float) -> float:
-    """Requests come at their times; each takes a connection that is free, or a new one."""
+    """Open load: each request uses a free connection or a new one."""
     start, place = time.perf_counter(), 0
     bodies = [body.encode() for body in job.bodies]
     free: list[tuple[Connection, float]] = []
@@ -170,7 +170,7 @@ async def opened(job: Job, told: Told, seconds: float) -> float:
     async def one(body: bytes) -> None:
         connection, used = free.pop() if free else (Connection(job), 0.0)
         if time.perf_counter() - used > _IDLE:
-            connection.close()  # it is opened anew, as clients do with one that rested long
+            connection.close()  # reopened, as clients do after a long idle time
         await send(job, told, connection, body)
         free.append((connection, time.perf_counter()))
 

@@ -1,4 +1,4 @@
-"""A verifier that judges each pair once, for benches that ask the same several times."""
+"""Caches the judgements of a verifier, for benches that ask the same pairs several times."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class Once(WrappedVerifier):
 
 
 def once(verifier: Verifier) -> Verifier:
-    """Of a verifier with an LLM, the tier below is asked once; the LLM keeps its own verdicts, and
-    whoever asks the tier below about many small pairs still finds it."""
+    """Cache the tier below an LLM; the LLM has its own cache. `below_llm` still finds the tier
+    below."""
     if isinstance(verifier, LlmVerifier):
         return replace(verifier, inner=Once(verifier.inner))
     return Once(verifier)

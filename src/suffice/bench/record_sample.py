@@ -1,4 +1,4 @@
-"""A verdict of usual size: five passages, two claims, all checks; 9 kB in the log."""
+"""A verdict of typical size: five passages, two claims, all checks; 9 kB in the log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Processes that write to one store at once, timed from the moment all of them are ready."""
+"""Processes that write to one store concurrently, timed from the moment all of them are ready."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ _PATIENCE = 120.0
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """How many a second, the processor time each took, and how many cores that kept busy: fewer
-    than there are, where others were at work too."""
+    """The rate per second, the processor time of each item, and the number of cores used: fewer
+    than available if other processes are busy."""
 
     per_s: float
     cpu_us: float
@@ -35,14 +35,14 @@ class Rate:
 
 
 def appended(place: str, records: int) -> Rate:
-    """Records a second that all writers together append: masked, hashed, sealed, committed, each
-    acknowledged to a thread of its own that waits for it."""
+    """Records per second that all writers together append: masked, hashed, sealed and committed,
+    each acknowledged to a waiting thread."""
     return _rate(_append, place, records)
 
 
 def inserted(place: str, rows: int, group: int) -> Rate:
-    """Rows of the same size a second that they insert into a table with no chain, so many in a
-    transaction: what the database itself can do."""
+    """Rows of the same size per second inserted into a table without a hash chain, with the given
+    number per transaction: the capacity of the database itself."""
     return _rate(_insert, place, rows, group)
 
 

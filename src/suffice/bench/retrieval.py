@@ -1,4 +1,4 @@
-"""How well and how fast the search finds what people judged relevant."""
+"""Measures the quality and speed of the search against relevance judgements."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from suffice.settings import Settings
 
 Ranking = list[str]
 _DEEP = 200
-"""Passages looked at for the quality figures: more than 100 documents' worth."""
+"""Passages used for the quality figures: enough for more than 100 documents."""
 
 
 def bench_retrieval(
@@ -79,7 +79,7 @@ def _figures(search: Search, asked: Sequence[Mapping[str, Any]], vectors: Sequen
 
 
 def _timed(search: Search, question: str, vector: Any) -> dict[str, float]:
-    """Seconds from the query's vector to passages in hand, at the settings' own depth."""
+    """Seconds from the query vector to the returned passages, at the configured depth."""
     ways = {"hybrid": (vector, question), "bm25": (None, question), "dense": (vector, "")}
     took = {}
     for way, (dense, words) in ways.items():
@@ -93,7 +93,7 @@ def _timed(search: Search, question: str, vector: Any) -> dict[str, float]:
 def _documents(
     hits: Iterable[Hit], names: Mapping[int, str], score: Callable[[Hit], float]
 ) -> Ranking:
-    """Documents in the order of their best passage; what scores nothing is not found."""
+    """Documents in the order of their best passage; documents that score nothing are not found."""
     best: dict[str, float] = {}
     for hit in hits:
         name, value = names[hit.number], score(hit)
@@ -106,11 +106,13 @@ def _gains(relevant: Mapping[str, Any]) -> dict[str, float]:
     try:
         return {str(name): float(gain) for name, gain in relevant.items()}
     except (TypeError, ValueError) as problem:
-        raise Unreadable(f"'relevant' holds something that is no number: {problem}.") from problem
+        raise Unreadable(
+            f"'relevant' contains a value that is not a number: {problem}."
+        ) from problem
 
 
 def ndcg(ranking: Sequence[str], relevant: Mapping[str, float], depth: int) -> float:
-    """Discounted gain of the first `depth`, over that of the best order there is."""
+    """Discounted gain of the first `depth`, divided by that of the best possible order."""
     gained = sum(
         relevant.get(name, 0.0) / math.log2(place + 2) for place, name in enumerate(ranking[:depth])
     )

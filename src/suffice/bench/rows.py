@@ -1,4 +1,4 @@
-"""Reading labelled rows: JSON lines, gzipped or not."""
+"""Reads labelled rows: JSON lines, gzipped or not."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from suffice.errors import SourceMissing, Unreadable
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What a field may hold, and how to say so."""
+    """The allowed values of a field, and their description."""
 
     words: str
     holds: Callable[[Any], bool]
 
 
 TEXT = Kind("text", lambda value: isinstance(value, str))
-# JSON can spell half of a character pair, which no terminal or file takes.
+# JSON can spell lone surrogates, which cannot be printed or written to a file.
 NAME = Kind(
     "text without lone halves of a character pair (\\ud800 to \\udfff)",
     lambda value: isinstance(value, str) and not re.search("[\ud800-\udfff]", value),
@@ -48,15 +48,15 @@ def one_of(*values: str) -> Kind:
 
 
 def or_null(kind: Kind) -> Kind:
-    """The same, or nothing."""
+    """The same kind, or null."""
     return Kind(f"{kind.words} or null", lambda value: value is None or kind.holds(value))
 
 
 def read_rows(
     path: Path, needed: tuple[str, ...], kinds: Mapping[str, Kind] = RETRIEVAL
 ) -> list[dict[str, Any]]:
-    """The rows of a file; one that lacks a needed field, or holds what is not its kind, is named
-    by its line. Fields without a kind may hold anything."""
+    """The rows of a file. An error names the line that lacks a required field or has an invalid
+    value. Fields without a kind may hold anything."""
     if not path.is_file():
         raise SourceMissing(f"There is no file {path}.", remedy="Check the path.")
     opener = gzip.open if path.suffix == ".gz" else open
@@ -69,17 +69,19 @@ def read_rows(
                     rows.append(_row(_value(line, where), needed, kinds, where))
     except (OSError, EOFError, zlib.error) as problem:
         raise Unreadable(
-            f"{path} cannot be read: {problem}.", remedy="Name JSON lines, gzipped or not."
+            f"{path} cannot be read: {problem}.", remedy="Use a file of JSON lines, gzipped or not."
         ) from problem
     if not rows:
-        raise Unreadable(f"{path} holds no rows.", remedy="Name a file with one object a line.")
+        raise Unreadable(
+            f"{path} contains no rows.", remedy="Use a file with one JSON object per line."
+        )
     return rows
 
 
 def _value(line: bytes, where: str) -> Any:
     try:
         return json.loads(line.decode("utf-8").rstrip())
-    except json.JSONDecodeError as problem:  # its own words name a line within this one
+    except json.JSONDecodeError as problem:  # its message refers to a line within this one
         raise _no_json(where, f"{problem.msg} at column {problem.colno}") from problem
     except (ValueError, RecursionError) as problem:
         raise _no_json(where, str(problem)) from problem
@@ -87,7 +89,8 @@ def _value(line: bytes, where: str) -> Any:
 
 def _no_json(where: str, why: str) -> Unreadable:
     return Unreadable(
-        f"{where}: cannot be read as JSON: {why}.", remedy="Write one object a line, in UTF-8."
+        f"{where}: cannot be read as JSON: {why}.",
+        remedy="Write one JSON object per line, in UTF-8.",
     )
 
 

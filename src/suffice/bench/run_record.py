@@ -1,4 +1,4 @@
-"""What a figure was measured with: commit, versions, machine, data. Kept beside every result."""
+"""The conditions of a measurement: commit, versions, machine, data. Stored with every result."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PACKAGES = ("suffice", "onnxruntime", "tokenizers", "numpy", "qdrant-edge-py")
 
 
 def run_record(*data: Path) -> dict[str, Any]:
-    """The commit (where there is one), versions, the machine, and the sha256 of each data file."""
+    """The commit (if any), versions, the machine, and the sha256 of each data file."""
     return {
         "commit": _git("rev-parse", "HEAD"),
         "dirty": bool(_git("status", "--porcelain", "--untracked-files=no")),
@@ -29,7 +29,8 @@ def run_record(*data: Path) -> dict[str, Any]:
 
 
 def _name(path: Path, beside: Sequence[Path]) -> str:
-    """The file's name, with as many of its folders as tell it from the files beside it."""
+    """The file name, with as many of its folders as needed to distinguish it from the other
+    files."""
     others = [other.resolve().parts for other in beside if other.resolve() != path.resolve()]
     parts = path.resolve().parts
     for count in range(1, len(parts)):
@@ -39,7 +40,7 @@ def _name(path: Path, beside: Sequence[Path]) -> str:
 
 
 def _versions() -> dict[str, str]:
-    """Of what is installed; an extra may not be."""
+    """The versions of the installed packages; extras may be missing."""
     found = {}
     for package in _PACKAGES:
         with suppress(PackageNotFoundError):

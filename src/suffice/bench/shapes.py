@@ -1,9 +1,10 @@
-"""Random weights in the shapes of DeBERTa-v3-base and ModernBERT-base, for the speed bench.
+"""Models with random weights in the shapes of DeBERTa-v3-base and ModernBERT-base, for the speed
+bench.
 
-A time does not depend on what the weights are, only on their shapes and on what is done with them.
-So no checkpoint is needed: the graphs are written at run time, for inputs of one fixed length and
-without padding, which leaves onnxruntime the least to do. Weights go to a file beside the graph as
-they are drawn, so that writing takes no memory.
+The time does not depend on the values of the weights, only on their shapes and the operations, so
+no checkpoint is needed. The graphs are written at run time, for inputs of one fixed length and
+without padding, which leaves onnxruntime the least work. Weights are written to a file beside the
+graph as they are drawn, so that writing needs no memory.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _MASKED = -1e9
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The numbers of an encoder. `span`: DeBERTa's relative positions to each side, ModernBERT's
+    """The dimensions of an encoder. `span`: DeBERTa's relative positions to each side, ModernBERT's
     window of local attention."""
 
     layers: int
@@ -42,7 +43,7 @@ MODERNBERT = Shape(layers=22, hidden=768, heads=12, inner=1152, span=128)
 
 
 def onnx_package() -> Any:
-    """The package that writes the graphs; said at the door where it is missing."""
+    """The package that writes the graphs; an error with the install command if it is missing."""
     try:
         import onnx
     except ImportError:
@@ -64,7 +65,7 @@ class _Graph:
         self._weights.touch()
 
     def add(self, kind: str, *inputs: str, outputs: int = 1, **attributes: Any) -> str:
-        """A node; returns its first output, the others are that name plus .1, .2"""
+        """Add a node; returns its first output. Further outputs have that name plus .1, .2"""
         name = f"{kind}_{len(self._nodes)}"
         names = [name, *(f"{name}.{extra}" for extra in range(1, outputs))]
         self._nodes.append(self._onnx.helper.make_node(kind, inputs, names, **attributes))
@@ -79,7 +80,7 @@ class _Graph:
         return self.constant(np.array(values, np.int64))
 
     def weight(self, *dims: int) -> str:
-        """Random numbers, kept outside of the graph."""
+        """Random weights, stored outside the graph."""
         name, size = f"weight_{len(self._constants)}", 0.02 if len(dims) > 1 else 1.0
         values = self._random.standard_normal(dims, dtype=np.float32) * np.float32(size)
         tensor = self._onnx.TensorProto(name=name, dims=dims, data_location=1, data_type=1)
@@ -92,7 +93,7 @@ class _Graph:
         return name
 
     def words(self) -> str:
-        """The tokens' embeddings. A small table does, it costs the same; it is not counted."""
+        """The token embeddings. A small table costs the same time; it is not counted."""
         table = self.weight(_VOCABULARY, self.shape.hidden)
         self.parameters -= _VOCABULARY * self.shape.hidden
         return self.add("Gather", table, "input_ids")
@@ -114,13 +115,14 @@ class _Graph:
         return self.add("LayerNormalization", value, *self.projection(self.shape.hidden))
 
     def attention(self, parts: Sequence[str], bias: str = "", scale: float = 0.0) -> str:
-        """Of query, key and value; `bias` is added to the scores. Scale 0 is the usual one."""
+        """Attention of query, key and value; `bias` is added to the scores. Scale 0: the usual
+        scale."""
         inputs = [*parts, "", "", bias] if bias else parts
         how: dict[str, Any] = {"num_heads": self.shape.heads, "scale": scale}
         return self.add("MultiHeadAttention", *inputs, domain=_CONTRIB, **how)
 
     def save(self, logits: str, shape: Sequence[int]) -> int:
-        """Writes the graph; returns how many parameters it has."""
+        """Write the graph; returns the number of parameters."""
         helper, kinds = self._onnx.helper, self._onnx.TensorProto
         self._nodes.append(helper.make_node("Identity", [logits], ["logits"]))
         ids = helper.make_tensor_value_info("input_ids", kinds.INT64, [1, self.tokens])
@@ -136,7 +138,7 @@ def write_deberta(path: Path, shape: Shape, tokens: int) -> int:
     """A cross-encoder with three labels: `input_ids` (1, tokens) → `logits` (1, 1, 3)."""
     graph, width = _Graph(path, shape, tokens, biases=True), shape.hidden
     states = graph.norm(graph.words())
-    # What depends on positions alone is worked out by onnxruntime when it loads the graph.
+    # onnxruntime precomputes everything that depends on positions only when it loads the graph.
     positions = graph.norm(graph.weight(1, 2 * shape.span, width))
     near = np.tile(relative_buckets(tokens, shape.span), (1, shape.heads, 1, 1))
     places = [graph.constant(each) for each in (near, near.swapaxes(2, 3))]
@@ -151,8 +153,8 @@ def write_deberta(path: Path, shape: Shape, tokens: int) -> int:
 
 
 def relative_buckets(tokens: int, buckets: int) -> NDArray[np.int32]:
-    """The relative position of each token seen from each: exact when near, then in logarithmic
-    steps from half the buckets on."""
+    """The relative position of each token to each other: exact when near, then in logarithmic steps
+    from half the buckets on."""
     distance, half = np.arange(tokens)[:, None] - np.arange(tokens), buckets // 2
     beyond = np.log(np.maximum(np.abs(distance), half) / half) / np.log((_FARTHEST - 1) / half)
     far = np.sign(distance) * (np.ceil(beyond * (half - 1)) + half)
@@ -161,7 +163,7 @@ def relative_buckets(tokens: int, buckets: int) -> NDArray[np.int32]:
 
 
 def _disentangled(graph: _Graph, states: str, positions: str, places: Sequence[str]) -> str:
-    """Content to content, content to position and position to content; positions go through the
+    """Content-to-content, content-to-position and position-to-content attention; positions use the
     same projections as tokens (share_att_key)."""
     width, size = graph.shape.hidden, graph.shape.hidden // graph.shape.heads
     scale = graph.constant(np.array(1 / math.sqrt(3 * size), np.float32))
@@ -216,8 +218,8 @@ def _rotary(graph: _Graph, size: int, theta: float) -> list[str]:
 
 
 def local_band(tokens: int, reach: int) -> NDArray[np.float32]:
-    """What is added to the scores of `reach` queries against the keys of their own block and of
-    both neighbours, a block a row: nothing within reach, minus infinity or so elsewhere."""
+    """The bias for the scores of `reach` queries against the keys of their own block and both
+    neighbours, one row per block: 0 within reach, a large negative number elsewhere."""
     first = np.arange(math.ceil(tokens / reach))[:, None, None, None] * reach
     query, key = first + np.arange(reach)[:, None], first + np.arange(-reach, 2 * reach)
     seen = (np.abs(query - key) <= reach) & (key >= 0) & (key < tokens)
@@ -225,7 +227,7 @@ def local_band(tokens: int, reach: int) -> NDArray[np.float32]:
 
 
 def _local(graph: _Graph, parts: Sequence[str], band: str) -> str:
-    """Attention in blocks of half a window, each with its neighbours. Scores further off are never
+    """Attention in blocks of half a window, each with its neighbours. Scores beyond are never
     computed: full attention under a mask would make this shape look slower than it is."""
     reach, tokens, one = graph.shape.span // 2, graph.tokens, graph.integers(1)
     blocks = math.ceil(tokens / reach)
@@ -235,7 +237,7 @@ def _local(graph: _Graph, parts: Sequence[str], band: str) -> str:
         return graph.add("Slice", part, graph.integers(start), graph.integers(end), one)
 
     def blocked(part: str, neighbours: int) -> str:
-        """Each block with so many before and behind it, beyond the text zeros."""
+        """Each block with the given number of blocks before and after it; zeros beyond the text."""
         edge, rest = neighbours * reach, blocks * reach - tokens
         padded = graph.add("Pad", part, graph.integers(0, edge, 0, 0, rest + edge, 0))
         runs = (cut(padded, n * reach, (n + blocks) * reach) for n in range(2 * neighbours + 1))

@@ -1,6 +1,6 @@
-"""How long checking an answer takes, as ratios of times from one run on the same cores.
+"""Measures the time to check an answer, as ratios of times from one run on the same cores.
 
-memory of a fresh process → fast tier beside the shapes of two common verifiers → growth
+memory of a fresh process → fast tier and the shapes of two common verifiers → growth
 
 Times of a shared machine drift, so the fast tier is timed before, between and after the others.
 """
@@ -51,7 +51,7 @@ WANTED = {
     "exponent": 1,
     "strong_times_fast": 4,
 }
-"""The most that each may be."""
+"""Upper limits."""
 _REPEATS, _SECONDS = 5, 4.0
 
 _WORDS = {
@@ -80,7 +80,7 @@ _PATTERNS = (
 
 
 def passages(count: int, first: int = 0) -> tuple[str, ...]:
-    """Made-up texts of PASSAGE_WORDS words, the same ones every time."""
+    """Synthetic texts of PASSAGE_WORDS words, always the same ones."""
     return tuple(
         " ".join(_sentence(fact, n) for n, fact in enumerate(_facts(passage)))
         for passage in range(first, first + count)
@@ -88,7 +88,7 @@ def passages(count: int, first: int = 0) -> tuple[str, ...]:
 
 
 def answer(first: int = 0) -> tuple[str, ...]:
-    """Each sentence takes up, in other words, one sentence of one passage."""
+    """An answer in which each sentence paraphrases one sentence of one passage."""
     return tuple(_sentence(_facts(first + n)[n], n + 1) for n in range(SENTENCES))
 
 
@@ -110,7 +110,7 @@ def _sentence(fact: Mapping[str, str], pattern: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What a rival took, the median of its repeats."""
+    """The time of a rival: the median of its repeats."""
 
     ms: float
     parameters: int
@@ -119,7 +119,7 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Rival:
-    """The same work as a model of another shape would do it: `calls` inputs of `words` words."""
+    """The same work by a model of another shape: `calls` inputs of `words` words."""
 
     name: str
     write: Callable[[Path, Shape, int], int]
@@ -133,7 +133,7 @@ class Rival:
         return round(self.words * TOKENS_A_WORD) + MARKS
 
     def run(self, threads: int, progress: Progress) -> Run:
-        """All calls in a row, after one that is not timed."""
+        """Run all calls in sequence, after one that is not timed."""
         with TemporaryDirectory() as folder:
             path = Path(folder) / "model.onnx"
             parameters = self.write(path, self.shape, self.tokens)
@@ -173,8 +173,8 @@ def bench_speed(
 ) -> dict[str, Any]:
     """The fast tier against both shapes, its memory, its growth, and the strong tier if given.
 
-    `open_fresh` opens the fast tier in a process of its own, so it must be one that pickles;
-    without it, memory is not measured. `threads` are those of the verifier.
+    `open_fresh` opens the fast tier in a separate process, so it must be picklable; without it,
+    memory is not measured. `threads` is the thread count of the verifier.
     """
     onnx_package()
     deberta, modernbert = against or rivals()
@@ -209,7 +209,7 @@ def bench_speed(
 
 
 def growth_exponent(times: Mapping[int, float]) -> float:
-    """The slope of log time over log passages: 1 where twice the evidence takes twice as long."""
+    """The slope of log time over log passages: 1 if twice the evidence takes twice as long."""
     sizes, each = np.log(list(times)), np.log(list(times.values()))
     return float(np.polyfit(sizes, each, 1)[0])
 
@@ -226,19 +226,19 @@ def _growth(verifier: Verifier, sizes: Sequence[int], progress: Progress) -> dic
 
 
 def _pairs(count: int, turn: int = 0) -> list[Pair]:
-    """An answer beside its passages; another turn has others of the same size."""
+    """An answer with its passages; each round has different texts of the same size."""
     evidence, said = passages(count, turn * count), answer(turn * count)
     return [Pair(sentence, evidence, answer=" ".join(said)) for sentence in said]
 
 
 def _times(verifier: Verifier, count: int) -> list[float]:
-    """Milliseconds for the whole answer against `count` passages, a few times over. The model is
-    loaded before, and each turn has its own text: evidence read a moment ago costs nothing."""
+    """Milliseconds for the whole answer against `count` passages, repeated a few times. The model
+    is loaded before, and each round has its own text, because cached evidence costs nothing."""
     for score in verifier.support(_pairs(count, _REPEATS)):
         if score.unchecked:
             raise ModelError(
-                f"{verifier.id} does not read the bench's text: {score.unchecked}",
-                remedy="There is nothing to time; choose another verifier.",
+                f"{verifier.id} cannot read the text of the bench: {score.unchecked}",
+                remedy="Use another verifier: there is nothing to time.",
             )
     times: list[float] = []
     start = time.perf_counter()
@@ -249,7 +249,7 @@ def _times(verifier: Verifier, count: int) -> list[float]:
 
 
 def _short(value: float) -> float:
-    """Four digits; a ratio may be far below one."""
+    """Four significant digits; a ratio may be far below one."""
     return float(f"{value:.4g}")
 
 
@@ -259,7 +259,7 @@ def _ms(work: Callable[[], object]) -> float:
     return (time.perf_counter() - start) * 1e3
 
 
-# On Linux a process's ru_maxrss begins with that of the process that started it; VmHWM is its own.
+# On Linux, ru_maxrss of a process starts at that of its parent; VmHWM is its own.
 _FRESH = """
 import pickle, resource, sys
 from pathlib import Path
@@ -276,7 +276,7 @@ print(peak)
 
 
 def _memory(open_fresh: Callable[[], Verifier]) -> int:
-    """Peak megabytes of a process that opens the verifier and has one sentence judged."""
+    """Peak memory in megabytes of a process that opens the verifier and judges one sentence."""
     done = subprocess.run(
         [sys.executable, "-c", _FRESH],
         input=pickle.dumps((open_fresh, _pairs(PASSAGES)[:1])),
@@ -285,5 +285,5 @@ def _memory(open_fresh: Callable[[], Verifier]) -> int:
     )
     if done.returncode:
         problem = done.stderr.decode(errors="replace").strip().splitlines()[-1:]
-        raise ModelError(f"The verifier failed in a process of its own: {' '.join(problem)}")
+        raise ModelError(f"The verifier failed in a separate process: {' '.join(problem)}")
     return round(int(done.stdout.split()[-1]) / 1e6)

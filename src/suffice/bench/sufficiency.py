@@ -1,4 +1,4 @@
-"""How well a verifier tells passages that answer a question from those that do not."""
+"""Measures how well a verifier separates passages that answer a question from others."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _judged(verifier: Verifier, rows: Sequence[Row]) -> list[Judgement]:
 
 
 def _judgement(score: SufficiencyScore, thresholds: Thresholds) -> Judgement:
-    """A question that nobody checked scores 0 and does not pass."""
+    """A question that was not judged scores 0 and does not pass."""
     spoke, fell_back = int(score.tier == LLM), int(bool(score.note))
     if score.unchecked:
         return Judgement(0.0, 1, 1, False, spoke, fell_back)

@@ -1,5 +1,5 @@
-"""Twins: each question once on documents that hold its answer, and once on the same documents
-without it. What is served both times was not read from the documents."""
+"""Twins: each question once on documents that contain its answer, and once on the same documents
+without it. An answer served both times did not come from the documents."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from suffice.types import Evidence, Retrieved
 
 @dataclass(frozen=True, slots=True)
 class Lacking:
-    """A retriever whose passages lost every sentence that holds one of the texts."""
+    """A retriever that removes every sentence with one of the texts from its passages."""
 
     search: Retriever
     texts: tuple[str, ...]
@@ -28,7 +28,7 @@ class Lacking:
 
 @dataclass(frozen=True, slots=True)
 class Adding:
-    """A retriever whose best passage also holds the sentence."""
+    """A retriever that inserts the sentence into its best passage."""
 
     search: Retriever
     sentence: str
@@ -43,8 +43,8 @@ class Adding:
 
 
 def twin_of(case: Question, search: Retriever) -> tuple[Question, Retriever] | None:
-    """The other half of a question, where something tells what its answer rests on: the case as it
-    should be decided there, and the search it is asked of."""
+    """The twin of a question, if the case states what its answer rests on: the expected decision,
+    and the search it is asked of."""
     if not case.answerable:
         if not case.adds:
             return None
@@ -55,8 +55,8 @@ def twin_of(case: Question, search: Retriever) -> tuple[Question, Retriever] | N
 
 
 def twin_figures(pairs: Sequence[tuple[float, float]]) -> Mapping[str, float | int | None]:
-    """Of how many questions both halves were decided well; a pair is how good the half with the
-    answer is, and the half without it."""
+    """The share of questions with both twins decided well. A pair holds the scores with and without
+    the answer."""
     count = len(pairs)
     held = sum(good == 1 for good, _ in pairs)
     lacked = sum(good == 1 for _, good in pairs)

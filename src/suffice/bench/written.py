@@ -1,6 +1,6 @@
-"""Values in several writings, and near misses of them: what literal cases are made of.
+"""Values in several notations, and near misses of them, for literal cases.
 
-Written without the room that reads literals, so that what that room cannot read still comes up.
+Independent of the package that reads literals, so that notations it cannot read are included.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ December""".split()
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """One value: `writings` all say it, `edits` all say another, each with what was changed."""
+    """One value: `writings` all express it, `edits` express other values, each with the change."""
 
     writings: tuple[str, ...]
     edits: tuple[tuple[str, str], ...]
@@ -42,7 +42,7 @@ def in_words(number: int) -> str:
 
 
 def another(random: Random, number: int, least: int = 1) -> int:
-    """A number near this one, or one with a digit changed, dropped or added."""
+    """A number close to this one, or with a digit changed, dropped or added."""
     near = {number + step for step in (-3, -2, -1, 1, 2, 3)}
     near |= {number * 10, number * 2, number + 10 ** (len(str(number)) - 1)}
     return random.choice(sorted(one for one in near if one >= least and one != number))

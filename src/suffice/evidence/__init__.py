@@ -1,1 +1,1 @@
-"""Evidence: documents in, passages out. SQL is the truth, the search index is derived from it."""
+"""Evidence: documents in, passages out. SQL is the source of truth; the search index is derived."""

@@ -1,6 +1,7 @@
-"""Evidence that came with an answer, as files: a text, a JSON list of passages, or a folder.
+"""Evidence supplied as files together with an answer: a text, a JSON list of passages, or a folder.
 
-Nothing is skipped: a file that cannot be read would shift the numbers that the marks cite.
+An unreadable file is an error and is never skipped: skipping would shift the passage numbers that
+citations refer to.
 """
 
 from __future__ import annotations
@@ -28,12 +29,12 @@ _WRITTEN = (
     'Write a list of texts, or of objects with "text" and, where known, "title", "version", '
     '"effective" and "expires"; or give plain text.'
 )
-# A version stays as written: 2.10 keeps its zero.
+# Floats are kept as written, so that version 2.10 keeps its zero.
 _parse = partial(json.loads, parse_float=str)
 
 
 def read_bundle(source: Path, cutting: Cutting, max_bytes: int) -> list[Given]:
-    """The passages of a folder (cut as a library cuts them), or of one file, in their order."""
+    """The passages of a folder (split as a library splits them), or of one file, in order."""
     check_exists(source)
     if source.is_dir():
         return list(_folder(source, cutting, max_bytes))
@@ -43,8 +44,8 @@ def read_bundle(source: Path, cutting: Cutting, max_bytes: int) -> list[Given]:
 
 
 def read_piece(data: bytes, name: str, max_bytes: int) -> list[Given]:
-    """The passages of one file or of standard input: a JSON list, else text. A text is one passage;
-    where it numbers its own parts ("[1] …", each on a new line), they are the passages."""
+    """The passages of one file or of standard input: a JSON list, else text. A text is one passage,
+    unless it numbers its parts ("[1] …", each on a new line); then each part is a passage."""
     suffix = Path(name).suffix.lower()
     content = read_bytes(data, suffix if suffix in (".txt", ".md") else ".txt", name, max_bytes)
     if suffix == ".json" or _LIST.match(content.text):
@@ -74,7 +75,7 @@ def _of_json(text: str, name: str) -> list[Given]:
         value = value.get("passages", value)
     wrong = not isinstance(value, list) or not all(isinstance(one, str | dict) for one in value)
     if wrong or not value:
-        raise Unreadable(f"{name} is no list of passages.", remedy=_WRITTEN)
+        raise Unreadable(f"{name} is not a list of passages.", remedy=_WRITTEN)
     return list(value)
 
 
@@ -91,7 +92,7 @@ def _of_content(content: Content, name: str) -> list[Given]:
 
 
 def _parts(text: str) -> list[str]:
-    """What stands behind "[1]", "[2]" …, where the text begins so and counts without a gap."""
+    """The parts after "[1]", "[2]" …, if the text starts with "[1]" and the numbers have no gap."""
     marks = list(_NUMBERED.finditer(text))
     counted = [int(mark[1]) for mark in marks] == list(range(1, len(marks) + 1))
     if not marks or not counted or text[: marks[0].start()].strip():
@@ -103,10 +104,10 @@ def _parts(text: str) -> list[str]:
 def _folder(source: Path, cutting: Cutting, max_bytes: int) -> Iterator[Passage]:
     listing = files(source)
     if listing.failures:
-        raise Unreadable(listing.failures[0].reason, remedy="Make it readable, or move it away.")
+        raise Unreadable(listing.failures[0].reason, remedy="Make it readable, or remove it.")
     if not listing.files:
         raise SourceMissing(
-            f"{source} holds nothing that can be read.",
+            f"{source} contains no supported document.",
             remedy=f"Suffice reads {', '.join(sorted(SUFFIXES))}.",
         )
     read = [read_version(file, "default", cutting, max_bytes) for file in listing.files]
@@ -115,7 +116,7 @@ def _folder(source: Path, cutting: Cutting, max_bytes: int) -> Iterator[Passage]
 
 
 def _forces(read: Sequence[NewVersion]) -> list[Force]:
-    """When each was in force: files of one family may be versions of one document."""
+    """The days each version was in force: files of one family may be versions of one document."""
     found: dict[int, Force] = {}
     for family in dict.fromkeys(version.family for version in read):
         members = [n for n, version in enumerate(read) if version.family == family]

@@ -1,4 +1,4 @@
-"""What SQL knows of the documents a caller may read: what a citation is checked against."""
+"""The stored documents that a caller may read. Citations are checked against them."""
 
 from __future__ import annotations
 
@@ -14,23 +14,24 @@ _MOST_DOCUMENTS = 400
 
 @dataclass(frozen=True, slots=True)
 class StoredDocuments:
-    """Documents in force or not, but none that the caller has no right to: of those it must not be
-    seen whether they exist."""
+    """Documents whether in force or not, limited to those the caller may read: the result must not
+    reveal that other documents exist."""
 
     store: Store
     allowed: Filter = field(default_factory=Filter)
 
     def lookup(self, ids: Sequence[str]) -> dict[str, Passage]:
-        """Passages by their id, as they stand now; unknown ids are left out."""
+        """Passages by id, as currently stored; unknown ids are left out."""
         found = self.store.lookup(ids)
         return {id: passage for id, passage in found.items() if self.allowed.may_read(passage)}
 
     def titled(self, words: Sequence[str]) -> Sequence[Passage]:
-        """One passage of each version whose title holds all of the words."""
+        """One passage of each version whose title contains all of the words."""
         return self._readable(self.store.titled(self.allowed.collection, words))
 
     def holding(self, phrase: str, documents: Sequence[str] = ()) -> Sequence[Passage]:
-        """Passages that hold a phrase in text or heading; of the documents named, if any are."""
+        """Passages that contain a phrase in text or heading, limited to the given documents if
+        any."""
         named = tuple(dict.fromkeys(documents))[:_MOST_DOCUMENTS]
         return self._readable(self.store.holding(self.allowed.collection, phrase, named))
 

@@ -1,4 +1,4 @@
-"""The index on disk, for searching: Qdrant in the process, over the newest generation."""
+"""The on-disk index for searching: Qdrant in the process, on the newest generation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ATTEMPTS = 5
 
 
 class EdgeIndex:
-    """Searches the newest generation; notices by itself when a newer one is published."""
+    """Searches the newest generation, and detects when a newer one is published."""
 
     def __init__(self, store: Store, model: str) -> None:
         self._store = store
@@ -32,7 +32,7 @@ class EdgeIndex:
         wanted = _filter(allowed.dated())
         words = self._words(text, wanted, limit)
         near = {} if vector is None else self._near(vector, wanted, limit)
-        # Whichever way a passage was found, it gets both of its scores.
+        # A passage gets both scores, whichever search found it.
         if vector is not None:
             near |= self._near(vector, _only(list(words.keys() - near.keys())), limit)
         words |= self._words(text, _only(list(near.keys() - words.keys())), limit, wanted)
@@ -54,7 +54,8 @@ class EdgeIndex:
         return self._query("dense", vector.tolist(), wanted, limit, None)
 
     def _words(self, text: str, wanted: Any, limit: int, corpus: Any = None) -> dict[int, float]:
-        """BM25; rarity is counted over what the caller may see, so nothing else shines through."""
+        """BM25. Document frequencies cover only what the caller may read, so scores reveal nothing
+        else."""
         sparse = bm25().embed_query(text)
         if not sparse.indices:
             return {}
@@ -81,7 +82,7 @@ class EdgeIndex:
         return {point.id: point.score for point in found}
 
     def _refresh(self) -> None:
-        """Opens the newest generation; again if a writer took it away in the meantime."""
+        """Open the newest generation; try again if a writer removed it in the meantime."""
         for attempt in range(_ATTEMPTS):
             newest = current(self._folder)
             if newest and newest == self._loaded:
@@ -97,16 +98,16 @@ class EdgeIndex:
 
     def _open(self, newest: str) -> None:
         state = state_of(self._folder / newest) if newest else {}
-        # Passages are numbered by their store: the index of another one would name the wrong ones.
+        # Passage numbers belong to a store: the index of another store would return wrong passages.
         if state.get("store") != self._store.id:
             raise StoreMissing(
-                f"The search index in {self._folder} is not built yet.",
+                f"The search index in {self._folder} has not been built.",
                 remedy="Run: suffice index --rebuild",
             )
         if state.get("model") != self._model:
             raise ModelMismatch(
-                f"The index was made with {state.get('model')}, the embedder is {self._model}.",
-                remedy="Run: suffice index --rebuild, or set embedder.model back.",
+                f"The index was built with {state.get('model')}; the embedder is {self._model}.",
+                remedy="Run: suffice index --rebuild, or restore the previous embedder.model.",
             )
         import qdrant_edge as q
 

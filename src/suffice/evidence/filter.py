@@ -1,12 +1,12 @@
-"""Leaving out sentences that do not help, before a draft is written.
+"""Leaves unhelpful sentences out of the text a drafter reads.
 
-The evidence stays whole: each passage keeps its text, id and offsets, and what a drafter is to
-read is marked as spans in it (`Retrieved.kept`). So a kept sentence still knows its place, and
-checks and citations see what they saw before.
+The evidence is unchanged: each passage keeps its text, id and offsets, and the text to read is
+marked as spans in it (`Retrieved.kept`). A kept sentence therefore keeps its position, and checks
+and citations use the whole passage.
 
-A sentence is left out only if everything speaks against it: it is far from the question in
-meaning, holds few of its words, and shares no name with a sentence that helps. The last is how
-the second half of an answer is found, whose first half names what it is about.
+A sentence is left out only if it is far from the question in meaning, contains few of its words,
+and shares no name with a sentence that helps. The last condition keeps the second half of an answer
+whose first half names the subject.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _NAME = re.compile(r"\b[A-Z][\w'’-]{2,}|\b\d[\d,.]{2,}\b")
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """Sentences that are kept or left out together, and the words they are found by."""
+    """Sentences that are kept or left out together, and the words they are matched by."""
 
     spans: tuple[Span, ...]
     wording: str
@@ -38,7 +38,8 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Helpful:
-    """Marks the parts of the evidence that help to answer; calling it gives the marked evidence."""
+    """Marks the parts of the evidence that help to answer. Calling it returns the marked
+    evidence."""
 
     embedder: Embedder
     settings: FilterSettings = field(default_factory=FilterSettings)
@@ -51,9 +52,9 @@ class Helpful:
         try:
             helping = self._helping(evidence.wanted, [_placed(*entry) for entry in flat])
         except ModelUnreachable as problem:
-            note = f"The draft was written from whole passages: {problem.message}"
+            note = f"The passages were not filtered before drafting: {problem.message}"
             return replace(evidence, notes=(*evidence.notes, note))
-        if not any(helping):  # the gate found enough in it: better all than nothing
+        if not any(helping):  # the gate found the evidence sufficient, so keep all of it
             return evidence
         told = iter(linked([unit.wording for _, unit in flat], helping))
         marked = (
@@ -63,7 +64,8 @@ class Helpful:
         return replace(evidence, items=tuple(marked))
 
     def _helping(self, question: str, texts: Sequence[str]) -> list[bool]:
-        """Which texts help by themselves; only those the words leave open are embedded."""
+        """Which texts help by themselves. Only texts that the word overlap does not decide are
+        embedded."""
         asked = _stems(question)
         least = max(self.settings.overlap * len(asked), 1)
         helps = [len(asked & _stems(text)) >= least for text in texts]
@@ -76,8 +78,8 @@ class Helpful:
 
 
 def units(text: str) -> Iterator[Unit]:
-    """A passage's statements, in order, each with the sentences before it that it answers to:
-    a question goes with its answer. Every sentence is in a unit."""
+    """A passage's statements in order, each with the preceding sentences it answers: a question
+    stays with its answer. Every sentence is in a unit."""
     spans = sentences(text)
     place = 0
     for statement in statements(text):
@@ -92,7 +94,7 @@ def units(text: str) -> Iterator[Unit]:
 
 
 def linked(texts: Sequence[str], helping: Sequence[bool]) -> list[bool]:
-    """Those that help, and those that share a name or number with one of them, near or far."""
+    """The helping units, and all units connected to them through a shared name or number."""
     names = [_names(text) for text in texts]
     helps = list(helping)
     held = {name for n, sure in enumerate(helps) if sure for name in names[n]}
@@ -106,7 +108,7 @@ def linked(texts: Sequence[str], helping: Sequence[bool]) -> list[bool]:
 
 
 def joined(text: str, spans: Sequence[Span]) -> Iterator[Span]:
-    """The spans in order, those made one that overlap or have only white space between them."""
+    """The spans in order; spans that overlap or are separated only by white space are merged."""
     last: Span | None = None
     for start, end in sorted(spans):
         if last and (start <= last[1] or text[last[1] : start].isspace()):

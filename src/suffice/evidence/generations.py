@@ -1,12 +1,12 @@
-"""The index on disk: Qdrant in the process, published in generations.
+"""Writes the on-disk index: Qdrant in the process, published in generations.
 
-A generation is a folder that is not changed once it is published; `CURRENT` names the newest. So
-readers in any number of processes need no lock, a crash in the middle of building leaves the last
-generation as it was, and the next run builds on from it. SQL is the truth: a generation records
-up to which change of which store it has read, and can always be made again.
+A generation is a folder that never changes after it is published; `CURRENT` names the newest.
+Readers in any number of processes therefore need no lock, a crash during building leaves the last
+generation intact, and the next run continues from it. SQL is the source of truth: a generation
+records the store and the last change it contains, and can always be rebuilt.
 
-The engine touches a few small files even to read, so readers open `shard`, and the writer copies
-from `master`, which nobody opens.
+The engine modifies a few small files even when reading. Readers therefore open `shard`, and the
+writer copies from `master`, which is never opened.
 """
 
 from __future__ import annotations
@@ -29,10 +29,11 @@ from suffice.evidence.split import embedded_text
 from suffice.evidence.store import Store
 from suffice.sql.files import locked, translated
 
-# From about 130,000 passages on a graph is built; exact search is quick enough below, and building
-# a graph takes twice the memory.
+# A graph is built from about 130,000 passages on. Exact search is fast enough below that, and
+# building a graph takes twice the memory.
 _GRAPH_FROM_KB = 200_000
-# Qdrant maps its files: a full disk would end the process, so room is asked for beforehand.
+# Qdrant maps its files into memory, so a full disk would kill the process. Free space is checked
+# first.
 _SPARE_BYTES = 64_000_000
 _BYTES_A_PASSAGE = 8_000
 _EMPTY = bytes(1 << 16)
@@ -41,7 +42,7 @@ _NAME = re.compile(r"generation-\d{6,}")
 
 
 def index_model(store: Store) -> str:
-    """The embedder the newest generation was made with; empty where there is none."""
+    """The embedder that the newest generation was built with; empty if there is none."""
     folder = store.index
     newest = current(folder)
     return str(state_of(folder / newest).get("model", "")) if newest else ""
@@ -55,12 +56,12 @@ def publish(
     rebuild: bool = False,
     progress: Callable[[int], None] = lambda done: None,
 ) -> bool:
-    """Brings the index up to the store: a copy of the last generation with the changes applied.
+    """Update the index from the store: copy the last generation and apply the changes.
 
-    Only the holder of the writer's lock may call this. Says whether there was anything to do.
+    The caller must hold the writer lock. Returns whether there were changes.
     """
     folder = store.index
-    # A lock of its own: a lost connection to the server takes the writer's lock with it.
+    # A separate lock, because a lost database connection releases the writer lock.
     with locked(folder / ".lock", _WAIT, str(folder)), translated(str(folder)):
         newest = current(folder)
         state = state_of(folder / newest) if newest else {}
@@ -84,15 +85,15 @@ def publish(
 
 
 def catch_up(store: Store, model: str, dimension: int, wait: float) -> None:
-    """Brings the index of this machine up to what other machines have brought into the store.
+    """Update this machine's index with the changes that other machines made to the store.
 
-    While one of them is at it, what there is stays; where there is nothing yet, it is waited for.
+    If another process is updating it, keep the current index; if there is none yet, wait.
     """
     newest = current(store.index)
     state = state_of(store.index / newest) if newest else {}
     made_of = (state.get("store"), state.get("epoch"), state.get("through"))
     if state.get("model", model) != model:
-        return  # searching will say so
+        return  # the search will report it
     if made_of == (store.id, store.epoch, store.last_change()):
         return
     with suppress(*([StoreBusy] if newest else [])), store.alone(0 if newest else wait):
@@ -134,7 +135,7 @@ def _build(
 
 
 def _copy(source: Path, target: Path) -> None:
-    """A copy that leaves out what is empty: the engine reserves its files in large pieces."""
+    """Copy without the empty blocks: the engine preallocates its files in large pieces."""
     shutil.copytree(source, target, copy_function=_copy_file)
 
 
@@ -155,7 +156,7 @@ def _config(dimension: int) -> Any:
         vectors={"dense": q.EdgeVectorParams(size=dimension, distance=q.Distance.Dot)},
         sparse_vectors={"words": q.EdgeSparseVectorParams(modifier=q.Modifier.Idf)},
         optimizers=q.EdgeOptimizersConfig(indexing_threshold=_GRAPH_FROM_KB),
-        # The store is the log: a generation is flushed as a whole before it is published.
+        # No write-ahead log is needed: a generation is flushed as a whole before it is published.
         wal_enabled=False,
     )
 
@@ -186,16 +187,16 @@ def engine(folder: Path) -> Iterator[None]:
         yield
     except (SufficeError, OSError):
         raise
-    except Exception as problem:  # the engine raises nothing more specific
+    except Exception as problem:  # the engine raises no specific exceptions
         raise StoreDamaged(
             f"The search index in {folder} cannot be used: {problem}",
-            remedy="Check that the disk has room, then run: suffice index --rebuild. "
-            "The documents themselves are not touched.",
+            remedy="Check the free disk space, then run: suffice index --rebuild. "
+            "The stored documents are not affected.",
         ) from problem
 
 
 def current(folder: Path) -> str:
-    """The name of the newest generation; empty where there is none, or its name is garbage."""
+    """The name of the newest generation; empty if there is none or its name is invalid."""
     try:
         name = (folder / "CURRENT").read_text(encoding="utf-8").strip()
     except (FileNotFoundError, UnicodeDecodeError):
@@ -204,7 +205,7 @@ def current(folder: Path) -> str:
 
 
 def _next_name(folder: Path) -> str:
-    """A number not used yet; what a crash left unpublished is taken away first."""
+    """An unused name. Unpublished generations left by a crash are removed first."""
     newest = current(folder)
     _clean(folder, newest)
     number = int(newest.rpartition("-")[2]) + 1 if newest else 1
@@ -220,7 +221,7 @@ def state_of(generation: Path) -> dict[str, Any]:
 
 
 def _write(path: Path, text: str) -> None:
-    """Written whole or not at all."""
+    """Write the file atomically."""
     fresh = path.with_name(path.name + ".new")
     with fresh.open("w", encoding="utf-8") as file:
         file.write(text)
@@ -230,11 +231,12 @@ def _write(path: Path, text: str) -> None:
 
 
 def _clean(folder: Path, *keep: str) -> None:
-    """Takes away generations nobody needs. A reader that has one open keeps its mapped files."""
+    """Remove generations that are no longer needed. A reader that has one open keeps its mapped
+    files."""
     for old in folder.glob("generation-*"):
         if old.name not in keep:
             shutil.rmtree(old, ignore_errors=True)
-        elif old.name != keep[-1]:  # only the newest is copied from
+        elif old.name != keep[-1]:  # only the newest master is copied from
             shutil.rmtree(old / "master", ignore_errors=True)
 
 
@@ -244,7 +246,7 @@ def _ask_for_room(folder: Path, last: Path | None, passages: int) -> None:
     free = shutil.disk_usage(folder).free
     if free < needed:
         raise StoreFull(
-            f"The search index needs about {needed / 1e6:.0f} MB in {folder}, "
+            f"The search index needs about {needed / 1e6:.0f} MB in {folder}; only "
             f"{free / 1e6:.0f} MB are free.",
-            remedy="Free some space, then run the same command again; no document is lost.",
+            remedy="Free some disk space, then run the command again. No document is lost.",
         )

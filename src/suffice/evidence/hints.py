@@ -1,6 +1,6 @@
-"""What the shape of a text says of its kind: marked questions, numbered steps, voices.
+"""Hints from the form of a text about its kind: marked questions, numbered steps, speakers.
 
-Each hint is worth so much cosine; they only lean on the scale, the vector has its say too.
+Each hint adds a cosine-sized amount to the score of a kind; the embedding counts as well.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from suffice.types import Kind, Passage
 
 _ASKED = re.compile(r"^\W{0,4}(?:q|question)\s*\d*[:.)]", re.IGNORECASE | re.MULTILINE)
 _ANSWERED = re.compile(r"^\W{0,4}(?:a|answer)\s*\d*[:.)]\W", re.IGNORECASE | re.MULTILINE)
-# A question that opens a line or the text, and something after it that is no question.
+# A question at the start of a line or text, followed by text that is not a question.
 _PAIR = re.compile(r"(?:^|\n)[ \t*_#>-]*[A-Z][^\n.!?]{3,150}\?[*_\"')]*\s+[^?]+?[.!](?:\s|$)")
 _STEP = re.compile(
     r"^[ \t]*(?:step\s+\d+|\d{1,2}[.)]|\(?[a-h]\))[\s:.]", re.IGNORECASE | re.MULTILINE
@@ -53,7 +53,7 @@ _MEETING = re.compile(
 
 
 def hints(passage: Passage) -> tuple[float, ...]:
-    """How much the form of a passage speaks for each kind, in the order of `Kind`."""
+    """The hint score of each kind, in the order of `Kind`."""
     text = passage.text
     found = {
         Kind.FACT: 0.15 if _CLAUSE.search(text) else 0.0,

@@ -1,4 +1,4 @@
-"""The search index: one protocol, derived from the store, rebuilt from it at any time."""
+"""The search index protocol. An index is derived from the store and can be rebuilt at any time."""
 
 from __future__ import annotations
 
@@ -12,22 +12,23 @@ from suffice.text.times import Asked, When
 from suffice.types import Kind, Passage
 
 PUBLIC = "*"
-"""The access mark of a document that declares no labels."""
+"""The access label of a document that declares none."""
 
 
 def today() -> date:
-    """The day by which documents are in force or not, the same wherever the server stands."""
+    """The day (UTC) that decides whether documents are in force, independent of the server's time
+    zone."""
     return datetime.now(UTC).date()
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """What may be found at all. Every condition is hard.
+    """Hard conditions on the passages a search may return.
 
-    A passage is found if it belongs to the collection and to one of the kinds (none named: all), is
-    public or carries a label of the caller's, and was in force on `as_of` (`None`: on the day of
-    the search). With `through` it may have been in force on any day from `as_of` to that one, with
-    `past` it must be no longer in force on `as_of`, and with `history` the day does not matter.
+    A passage must belong to the collection and to one of the kinds (empty: all), be public or carry
+    one of the caller's labels, and be in force on `as_of` (`None`: the day of the search). With
+    `through` it must be in force on any day from `as_of` to `through`; with `past` it must no
+    longer be in force on `as_of`; with `history` dates are ignored.
     """
 
     as_of: date | None = None
@@ -39,7 +40,7 @@ class Filter:
     past: bool = False
 
     def dated(self) -> Filter:
-        """With its day named, so that one search has one day."""
+        """The filter with an explicit day, so that one search uses one day throughout."""
         return self if self.as_of else replace(self, as_of=today())
 
     def allows(self, passage: Passage) -> bool:
@@ -50,7 +51,7 @@ class Filter:
         )
 
     def may_read(self, passage: Passage | VersionInfo) -> bool:
-        """Whether the caller has a right to it, in force or not."""
+        """Whether the caller may read the passage, in force or not."""
         labels = passage.access or {PUBLIC}
         return passage.collection == self.collection and bool(labels & (self.labels | {PUBLIC}))
 
@@ -58,13 +59,13 @@ class Filter:
         day = self.as_of or today()
         since, until = passage.since or date.min, passage.until or date.max
         if since >= until:
-            return False  # replaced before it ever held
+            return False  # replaced before it took effect
         return until <= day if self.past else since <= (self.through or day) and day < until
 
     def at(self, when: When, today: date) -> tuple[Filter, ...]:
-        """The searches that a time asked about takes, the one it is about first.
+        """The searches for a time asked about, the main one first.
 
-        What is not in force comes last, so that it can be named as left out.
+        Searches for what is not in force come last, so that the results can be named as left out.
         """
         now = replace(self, as_of=today, through=None, past=False, history=False)
         every = replace(now, history=True)
@@ -91,14 +92,14 @@ class Hit:
 
 
 class Index(Protocol):
-    """Finds passages. Both scores are given for every hit, whichever way it was found."""
+    """Finds passages. Every hit has both scores, whichever search found it."""
 
     def search(self, vector: Vectors | None, text: str, allowed: Filter, limit: int) -> list[Hit]:
-        """The union of the `limit` nearest by vector and the `limit` best by words."""
+        """The union of the `limit` nearest passages by vector and the `limit` best by BM25."""
         ...
 
     def score(
         self, vector: Vectors | None, text: str, allowed: Filter, numbers: Sequence[int]
     ) -> list[Hit]:
-        """Both scores of passages that another search has found."""
+        """Both scores of passages that another search found."""
         ...

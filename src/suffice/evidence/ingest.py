@@ -1,8 +1,7 @@
-"""Bringing documents in: read, cut, keep; embed what has no vector yet; tell the kinds of what
-declares none; publish the index.
+"""Indexing: read, split and store documents, embed passages without a vector, determine undeclared
+kinds, and publish the index.
 
-Each step goes on from what the last run committed, so a run that was cut off anywhere is
-finished by the next one.
+Each step continues from what the last run committed, so the next run completes an interrupted one.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ from suffice.models.embedder import Embedder
 from suffice.settings import Settings
 
 Progress = Callable[[str, int, int], None]
-"""Called with what is being done ("documents", "passages", "index"), how much, and of how much."""
+"""Called with the current step ("documents", "passages", "index"), the count done and the total."""
 
 _DOCUMENTS_A_COMMIT = 32
 _PASSAGES_A_COMMIT = 1024
@@ -35,7 +34,7 @@ _PASSAGES_A_COMMIT = 1024
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What one run of indexing did."""
+    """The result of one indexing run."""
 
     added: int = 0
     changed: int = 0
@@ -44,11 +43,10 @@ class Report:
     embedded: int = 0
     failures: tuple[Failure, ...] = ()
     unread: tuple[tuple[str, str], ...] = ()
-    """Documents with a key of their front matter that seems to tell whether they hold, and that is
-    not read."""
+    """Documents with a front matter key that seems to concern validity and is not used."""
 
     def require_any(self, source: str | Path) -> None:
-        """An error where files failed and none could be read."""
+        """Raise an error if files failed and none could be read."""
         if self.failures and not self.added + self.changed + self.unchanged:
             reason = self.failures[0].reason
             raise SourceMissing(f"Nothing in {source} could be read.", remedy=reason)
@@ -56,7 +54,7 @@ class Report:
 
 @dataclass(frozen=True, slots=True)
 class Ingest:
-    """One run of indexing into one collection. The caller holds the writer's lock."""
+    """One indexing run into one collection. The caller holds the writer lock."""
 
     store: Store
     embedder: Embedder
@@ -72,7 +70,8 @@ class Ingest:
         return Cutting(self.embedder, min(wanted, self.embedder.window))
 
     def folder(self, source: Path, *, rebuild: bool = False) -> Report:
-        """A folder or a file: what is new or changed goes in, what has vanished is retired."""
+        """Index a folder or a file: add new and changed files, retire files that no longer
+        exist."""
         if not rebuild:
             self.check_model()
         listing = files(source)
@@ -80,7 +79,7 @@ class Ingest:
         gone = _gone(listing, known)
         if not listing.files and not gone and not listing.failures:
             raise SourceMissing(
-                f"{source} holds nothing that can be read.",
+                f"{source} contains no supported document.",
                 remedy=f"Suffice reads {', '.join(sorted(SUFFIXES))}.",
             )
         report = self._read_all(listing.files, known)
@@ -90,7 +89,7 @@ class Ingest:
         return replace(report, retired=len(gone), failures=failures)
 
     def document(self, version: NewVersion, *, rebuild: bool = False) -> Report:
-        """One document that is already read, such as standard input."""
+        """Index one document that is already read, such as standard input."""
         if not rebuild:
             self.check_model()
         known = self.store.known(self.collection).get(version.document)
@@ -98,7 +97,7 @@ class Ingest:
         return _counted(Report(), known, version)
 
     def documents(self, versions: Iterable[NewVersion]) -> int:
-        """Many documents that are already read, committed in groups. Says how many."""
+        """Index many documents that are already read, committed in groups. Returns their number."""
         self.check_model()
         done = 0
         for group in _groups(versions, _DOCUMENTS_A_COMMIT):
@@ -107,7 +106,7 @@ class Ingest:
         return done
 
     def finish(self, *, rebuild: bool = False) -> int:
-        """Vectors for passages that have none, then the index. Says how many were embedded."""
+        """Embed passages without a vector, then publish the index. Returns the number embedded."""
         embedded = self._embed()
         self._tell_kinds()
         if self.settings.engine == "edge":
@@ -122,12 +121,12 @@ class Ingest:
         return embedded
 
     def check_model(self) -> None:
-        """Refuses to mix the vectors of two embedders in one index."""
+        """Raise an error if the index was built with another embedder."""
         made_with = index_model(self.store)
         if made_with not in ("", self.embedder.id):
             raise ModelMismatch(
-                f"The index was made with {made_with}, the embedder is {self.embedder.id}.",
-                remedy="Run: suffice index --rebuild, or set embedder.model back.",
+                f"The index was built with {made_with}; the embedder is {self.embedder.id}.",
+                remedy="Run: suffice index --rebuild, or restore the previous embedder.model.",
             )
 
     def _read_all(self, found: Sequence[File], known: dict[str, Known]) -> Report:
@@ -146,7 +145,7 @@ class Ingest:
                 failure = Failure(file.name, str(problem))
                 report = replace(report, failures=(*report.failures, failure))
                 continue
-            # What a person has retired stays so until its content changes.
+            # A manually retired document stays retired until its content changes.
             if version is None or (before and before.by_person and before.key == version.key):
                 report = replace(report, unchanged=report.unchanged + 1)
                 unchanged[file.name] = (file.root, marked.stamp)
@@ -164,8 +163,8 @@ class Ingest:
     def _read(self, file: File, before: Known | None) -> NewVersion:
         if before and not before.retired and _other_file(before, file):
             raise Unreadable(
-                f"{file.name}: a document of this name came from {before.root}.",
-                remedy="Index this folder into a --collection or --store of its own.",
+                f"{file.name}: the store already has this document, from {before.root}.",
+                remedy="Index this folder into a separate --collection or --store.",
             )
         limit = self.settings.read.max_bytes
         return read_version(file, self.collection, self.cutting, limit)
@@ -181,7 +180,8 @@ class Ingest:
         return done
 
     def _tell_kinds(self) -> None:
-        """The kind of each passage whose document declares none, from the vector it has."""
+        """Determine the kind of each passage whose document declares none, from its stored
+        vector."""
         for collection in self.store.collections():
             settings = self.settings.collection(collection).gate.kinds
             told_by = mark(self.embedder.id, settings)
@@ -203,7 +203,8 @@ def _groups(versions: Iterable[NewVersion], size: int) -> Iterator[list[NewVersi
 
 
 def _gone(listing: Listing, known: dict[str, Known]) -> list[str]:
-    """What came from here and is here no more; a folder that cannot be read keeps its documents."""
+    """Documents from this source that no longer exist. A folder that cannot be read keeps its
+    documents."""
     present = {file.name for file in listing.files}
     unread = tuple(f"{failure.document}/".removeprefix("./") for failure in listing.failures)
     return [
@@ -231,7 +232,7 @@ def _counted(report: Report, before: Known | None, version: NewVersion) -> Repor
 
 
 def _other_file(before: Known, file: File) -> bool:
-    """Whether the document of this name still stands at another place."""
+    """Whether the document of this name still exists in another place."""
     root = Path(before.root)
     old = root if root.is_file() else root / file.name
     return old.is_file() and not old.samefile(file.path)

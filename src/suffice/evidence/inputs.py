@@ -1,5 +1,5 @@
-"""Passages as anyone hands them over: texts, dicts, our own values. The n-th passage
-is the one that the mark `[n]` of an answer cites."""
+"""Reads passages given as texts, dicts or `Passage` and `Retrieved` values. The citation `[n]` in
+an answer refers to the n-th passage."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _REMEDY = (
 
 
 def given(passages: Iterable[Given] | Given) -> tuple[Retrieved, ...]:
-    """The passages in their order, each with an id of its own; a lone one needs no list."""
+    """The passages in order, each with a unique id. A single passage needs no list."""
     found: list[Retrieved] = []
     taken: set[str] = set()
     for one in retrieved(passages):
-        if one.passage.id in taken:  # checks tell passages apart by their ids
+        if one.passage.id in taken:  # checks identify passages by id
             name = f"{one.passage.id} ({len(found) + 1})"
             one = replace(one, passage=replace(one.passage, id=name))
         taken.add(one.passage.id)
@@ -37,11 +37,13 @@ def given(passages: Iterable[Given] | Given) -> tuple[Retrieved, ...]:
 
 
 def retrieved(passages: Iterable[Given] | Given) -> list[Retrieved]:
-    """The passages in their order, as they came."""
+    """The passages in order, with their ids unchanged."""
     if isinstance(passages, str | Passage | Retrieved | Mapping):
         passages = [passages]
     if not isinstance(passages, Iterable):
-        raise EvidenceError(f"The passages are {_called(passages)}, no list.", remedy=_REMEDY)
+        raise EvidenceError(
+            f"The passages must be a list, not {_called(passages)}.", remedy=_REMEDY
+        )
     return [_retrieved(n, entry) for n, entry in enumerate(passages, 1)]
 
 
@@ -54,11 +56,11 @@ def _retrieved(n: int, entry: object) -> Retrieved:
         return Retrieved(_passage(n, entry), None)
     if isinstance(entry, Mapping):
         return Retrieved(_described(n, entry), None)
-    raise EvidenceError(f"Passage {n} is {_called(entry)}.", remedy=_REMEDY)
+    raise EvidenceError(f"Passage {n} has an unsupported type: {_called(entry)}.", remedy=_REMEDY)
 
 
 def _called(value: object) -> str:
-    return "None" if value is None else f"a {type(value).__name__}"
+    return "None" if value is None else type(value).__name__
 
 
 def _passage(n: int, text: str) -> Passage:
@@ -95,7 +97,8 @@ def _described(n: int, entry: Mapping[str, Any]) -> Passage:
 
 
 def _plain(value: object) -> object:
-    """A scalar as text; what is none is told by whoever reads it."""
+    """A scalar as text; any other value is returned as it is and rejected by the front matter
+    parser."""
     if isinstance(value, datetime):
         return value.date().isoformat()
     if isinstance(value, date):
@@ -105,7 +108,7 @@ def _plain(value: object) -> object:
 
 def _document(n: int, value: object) -> str:
     if not isinstance(value, str | int | float | None):
-        raise EvidenceError(f"The document of passage {n} is no name.", remedy=_REMEDY)
+        raise EvidenceError(f"The document of passage {n} must be a name.", remedy=_REMEDY)
     return _line(_plain(value))
 
 

@@ -1,8 +1,8 @@
-"""Telling what sort of text a passage is, from its vector and its form.
+"""Determines a passage's kind from its embedding and its form.
 
-A passage is compared with the mean of each kind's prototypes, and its form adds hints. Where
-neither says otherwise it is a fact. The vector is the one the search needs anyway: telling the
-kind costs a product with a matrix of four rows.
+The embedding is compared with the mean of each kind's prototypes, and the form adds hints. If
+neither indicates another kind, the passage is a fact. The search needs the embedding anyway, so the
+extra cost is one product with a four-row matrix.
 """
 
 from __future__ import annotations
@@ -22,29 +22,29 @@ from suffice.settings import KindSettings
 from suffice.types import Kind, Passage
 
 KINDS = tuple(Kind)
-# Another kind must be at least this near, and lead over fact by this much; both in cosine.
+# Minimum cosine of another kind, and its minimum lead over fact.
 _FLOOR = 0.10
 _LEAD = 0.06
-# From this cosine on, nearness to one of the user's own prototypes counts by itself.
+# From this cosine on, similarity to one of the user's own prototypes counts directly.
 _NEAR_OWN = 0.5
-# Counts up when the rules here or in `hints` change: stored kinds are then told anew.
+# Increment when the rules here or in `hints` change; stored kinds are then determined again.
 _VERSION = 1
 
 Scores = NDArray[np.float64]
 
 
 def mark(model: str, settings: KindSettings) -> str:
-    """Names what kinds are told by: the same mark, the same kinds."""
+    """Identifies the rules and prototypes: the same mark gives the same kinds."""
     told_by = (_VERSION, model, *PROTOTYPES.values(), *astuple(settings.prototypes))
     return hashlib.sha256(json.dumps(told_by).encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True)
 class Classifier:
-    """Kinds of passages whose vectors are known."""
+    """Determines the kinds of passages with known vectors."""
 
     means: Vectors
-    """A unit vector a kind: the mean of its prototypes."""
+    """One unit vector per kind: the mean of its prototypes."""
     own: Mapping[Kind, Vectors]
     """The vectors of the user's own prototypes."""
 
@@ -60,7 +60,7 @@ class Classifier:
         return cls((means / lengths).astype(np.float32), own)
 
     def tell(self, passages: Sequence[Passage], vectors: Vectors) -> list[Kind]:
-        """The kind of each passage; it depends on no other passage."""
+        """The kind of each passage, independent of the other passages."""
         near = (vectors @ self.means.T).astype(np.float64)
         signs = np.array([hints(passage) for passage in passages]).reshape(near.shape)
         signs = signs + self._own(vectors)
@@ -71,7 +71,7 @@ class Classifier:
         return [KINDS[best] for best in scores.argmax(axis=1)]
 
     def _own(self, vectors: Vectors) -> Scores:
-        """What nearness to the user's own prototypes adds to each kind."""
+        """The score that similarity to the user's own prototypes adds to each kind."""
         added = np.zeros((len(vectors), len(KINDS)))
         for column, kind in enumerate(KINDS):
             if len(self.own[kind]):

@@ -1,4 +1,4 @@
-"""A store with its embedder and index: the door of this room."""
+"""The public entry point of this package: a store with its embedder and index."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _silent(what: str, done: int, total: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """Documents to add to and to search. One process at a time adds; any number search."""
+    """Documents to add to and to search. One process at a time adds; any number can search."""
 
     store: Store
     embedder: Embedder
@@ -46,7 +46,7 @@ class Library:
         rebuild: bool = False,
         progress: Progress = _silent,
     ) -> Report:
-        """Brings a folder or a file in, incrementally, and the index up to date."""
+        """Index a folder or a file incrementally, and update the search index."""
         run = self._run(collection, strict, progress)
         with self.store.alone(self.settings.wait):
             report = run.folder(Path(source), rebuild=rebuild)
@@ -61,7 +61,7 @@ class Library:
         rebuild: bool = False,
         progress: Progress = _silent,
     ) -> Report:
-        """Brings one document in that is no file, under the given name."""
+        """Index one document that is not a file, under the given name."""
         run = self._run(collection, True, progress)
         limit = self.settings.read.max_bytes
         with self.store.alone(self.settings.wait):
@@ -76,7 +76,7 @@ class Library:
         collection: str = "default",
         progress: Progress = _silent,
     ) -> Report:
-        """Brings in many documents that are no files, as (name, title, text)."""
+        """Index many documents that are not files, given as (name, title, text)."""
         run = self._run(collection, True, progress)
         with self.store.alone(self.settings.wait):
             added = run.documents(
@@ -86,13 +86,13 @@ class Library:
             return Report(added=added, embedded=run.finish())
 
     def rebuild(self, progress: Progress = _silent) -> Report:
-        """Makes the index anew from the store; with another embedder, the vectors too."""
+        """Rebuild the index from the store; with another embedder, also the vectors."""
         run = self._run("default", False, progress)
         with self.store.alone(self.settings.wait):
             return Report(embedded=run.finish(rebuild=True))
 
     def retire(self, document: str, *, collection: str = "default") -> None:
-        """Takes a document out of force from today on, until its content changes."""
+        """Retire a document from today on, until its content changes."""
         self.store.versions(collection=collection, document=document)
         run = self._run(collection, False, _silent)
         run.check_model()
@@ -101,7 +101,7 @@ class Library:
             run.finish()
 
     def search(self, allowed: Filter | None = None, *, top: int | None = None) -> Search:
-        """A retriever over what the filter allows (by default: public, in force on the day)."""
+        """A retriever limited by the filter (default: public documents in force today)."""
         allowed = allowed or Filter()
         own = self.settings.collection(allowed.collection)
         settings = own.search

@@ -1,4 +1,5 @@
-"""The exact index in memory: for small sets, and the oracle the other index is tested against."""
+"""The exact in-memory index: for small collections, and the reference for testing the other
+index."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ Scores = NDArray[np.float64]
 
 
 class MemoryIndex:
-    """Every passage compared with every question. Reads the store anew when it has changed."""
+    """Compares every passage with the question. Reloads from the store when it has changed."""
 
     def __init__(self, store: Store, model: str) -> None:
         self._store = store
@@ -77,7 +78,7 @@ class MemoryIndex:
         self._read = state
 
     def _words(self, text: str, mask: NDArray[np.bool_]) -> Scores:
-        """BM25 with word frequencies counted over the allowed passages only."""
+        """BM25 with document frequencies counted over the allowed passages only."""
         scores = np.zeros(len(self._passages))
         total = int(mask.sum())
         for term in bm25().embed_query(text).indices:

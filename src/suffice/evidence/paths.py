@@ -1,4 +1,4 @@
-"""Where things lie that are derived: the search index, and the store of a folder that has none."""
+"""Locations of derived data: the search index, and the store of a folder given with `--docs`."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from suffice.sql.database import Database
 
 
 def cache_folder() -> Path:
-    """The user's cache folder: what is in it can be made again."""
+    """The user's cache folder, for data that can be rebuilt."""
     cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
     return Path(cache) / "suffice"
 
 
 def index_folder(database: Database, named: str, id: Callable[[], str]) -> Path:
-    """Beside a file; for a store on a server in the cache folder, or in the folder named."""
+    """Beside a SQLite file; for a PostgreSQL store in the cache folder, or in the configured
+    folder."""
     if named:
         return Path(named) / id()
     if database.path is None:

@@ -1,7 +1,6 @@
-"""What each kind of text sounds like: the same eight subjects, written in each of the four ways.
+"""Example texts of each kind: the same eight subjects in each of the four styles.
 
-Since every kind speaks of the same things, what tells their vectors apart is the way of speaking,
-not the subject.
+Because every kind covers the same subjects, style separates their vectors and subject does not.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the store is asked, as statements for either database."""
+"""SQL statements for both databases."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ PASSAGE: Query = (
     .join(d, d.c.id == v.c.document_id)
 )  # fmt: skip
 
-# Made once, since these are asked for each question: making a statement takes longer than asking.
+# Built once: these run for every question, and building a statement takes longer than running it.
 NUMBERED: Query = PASSAGE.where(p.c.id.in_(bindparam("keys", expanding=True)))
 NAMED: Query = PASSAGE.where(p.c.name.in_(bindparam("keys", expanding=True)))
 
-# The kind a document declares, else that of most of its passages.
+# The declared kind of a document, else the most frequent kind of its passages.
 _MOST = (
     select(p.c.kind)
     .where(p.c.version_id == v.c.id)
@@ -88,7 +88,7 @@ def text_of(collection: str, document: str, key: str) -> Query:
 
 
 def titled(collection: str, words: Sequence[str], most: int) -> Query:
-    """The first passage of each version whose title holds all of the words."""
+    """The first passage of each version whose title contains all of the words."""
     q = p.alias()
     first = (
         select(func.min(q.c.id))
@@ -101,7 +101,7 @@ def titled(collection: str, words: Sequence[str], most: int) -> Query:
 
 
 def holding(collection: str, phrase: str, names: Sequence[str], most: int) -> Query:
-    """Passages whose text or headings hold a phrase; of the documents named, where some are."""
+    """Passages whose text or headings contain a phrase, limited to the given documents if any."""
     phrase = phrase.lower()
     of = [d.c.name.in_(names)] if names else []
     return (
@@ -113,7 +113,7 @@ def holding(collection: str, phrase: str, names: Sequence[str], most: int) -> Qu
 
 
 def without_vector(model: str) -> ColumnElement[bool]:
-    """Of a passage: that the model has not embedded it."""
+    """Condition: the model has not embedded the passage."""
     return ~exists().where(x.c.input_hash == p.c.input_hash, x.c.model == model)
 
 
@@ -124,5 +124,5 @@ def with_vector(model: str) -> Query:
 
 
 def count_passages(*wanted: ColumnElement[bool]) -> Query:
-    """How many passages there are of which something is true."""
+    """The number of passages that match a condition."""
     return select(func.count()).select_from(p.join(v, v.c.id == p.c.version_id)).where(*wanted)

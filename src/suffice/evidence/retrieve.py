@@ -1,5 +1,5 @@
-"""Finding evidence through anyone's retriever: at the time asked about, and once more in other
-words before a question is refused."""
+"""Finds evidence through any retriever: at the time asked about, and again with rewritten queries
+before a question is refused."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from suffice.text.times import When
 from suffice.text.when import asked_about
 from suffice.types import Evidence, Retrieved
 
-SEARCHED_AGAIN = "Searched a second time in other words: {}."
+SEARCHED_AGAIN = "Searched again with rewritten queries: {}."
 _MORE = 5
-"""A second search adds as many passages as the first found, or this many."""
+"""A second search adds as many passages as the first found, but at least this many."""
 
 
 def time_of(question: str, retriever: Retriever, today: date) -> When:
-    """The time a caller has set on the retriever, else the one the question asks about."""
+    """The time that the caller set on the retriever, else the time the question asks about."""
     chosen = retriever.chosen if isinstance(retriever, LooksBack) else None
     return chosen or asked_about(question, today)
 
 
 def looking(retriever: Retriever, when: When, today: date) -> Retriever:
-    """The retriever set to that time; one that cannot look back as it is."""
+    """The retriever set to that time; a retriever without `LooksBack` is returned unchanged."""
     return retriever.at(when, today) if isinstance(retriever, LooksBack) else retriever
 
 
 def find_each(retriever: Retriever, evidence: Evidence, embedder: Embedder | None) -> Evidence:
-    """The evidence with what is found for each of several questions asked at once."""
+    """The evidence, extended by what is found for each of several questions asked at once."""
     asked = several(evidence.question)
     return _with_more(retriever, evidence, asked, embedder) if len(asked) > 1 else evidence
 
@@ -39,7 +39,7 @@ def find_each(retriever: Retriever, evidence: Evidence, embedder: Embedder | Non
 def find_again(
     retriever: Retriever, evidence: Evidence, queries: Sequence[str], embedder: Embedder | None
 ) -> Evidence:
-    """The evidence with what other queries find, and a note that says so."""
+    """The evidence, extended by what other queries find, with a note."""
     if not queries:
         return evidence
     found = _with_more(retriever, evidence, queries, embedder)
@@ -50,7 +50,7 @@ def find_again(
 def _with_more(
     retriever: Retriever, evidence: Evidence, queries: Sequence[str], embedder: Embedder | None
 ) -> Evidence:
-    """Relevance is that to the question as asked."""
+    """Add passages with their relevance to the original question."""
     if isinstance(retriever, SearchesAgain):
         found = retriever.again(evidence.question, queries).items
     else:
@@ -63,7 +63,7 @@ def _with_more(
 def _asked_anew(
     retriever: Retriever, question: str, queries: Sequence[str], embedder: Embedder | None
 ) -> tuple[Retrieved, ...]:
-    """Scores that belong to another query are dropped and computed for the question."""
+    """Replace scores for another query by scores for the question."""
     passages = {
         item.passage.id: item.passage
         for query in queries

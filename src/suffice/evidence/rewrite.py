@@ -1,5 +1,4 @@
-"""A question in other words, for a second search: its keywords, words that stand for them, and
-its parts one by one."""
+"""Rewrites a question for a second search: its keywords, synonyms, and its parts one by one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rows of the store as values, and back."""
+"""Converts rows of the store to values and back."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Vectors = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class NewVersion:
-    """A document's content, read and cut, ready to be kept."""
+    """The content of a document, read and split, ready to be stored."""
 
     collection: str
     document: str
@@ -29,7 +29,7 @@ class NewVersion:
     label: str
     title: str
     kind: Kind | None
-    """As declared; `None`: to be told from the text."""
+    """The declared kind; `None`: determined from the text."""
     access: frozenset[str]
     effective: date | None
     expires: date | None
@@ -39,21 +39,21 @@ class NewVersion:
     file_date: date
     pieces: tuple[Piece, ...]
     hashes: tuple[tuple[str, str], ...]
-    """For each piece: the hash of its text, and of what is embedded for it."""
+    """For each piece: the hash of its text, and the hash of the text that is embedded."""
     unread: tuple[str, ...] = ()
-    """Keys of its front matter that should be looked at by whoever wrote them."""
+    """Front matter keys that the author should review."""
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What the store knows of a file, enough to tell whether it must be read again."""
+    """What the store knows of a file: enough to decide whether it must be read again."""
 
     root: str
     stamp: str
     key: str
     retired: bool
     by_person: bool = False
-    """Retired by somebody, not because the file was gone."""
+    """Retired manually, not because the file no longer exists."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class VersionInfo:
     retired_on: date | None
 
     def status(self, day: date) -> str:
-        """Where the version stands on a day, in one word or two."""
+        """The status of the version on a day, in one or two words."""
         if self.retired_on and self.retired_on <= day:
             return "retired"
         if self.expires and self.expires < day:

@@ -1,4 +1,5 @@
-"""Evidence without passages that try to instruct their reader: no judge of ours reads them."""
+"""Removes passages that contain instructions to their reader, so that no verifier or judge reads
+them."""
 
 from __future__ import annotations
 
@@ -14,8 +15,8 @@ _LETTER = re.compile(r"\S")
 
 @rule("instructions", lambda evidence: evidence)
 def sanitized(evidence: Evidence) -> Evidence:
-    """The evidence as it may be judged, and claims held against it: a passage that instructs is
-    blank, and keeps its length and its place."""
+    """The evidence as verifiers and checks read it: a passage with instructions is blanked, and
+    keeps its length and position."""
     return replace(
         evidence,
         items=tuple(replace(item, passage=_cleared(item.passage)) for item in evidence),
@@ -23,13 +24,14 @@ def sanitized(evidence: Evidence) -> Evidence:
 
 
 def instructs_in(passage: Passage) -> str | None:
-    """The words of a passage that try to instruct, if there are any."""
+    """The words of a passage that give instructions, if any."""
     above = (passage.title, *passage.heading, passage.summary)
     return next(filter(None, map(instructs, (passage.text, *above))), None)
 
 
 def _cleared(passage: Passage) -> Passage:
-    """Who can plant an instruction can plant the sentence beside it: the whole passage goes."""
+    """Blank the whole passage: an author who can plant an instruction can also plant the sentence
+    beside it."""
     if instructs_in(passage) is None:
         return passage
     return replace(passage, text=_LETTER.sub(" ", passage.text), title="", heading=(), summary="")

@@ -1,4 +1,4 @@
-"""Finding evidence: embed the question, ask the index, fuse the two scores, read from the store."""
+"""Finds evidence: embed the question, query the index, fuse the two scores, read from the store."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ from suffice.types import Evidence, Passage, Retrieved
 
 Found = Evidence | Iterable[Given] | Given
 Retriever = Callable[[str], Found]
-"""Anyone's search: a question in, passages out, best first."""
+"""Any search: takes a question and returns passages, best first."""
 
-# BM25 has no upper end; this is the score at which it counts half.
+# BM25 is unbounded; at this score it counts half.
 _HALF_KEYWORDS = 10.0
 
 
 @runtime_checkable
 class Lookup(Protocol):
-    """What a retriever may offer beside: passages by id, so that citations can be checked."""
+    """Optional for a retriever: passages by id, so that citations can be checked."""
 
     def lookup(self, ids: Sequence[str]) -> dict[str, Passage]: ...
 
 
 @runtime_checkable
 class LooksBack(Protocol):
-    """What a retriever may offer beside: a search at another time than now."""
+    """Optional for a retriever: a search at another time."""
 
     @property
     def chosen(self) -> When | None:
-        """The time its caller has set; it then holds whatever a question says."""
+        """The time set by the caller, which takes precedence over the question."""
         ...
 
     def at(self, when: When, today: date) -> Retriever: ...
@@ -49,18 +49,19 @@ class LooksBack(Protocol):
 
 @runtime_checkable
 class SearchesAgain(Protocol):
-    """What a retriever may offer beside: a second search in other words."""
+    """Optional for a retriever: a second search with other queries."""
 
     def again(self, question: str, queries: Sequence[str]) -> Evidence:
-        """What the queries find, each passage with its raw scores for the question itself."""
+        """The passages that the queries find, each with its raw scores for the question itself."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """The retriever over the store. Calling it with a question gives the evidence.
+    """The retriever over the store. Calling it with a question returns the evidence.
 
-    `also`: further searches of the same question; each adds only what those before shut out.
+    `also` holds further searches for the same question; each adds only what the previous filters
+    exclude.
     """
 
     store: Store
@@ -86,7 +87,9 @@ class Search:
                 if not any(earlier.allows(item.passage) for earlier in filters[:place])
             ]
         if not near:
-            notes.append("Nothing is near the question in meaning; searched by keywords only.")
+            notes.append(
+                "No passage is similar in meaning to the question; searched by keywords only."
+            )
         return Evidence(question, tuple(items), tuple(notes))
 
     @property
@@ -99,7 +102,7 @@ class Search:
         return When(Asked.THEN, day, last + timedelta(days=1), day.isoformat(), firm=True)
 
     def at(self, when: When, today: date) -> Search:
-        """The same search over what was in force at the time asked about."""
+        """The same search over the versions in force at the time asked about."""
         if self.chosen:
             return self
         allowed, *also = self.allowed.at(when, today)
@@ -124,15 +127,16 @@ class Search:
 
     @property
     def documents(self) -> StoredDocuments:
-        """What the caller may read in the store, in force or not: citations are checked by it."""
+        """The stored documents that the caller may read, in force or not. Citations are checked
+        against them."""
         return StoredDocuments(self.store, self.allowed)
 
     def lookup(self, ids: Sequence[str]) -> dict[str, Passage]:
-        """Passages by id, in force or not, as far as the caller may read them."""
+        """Passages by id, in force or not, limited to what the caller may read."""
         return self.documents.lookup(ids)
 
     def fused(self, hit: Hit) -> float:
-        """Cosine and BM25 in one number, from this passage's own scores alone."""
+        """The combined score of cosine and BM25, from this passage's own scores alone."""
         words = hit.keywords / (hit.keywords + _HALF_KEYWORDS)
         if hit.similarity is None:
             return words
@@ -140,7 +144,7 @@ class Search:
         return weight * hit.similarity + (1 - weight) * words
 
     def _ranked(self, hits: Sequence[Hit]) -> list[Hit]:
-        """Best first; when nothing is near in meaning, the words alone decide."""
+        """Best first. If no passage is similar in meaning, BM25 alone decides."""
         if self._any_near(hits):
             return sorted(hits, key=lambda hit: (-self.fused(hit), hit.number))
         worded = [hit for hit in hits if hit.keywords > 0]
@@ -152,7 +156,8 @@ class Search:
     def read(
         self, hits: Sequence[Hit], allowed: Filter, most: int | None = None
     ) -> tuple[Retrieved, ...]:
-        """The best as passages. The store has the last word on what the filter allows."""
+        """The best hits as passages. The store makes the final decision on what the filter
+        allows."""
         ranked, most = self._ranked(hits), self.settings.top_k if most is None else most
         items: list[Retrieved] = []
         for start in range(0, len(ranked), self.settings.top_k):
@@ -168,19 +173,19 @@ class Search:
 
 
 def open_index(store: Store, engine: str, model: str) -> Index:
-    """The index the settings name, refused if the embedder is not the one it was made with."""
+    """The configured index; an error if it was built with another embedder."""
     if engine == "edge":
         return EdgeIndex(store, model)
     if store.last_vector() and not store.has_vectors(model):
         raise ModelMismatch(
-            f"The vectors in {store.where} were not made with {model}.",
-            remedy="Run: suffice index --rebuild, or set embedder.model back.",
+            f"The vectors in {store.where} were not created with {model}.",
+            remedy="Run: suffice index --rebuild, or restore the previous embedder.model.",
         )
     return MemoryIndex(store, model)
 
 
 def gather(question: str, found: Found, embedder: Embedder | None) -> Evidence:
-    """What any retriever gave, as evidence; relevance is computed where it is missing."""
+    """The results of any retriever as evidence; missing relevance is computed."""
     if isinstance(found, Evidence):
         return found
     items = retrieved(found)

@@ -1,4 +1,4 @@
-"""From what the user names (a folder, a file, standard input) to documents ready to be kept."""
+"""From a folder, a file or standard input to documents ready to be stored."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from suffice.sql.storable import kept
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """One file to be read: its document name, where it stands, and how to tell it has changed."""
+    """A file to read: its document name, its path, and a stamp that detects changes."""
 
     name: str
     path: Path
@@ -37,7 +37,7 @@ class Failure:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """What a source holds, and the folders in it that could not be looked into."""
+    """The files of a source, and the folders in it that could not be listed."""
 
     root: str
     files: tuple[File, ...]
@@ -46,14 +46,14 @@ class Listing:
 
 @dataclass(frozen=True, slots=True)
 class Cutting:
-    """How documents are cut: with whose tokens, to what size."""
+    """How documents are split: by which tokenizer, to what size."""
 
     tokens: Tokens
     budget: int
 
 
 def files(source: Path) -> Listing:
-    """The readable files of a folder, or the one file named, in a fixed order."""
+    """The supported files of a folder, or the one given file, in a fixed order."""
     check_exists(source)
     root = source.resolve()
     if root.is_file():
@@ -64,7 +64,7 @@ def files(source: Path) -> Listing:
 
     def unread(problem: OSError) -> None:
         name = _text(Path(problem.filename).relative_to(root))
-        failures.append(Failure(name, f"{name} cannot be looked into: {problem.strerror}."))
+        failures.append(Failure(name, f"{name} cannot be listed: {problem.strerror}."))
 
     found = tuple(
         File(_text(path.relative_to(root)), path, _text(root), _stamp(path))
@@ -74,12 +74,12 @@ def files(source: Path) -> Listing:
 
 
 def _text(path: Path) -> str:
-    """A path as text that can be stored, also where a name is not valid UTF-8."""
+    """A path as text that can be stored, also if a name is not valid UTF-8."""
     return os.fsencode(path.as_posix()).decode("utf-8", "backslashreplace")
 
 
 def check_exists(source: Path) -> None:
-    """A wrong path is said before anything is made for it."""
+    """Reject a wrong path before anything is created for it."""
     try:
         source.stat()
     except OSError as problem:
@@ -87,7 +87,7 @@ def check_exists(source: Path) -> None:
         name = _text(source)
         shown = name if len(name) < 200 else f"{name[:200]}…"
         raise SourceMissing(
-            f"There is no file or folder {shown}{reason}.", remedy="Check the path."
+            f"No such file or folder: {shown}{reason}.", remedy="Check the path."
         ) from None
 
 
@@ -104,12 +104,12 @@ def _stamp(path: Path) -> str:
     try:
         stat = path.stat()
     except OSError:
-        return ""  # a dangling link: reading it will say so
+        return ""  # a dangling link: reading it reports the error
     return f"{stat.st_mtime_ns}:{stat.st_size}"
 
 
 def read_version(file: File, collection: str, cutting: Cutting, max_bytes: int) -> NewVersion:
-    """A file read and cut."""
+    """Read and split a file."""
     data, content = read_file(file.path, max_bytes)
     day = datetime.fromtimestamp(file.path.stat().st_mtime, UTC).date()
     return _version(file, collection, data, content, day, cutting)
@@ -118,7 +118,7 @@ def read_version(file: File, collection: str, cutting: Cutting, max_bytes: int) 
 def read_input(
     data: bytes, name: str, collection: str, cutting: Cutting, today: date, max_bytes: int
 ) -> NewVersion:
-    """Standard input as a document of the given name; its suffix says what it is."""
+    """Standard input as a document of the given name; the suffix determines the format."""
     suffix = Path(name).suffix.lower()
     content = read_bytes(data, suffix if suffix in SUFFIXES else ".md", name, max_bytes)
     file = File(name, Path(name), name, "")
@@ -128,7 +128,7 @@ def read_input(
 def read_text(
     name: str, title: str, text: str, collection: str, cutting: Cutting, today: date
 ) -> NewVersion:
-    """A text at hand as a document."""
+    """A text as a document."""
     content = Content(kept(text), FrontMatter(title=kept(title) or None))
     file = File(name, Path(name), name, "")
     data = f"{title}\n{text}".encode("utf-8", "surrogatepass")

@@ -1,7 +1,7 @@
-"""Cutting a document into passages along headings and sentences.
+"""Splits a document into passages at headings and sentences.
 
 Invariant: a piece is a slice of the source text, `source[piece.start:piece.end]`; pieces do not
-overlap and leave out nothing but headings and white space.
+overlap and leave out only headings and white space.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from suffice.types import Passage
 
 _HEADING = re.compile(r"^(#{1,6})[ \t]+(.+?)[ \t]*#*[ \t]*$", re.MULTILINE)
 _FENCED = re.compile(r"^[ \t]*(```|~~~).*?^[ \t]*\1[ \t]*$", re.MULTILINE | re.DOTALL)
-# A tokenizer holds an object a token: a very long run of text is counted in slices of this size.
+# A tokenizer creates one object per token, so very long text is counted in slices of this size.
 _SLICE = 100_000
 _LEAST_BUDGET = 16
 
 
 class Tokens(Protocol):
-    """Where the tokens of a text end, as character offsets. Any embedder can say so."""
+    """The end offsets of the tokens of a text, in characters. Every embedder provides them."""
 
     def token_ends(self, text: str) -> Sequence[int]: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A passage to be: its place in the source text and the headings above it; last among them the
-    header of the table that it goes on with."""
+    """A future passage: its position in the source text and the headings above it. If it continues
+    a table, the last heading is the header of that table."""
 
     start: int
     end: int
@@ -50,37 +50,37 @@ class _Section:
 
 
 def split(content: Content, title: str, tokens: Tokens, budget: int) -> list[Piece]:
-    """The pieces of a document, each within `budget` tokens with its title and headings."""
+    """The pieces of a document, each within `budget` tokens including its title and headings."""
     found = list(_sections(content, title))
     pieces = [
         piece for section in found for piece in _pack(content, section, title, tokens, budget)
     ]
-    if not pieces:  # nothing but headings: better kept as text than lost
+    if not pieces:  # only headings: keep them as text rather than lose them
         whole = _Section(content.body, len(content.text), ())
         pieces = list(_pack(content, whole, title, tokens, budget))
     return pieces
 
 
 def placed(passage: Passage) -> str:
-    """A passage as a judge reads it: under the headings it stands under."""
+    """A passage as a verifier reads it: below its headings."""
     above = [part for part in (passage.title, *passage.heading) if part not in passage.text]
     return "\n".join([*above, passage.text])
 
 
 def context(title: str, heading: Sequence[str]) -> str:
-    """What a passage's text alone does not say: the document's title and the headings above."""
+    """The context of a passage: the title of the document and the headings above it."""
     parts = [title, *heading]
     return " > ".join(part for part in parts if part)
 
 
 def embedded_text(passage: Passage) -> str:
-    """What the search reads of a passage: its text with the title and headings above it."""
+    """The text that is embedded for a passage: its text with the title and headings above it."""
     above = context(passage.title, passage.heading)
     return f"{above}\n{passage.text}" if above else passage.text
 
 
 def _sections(content: Content, title: str) -> Iterator[_Section]:
-    """The runs of text between headings, each with the path of headings above it."""
+    """The text between headings, each run with the path of headings above it."""
     text, start = content.text, content.body
     path: list[tuple[int, str]] = []
     if content.markdown:
@@ -96,7 +96,7 @@ def _sections(content: Content, title: str) -> Iterator[_Section]:
 
 
 def _path(path: list[tuple[int, str]], title: str) -> tuple[str, ...]:
-    """The headings, without one that only repeats the document's title."""
+    """The headings, without one that only repeats the title of the document."""
     names = [name for _, name in path]
     return tuple(names[1:] if names and names[0].casefold() == title.casefold() else names)
 
@@ -104,9 +104,9 @@ def _path(path: list[tuple[int, str]], title: str) -> tuple[str, ...]:
 def _pack(
     content: Content, section: _Section, title: str, tokens: Tokens, budget: int
 ) -> Iterator[Piece]:
-    """Whole sentences while they fit; a sentence over the budget alone is cut between words."""
+    """Pack whole sentences while they fit; a sentence over the budget is split between words."""
     above = len(tokens.token_ends(context(title, section.heading)))
-    room = max(budget - above - 2, _LEAST_BUDGET)  # two for the model's own start and end marks
+    room = max(budget - above - 2, _LEAST_BUDGET)  # two for the start and end tokens of the model
     body = content.text[section.start : section.end]
     ends = _token_ends(body, tokens)
 
@@ -128,7 +128,7 @@ def _pack(
         if start is None:
             start, header = unit[0], table_header(body, unit[0])
             left = room - len(tokens.token_ends(header))
-            if left < max(room // 2, size(unit)):  # it would crowd out its own rows
+            if left < max(room // 2, size(unit)):  # it would leave no room for its rows
                 header, left = "", room
         end = unit[1]
     if start is not None:
@@ -136,7 +136,7 @@ def _pack(
 
 
 def _units(body: str, ends: list[int], room: int) -> Iterator[Span]:
-    """The sentences of a section, those over the budget cut into parts."""
+    """The sentences of a section; those over the budget are split into parts."""
     for start, end in sentences(body):
         first, last = bisect_right(ends, start), bisect_right(ends, end)
         if last - first <= room:
@@ -144,7 +144,7 @@ def _units(body: str, ends: list[int], room: int) -> Iterator[Span]:
             continue
         part = _even(last - first, room)
         while start < end:
-            # What is left may hold no token at all (a soft hyphen): it stays with its sentence.
+            # The rest may contain no token at all (a soft hyphen); it stays with its sentence.
             limit = ends[first + part - 1] if first + part <= last else end
             cut = _cut(body, start, limit, end)
             yield start, cut
@@ -155,12 +155,13 @@ def _units(body: str, ends: list[int], room: int) -> Iterator[Span]:
 
 
 def _even(tokens: int, room: int) -> int:
-    """The size of parts that are alike: after a full passage, a crumb would make little sense."""
+    """A part size that gives even parts: a tiny rest after a full passage would make little
+    sense."""
     return math.ceil(tokens / max(1, math.ceil(tokens / room)))
 
 
 def _cut(body: str, start: int, limit: int, end: int) -> int:
-    """The last word boundary at or before `limit`, or `limit` where there is none."""
+    """The last word boundary at or before `limit`, or `limit` if there is none."""
     if limit >= end:
         return end
     cut = limit
@@ -182,7 +183,7 @@ def _token_ends(body: str, tokens: Tokens) -> list[int]:
 
 
 def table_header(text: str, start: int) -> str:
-    """The first row of the table in whose midst a place lies; empty where it lies in none."""
+    """The first row of the table that contains a position; empty if it is not inside a table."""
     end = text.find("\n", start)
     if "|" not in text[start : end if end >= 0 else len(text)]:
         return ""

@@ -1,8 +1,8 @@
-"""The store: documents, versions, passages and vectors in one database. SQL is the truth;
+"""The store: documents, versions, passages and vectors in one database. SQL is the source of truth;
 the search index is derived from it and can be rebuilt at any time.
 
 Several processes may read; one at a time writes (`alone`). Nothing is ever deleted: a changed file
-gets a new version, a vanished one is retired.
+gets a new version, and a file that no longer exists is retired.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _KEYS_A_QUERY = 500
 
 
 class Store:
-    """Documents and their versions. Made by `Store.open`; safe to share between threads."""
+    """Documents and their versions. Created by `Store.open`; safe to share between threads."""
 
     def __init__(self, database: Database, index: str = "") -> None:
         self.database = database
@@ -40,8 +40,8 @@ class Store:
     def open(
         cls, where: str | Path, *, create: bool = False, wait: float = 60.0, index: str = ""
     ) -> Store:
-        """The store at a path or a PostgreSQL URL; with `create`, made where there is none.
-        `index` names the folder for search indexes, where it is not the usual one."""
+        """Open the store at a path or PostgreSQL URL; `create` creates it if it does not exist.
+        `index` sets a folder for search indexes other than the default."""
         return cls(Database.open(where, create=create, wait=wait), index)
 
     def close(self) -> None:
@@ -49,7 +49,7 @@ class Store:
 
     @property
     def where(self) -> str:
-        """The path or URL to show."""
+        """The path or URL as it may be shown."""
         return self.database.where
 
     @property
@@ -58,23 +58,23 @@ class Store:
         return places.index_folder(self.database, self._index, lambda: self.id)
 
     def alone(self, wait: float) -> AbstractContextManager[None]:
-        """Holds the writer's lock: one process at a time brings documents in."""
+        """Hold the writer lock: only one process at a time indexes documents."""
         return self.database.alone(wait)
 
     # Reading
 
     @property
     def id(self) -> str:
-        """Which store this is; passages are numbered within one."""
+        """The id of the store; passage numbers are unique within one store."""
         return str(self._value(select(t.store.c.id)))
 
     @property
     def epoch(self) -> int:
-        """Counts up when passages are cut anew; the index is then made anew."""
+        """Incremented when passages are split again; the index is then rebuilt."""
         return self._number(select(t.store.c.epoch))
 
     def collections(self) -> list[str]:
-        """The names of the collections that hold documents."""
+        """The names of the collections that contain documents."""
         name = t.documents.c.collection
         return [row["collection"] for row in self._rows(select(name).distinct().order_by(name))]
 
@@ -89,7 +89,7 @@ class Store:
         return self._versions(queries.versions(collection, document), document)
 
     def history(self, collection: str, document: str) -> list[VersionInfo]:
-        """All versions of a document, those that other files hold among them, oldest first."""
+        """All versions of a document, including those in other files, oldest first."""
         found = self._versions(queries.history(collection, document), document)
         return sorted(found, key=lambda version: version.force_from)
 
@@ -123,7 +123,7 @@ class Store:
         return {row["name"]: read.passage(row) for row in rows}
 
     def titled(self, collection: str, words: Sequence[str], most: int = 20) -> list[Passage]:
-        """The first passage of each version whose title holds all of the words."""
+        """The first passage of each version whose title contains all of the words."""
         if not all(map(is_storable, words)):
             return []
         return [read.passage(row) for row in self._rows(queries.titled(collection, words, most))]
@@ -131,20 +131,21 @@ class Store:
     def holding(
         self, collection: str, phrase: str, documents: Sequence[str] = (), most: int = 100
     ) -> list[Passage]:
-        """Passages whose text or headings hold a phrase; of the documents named, where some are."""
+        """Passages whose text or headings contain a phrase, limited to the given documents if
+        any."""
         if not is_storable(phrase):
             return []
         query = queries.holding(collection, phrase, documents, most)
         return [read.passage(row) for row in self._rows(query)]
 
     def unembedded(self, model: str, batch: int) -> Iterator[list[tuple[str, Passage]]]:
-        """Passages the model has no vector for, with the hash of what is embedded for them."""
+        """Passages without a vector of this model, with the hash of the text to embed."""
         query = PASSAGE.where(queries.without_vector(model))
         for rows in self._batches(query, batch):
             yield [(row["input_hash"], read.passage(row)) for row in rows]
 
     def count_unembedded(self, model: str) -> int:
-        """How many passages the model has yet to embed."""
+        """The number of passages the model has not embedded yet."""
         return self._number(queries.count_passages(queries.without_vector(model)))
 
     def last_change(self) -> int:
@@ -160,7 +161,7 @@ class Store:
         return self._number(select(func.coalesce(func.max(t.vectors.c.rowid), 0)))
 
     def count_changes(self, since: int) -> int:
-        """How many passages `changes` would go through."""
+        """The number of passages that `changes` would return."""
         return self._number(queries.count_passages(t.versions.c.changed > since))
 
     def changes(self, since: int, model: str, batch: int = 500) -> Iterator[list[StoredPassage]]:
@@ -170,7 +171,8 @@ class Store:
     def kinds_to_tell(
         self, collection: str, mark: str, model: str, batch: int = 500
     ) -> Iterator[list[StoredPassage]]:
-        """Passages whose document declares no kind, and whose kind was not told by `mark`."""
+        """Passages whose document declares no kind and whose kind was not determined with
+        `mark`."""
         query = queries.with_vector(model).where(
             t.documents.c.collection == collection,
             t.versions.c.kind == "",
@@ -181,42 +183,42 @@ class Store:
     # Writing
 
     def put_vectors(self, hashes: Sequence[str], vectors: Vectors, model: str) -> None:
-        """Keeps vectors by the hash of what was embedded: equal text is embedded once."""
+        """Store vectors by the hash of the embedded text: equal text is embedded once."""
         with self._writing() as connection:
             keep.vectors(connection, hashes, vectors, model)
 
     def put_kinds(self, told: Mapping[int, Kind]) -> None:
-        """Keeps the kinds of passages, by their numbers."""
+        """Store the kinds of passages, by passage number."""
         with self._writing() as connection:
             keep.kinds(connection, told)
 
     def kinds_told(self, collection: str, mark: str) -> None:
-        """Notes that the kinds of a collection's passages are those `mark` stands for."""
+        """Record that the kinds of a collection were determined with `mark`."""
         with self._writing() as connection:
             keep.kinds_told(connection, collection, mark)
 
     def save(self, versions: Iterable[NewVersion], today: date) -> None:
-        """Keeps new contents; what they replace becomes superseded. All of them or none."""
+        """Store new contents in one transaction; the contents they replace become superseded."""
         with self._writing() as connection:
             keep.save(connection, versions, today)
 
     def touch(self, collection: str, unchanged: Mapping[str, tuple[str, str]]) -> None:
-        """Notes where unchanged files stand now (their root), and their stamps."""
+        """Update the root and the stamps of unchanged files."""
         with self._writing() as connection:
             keep.touch(connection, collection, unchanged)
 
     def retire(
         self, collection: str, documents: Iterable[str], today: date, *, by: str = "vanished"
     ) -> None:
-        """Takes documents out of force from today on; their versions stay for history."""
+        """Retire documents from today on; their versions remain in the history."""
         with self._writing() as connection:
             keep.retire(connection, collection, documents, today, by)
 
     @contextmanager
     def _writing(self) -> Iterator[Connection]:
         with self.database.writing() as connection:
-            # Changes are numbered one after the other, also where a lost connection has taken the
-            # writer's lock with it.
+            # Changes are numbered in sequence, even if a lost connection has released the writer
+            # lock.
             connection.execute(select(t.store.c.id).with_for_update())
             yield connection
 
@@ -236,14 +238,14 @@ class Store:
             yield [read.stored(row) for row in rows]
 
     def _batches(self, query: Query, size: int) -> Iterator[Sequence[RowMapping]]:
-        """Passages in the order of their numbers; what is written between batches may change
-        which ones follow."""
+        """Passages in order of their numbers. Writes between batches may change which passages
+        follow."""
         last, number = 0, t.passages.c.id
         while rows := self._rows(query.where(number > last).order_by(number).limit(size)):
             last = rows[-1]["id"]
             yield rows
 
     def _keyed(self, query: Query, keys: Sequence[object]) -> Iterator[RowMapping]:
-        """What is found by `keys`, in portions that a database takes."""
+        """Look up `keys` in portions that the database accepts."""
         for first in range(0, len(keys), _KEYS_A_QUERY):
             yield from self._rows(query, keys=keys[first : first + _KEYS_A_QUERY])

@@ -1,4 +1,4 @@
-"""The tables of the documents, as the migrations in `sql/` make them; a test compares the two."""
+"""The tables of the documents, as created by the migrations in `sql/`; a test compares the two."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ passages = Table(
 vectors = Table(
     "vectors",
     METADATA,
-    _number("rowid"),  # counts up; in SQLite every table has it unasked
+    _number("rowid"),  # autoincrement; SQLite tables have it implicitly
     _text("input_hash"),
     _text("model"),
     Column("vector", LargeBinary, nullable=False),

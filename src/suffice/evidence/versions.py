@@ -1,8 +1,8 @@
-"""Which version of a document is in force on which days.
+"""Determines which version of a document is in force on which days.
 
 Versions of one document are the successive contents of one file, and files that declare the same
-`id` (or the same title and different versions). Each is in force on the days
-`force_from <= day < force_until`; on any day at most one content of a file is.
+`id` (or the same title and different versions). Each is in force on the days `force_from <= day <
+force_until`. At most one content of a file is in force on any day.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ _STATUS = re.compile(r"[\s\-–—:(\[]*(?:superseded|archived|old|previous|obso
 
 @dataclass(frozen=True, slots=True)
 class Dated:
-    """What the order of versions depends on."""
+    """The values that determine the order of versions."""
 
     id: int
     document_id: int
     label: str
-    """The declared version, empty where none is."""
+    """The declared version; empty if there is none."""
     effective: date | None
     expires: date | None
     seen: date
@@ -37,7 +37,7 @@ class Dated:
 
 @dataclass(frozen=True, slots=True)
 class Force:
-    """The days on which a version holds: `start <= day < until`."""
+    """The days on which a version is in force: `start <= day < until`."""
 
     start: date
     until: date
@@ -53,13 +53,13 @@ def family(front: FrontMatter, name: str) -> str:
 
 
 def _home(name: str) -> str:
-    """The folder a document belongs to: an archive's documents belong to the folder above it."""
+    """The folder of a document; documents in an archive folder belong to the folder above it."""
     folders = name.split("/")[:-1]
     return "".join(f"{folder}/" for folder in folders if folder.lower() not in _ARCHIVES)
 
 
 def in_force(versions: Sequence[Dated]) -> dict[int, Force]:
-    """The days of each version of one family."""
+    """The days in force of each version of one family."""
     starts = _starts(versions)
     void = {v.id for v in versions if _replaced(v, versions, starts) or _withdrawn(v, starts)}
     line = sorted(
@@ -84,7 +84,8 @@ def version_order(label: str) -> tuple[tuple[int, str], ...]:
 
 
 def _starts(versions: Sequence[Dated]) -> dict[int, date]:
-    """Declared dates hold; undated, a file's first content always held, a later one since read."""
+    """The first day of each version: the declared date; without a date, always for the first
+    content of a file and the day it was read for later contents."""
     first: dict[int, int] = {}
     for version in sorted(versions, key=lambda v: v.sequence):
         first.setdefault(version.document_id, version.id)
@@ -94,7 +95,7 @@ def _starts(versions: Sequence[Dated]) -> dict[int, date]:
 
 
 def _succeeds(later: Dated, version: Dated) -> bool:
-    """Files that declare the same version, and no other date, are no versions of each other."""
+    """Files that declare the same version and no different date are not versions of each other."""
     same_file = later.document_id == version.document_id
     other_day = None not in (later.effective, version.effective)
     dated_apart = other_day and later.effective != version.effective
@@ -102,12 +103,12 @@ def _succeeds(later: Dated, version: Dated) -> bool:
 
 
 def _withdrawn(version: Dated, starts: dict[int, date]) -> bool:
-    """Whether it was announced and taken back before it held."""
+    """Whether it was announced and withdrawn before it took effect."""
     return version.retired_on is not None and version.retired_on <= starts[version.id]
 
 
 def _replaced(version: Dated, versions: Sequence[Dated], starts: dict[int, date]) -> bool:
-    """Whether the same file later got a content that holds from the same day or earlier."""
+    """Whether the same file later got a content that is in force from the same day or earlier."""
     return any(
         other.document_id == version.document_id
         and other.sequence > version.sequence
@@ -117,12 +118,12 @@ def _replaced(version: Dated, versions: Sequence[Dated], starts: dict[int, date]
 
 
 def _day_after(expires: date | None) -> date:
-    """A document expires at the end of the day it names."""
+    """A document expires at the end of the declared day."""
     return NEVER if expires is None or expires == NEVER else expires + timedelta(days=1)
 
 
 def _bare_title(front: FrontMatter) -> str:
-    """The title without its own version number, year or "(superseded)" at the end."""
+    """The title without a trailing version number, year or "(superseded)"."""
     title = " ".join((front.title or "").casefold().split())
     title = _STATUS.sub("", title)
     own = [re.escape(front.version.casefold())] if front.version else []

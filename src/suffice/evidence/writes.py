@@ -1,7 +1,7 @@
-"""Writing documents and versions, inside a transaction that the store has opened.
+"""Writes documents and versions inside a transaction opened by the store.
 
-Nothing is deleted but passages that are cut anew: a changed content is a new version, a vanished
-file is retired, and each change works out anew which versions are in force.
+Only passages that are split again are deleted. Changed content is a new version, a file that no
+longer exists is retired, and each change recomputes which versions are in force.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def vectors(connection: Connection, hashes: Sequence[str], made: Vectors, model:
 
 
 def save(connection: Connection, versions: Iterable[NewVersion], today: date) -> None:
-    """Keeps new contents; the same content again only lifts a retirement."""
+    """Store new contents; unchanged content only reverses a retirement."""
     families: set[str] = set()
     for version in versions:
         families |= _save(connection, version, today)
@@ -93,7 +93,7 @@ def retire(
 
 
 def kinds(connection: Connection, told: Mapping[int, Kind]) -> None:
-    """Keeps the kinds of passages; a version with one that differs counts as changed."""
+    """Store the kinds of passages; a version with a differing kind counts as changed."""
     rows = [{"number": number, "told": kind.value} for number, kind in told.items()]
     of_it = t.passages.c.id == bindparam("number")
     differs = (
@@ -136,8 +136,8 @@ def _save(connection: Connection, new: NewVersion, today: date) -> set[str]:
 
 
 def _inherit(connection: Connection, new: NewVersion, document: int) -> None:
-    """Older contents of a file follow the newest in family and, where it has any, in labels:
-    who may not read the newest content may not read the older ones either."""
+    """Give older contents of a file the family and, if it has any, the labels of the newest: a
+    caller who may not read the newest content may not read older ones either."""
     of_it = t.versions.c.document_id == document
     connection.execute(change(t.versions).where(of_it).values(family=new.family))
     if new.access:
@@ -150,7 +150,8 @@ def _inherit(connection: Connection, new: NewVersion, document: int) -> None:
 
 
 def _declare_anew(connection: Connection, new: NewVersion, version: int) -> None:
-    """What an earlier Suffice took down as the kind may not be what the document declares."""
+    """Correct the stored kind: an earlier version of Suffice may have stored one that the document
+    does not declare."""
     declared = _declared(new)
     changed = connection.execute(
         change(t.versions)
@@ -172,7 +173,8 @@ def _labels(new: NewVersion) -> str:
 
 
 def _cut_anew(connection: Connection, new: NewVersion, version: int) -> None:
-    """The same content, cut in another way, gets other passages; the index is made anew."""
+    """Replace the passages of unchanged content that is now split differently; the index is
+    rebuilt."""
     of_it = t.passages.c.version_id == version
     place = (t.passages.c.start, t.passages.c.end)
     cut = connection.execute(select(*place).where(of_it).order_by(t.passages.c.id))
@@ -224,7 +226,7 @@ def _next_change(connection: Connection) -> int:
 
 
 def _renew(connection: Connection, families: Iterable[str]) -> None:
-    """Works out anew which versions are in force; only what changed gets a new number."""
+    """Recompute which versions are in force; only versions that changed get a new change number."""
     number, version = _next_change(connection), t.versions.c
     since: BindParameter[str] = bindparam("since")
     until: BindParameter[str] = bindparam("until")
@@ -250,6 +252,6 @@ def _renew(connection: Connection, families: Iterable[str]) -> None:
 
 
 def _each(connection: Connection, statement: Executable, rows: Sequence[Mapping[str, Any]]) -> None:
-    """The statement once for each row. SQLAlchemy would run it once for none at all."""
+    """Run the statement once for each row. With no rows, SQLAlchemy would run it once."""
     if rows:
         connection.execute(statement, rows)

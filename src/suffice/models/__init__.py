@@ -1,1 +1,1 @@
-"""Models: cards, sessions in and scores out. This room knows nothing of claims or gates."""
+"""Models: cards, sessions and scores. This package is independent of claims, gates and verdicts."""

@@ -1,8 +1,8 @@
-"""Requests that wait are put together: one run of a model for the pairs and texts of many.
+"""Dynamic batching: one model run serves the pairs and texts of several callers.
 
-A call that comes while nothing runs goes at once; those that come while it runs wait, and go as one
-batch. So nothing is waited for where there is no load, and batches grow with it. A score depends on
-no neighbour in its batch, so results are those of each call alone.
+A call that arrives while the model is idle starts at once; calls that arrive during a run wait and
+form the next batch. There is no delay without load, and batches grow with the load. A score does
+not depend on the rest of its batch, so results equal those of separate calls.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ from suffice.models.wrapped import Wrapped, WrappedVerifier
 A = TypeVar("A")
 B = TypeVar("B")
 MOST = 256
-"""Items of one run; a single call may bring more."""
+"""Item limit of one run; a single call may exceed it."""
 ALONE = 1
 
 
 class Lanes:
-    """How many runs go on at once, over all that share it; 0: as many as there are cores, at most
-    four. One run alone leaves a core idle whenever it waits for its own threads."""
+    """Bounds the number of concurrent runs over all models that share it. 0: one per core, at most
+    four. A single run leaves a core idle whenever it waits for its own threads."""
 
     def __init__(self, count: int = 0) -> None:
         self.free = bounded(count)
@@ -50,12 +50,12 @@ class _Call(Generic[A, B]):
     found: Sequence[B] = ()
     problem: BaseException | None = None
     taken: bool = False
-    """Whether somebody runs it, so that its caller has only to wait."""
+    """Whether a thread is running this call, so that its caller only has to wait."""
     done: bool = False
 
 
 class Batcher(Generic[A, B]):
-    """`run`, called by many threads, run for several of them at once."""
+    """Combines calls of `run` from many threads into batches."""
 
     def __init__(
         self, run: Callable[[Sequence[A]], Sequence[B]], lanes: Lanes, most: int = MOST
@@ -65,7 +65,7 @@ class Batcher(Generic[A, B]):
         self._most = most
         self._waiting: deque[_Call[A, B]] = deque()
         self.runs = 0
-        """How many runs there were, to see how calls were put together."""
+        """Number of runs so far, to observe how calls were combined."""
 
     def __call__(self, items: Sequence[A]) -> Sequence[B]:
         if not items:
@@ -93,7 +93,7 @@ class Batcher(Generic[A, B]):
         return call.found
 
     def _next(self) -> list[_Call[A, B]]:
-        """The calls that waited longest, as many as fit."""
+        """The longest-waiting calls, as many as fit."""
         batch: list[_Call[A, B]] = []
         size = 0
         while self._waiting and (not batch or size + len(self._waiting[0].items) <= self._most):
@@ -107,7 +107,7 @@ class Batcher(Generic[A, B]):
         try:
             found = self._run([item for call in batch for item in call.items])
         except BaseException as problem:
-            if len(batch) > 1:  # what fails for one of them fails for that one alone
+            if len(batch) > 1:  # a failure of one call must not affect the others
                 for call in batch:
                     self._serve([call])
                 return
@@ -121,11 +121,11 @@ class Batcher(Generic[A, B]):
 
 
 class SharedVerifier(WrappedVerifier):
-    """Any verifier, for many threads at once."""
+    """Wraps a verifier for use by many threads at once."""
 
     def __init__(self, verifier: Verifier, lanes: Lanes | None = None) -> None:
         lanes = lanes or Lanes()
-        # Requests put together would share the budget of an LLM.
+        # Combined requests would share the budget of an LLM.
         most = ALONE if verifier.tier == LLM else MOST
         super().__init__(verifier)
         self._support = Batcher[Pair, SupportScore](verifier.support, lanes, most)
@@ -150,15 +150,15 @@ class SharedVerifier(WrappedVerifier):
 
 
 def shared_verifier(verifier: Verifier, lanes: Lanes) -> Verifier:
-    """A verifier for many threads. Of one with an LLM, what is shared is the tier below: whoever
-    waits for the LLM holds no lane, and each request keeps its own budget."""
+    """A verifier for many threads. For one with an LLM, the tier below is shared: a call that waits
+    for the LLM holds no lane, and each request keeps its own budget."""
     if isinstance(verifier, LlmVerifier):
         return replace(verifier, inner=SharedVerifier(verifier.inner, lanes))
     return SharedVerifier(verifier, lanes)
 
 
 class SharedEmbedder(Wrapped):
-    """Any embedder, for many threads at once."""
+    """Wraps an embedder for use by many threads at once."""
 
     def __init__(self, embedder: Embedder, lanes: Lanes | None = None) -> None:
         super().__init__(embedder)

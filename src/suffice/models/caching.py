@@ -1,5 +1,5 @@
-"""An embedder that remembers: the steps of one answer embed the same texts, and so do the answers
-to different questions from the same passages."""
+"""An embedder with a cache: the steps of one answer embed the same texts, and different questions
+share passages."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import numpy as np
 from suffice.models.embedder import Embedder, Vectors
 from suffice.models.wrapped import Wrapped
 
-# A text longer than this is seldom asked for twice, and would take room.
+# Longer texts are rarely requested twice and would take too much memory.
 _LONGEST = 2_000
 
 
 class CachedEmbedder(Wrapped):
-    """Any embedder, with the vectors of the last `most` texts kept. The vectors are the same as
-    without: a text's vector depends on no other text. Safe to share between threads."""
+    """Wraps an embedder and caches the vectors of the last `most` texts. Results are unchanged,
+    because the vector of a text does not depend on other texts. Thread-safe."""
 
     def __init__(self, embedder: Embedder, most: int = 4096) -> None:
         super().__init__(embedder)
@@ -38,11 +38,11 @@ class CachedEmbedder(Wrapped):
         return np.array([held[text] for text in texts], dtype=np.float32)
 
     def _remember(self, held: dict[str, Vectors]) -> None:
-        """Keeps these as the newest, and forgets the oldest."""
+        """Add these as the newest entries and drop the oldest."""
         with self._lock:
             for text, vector in held.items():
                 if len(text) <= _LONGEST:
-                    self._known[text] = vector.copy()  # a row alone, not the batch it is of
+                    self._known[text] = vector.copy()  # so that the batch can be freed
                     self._known.move_to_end(text)
             while len(self._known) > self._most:
                 self._known.popitem(last=False)

@@ -1,4 +1,5 @@
-"""From a model's raw margin to a probability: one line in log-odds, fitted on dev, in the card."""
+"""Converts a model's raw margin to a probability: one line in log-odds, fitted on dev rows and
+stored in the card."""
 
 from __future__ import annotations
 
@@ -30,7 +31,7 @@ class Calibration:
 
 
 def margin(logits: Floats, column: int) -> Floats:
-    """How far one class stands above the others together."""
+    """The log-odds margin of one class over the others together."""
     others = np.delete(logits, column, axis=1)
     found: Floats = logits[:, column] - np.logaddexp.reduce(others, axis=1)
     return found
@@ -41,7 +42,7 @@ def read_calibration(card: Mapping[str, Any], question: str) -> Calibration:
 
 
 def _numbers(card: Mapping[str, Any], names: tuple[str, str], *path: str) -> tuple[float, float]:
-    """Two numbers from a card; without them nothing may count as supported."""
+    """Two numbers from a card. Without them it is an error: nothing may count as supported."""
     try:
         value: Any = card
         for key in path:

@@ -1,4 +1,4 @@
-"""A model's card: what the weight file is, where it came from, what it must score."""
+"""Model cards: the identity, origin and expected scores of a weight file."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from suffice.errors import ModelDamaged, ModelMissing
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """A model folder's description, read from its `card.json`; the one source of truth on it."""
+    """The description of a model folder, read from its `card.json`; the single source of truth
+    about it."""
 
     folder: Path
     name: str
@@ -26,13 +27,14 @@ class Card:
 
     @property
     def id(self) -> str:
-        """Names the weights exactly: an index made with one id is not searched with another."""
+        """Identifies the weights exactly: an index built with one id is not searched with
+        another."""
         return f"{self.name}-{self.version}-{next(iter(self.files.values()))[:8]}"
 
     def verify(self) -> None:
-        """Refuses a folder whose files are not the ones described."""
+        """Raise an error if a file does not match the card."""
         if not self.files:
-            raise ModelDamaged(f"{self.name}: its card names no file.", remedy=REINSTALL)
+            raise ModelDamaged(f"{self.name}: its card lists no file.", remedy=REINSTALL)
         for name, expected in self.files.items():
             try:
                 data = (self.folder / name).read_bytes()
@@ -43,7 +45,7 @@ class Card:
             found = hashlib.sha256(data).hexdigest()
             if found != expected:
                 raise ModelDamaged(
-                    f"{self.name}: {name} has sha256 {found[:12]}…, its card says "
+                    f"{self.name}: {name} has sha256 {found[:12]}…, the card says "
                     f"{expected[:12]}….",
                     remedy=REINSTALL,
                 )
@@ -67,9 +69,10 @@ def read_card(folder: Path) -> Card:
         )
     except FileNotFoundError:
         raise ModelMissing(
-            f"There is no model card in {folder}.", remedy="Name a model folder that has one."
+            f"There is no model card in {folder}.",
+            remedy="Use a model folder that contains a card.json.",
         ) from None
     except (ValueError, KeyError, TypeError) as problem:
         raise ModelDamaged(
-            f"{folder}/card.json is not a card: {problem!r}.", remedy=REINSTALL
+            f"{folder}/card.json is not a valid card: {problem!r}.", remedy=REINSTALL
         ) from problem

@@ -1,9 +1,9 @@
-"""The catalogue: from what the settings name to a model that can be called.
+"""The catalogue: opens the models that the settings name.
 
 a name      weights inside the package, verified against their card
 a folder    an ONNX model, or a sentence-transformers folder
 a URL       an OpenAI-compatible embeddings endpoint
-a hub name  a verifier from a model hub, fetched once
+a hub name  a verifier from a model hub, downloaded once
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ DEFAULT = EMBEDDERS[0]
 FAST = "minilm-l12-verifier"
 STRONG = "strong-verifier"
 OTHER_BASE = "bge-small-verifier"
-"""A member of the strong tier that owes nothing to MS MARCO; it can judge alone."""
+"""A member of the strong tier that was not trained on MS MARCO; it can judge alone."""
 
 
 def weights(name: str) -> Path:
-    """The folder of a model that ships in the package."""
+    """The folder of a model that ships with the package."""
     return Path(str(resources.files("suffice.models"))) / "weights" / name
 
 
 def open_embedder(settings: EmbedderSettings) -> Embedder:
-    """The embedder the settings name."""
+    """Open the configured embedder."""
     if settings.model in EMBEDDERS:
         return _packaged(settings.model, settings.threads)
     if settings.model.startswith(("http://", "https://")):
@@ -56,8 +56,8 @@ def open_embedder(settings: EmbedderSettings) -> Embedder:
 def open_verifier(
     settings: VerifierSettings, tier: str = "", draft: DraftSettings | None = None
 ) -> Verifier:
-    """The verifier the settings name, or a tier by name. `draft` says which endpoint is meant by
-    `verifier.llm.url: draft`."""
+    """Open the configured verifier, or a tier by name. `draft` is the endpoint that
+    `verifier.llm.url: draft` refers to."""
     if tier == LLM or (settings.llm.on and not tier):
         from suffice.models.llm.open import open_llm_verifier
 
@@ -67,11 +67,11 @@ def open_verifier(
 
 def _without_llm(settings: VerifierSettings, tier: str = "") -> Verifier:
     if tier not in ("", "fast", "strong"):
-        raise ModelMissing(f"There is no tier '{tier}'.", remedy="Name fast, strong or llm.")
+        raise ModelMissing(f"There is no tier '{tier}'.", remedy="Use fast, strong or llm.")
     if settings.strong and settings.model != FAST and not tier:
         raise SettingsError(
-            f"verifier.strong goes with our own fast tier, not with '{settings.model}'.",
-            remedy="Leave one of verifier.strong and verifier.model out.",
+            f"verifier.strong requires the built-in fast tier, not '{settings.model}'.",
+            remedy="Remove verifier.strong or verifier.model from the settings.",
         )
     card = _verified(weights(FAST), FAST)
     fast = CrossEncoder(card, (Encoder(card, settings.threads),))
@@ -95,13 +95,13 @@ def _second_distribution() -> Path:
 
 
 def _strong(fast: CrossEncoder, threads: int) -> CrossEncoder:
-    """The fast tier's encoder and those of the second distribution, as one."""
+    """Combine the encoder of the fast tier with those of the strong distribution."""
     folder = _second_distribution()
     tier = read_card(folder / STRONG)
     cards = [_verified(folder / name, name) for name in tier.raw["members"]]
     if fast.id != tier.raw["beside"]:
         raise ModelDamaged(
-            f"suffice-strong goes with {tier.raw['beside']}; this is {fast.id}.",
+            f"suffice-strong requires {tier.raw['beside']}; {fast.id} is installed.",
             remedy="Run: pip install --upgrade suffice suffice-strong",
         )
     more = tuple(Encoder(card, threads) for card in cards)
@@ -109,11 +109,11 @@ def _strong(fast: CrossEncoder, threads: int) -> CrossEncoder:
 
 
 def _verified(folder: Path, name: str) -> Card:
-    """The card of a model of ours, once its files are found to be the ones it describes."""
+    """The card of a built-in model, after its files were verified."""
     card = read_card(folder)
     card.verify()
     if card.name != name:
-        raise ModelDamaged(f"{card.folder} holds {card.name}, not {name}.", remedy=REINSTALL)
+        raise ModelDamaged(f"{card.folder} contains {card.name}, not {name}.", remedy=REINSTALL)
     return card
 
 
@@ -130,7 +130,7 @@ def _packaged(name: str, threads: int) -> OnnxEmbedder:
 
 
 def _folder(folder: Path, threads: int) -> Embedder:
-    """A user's own model: `model.onnx` (or `onnx/model.onnx`) beside `tokenizer.json`."""
+    """Open a user's own model: `model.onnx` (or `onnx/model.onnx`) beside `tokenizer.json`."""
     model = next(
         (p for p in (folder / "model.onnx", folder / "onnx/model.onnx") if p.is_file()), None
     )
@@ -159,14 +159,14 @@ def _folder(folder: Path, threads: int) -> Embedder:
 
 
 def _measured(embedder: OnnxEmbedder) -> OnnxEmbedder:
-    """The embedder with what its graph really gives: token vectors or one vector a text."""
+    """The embedder configured for what its graph returns: token vectors or one vector per text."""
     shape = embedder.session.get_outputs()[0].shape
     pool = embedder.pool if len(shape) == 3 else None
     dimension = shape[-1] if isinstance(shape[-1], int) else embedder.dimension
     if not dimension:
         raise ModelDamaged(
-            f"{embedder.model}: the size of its vectors is not stated.",
-            remedy="Put hidden_size into the config.json beside it.",
+            f"{embedder.model}: the vector size is unknown.",
+            remedy="Add hidden_size to the config.json beside the model.",
         )
     return OnnxEmbedder(
         embedder.id, dimension, embedder.window, embedder.model, embedder.tokenizer_file,
@@ -182,7 +182,7 @@ def _pooling(folder: Path) -> Pool:
 def _sentence_transformers(folder: Path) -> Embedder:
     if not (folder / "modules.json").is_file():
         raise ModelMissing(
-            f"{folder} holds neither model.onnx nor a sentence-transformers model.",
+            f"{folder} contains neither model.onnx nor a sentence-transformers model.",
             remedy="Export the model to ONNX, with tokenizer.json beside it.",
         )
     if find_spec("sentence_transformers") is None:

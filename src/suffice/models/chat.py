@@ -1,4 +1,4 @@
-"""A conversation with an OpenAI-compatible endpoint: messages in, what it says out."""
+"""Chat completions through an OpenAI-compatible endpoint: messages in, reply out."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from suffice.models.wire import Endpoint, endpoint_url
 
-# Some servers know the limit by its newer name; some models take no temperature and no seed.
+# Some servers use the newer name of the token limit; some models accept no temperature or seed.
 _SPARE = {
     "max_tokens": "max_completion_tokens",
     "temperature": "",
@@ -18,7 +18,7 @@ _SPARE = {
     "response_format": "",
 }
 STOPPED = frozenset({"length", "content_filter"})
-"""Why a reply ends that was not yet at its end."""
+"""Finish reasons of an incomplete reply."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A reply, or an event of a stream, as far as it is understood; whatever came has one."""
+    """A reply or a stream event, as far as it is understood; any input gives one."""
 
     text: str = ""
     finish: str = ""
@@ -39,7 +39,7 @@ class Piece:
 
 
 def chat_endpoint(url: str, key_env: str, wanted: str, timeout: float, retries: int) -> Endpoint:
-    """The endpoint under a base URL, with the key that the variable holds, if it is named."""
+    """The endpoint under a base URL, with the key from the environment variable if one is named."""
     key = os.environ.get(key_env, "").strip() if key_env else ""
     return Endpoint(
         endpoint_url(url, "chat/completions"), key, wanted, timeout, retries, spare=_SPARE
@@ -47,7 +47,7 @@ def chat_endpoint(url: str, key_env: str, wanted: str, timeout: float, retries: 
 
 
 def chat_body(model: str, messages: Sequence[Message], tokens: int) -> dict[str, Any]:
-    """A request whose reply depends on nothing but itself, as far as the server can."""
+    """A request body for replies that are as deterministic as the server allows."""
     return {
         **({"model": model} if model else {}),
         "messages": [asdict(message) for message in messages],
@@ -58,7 +58,7 @@ def chat_body(model: str, messages: Sequence[Message], tokens: int) -> dict[str,
 
 
 def piece(event: Any) -> Piece:
-    """What a reply or an event of a stream says."""
+    """Parse a reply or a stream event."""
     event = event if isinstance(event, dict) else {}
     usage = event.get("usage")
     total = usage.get("total_tokens") if isinstance(usage, dict) else None
@@ -78,7 +78,7 @@ def _first(choices: Any) -> dict[str, Any]:
 
 
 def text_in(message: Mapping[str, Any]) -> str:
-    """The text of a message: plain, in parts, or a refusal in a field of its own."""
+    """The text of a message: plain, in parts, or in a separate refusal field."""
     return content_in(message) or refusal_in(message)
 
 

@@ -1,7 +1,7 @@
-"""The verifier of our own: one cross-encoder (the fast tier), or the mean of several (the strong).
+"""The built-in verifier: one cross-encoder (fast tier), or the mean of several (strong tier).
 
-Every member reads the same portions of the evidence, so a score is the mean of their
-log-probabilities, made a probability by one line in log-odds that stands in the tier's card.
+All members read the same portions of the evidence. The score is the mean of their
+log-probabilities, converted to a probability by one line in log-odds from the card of the tier.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ _ALONE = 10
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """One run of the models: what is said beside a portion, and whether it is a passage alone."""
+    """One model input: a claim or question with a portion of evidence, and whether the portion is a
+    single passage."""
 
     read: Read
     portion: Portion
@@ -39,7 +40,7 @@ class _Asked:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Raw log-probabilities of support, the passage that decided, and its sentence that did."""
+    """Raw log-probabilities of support, the deciding passage, and its deciding sentence."""
 
     logits: Floats
     passage: int = 0
@@ -48,8 +49,8 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class CrossEncoder:
-    """Support, sufficiency, and which sentences answer. `card` is the tier's: it holds the
-    calibration. The first member's tokenizer is everyone's."""
+    """Judges support and sufficiency, and finds the sentences that answer. `card` is the card of
+    the tier, which holds the calibration. All members use the tokenizer of the first."""
 
     card: Card
     members: tuple[Encoder, ...]
@@ -57,7 +58,7 @@ class CrossEncoder:
 
     @property
     def id(self) -> str:
-        """Names all weights, and the version of their mean."""
+        """Identifies all weights and the version of their mean."""
         members = "+".join(member.card.id for member in self.members)
         return members if len(self.members) == 1 else f"{members}+{self.card.version}"
 
@@ -73,8 +74,8 @@ class CrossEncoder:
         return [self._enough(one) for one in self.sufficiency_margins(pairs)]
 
     def sentences(self, said: str, sentences: Sequence[str]) -> list[float]:
-        """For each of the sentences, in the order they stand in, the probability that it answers or
-        supports what is said; 0 where it cannot be read."""
+        """For each sentence, in order, the probability that it answers the question or supports the
+        claim; 0 if it cannot be read."""
         ids, *parts = self.members[0].tokens(
             [clean(said), *(f"{clean(one)} " for one in sentences)]
         )
@@ -92,7 +93,7 @@ class CrossEncoder:
         return found
 
     def support_margins(self, pairs: Sequence[Pair]) -> list[Found | str]:
-        """What was found for each pair, or why nobody judged it."""
+        """The result for each pair, or the reason it was not judged."""
         plans = self._plans(pairs, lambda pair: f"{pair.question} {pair.said}".strip(), _support)
         best: list[Found | str] = [
             plan if isinstance(plan, str) else Found(np.zeros(3)) for plan in plans
@@ -113,8 +114,8 @@ class CrossEncoder:
         return best
 
     def sufficiency_margins(self, pairs: Sequence[Pair]) -> list[tuple[float, int] | str]:
-        """The margin of "enough": the mean of the passages read together and of the best one read
-        alone. The passage is the best one."""
+        """The margin of "enough": the mean of all passages read together and the best passage read
+        alone. The reported passage is the best one."""
         plans = self._plans(pairs, lambda pair: pair.said, _sufficiency)
         asked = [
             (n, one) for n, plan in enumerate(plans) if not isinstance(plan, str) for one in plan
@@ -157,7 +158,7 @@ class CrossEncoder:
         asked: Callable[[Pair], str],
         cut: Callable[[Material, str, int], Iterator[tuple[Portion, bool]]],
     ) -> list[Iterator[_Asked] | str]:
-        """For each pair what to read, in order, or why it cannot be read."""
+        """For each pair the inputs to read, in order, or the reason it cannot be read."""
         first = self.members[0]
         said = [clean(asked(pair)) for pair in pairs]
         materials: dict[tuple[str, ...], Material] = {}
@@ -174,7 +175,7 @@ class CrossEncoder:
         return plans
 
     def _run(self, reads: Sequence[Read], head: str) -> tuple[Floats, list[Floats]]:
-        """The mean of the members' log-probabilities, and of their marks."""
+        """The mean over the members of the log-probabilities and of the token scores."""
         said = [member.judge(reads, head) for member in self.members]
         weights = np.array(self.card.raw.get("weights") or [1.0] * len(said))
         logits: Floats = np.tensordot(weights / weights.sum(), [one for one, _ in said], axes=1)
@@ -183,7 +184,7 @@ class CrossEncoder:
 
 
 def _quoted(portion: Portion, marks: Floats) -> tuple[int, str]:
-    """The text of the portion that its tokens mark most, after the passage it stands in."""
+    """The sentence of the portion with the highest token scores, and the passage it belongs to."""
     odds = _means(marks, portion.sizes)
     if not odds:
         return portion.passage, ""
@@ -207,7 +208,7 @@ def _support(material: Material, said: str, space: int) -> Iterator[tuple[Portio
 
 
 def _sufficiency(material: Material, said: str, space: int) -> Iterator[tuple[Portion, bool]]:
-    """All portions of the passages together, then of the nearest passages alone."""
+    """All portions of the passages together, then portions of the nearest passages alone."""
     yield from ((one, False) for one in portions(material, said, min(_ROOM_TOGETHER, space)))
     passages = list(material.alone().values())
     if len(passages) == 1:
@@ -227,7 +228,7 @@ def _together(seen: Sequence[tuple[float, _Asked]]) -> tuple[float, int] | str:
 
 
 def _groups(sizes: Sequence[int], room: int) -> Iterator[list[int]]:
-    """Neighbours together, as many as there is room for."""
+    """Group neighbouring texts, as many as fit."""
     group: list[int] = []
     used = 0
     for n, size in enumerate(sizes):
@@ -241,15 +242,16 @@ def _groups(sizes: Sequence[int], room: int) -> Iterator[list[int]]:
 
 
 def split(logits: Floats, calibration: Calibration) -> tuple[float, float]:
-    """The calibrated probability of "supported", and how much of the rest contradicts."""
+    """The calibrated probability of "supported", and the share of the rest that is
+    contradiction."""
     supported = float(calibration.probability(margin(logits[None], SUPPORTED))[0])
     rest = logits[CONTRADICTED] - np.logaddexp(logits[NOT_MENTIONED], logits[CONTRADICTED])
     return supported, (1 - supported) * float(np.exp(rest))
 
 
 def _decides(row: Floats, held: Floats) -> bool:
-    """A later portion counts where it supports what none did, or contradicts what none mentioned
-    or one supported less strongly."""
+    """Whether a later portion replaces the current result: if it supports the claim and none did,
+    or contradicts it and no portion mentioned it or one supported it less strongly."""
     says, said = int(np.argmax(row)), int(np.argmax(held))
     if says == SUPPORTED != said:
         return True
@@ -259,6 +261,7 @@ def _decides(row: Floats, held: Floats) -> bool:
 
 
 def _strength(logits: Floats, says: int) -> float:
-    """Of what is said; where nothing is, how near it comes to support."""
+    """The strength of a result; if it neither supports nor contradicts, how close it is to
+    support."""
     column = SUPPORTED if says == NOT_MENTIONED else says
     return float(margin(logits[None], column)[0])

@@ -1,7 +1,7 @@
 """Texts in, unit vectors out, through one ONNX session.
 
-A text's vector does not depend on the other texts of the call: batches are padded, the padding is
-masked, and the weights are quantised token by token.
+The vector of a text does not depend on the other texts of the call: batches are padded, the padding
+is masked, and activations are quantised per token.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Pool = Callable[[Vectors, TokenIds], Vectors]
 
 
 class Embedder(Protocol):
-    """Anything that turns texts into unit vectors of one size."""
+    """Converts texts to unit vectors of one size."""
 
     @property
     def id(self) -> str: ...
@@ -53,16 +53,16 @@ class OnnxEmbedder:
     tokenizer_file: Path
     threads: int = 0
     pool: Pool | None = None
-    """Token vectors and mask to text vectors, for graphs that do not pool by themselves."""
+    """Pools token vectors with a mask into text vectors, for graphs that do not pool themselves."""
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """A unit vector a text. A text longer than the window is read in parts and pooled."""
+        """One unit vector per text. A text longer than the window is read in parts and pooled."""
         parts = [list(self._windows(ids)) for ids in self._encode(texts)]
         flat = [part for windows in parts for part in windows]
         return pooled(parts, self._run(flat), [len(part) for part in flat])
 
     def token_ends(self, text: str) -> Sequence[int]:
-        """Where each token ends, in characters."""
+        """The end of each token, in characters."""
         encoding = self.tokenizer.encode(text, add_special_tokens=False)
         return [end for _, end in encoding.offsets]
 
@@ -82,14 +82,14 @@ class OnnxEmbedder:
         unknown = set(names) - {"input_ids", "attention_mask", "token_type_ids"}
         if unknown:
             raise ModelDamaged(
-                f"{self.model} asks for {', '.join(sorted(unknown))}, which is not known here.",
-                remedy="Export it with input_ids, attention_mask and token_type_ids alone.",
+                f"{self.model} requires unsupported inputs: {', '.join(sorted(unknown))}.",
+                remedy="Export it with only input_ids, attention_mask and token_type_ids.",
             )
         return names
 
     @cached_property
     def _marks(self) -> tuple[Ids, Ids]:
-        """The ids the tokenizer puts before and after a text."""
+        """The special token ids that the tokenizer adds before and after a text."""
         around = self.tokenizer.encode("a").ids
         inside = self.tokenizer.encode("a", add_special_tokens=False).ids
         start = around.index(inside[0])
@@ -113,7 +113,7 @@ class OnnxEmbedder:
         return vectors
 
     def prepare(self, texts: Sequence[str]) -> list[tuple[TokenIds, TokenIds]]:
-        """The batches (ids and mask) that these texts are run in; what is left is `infer`."""
+        """The batches (ids and mask) for these texts; `infer` runs one of them."""
         parts = [part for ids in self._encode(texts) for part in self._windows(ids)]
         return [
             _padded([parts[row] for row in rows]) for rows in batches([len(part) for part in parts])
@@ -129,7 +129,7 @@ class OnnxEmbedder:
 def pooled(
     parts: Sequence[Sequence[object]], vectors: Vectors, weights: Sequence[float]
 ) -> Vectors:
-    """One vector a text from the vectors of its parts, each counting by its length."""
+    """One vector per text from the vectors of its parts, weighted by length."""
     owners = [row for row, windows in enumerate(parts) for _ in windows]
     summed = np.zeros((len(parts), vectors.shape[1]), dtype=np.float32)
     np.add.at(summed, owners, vectors * np.array(weights, dtype=np.float32)[:, None])
@@ -137,7 +137,8 @@ def pooled(
 
 
 def windows(text: str, ends: Sequence[int], room: int) -> list[str]:
-    """A text in parts of at most `room` tokens, for models that take text and would cut it."""
+    """Split a text into parts of at most `room` tokens, for models that take text and would
+    truncate it."""
     cuts = [0, *(ends[i - 1] for i in range(room, len(ends), room)), len(text)]
     return [text[start:end] for start, end in pairwise(cuts)]
 

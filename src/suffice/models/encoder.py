@@ -1,4 +1,4 @@
-"""One cross-encoder in ONNX: what is said beside a portion of evidence in, logits out."""
+"""One cross-encoder in ONNX: a claim or question with a portion of evidence in, logits out."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from suffice.models.card import Card
 from suffice.models.tokens import batches, load_tokenizer
 
 MARKS = 3
-"""The tokens that open, part and end a pair."""
+"""The number of special tokens that start, separate and end a pair."""
 WIDTHS = {"support": 3, "sufficiency": 2}
-"""The columns of each head."""
+"""The number of columns of each head."""
 
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """What is said and what is read beside it, as token ids."""
+    """The claim or question and the evidence beside it, as token ids."""
 
     said: Sequence[int]
     evidence: Sequence[int]
@@ -48,12 +48,12 @@ class Encoder:
 
     @property
     def unknown(self) -> int:
-        """The token that stands for whatever the model has no word for."""
+        """The token for words outside the vocabulary."""
         return int(self._open()[0].token_to_id("[UNK]"))
 
     def judge(self, reads: Sequence[Read], head: str) -> tuple[Floats, list[Floats]]:
-        """A row of log-probabilities for each pair; and for each of its evidence tokens the
-        log-odds that it is of a sentence that answers or supports."""
+        """A row of log-probabilities for each pair, and for each evidence token the log-odds that
+        it belongs to a sentence that answers or supports."""
         tokenizer, session = self._open()
         start, end = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
         found = np.zeros((len(reads), WIDTHS[head]))

@@ -1,7 +1,7 @@
-"""A model of the user's own as verifier: an NLI cross-encoder, or a classifier of tokens.
+"""A user's own model as verifier: an NLI cross-encoder or a token classifier.
 
 a folder      config.json, tokenizer.json and model.onnx, onnx/model.onnx or torch weights
-a hub name    `org/name`: such a folder from the hub's local cache, else over the net
+a hub name    `org/name`: such a folder from the hub's local cache, else downloaded
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ _DESCRIPTION = ("config.json", "tokenizer.json", "tokenizer_config.json")
 _ONNX = ("model.onnx", "onnx/model.onnx")
 _TORCH = ("model.safetensors", "pytorch_model.bin")
 _HUB_NAME = re.compile(r"\w[\w.-]*/\w[\w.-]*")
-# They keep their first two places for padding: 514 places read 512 tokens.
+# These models reserve the first two positions for padding: 514 positions read 512 tokens.
 _OFFSET_PLACES = ("roberta", "camembert", "mpnet", "longformer", "data2vec-text")
 
 
 def open_hub(
     name_or_folder: str, threads: int, fallback: Verifier, *, english: bool = True
 ) -> Verifier:
-    """The verifier in a folder or on the hub; `fallback` answers what it was not trained for. With
-    `english`, what is in another language stays unchecked: no config.json says what a model reads.
-    """
+    """The verifier in a folder or on the hub; `fallback` answers what the model was not trained
+    for. With `english`, text in another language stays unchecked, because config.json does not list
+    the languages of a model."""
     given = Path(name_or_folder).expanduser()
     own = bool(name_or_folder) and given.is_dir()
     folder = given.resolve() if own else _fetched(name_or_folder)
@@ -115,7 +115,7 @@ class HubVerifier:
             logits = self.run(inputs)
             if logits.ndim != 2 + self.head.tokens or logits.shape[-1] != self.head.labels:
                 raise ModelDamaged(
-                    f"{self.id} gives an output of shape {logits.shape}; its config.json names "
+                    f"{self.id} returns an output of shape {logits.shape}; its config.json names "
                     f"{self.head.labels} labels.",
                     remedy=LABELS,
                 )
@@ -124,29 +124,29 @@ class HubVerifier:
 
 
 def read_window(folder: Path, config: Mapping[str, Any]) -> int:
-    """How many tokens the model reads at once."""
+    """The number of tokens the model reads at once."""
     places = int(config.get("max_position_embeddings") or 0)
     if str(config.get("model_type")).removeprefix("xlm-").startswith(_OFFSET_PLACES):
         places -= 2
     beside = read_config(folder / "tokenizer_config.json", needed=False)
     limit = int(beside.get("model_max_length") or 0)
-    # A tokenizer without a limit says 1e30.
+    # A tokenizer without a limit reports 1e30.
     return min((size for size in (places, limit) if 0 < size < 1 << 20), default=512)
 
 
 def _fetched(name: str) -> Path:
-    """The folder of a hub model, from the cache if all that is needed lies there."""
+    """The folder of a hub model, from the cache if all required files are there."""
     if not _HUB_NAME.fullmatch(name):
         raise ModelMissing(
-            f"There is no folder '{name}', and it is no name on the hub.",
-            remedy="Name a folder with a model, or one on the hub as org/name.",
+            f"'{name}' is neither a folder nor a hub name.",
+            remedy="Use a folder that holds a model, or a hub name such as org/name.",
         )
     if find_spec("huggingface_hub") is None:
-        raise ExtraMissing(f"'{name}' is no folder, and a model from the hub", "hub")
+        raise ExtraMissing(f"'{name}' is not a folder, and loading it from the hub", "hub")
     kinds = (_ONNX, *((file,) for file in _TORCH if _has_torch()))
     for local in (True, False):
         for weights in kinds:
-            parts = [f"{file}*" for file in weights]  # with what a large file keeps beside it
+            parts = [f"{file}*" for file in weights]  # and their external data files
             folder = _snapshot(name, [*_DESCRIPTION, *parts], local)
             if folder and _holds(folder, weights) and (not local or _described(folder)):
                 return folder
@@ -172,15 +172,15 @@ def _snapshot(name: str, files: list[str], local: bool) -> Path | None:
         return Path(snapshot_download(name, allow_patterns=files, local_files_only=local))
     except RepositoryNotFoundError as problem:
         raise ModelMissing(
-            f"There is no folder '{name}', and the hub shows no model of that name.",
+            f"There is no folder '{name}', and the hub has no model of that name.",
             remedy="Check the name; for a private or gated model run: hf auth login",
         ) from problem
-    except Exception as problem:  # its own errors, the HTTP client's and the file system's
+    except Exception as problem:  # errors of the library, the HTTP client and the file system
         if local:
             return None
         raise ModelUnreachable(
-            f"There is no folder '{name}', and the hub does not give it: {problem}",
-            remedy="Check the connection, or download the model and name its folder.",
+            f"There is no folder '{name}', and it could not be downloaded from the hub: {problem}",
+            remedy="Check the connection, or download the model and set its folder.",
         ) from problem
 
 
@@ -188,7 +188,7 @@ def _weights(folder: Path) -> Path:
     found = next((folder / f for f in (*_ONNX, *_TORCH) if (folder / f).is_file()), None)
     if found is None:
         raise ModelMissing(
-            f"{folder} holds no weights: none of {', '.join((*_ONNX, *_TORCH))}.",
+            f"{folder} contains no weights: none of {', '.join((*_ONNX, *_TORCH))}.",
             remedy="Export the model to ONNX, with config.json and tokenizer.json beside it.",
         )
     if found.suffix != ".onnx" and not _has_torch():
@@ -211,8 +211,8 @@ def _onnx(model: Path, threads: int) -> Run:
     unknown = set(names) - {"input_ids", "attention_mask", "token_type_ids"}
     if unknown:
         raise ModelDamaged(
-            f"{model} asks for {', '.join(sorted(unknown))}, which is not known here.",
-            remedy="Export it with input_ids, attention_mask and token_type_ids alone.",
+            f"{model} requires unsupported inputs: {', '.join(sorted(unknown))}.",
+            remedy="Export it with only input_ids, attention_mask and token_type_ids.",
         )
     outputs = [entry.name for entry in session.get_outputs()]
     output = "logits" if "logits" in outputs else outputs[0]
@@ -231,7 +231,7 @@ def _torch(folder: Path, tokens: bool) -> Run:
         opened = getattr(transformers, f"AutoModelFor{kind}").from_pretrained(
             str(folder), local_files_only=True
         )
-    except Exception as problem:  # transformers and torch raise a type for each kind of damage
+    except Exception as problem:  # transformers and torch raise many different types
         raise ModelDamaged(
             f"{folder} cannot be loaded: {problem}", remedy="Download it again."
         ) from problem

@@ -1,4 +1,5 @@
-"""What a classifier's logits mean: read from the labels in its config.json, scored and pooled."""
+"""The meaning of a classifier's logits: read from the labels in its config.json, scored and
+pooled."""
 
 from __future__ import annotations
 
@@ -28,7 +29,7 @@ LABELS = (
 @dataclass(frozen=True, slots=True)
 class Head:
     """Which column of the logits means what. With `tokens`, each token of a claim has its own
-    logits and `column` says that it is made up; else `column` says that the claim is supported."""
+    logits and `column` is the class "hallucinated"; otherwise `column` is the class "supported"."""
 
     labels: int
     column: int
@@ -36,7 +37,8 @@ class Head:
     tokens: bool = False
 
     def judge(self, logits: Logits, claims: TokenIds) -> Floats:
-        """Supported, contradicted, not mentioned: a row a window. `claims` marks their tokens."""
+        """Supported, contradicted, not mentioned: one row per window. `claims` marks the tokens of
+        the claims."""
         values = logits.astype(np.float64)
         if self.labels == 1:
             values = np.concatenate([values, np.zeros_like(values)], axis=1)
@@ -54,21 +56,21 @@ class Head:
 
 
 def read_head(config: Mapping[str, Any]) -> Head:
-    """The head that a config.json describes; one whose labels say nothing is refused."""
+    """The head that a config.json describes; labels without a meaning are refused."""
     kind = str((config.get("architectures") or [""])[0])
     if kind and not kind.endswith(("ForSequenceClassification", "ForTokenClassification")):
-        raise ValueError(f"a {kind} is no NLI cross-encoder and no token classifier")
+        raise ValueError(f"a {kind} is neither an NLI cross-encoder nor a token classifier")
     numbered = {str(n): f"LABEL_{n}" for n in range(int(config.get("num_labels") or 2))}
     named = config.get("id2label") or numbered
     labels = [str(named[key]) for key in sorted(named, key=int)]
     roles = [_role(label) for label in labels]
     tokens = kind.endswith("ForTokenClassification")
     if tokens and labels == ["LABEL_0", "LABEL_1"]:
-        return Head(2, 1, tokens=True)  # LettuceDetect's models name their labels no better
+        return Head(2, 1, tokens=True)  # LettuceDetect's models do not name their labels
     if tokens and roles.count("made up") == 1 < len(labels):
         return Head(len(labels), roles.index("made up"), tokens=True)
     if tokens or "" in roles or roles.count("supported") != 1 or roles.count("contradicted") > 1:
-        raise ValueError(f"its labels are {', '.join(labels)}, which do not say what they mean")
+        raise ValueError(f"its labels are {', '.join(labels)}, which do not describe the classes")
     against = roles.index("contradicted") if "contradicted" in roles else None
     return Head(len(labels), roles.index("supported"), against)
 
@@ -82,7 +84,7 @@ def _role(label: str) -> str:
 
 
 def pooled(windows: Sequence[tuple[int, Floats]]) -> SupportScore:
-    """The window that supports most decides, unless another contradicts more than it supports."""
+    """The window with the strongest support decides, unless another contradicts more strongly."""
     if not all(np.isfinite(row).all() for _, row in windows):
         return SupportScore(unchecked=NO_NUMBER)
     best = max(windows, key=lambda window: float(window[1][0]))

@@ -1,4 +1,5 @@
-"""Evidence and claim into inputs that fit a model's window: nothing is cut, all of it is read."""
+"""Splits evidence and claim into inputs that fit a model's window: all of the evidence is read,
+nothing is truncated."""
 
 from __future__ import annotations
 
@@ -17,7 +18,7 @@ _LEAST_ROOM = 32
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """One input: a stretch of evidence with the claim behind it, and the passage it is from."""
+    """One input: a stretch of evidence followed by the claim, and the passage it comes from."""
 
     passage: int
     encoding: Any
@@ -25,7 +26,7 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The windows of a pair, or why nobody can judge it."""
+    """The windows of a pair, or the reason it cannot be judged."""
 
     windows: tuple[Window, ...] = ()
     unchecked: str = ""
@@ -33,8 +34,8 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Pairs into windows of at most `window` tokens; with `asks`, the question stands in each; with
-    `english`, what is in another language stays unchecked."""
+    """Splits pairs into windows of at most `window` tokens. With `asks`, each window includes the
+    question; with `english`, text in another language stays unchecked."""
 
     tokenizer: Any
     window: int
@@ -42,7 +43,7 @@ class Reader:
     english: bool = False
 
     def read(self, pair: Pair) -> Reading:
-        """All evidence in one window where it fits; else each passage in windows of its own."""
+        """All evidence in one window if it fits; otherwise each passage in separate windows."""
         pair = replace(pair, said=clean(pair.said), question=clean(pair.question))
         passages = {
             n: clean(text) for n, text in enumerate(pair.evidence) if any(map(str.isalnum, text))
@@ -63,12 +64,12 @@ class Reader:
             for passage, text in self._texts(pair.said, passages, room)
         )
         if any(len(window.encoding) > self.window for window in windows):
-            return Reading(unchecked=f"The evidence fits no window of {self.window} tokens.")
+            return Reading(unchecked=f"The evidence does not fit a window of {self.window} tokens.")
         return Reading(windows)
 
     def stretches(self, text: str, room: int) -> Iterator[str]:
-        """Runs of sentences of at most `room` tokens; each begins with the last of the one before
-        where there is room for it."""
+        """Runs of sentences of at most `room` tokens; each starts with the last sentence of the
+        previous run if there is room for it."""
         spans = [part for span in sentences(text) for part in self._parts(text, span, room)]
 
         def fits(first: int, last: int) -> bool:
@@ -95,7 +96,8 @@ class Reader:
                 yield passage, stretch
 
     def _parts(self, text: str, span: Span, room: int) -> Iterator[Span]:
-        """A sentence; one that is too long in parts of half a window, so that windows overlap."""
+        """A sentence; a sentence that is too long is split into parts of half a window, so that
+        windows overlap."""
         if len(self._ids(text[span[0] : span[1]])) <= room:
             yield span
         else:
@@ -113,7 +115,7 @@ class Reader:
         yield from self._halved(text, (middle, end), room)
 
     def _nearest(self, said: str, passages: Mapping[int, str]) -> int:
-        """The passage that shares most with the claim; what few passages hold counts more."""
+        """The passage that shares most words with the claim; words in few passages count more."""
         wanted = set(self._ids(said))
         shared = {n: sorted(wanted & set(self._ids(text))) for n, text in passages.items()}
         spread = Counter(token for tokens in shared.values() for token in tokens)

@@ -1,4 +1,4 @@
-"""Probabilities as log-odds, in which readings of the same thing are averaged."""
+"""Log-odds of probabilities, in which readings of the same statement are averaged."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ import math
 from collections.abc import Sequence
 
 MOST = 14.0
-"""Log-odds of what is certain: no reading outweighs all others for good."""
+"""Limit of the log-odds, so that a single reading cannot outweigh all others."""
 
 
 def log_odds(chance: float, most: float = MOST) -> float:
-    """At most `most`, either way."""
+    """The log-odds, limited to `most` in both directions."""
     if not 0 < chance < 1:
         return math.copysign(most, chance - 0.5)
     return max(-most, min(most, math.log(chance / (1 - chance))))
@@ -21,5 +21,6 @@ def chance_of(odds: float) -> float:
 
 
 def together(chances: Sequence[float]) -> float:
-    """Several readings of the same as one probability: the mean of their log-odds."""
+    """Combine several readings of the same statement: the mean of their log-odds, as a
+    probability."""
     return chance_of(sum(map(log_odds, chances)) / len(chances))

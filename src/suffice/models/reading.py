@@ -1,8 +1,9 @@
-"""What a verifier reads of the evidence: the pieces nearest to what is said, then the next ones.
+"""Selects what a verifier reads of the evidence: the pieces nearest to the claim or question, then
+the next ones.
 
-Evidence longer than a window is never cut off. It is read in portions, nearest first, for as long
-as the claim is open and a piece remains that shares at least half as much as the nearest did. A
-word that more than 64 pieces hold tells none of them from another, and leads to no further portion.
+Evidence longer than a window is never truncated. It is read in portions, nearest first, as long as
+the claim is undecided and a piece remains that shares at least half as much as the nearest one did.
+A word in more than 64 pieces does not distinguish them and leads to no further portion.
 """
 
 from __future__ import annotations
@@ -18,11 +19,11 @@ from suffice.text.flatten import flatten
 from suffice.text.language import unknown_language
 
 Tokens = Callable[[Sequence[str]], list[list[int]]]
-NO_NUMBER = "The model gave no number."
+NO_NUMBER = "The model returned no number."
 _PICTURES = re.compile("[\u2600-\u27bf\ufe0f\U0001f000-\U0001faff]")
 _RULER = re.compile(r"([^\w\s])\1{3,}")
 _PAGE_BREAKS = re.compile("[\x0b\x0c\x1c-\x1f\x85\u2028\u2029]")
-# Colours of a terminal, and what is not seen: control signs, soft hyphens, marks of direction.
+# Terminal colours and invisible characters: control characters, soft hyphens, direction marks.
 _UNSEEN = re.compile(
     "\x1b\\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u061c\u200b-\u200f\u202a-\u202e"
     "\u2060-\u206f\ufeff]"
@@ -34,9 +35,9 @@ _LONGEST = 160
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """Evidence in pieces: their texts, tokens, words, and the passage each stands in.
+    """Evidence in pieces: their texts, tokens and words, and the passage of each.
 
-    A passage in a language that the models do not know is set aside; `aside` names the languages.
+    A passage in a language that the models do not read is set aside; `aside` names the languages.
     """
 
     texts: tuple[str, ...]
@@ -50,7 +51,7 @@ class Material:
         cut: list[tuple[str, int]] = []
         aside: dict[str, None] = {}
         for owner, passage in enumerate(passages):
-            text = clean(flatten(passage))  # in this order: JSON can spell half a character pair
+            text = clean(flatten(passage))  # JSON can spell half a surrogate pair
             if language := unknown_language(text):
                 aside[language] = None
             else:
@@ -66,7 +67,7 @@ class Material:
 
     @property
     def unreadable(self) -> str:
-        """Why there is nothing to read, or ""."""
+        """The reason there is nothing to read, or ""."""
         if self.texts:
             return ""
         if self.aside:
@@ -74,7 +75,7 @@ class Material:
         return "There is no evidence."
 
     def alone(self) -> dict[int, Material]:
-        """Each passage by itself; its pieces keep their owner."""
+        """Each passage by itself; its pieces keep their passage number."""
         places: dict[int, list[int]] = {}
         for place, owner in enumerate(self.owners):
             places.setdefault(owner, []).append(place)
@@ -91,15 +92,15 @@ class Material:
 
 @dataclass(frozen=True, slots=True)
 class Portion:
-    """What one run of a model reads of the evidence."""
+    """The evidence that one model run reads."""
 
     texts: tuple[str, ...]
     tokens: tuple[int, ...]
     passage: int
     sizes: tuple[int, ...]
-    """The number of tokens of each text."""
+    """The token count of each text."""
     owners: tuple[int, ...]
-    """The passage each text stands in."""
+    """The passage of each text."""
 
 
 def _pieces(text: str) -> list[str]:
@@ -109,7 +110,8 @@ def _pieces(text: str) -> list[str]:
 def _encoded(
     cut: Sequence[tuple[str, int]], tokens: Tokens
 ) -> Iterator[tuple[str, tuple[int, ...], int]]:
-    """Pieces with their tokens. One of too many tokens is cut further, text and tokens alike."""
+    """Pieces with their tokens. A piece with too many tokens is split further, text and tokens
+    alike."""
     for (text, owner), ids in zip(cut, tokens([text for text, _ in cut]), strict=True):
         if len(ids) > _LONGEST and len(text) > 1:
             longest = max(1, len(text) * _LONGEST // len(ids))
@@ -119,16 +121,17 @@ def _encoded(
 
 
 def clean(text: str) -> str:
-    """Text that any tokenizer takes: lone halves of a character pair become question marks, other
-    forms of a digit or letter (full width, circled) the plain one; pictures, which state nothing,
-    and signs that are not seen, which would break words apart, go; of a ruler a few signs stay."""
+    """Normalise text for any tokenizer: lone surrogates become question marks; variant forms of
+    a digit or letter (full width, circled) become plain; images, which state nothing, and
+    invisible characters, which would split words, are removed; long runs of ruler characters are
+    shortened."""
     whole = unicodedata.normalize("NFKC", text.encode("utf-8", "replace").decode("utf-8"))
     seen = _RULER.sub(r"\1\1\1", _UNSEEN.sub("", _PAGE_BREAKS.sub("\n", whole)))
     return seen if seen.isascii() else _PICTURES.sub("", seen)
 
 
 def portions(material: Material, said: str, room: int) -> Iterator[Portion]:
-    """The evidence in portions of at most `room` tokens; where all of it fits, one."""
+    """The evidence in portions of at most `room` tokens; one portion if all of it fits."""
     sizes = [len(ids) for ids in material.tokens]
     near = nearness(material.words, stems(said))
     if sum(sizes) <= room:
@@ -159,8 +162,8 @@ def _portion(material: Material, chosen: Sequence[int], near: Sequence[float]) -
 
 
 def unreadable(pair: Pair, length: int, longest: int, unknown: bool = False) -> str:
-    """Why a pair cannot be judged, or "", whatever its evidence says. To a model all unknown words
-    are the same word."""
+    """The reason a pair cannot be judged whatever its evidence, or "". To a model, all unknown
+    words are the same word."""
     said = clean(pair.said)
     if not any(map(str.isalnum, said)):
         return "There is nothing to judge."
@@ -174,12 +177,13 @@ def unreadable(pair: Pair, length: int, longest: int, unknown: bool = False) -> 
     if reason := _foreign_claim(said):
         return reason
     if unknown:
-        return "It holds a word or a sign that the model cannot read."
+        return "The text contains a word or a sign that the model cannot read."
     return ""
 
 
 def foreign(pair: Pair) -> str:
-    """Why a model that reads English cannot judge a pair, or "": all of one side is foreign."""
+    """The reason an English-only model cannot judge a pair, or "": one side is entirely in another
+    language."""
     if reason := _foreign_claim(clean(pair.said)):
         return reason
     languages = [unknown_language(text) for text in pair.evidence]

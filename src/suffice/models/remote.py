@@ -19,7 +19,7 @@ _TEXTS_A_CALL = 64
 
 @dataclass(frozen=True)
 class RemoteEmbedder:
-    """Texts are sent to the URL as they are; only their cutting uses a tokenizer of our own."""
+    """Sends texts to the URL unchanged; only splitting uses the built-in tokenizer."""
 
     endpoint: Endpoint
     model: str
@@ -28,7 +28,8 @@ class RemoteEmbedder:
 
     @classmethod
     def open(cls, settings: EmbedderSettings, counter: OnnxEmbedder) -> RemoteEmbedder:
-        """Asks nothing yet: while the URL is out of reach, a search can go on by keywords."""
+        """Create the embedder without a request: while the endpoint is unreachable, searches use
+        keywords."""
         url = endpoint_url(settings.model, "embeddings")
         key = os.environ.get(settings.key_env, "").strip()
         endpoint = Endpoint(url, key, "vectors", settings.timeout)
@@ -58,7 +59,7 @@ class RemoteEmbedder:
             return _vectors(reply, len(texts))
         except (ValueError, KeyError, TypeError) as problem:
             raise self.endpoint.problem(
-                f"its reply holds other things: {problem}",
+                f"its reply has an unexpected shape: {problem}",
                 "Check embedder.model and embedder.remote_model.",
             ) from problem
 

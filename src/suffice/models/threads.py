@@ -1,4 +1,4 @@
-"""How many threads a model runs on."""
+"""The number of threads a model runs on."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ _MOST = 4
 
 
 def bounded(threads: int) -> int:
-    """As many as are asked for; 0 takes the cores there are, at most four."""
+    """The requested number; 0: one per core, at most four."""
     return threads or min(_MOST, os.cpu_count() or 1)

@@ -1,4 +1,4 @@
-"""What every token-based model here shares: its tokenizer, and batches of like length."""
+"""Shared by all token-based models: the tokenizer, and batches of similar length."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import Any
 from suffice.errors import ModelDamaged
 from suffice.models.session import state_of
 
-# Enough to keep a few cores busy, little enough to stay in their caches (measured: 256 to 1024).
+# Enough to keep a few cores busy, few enough to stay in their caches (measured: 256 to 1024).
 _TOKENS_A_BATCH = 512
 
 
 def load_tokenizer(path: Path) -> Any:
-    """A fast tokenizer that neither cuts nor pads; one process loads a file once."""
+    """A fast tokenizer without truncation and padding; a process loads a file once."""
     return _loaded(path, state_of(path))
 
 
@@ -25,18 +25,19 @@ def _loaded(path: Path, _state: object) -> Any:
 
     try:
         tokenizer = Tokenizer.from_file(str(path))
-    except Exception as problem:  # the library raises nothing more specific
+    except Exception as problem:  # the library raises no specific exceptions
         raise ModelDamaged(
-            f"{path} cannot be loaded: {problem}", remedy="Save the model's fast tokenizer there."
+            f"{path} cannot be loaded: {problem}",
+            remedy="Save the model's fast tokenizer to that path.",
         ) from problem
     tokenizer.no_truncation()
     tokenizer.no_padding()
-    tokenizer.encode_special_tokens = True  # a text that says "[SEP]" ends nothing
+    tokenizer.encode_special_tokens = True  # a literal "[SEP]" in a text must not end it
     return tokenizer
 
 
 def batches(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Neighbours in length run together, so that little is spent on padding."""
+    """Batch texts of similar length, to minimise padding."""
     batch: list[int] = []
     for row in sorted(range(len(lengths)), key=lambda i: lengths[i]):
         if batch and lengths[row] * (len(batch) + 1) > _TOKENS_A_BATCH:

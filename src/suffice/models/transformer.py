@@ -1,4 +1,4 @@
-"""A sentence-transformers folder, run by that library where the user has installed it."""
+"""Runs a sentence-transformers folder with that library, if it is installed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from suffice.models.embedder import Vectors, pooled, windows
 
 @dataclass(frozen=True)
 class TransformerEmbedder:
-    """Torch weights; slower and heavier than ONNX, but any such folder works."""
+    """Torch weights: slower and heavier than ONNX, but any such folder works."""
 
     id: str
     dimension: int

@@ -11,16 +11,16 @@ from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 LLM = "llm"
-"""The tier of a score that the user's own LLM gave: it has the last word."""
+"""The tier of a score from the user's own LLM, which is final."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """What is judged: a claim or a question, beside passages of evidence.
+    """The input of a verifier: a claim or a question, and passages of evidence.
 
-    `question` is what a claim answers, where that is known; it helps to read a short claim.
-    `answer` is the whole answer the claim stands in: a tier that reads evidence once for all claims
-    of an answer chooses by it what to read.
+    `question` is the question that a claim answers, if known; it helps to interpret a short claim.
+    `answer` is the whole answer that contains the claim: a tier that reads evidence once for all
+    claims of an answer uses it to choose what to read.
     """
 
     said: str
@@ -36,26 +36,27 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class SupportScore:
-    """Three calibrated probabilities that sum to one. With `unchecked` set, nobody judged: the
-    probabilities mean nothing and the claim must not count as backed."""
+    """Three calibrated probabilities that sum to one. If `unchecked` is set, the pair was not
+    judged: the probabilities have no meaning and the claim must not count as backed."""
 
     supported: float = 0.0
     contradicted: float = 0.0
     not_mentioned: float = 0.0
     passage: int | None = None
-    """The place in `evidence` that speaks most to the claim."""
+    """The index in `evidence` of the passage most relevant to the claim."""
     unchecked: str = ""
     tier: str = ""
-    """Who judged: a tier may leave some pairs to another, whose thresholds hold for them."""
+    """The tier that judged. A tier may pass pairs to another, whose thresholds then apply."""
     note: str = ""
-    """A caveat: why a stronger tier that was asked could not judge, so that this score stands."""
+    """A caveat: the reason a stronger tier could not judge, so that this score stands."""
     quote: str = ""
-    """The words of the passage that an LLM decided by; they stand there literally."""
+    """The literal words of the passage that an LLM based its judgement on."""
 
 
 @dataclass(frozen=True, slots=True)
 class SufficiencyScore:
-    """The calibrated probability that the passages answer the question; see above for the rest."""
+    """The calibrated probability that the passages answer the question; other fields as in
+    `SupportScore`."""
 
     enough: float = 0.0
     passage: int | None = None
@@ -63,13 +64,13 @@ class SufficiencyScore:
     tier: str = ""
     note: str = ""
     missing: tuple[str, ...] = ()
-    """What the LLM says is missing, where it judged and the passages are not enough."""
+    """What the LLM reported as missing, if it judged and the passages are not enough."""
 
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """From which probability on a claim counts as supported, and passages as enough. `tiers` are
-    those of other tiers that judge some of the pairs: each score is held to its own tier's."""
+    """The probabilities from which a claim counts as supported and passages as enough. `tiers`
+    holds those of other tiers: each score is compared with the thresholds of its own tier."""
 
     support: float = 0.5
     sufficiency: float = 0.5
@@ -79,16 +80,16 @@ class Thresholds:
         return self.tiers.get(tier, self)
 
     def supported(self, score: SupportScore) -> bool:
-        """Never where nobody judged."""
+        """Whether the claim is supported; false if the pair was not judged."""
         return not score.unchecked and score.supported >= self.of(score.tier).support
 
     def enough(self, score: SufficiencyScore) -> bool:
-        """Never where nobody judged."""
+        """Whether the passages are enough; false if the pair was not judged."""
         return not score.unchecked and score.enough >= self.of(score.tier).sufficiency
 
 
 class Verifier(Protocol):
-    """Anything that answers both questions. A pair's scores do not depend on its neighbours."""
+    """Answers both questions. The scores of a pair do not depend on other pairs."""
 
     @property
     def id(self) -> str: ...
@@ -106,14 +107,14 @@ class Verifier(Protocol):
 
 @runtime_checkable
 class FindsSentences(Protocol):
-    """What a verifier may offer beside: which sentences answer a question or support a claim."""
+    """Optional for a verifier: which sentences answer a question or support a claim."""
 
     def sentences(self, said: str, sentences: Sequence[str]) -> list[float]:
-        """A probability for each of the sentences, which stand in their own order; nothing where
-        this verifier cannot tell."""
+        """A probability for each sentence, in the original order; empty if this verifier cannot
+        tell."""
         ...
 
 
 def sentence_scores(verifier: object, said: str, sentences: Sequence[str]) -> list[float]:
-    """What a verifier says of the sentences, if it is one that can tell."""
+    """A verifier's sentence scores, if it provides them."""
     return verifier.sentences(said, sentences) if isinstance(verifier, FindsSentences) else []

@@ -1,6 +1,6 @@
-"""Speaking to an OpenAI-compatible URL: JSON or a stream of events, within a time, with retries.
+"""Calls an OpenAI-compatible URL: JSON or a stream of events, with a time limit and retries.
 
-Whatever goes wrong on the other side is a `ModelUnreachable` that says what to do about it.
+Every failure of the other side becomes a `ModelUnreachable` with a remedy.
 """
 
 from __future__ import annotations
@@ -33,21 +33,21 @@ _FIRST_WAIT, _LONGEST_WAIT = 0.5, 8.0
 _MOST_BYTES = 16_000_000
 _QUOTED = 300
 
-_WAIT = "Try again later, or raise the limits of your account there."
-_KEY = "Check the key: it is read from the variable that key_env names."
-_URL = "Check the URL: an OpenAI-compatible one ends like http://host:port/v1."
+_WAIT = "Try again later, or raise the rate limits of your account."
+_KEY = "Check the API key in the environment variable that key_env names."
+_URL = "Check the URL. An OpenAI-compatible base URL looks like http://host:port/v1."
 _UP = "Check that the server is up and the URL is right."
 _SLOW = "Raise the timeout, or use a faster model."
-_NAMED = "Correct what it names."
+_NAMED = "Correct the request as the message describes."
 
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """One URL that takes JSON by POST. `wanted` is what it is asked for, in the errors' words;
-    `timeout` holds for all of a call, retries and their waits included. `spare`: parameters that
-    some servers refuse, each with the name to send it by instead ("" to leave it out); `lesser`
-    holds the value to try once before that. `called` is its name in errors, where they are told to
-    whoever need not know its URL."""
+    """A URL that accepts JSON by POST. `wanted` names the expected result in error messages.
+    `timeout` covers a whole call, retries and their waits included. `spare` lists parameters that
+    some servers reject, each with its alternative name ("" to omit it); `lesser` holds a value to
+    try once before that. `called` replaces the URL in error messages for readers who need not know
+    it."""
 
     url: str
     key: str = field(default="", repr=False)
@@ -60,7 +60,7 @@ class Endpoint:
 
     @property
     def name(self) -> str:
-        """The URL as it may be shown: no user, no password, no query."""
+        """The URL as it may be shown: without user, password and query."""
         if self.called:
             return self.called
         try:
@@ -70,7 +70,7 @@ class Endpoint:
         return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="").geturl()
 
     def ask(self, body: Body, timeout: float | None = None) -> Any:
-        """The JSON it replies with."""
+        """The JSON of the reply."""
         deadline = self._deadline(timeout)
         with self._opened(body, deadline) as reply:
             data = b"".join(self._read(reply, deadline))
@@ -78,7 +78,8 @@ class Endpoint:
 
     def events(self, body: Body, timeout: float | None = None) -> Iterator[Any]:
         """The JSON of each server-sent event, until `[DONE]`. A server that does not stream and
-        sends one JSON object gives one event. A stream that breaks off raises where it does."""
+        sends one JSON object gives one event. A stream that breaks off raises an error at that
+        point."""
         deadline = self._deadline(timeout)
         with self._opened(body, deadline) as reply:
             if re.search("json|html", reply.headers.get("content-type", "")):
@@ -91,12 +92,12 @@ class Endpoint:
                 if data == b"[DONE]":
                     return
                 yield self._parsed(data)
-        raise self.problem("the stream ended in the middle", _UP)
+        raise self.problem("the stream ended early", _UP)
 
     def problem(self, why: str, remedy: str) -> ModelUnreachable:
         why = why.replace(self.key, "…") if self.key else why
         return ModelUnreachable(
-            f"{self.name} gave no {self.wanted}: {why.rstrip('.')}.", remedy=remedy
+            f"{self.name} returned no {self.wanted}: {why.rstrip('.')}.", remedy=remedy
         )
 
     def _deadline(self, timeout: float | None) -> float:
@@ -104,7 +105,7 @@ class Endpoint:
 
     @contextmanager
     def _opened(self, body: Body, deadline: float) -> Iterator[httpx2.Response]:
-        """A reply that says 200; whatever happens while it is read is told as a problem."""
+        """A reply with status 200; any failure while it is read becomes a `ModelUnreachable`."""
         import httpx2
 
         try:
@@ -122,7 +123,8 @@ class Endpoint:
             raise self.problem(str(problem) or type(problem).__name__, _UP) from problem
 
     def _tried(self, client: httpx2.Client, body: Body, deadline: float) -> httpx2.Response:
-        """Asked again where that may help: no connection, a refusal for now, a spare parameter."""
+        """Retry where it may help: no connection, a temporary refusal, a rejected optional
+        parameter."""
         import httpx2
 
         tries = 0
@@ -158,10 +160,10 @@ class Endpoint:
         return client.send(request, stream=True)
 
     def _headers(self) -> dict[str, str]:
-        # Not compressed: what is read is counted as it comes.
+        # No compression, so that the size limit applies to the bytes received.
         headers = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
         if self.key and not (self.key.isascii() and self.key.isprintable()):
-            raise self.problem("the key holds characters that no key has", _KEY)
+            raise self.problem("the API key contains invalid characters", _KEY)
         return headers | ({"Authorization": f"Bearer {self.key}"} if self.key else {})
 
     def _read(self, reply: httpx2.Response, deadline: float) -> Iterator[bytes]:
@@ -187,7 +189,7 @@ class Endpoint:
         return value
 
     def _complaint(self, reply: httpx2.Response, deadline: float) -> str:
-        """What a refusal says of itself."""
+        """The error message of a refusal."""
         data = b"".join(self._read(reply, deadline))
         reply.close()
         try:
@@ -197,7 +199,8 @@ class Endpoint:
         return message_of(value["error"]) if isinstance(value, dict) and "error" in value else ""
 
     def _spared(self, body: Body, said: str) -> Body | None:
-        """The body without the spare parameter that a refusal names, or with its lesser value."""
+        """The body without the optional parameter that a refusal names, or with its lesser
+        value."""
         for name, other in self.spare.items():
             if name in body and re.search(rf"\b{name}\b", said):
                 if body[name] != self.lesser.get(name, body[name]):
@@ -213,20 +216,20 @@ class Endpoint:
 
 
 def endpoint_url(base: str, path: str) -> str:
-    """The full URL of `path` under a base URL; a base that already ends with it stays as it is."""
+    """The full URL of `path` under a base URL; a base that already ends with it is unchanged."""
     return base.rstrip("/").removesuffix(f"/{path}").rstrip("/") + f"/{path}"
 
 
 @cache
 def _certificates() -> ssl.SSLContext:
-    """Whom to trust; reading that takes longer than many a call."""
+    """The trusted certificates, cached: loading them takes longer than many calls."""
     import httpx2
 
     return httpx2.create_ssl_context()
 
 
 def _lines(parts: Iterator[bytes]) -> Iterator[bytes]:
-    """Whole lines. Only newlines part them: JSON may hold other separators as they are."""
+    """Whole lines, separated by newlines only: JSON may contain other separators unescaped."""
     rest = b""
     for part in parts:
         *whole, rest = (rest + part).split(b"\n")
@@ -235,7 +238,7 @@ def _lines(parts: Iterator[bytes]) -> Iterator[bytes]:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """How long the other side asks to wait, in seconds; it may name a date instead."""
+    """The wait that the server requests, in seconds; the header may also hold a date."""
     said = headers.get("retry-after", "").strip()
     try:
         seconds = float(said)
@@ -262,7 +265,7 @@ def _remedy(status: int) -> str:
     if status in (401, 403):
         return _KEY
     if status in (404, 405) or 300 <= status < 400:
-        return f"{_URL} Check the model's name too."
+        return f"{_URL} Check the model name too."
     if status == 429:
         return _WAIT
     return _UP if status >= 500 else _NAMED

@@ -1,4 +1,4 @@
-"""An embedder or a verifier around another: all that does not depend on how it is asked."""
+"""Base classes for embedders and verifiers that wrap another one and forward its properties."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from suffice.models.verifier import Thresholds, Verifier
 
 
 class Wrapped:
-    """Says of itself what the embedder within says; `embed` is left to those that build on it."""
+    """Forwards the properties of the wrapped embedder; subclasses implement `embed`."""
 
     def __init__(self, embedder: Embedder) -> None:
         self._embedder = embedder
@@ -31,7 +31,7 @@ class Wrapped:
 
 
 class WrappedVerifier:
-    """Says of itself what the verifier within says."""
+    """Forwards the properties of the wrapped verifier."""
 
     def __init__(self, verifier: Verifier) -> None:
         self._verifier = verifier

@@ -1,6 +1,7 @@
-"""The settings: one reader (YAML file, environment, defaults), frozen values, no globals.
+"""The settings: read once from defaults, a YAML file and the environment into frozen values.
 
-A wrong key or value names where it stands (file or variable), the key and what is allowed there.
+An unknown key or invalid value raises a SettingsError that names its origin (file or environment),
+the key and the allowed values.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ from suffice.settings.gate import (
     TiersSettings,
     VerifierSettings,
 )
-from suffice.settings.limits import AtMost, Count, Range, Share, Weight
+from suffice.settings.limits import ABOUT, AtMost, Count, Range, Share, Weight, setting
 from suffice.settings.published import as_written
 from suffice.settings.reader import ENV_PREFIX, T, build, environment_tree, load_yaml
 from suffice.settings.record import RecordSettings, SignSettings
@@ -113,13 +114,25 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class Settings(Checked):
-    """All of it. `collections` overrides passages, search, gate, draft, filter, checks and verdict
-    for one."""
+    """All settings. An entry of `collections` overrides passages, search, gate, draft, filter,
+    checks, verdict and judge for one collection."""
 
-    store: str = "suffice.db"
-    index: str = ""
-    engine: Literal["edge", "memory"] = "edge"
-    wait: Annotated[float, Range(0, 86400)] = 60.0
+    store: str = setting(
+        "suffice.db", "Path of the SQLite store, or the URL of a PostgreSQL database."
+    )
+    index: str = setting(
+        "",
+        "Folder of the search index. Empty: beside the SQLite store, or in the cache folder for "
+        "PostgreSQL.",
+    )
+    engine: Literal["edge", "memory"] = setting(
+        "edge",
+        "Index engine. `edge`: Qdrant in the process, on disk. `memory`: exact search in memory, "
+        "for small collections.",
+    )
+    wait: Annotated[float, Range(0, 86400)] = setting(
+        60.0, "Seconds to wait for another process that writes to the store."
+    )
     read: ReadSettings = field(default_factory=ReadSettings)
     embedder: EmbedderSettings = field(default_factory=EmbedderSettings)
     verifier: VerifierSettings = field(default_factory=VerifierSettings)
@@ -133,10 +146,13 @@ class Settings(Checked):
     judge: JudgeSettings = field(default_factory=JudgeSettings)
     record: RecordSettings = field(default_factory=RecordSettings)
     server: ServerSettings = field(default_factory=ServerSettings)
-    collections: Mapping[str, CollectionSettings] = field(default_factory=dict)
+    collections: Mapping[str, CollectionSettings] = field(
+        default_factory=dict,
+        metadata={ABOUT: "Groups of settings that override the general ones for this collection."},
+    )
 
     def collection(self, name: str) -> CollectionSettings:
-        """The settings that hold for one collection."""
+        """The settings that apply to one collection."""
         general = CollectionSettings(
             self.passages,
             self.search,
@@ -153,9 +169,10 @@ class Settings(Checked):
 def read_settings(
     path: str | Path | None = None, environ: Mapping[str, str] | None = None
 ) -> Settings:
-    """Defaults, then the YAML file, then `SUFFICE_…` variables (`SUFFICE_GATE__POLICY=coverage`).
+    """Apply the defaults, then the YAML file, then environment variables such as
+    `SUFFICE_GATE__POLICY=coverage`.
 
-    Without a path, `$SUFFICE_CONFIG` is read, or `suffice.yaml` where there is one.
+    Without a path, the file is `$SUFFICE_CONFIG`, or `suffice.yaml` if it exists.
     """
     environ = os.environ if environ is None else environ
     named = path or environ.get(f"{ENV_PREFIX}CONFIG")
@@ -168,7 +185,8 @@ def read_settings(
     overrides = environment_tree(environ)
     if "collections" in overrides:
         raise SettingsError(
-            "environment: collections are not set by variables.", remedy="Use the settings file."
+            "environment: collections cannot be set by environment variables.",
+            remedy="Use the settings file.",
         )
     settings = build(Settings, general, str(file), "")
     settings = build(Settings, overrides, "environment", "", base=settings)
@@ -178,12 +196,12 @@ def read_settings(
 
 
 def settings_of(shape: type[T], values: Mapping[str, Any], origin: str) -> T:
-    """A group of settings from values at hand, held to the same limits as a file's."""
+    """Build a group of settings from a mapping, validated as if it came from a file."""
     return build(shape, dict(values), origin, "")
 
 
 def _with_collections(settings: Settings, raw: Any, origin: str) -> Settings:
-    """A collection starts from the general settings and changes only what it names."""
+    """Each collection starts from the general settings and overrides only the keys it names."""
     if raw is None:
         return settings
     if not isinstance(raw, dict):

@@ -1,4 +1,4 @@
-"""How an answer is written, checked and let out."""
+"""Settings for drafting, checking and releasing an answer."""
 
 from __future__ import annotations
 
@@ -6,75 +6,107 @@ from dataclasses import dataclass, field
 from typing import Annotated
 
 from suffice.settings.checked import Checked
-from suffice.settings.limits import AtMost, Count, Range, Share
+from suffice.settings.limits import AtMost, Count, Range, Share, setting
 
 
 @dataclass(frozen=True, slots=True)
 class DraftSettings(Checked):
-    """Who writes: `llm` is `extractive` or the base URL of an OpenAI-compatible endpoint.
+    """How a draft is written: by quoting the evidence, or by an LLM."""
 
-    Extractive: the statements that answer, as the verifier says, up to `sentences` in all. Without
-    a verifier that can tell, the best must be as near as `answers`, and others are added down to
-    `keep` times its nearness. An LLM is shown `room` characters of the evidence and writes
-    at most `tokens`; a URL has `timeout` seconds for a draft, its `retries` and their waits
-    included. A draft that fails its checks goes back at most `rounds` times, while all drafts of
-    an answer stay within `seconds` and within `budget` tokens, prompts counted.
-    """
-
-    sentences: Annotated[int, Range(1, 20)] = 3
-    answers: Share = 0.40
-    keep: Share = 0.90
-    llm: str = "extractive"
-    model: str = ""
-    key_env: str = "OPENAI_API_KEY"
-    timeout: Annotated[float, Range(0.1, 3600)] = 60.0
-    retries: Annotated[int, Range(0, 20)] = 2
-    room: Annotated[int, Range(200, 10_000_000)] = 24_000
-    tokens: Annotated[int, Range(8, 1_000_000)] = 512
-    rounds: Annotated[int, Range(0, 10)] = 1
-    seconds: Annotated[float, Range(0, 86400)] = 120.0
-    budget: Annotated[int, Range(0, 1_000_000_000)] = 32_000
+    sentences: Annotated[int, Range(1, 20)] = setting(
+        3, "Extractive drafter: statement limit of an answer."
+    )
+    answers: Share = setting(
+        0.40,
+        "Extractive drafter without a verifier that ranks sentences: minimum similarity of the "
+        "best statement to the question.",
+    )
+    keep: Share = setting(
+        0.90,
+        "Extractive drafter: further statements must score at least this share of the best one's "
+        "score. Statements that the verifier finds to answer at even odds are kept in any case.",
+    )
+    llm: str = setting(
+        "extractive",
+        "The drafter: `extractive` quotes the documents; the base URL of an OpenAI-compatible "
+        "endpoint has its model write.",
+    )
+    model: str = setting("", "Model name sent to the endpoint.")
+    key_env: str = setting(
+        "OPENAI_API_KEY", "Environment variable that holds the API key of the endpoint."
+    )
+    timeout: Annotated[float, Range(0.1, 3600)] = setting(
+        60.0, "Seconds the endpoint has for one draft, retries and their waits included."
+    )
+    retries: Annotated[int, Range(0, 20)] = setting(2, "Retries of a failed call.")
+    room: Annotated[int, Range(200, 10_000_000)] = setting(
+        24_000, "Characters of evidence that an LLM receives."
+    )
+    tokens: Annotated[int, Range(8, 1_000_000)] = setting(512, "Token limit of an LLM's draft.")
+    rounds: Annotated[int, Range(0, 10)] = setting(
+        1, "How many times a draft that fails its checks is sent back for revision."
+    )
+    seconds: Annotated[float, Range(0, 86400)] = setting(
+        120.0, "Time limit for all drafts of one answer, in seconds."
+    )
+    budget: Annotated[int, Range(0, 1_000_000_000)] = setting(
+        32_000, "Token limit for all drafts of one answer, prompts included."
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class EntailmentSettings(Checked):
-    """A claim is backed from the probability `threshold` on, and contradicted where that of a
-    contradiction reaches `contradiction`. Both are calibrated: .5 is even odds."""
+    """Thresholds of the entailment check. The probabilities are calibrated: .5 is even odds."""
 
-    threshold: Share = 0.50
-    contradiction: Share = 0.50
+    threshold: Share = setting(0.50, "Probability of support from which a claim is BACKED.")
+    contradiction: Share = setting(
+        0.50, "Probability of contradiction from which a claim is CONTRADICTED."
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class GroundingSettings(Checked):
-    """From which cosine on a claim is called near to what it cites, and close."""
+    """Thresholds of the grounding check, which reports a claim's similarity to its sources."""
 
-    near: Annotated[Share, AtMost("close")] = 0.65
-    close: Share = 0.85
+    near: Annotated[Share, AtMost("close")] = setting(
+        0.65, "Cosine from which a claim is reported as `near` to a passage it cites."
+    )
+    close: Share = setting(
+        0.85, "Cosine from which a claim is reported as `close` to a passage it cites."
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class ChecksSettings(Checked):
-    """Which checks read a draft; where one is off, it leaves every claim UNCHECKED. A draft of
-    fewer than `shortest` words is noted as suspiciously short."""
+    """Which checks run on a draft. A check that is switched off leaves every claim UNCHECKED."""
 
-    structure: bool = True
-    citations: bool = True
-    literals: bool = True
-    omission: bool = True
-    verbatim: bool = True
-    grounding: bool = True
-    addresses: bool = True
-    entailment: bool = True
-    judge: bool = False
-    shortest: Count = 3
+    structure: bool = setting(
+        True, "Detect drafts that break off, cite nothing, or speak from training."
+    )
+    citations: bool = setting(
+        True, "Detect cited sources that do not exist, were not retrieved, or are out of date."
+    )
+    literals: bool = setting(
+        True, "Compare numbers, dates, units, versions and identifiers with the evidence."
+    )
+    omission: bool = setting(
+        True, "Detect conditions and exceptions of the source that the claim leaves out."
+    )
+    verbatim: bool = setting(
+        True, "Accept claims that quote whole sentences of a passage they cite."
+    )
+    grounding: bool = setting(True, "Report the similarity of a claim to the passages it cites.")
+    addresses: bool = setting(True, "Detect answers that do not address the question.")
+    entailment: bool = setting(True, "Ask the verifier whether the evidence supports each claim.")
+    judge: bool = setting(False, "Ask an LLM five questions about each claim. See `judge`.")
+    shortest: Count = setting(3, "A draft of fewer words is reported as suspiciously short.")
     near: GroundingSettings = field(default_factory=GroundingSettings)
     support: EntailmentSettings = field(default_factory=EntailmentSettings)
 
 
 ROUTES = (
-    "fabricated -> WITHHOLD, possibly systematic: a source was invented",
-    "not retrieved -> WITHHOLD, possibly systematic: a source was named that was not at hand",
+    "fabricated -> WITHHOLD, possibly systematic: a cited source does not exist",
+    "not retrieved -> WITHHOLD, possibly systematic: a cited source was not retrieved",
     "conflict -> CONFLICT",
     "beside the question -> WITHHOLD",
     "contradicted -> WITHHOLD",
@@ -93,26 +125,39 @@ ROUTES = (
 
 @dataclass(frozen=True, slots=True)
 class VerdictSettings(Checked):
-    """What leaves: the first row of `routes` that fits decides. `rescue`: what cannot leave is
-    revised, then trimmed to what is backed, then replaced by quotations, before it is withheld.
-    Questions that the documents cannot answer are sent to the URL `webhook`, where there is one."""
+    """How the findings become a verdict, and what happens to a draft that cannot be released."""
 
-    routes: tuple[str, ...] = ROUTES
-    rescue: bool = True
-    webhook: str = ""
+    routes: tuple[str, ...] = setting(
+        ROUTES, "The routing table: the first matching row decides the verdict."
+    )
+    rescue: bool = setting(
+        True,
+        "Before a draft is withheld, revise it, then trim it to the claims that are backed, then "
+        "replace it by quotations.",
+    )
+    webhook: str = setting("", "URL that receives the questions the documents cannot answer.")
 
 
 @dataclass(frozen=True, slots=True)
 class JudgeSettings(Checked):
-    """Which LLM judges, with `checks.judge` on: the base URL of an OpenAI-compatible endpoint, or
-    the drafter's (empty; model and key are then the drafter's where none is named). It has
-    `timeout` seconds for all claims of a draft, `retries` and their waits included, is shown at
-    most `room` characters a claim and writes at most `tokens`."""
+    """The LLM that the judge check asks, if `checks.judge` is on."""
 
-    llm: str = ""
-    model: str = ""
-    key_env: str = ""
-    timeout: Annotated[float, Range(0.1, 3600)] = 60.0
-    retries: Annotated[int, Range(0, 20)] = 2
-    room: Annotated[int, Range(200, 10_000_000)] = 24_000
-    tokens: Annotated[int, Range(8, 1_000_000)] = 1_024
+    llm: str = setting(
+        "", "Base URL of an OpenAI-compatible endpoint. Empty: the drafter's endpoint."
+    )
+    model: str = setting(
+        "", "Model name sent to the endpoint. Empty with an empty `llm`: the drafter's model."
+    )
+    key_env: str = setting(
+        "",
+        "Environment variable that holds the API key of the endpoint. Empty with an empty `llm`: "
+        "the drafter's key.",
+    )
+    timeout: Annotated[float, Range(0.1, 3600)] = setting(
+        60.0, "Seconds for all claims of a draft, retries and their waits included."
+    )
+    retries: Annotated[int, Range(0, 20)] = setting(2, "Retries of a failed call.")
+    room: Annotated[int, Range(200, 10_000_000)] = setting(
+        24_000, "Character limit of a claim with its evidence. Longer claims are not judged."
+    )
+    tokens: Annotated[int, Range(8, 1_000_000)] = setting(1_024, "Token limit of a reply.")

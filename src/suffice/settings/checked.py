@@ -1,4 +1,4 @@
-"""Settings are checked however they are built: from a file, from the environment or in code."""
+"""Validation of settings, whether they come from a file, the environment or code."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from suffice.settings.limits import AtMost, Range
 
 
 class Checked:
-    """The base of every group of settings."""
+    """Base class of every group of settings: validates the values on construction."""
 
     __slots__ = ()
 
     def __post_init__(self) -> None:
         kind: Any = type(self)
         hints, group = hints_of(kind), kind.__name__
-        for one in fields(self):  # type: ignore[arg-type]
-            value = getattr(self, one.name)
-            allowed = not_allowed(hints[one.name], value)
+        for item in fields(self):  # type: ignore[arg-type]
+            value = getattr(self, item.name)
+            allowed = not_allowed(hints[item.name], value)
             if allowed:
-                raise wrong(group, one.name, value, allowed)
+                raise wrong(group, item.name, value, allowed)
         for key, other in orders(hints):
             low, high = getattr(self, key), getattr(self, other)
             if low > high:
@@ -37,7 +37,7 @@ def hints_of(group: Any) -> Mapping[str, Any]:
 
 
 def orders(hints: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """The settings of a group that may not be above another one, with that one."""
+    """Pairs of settings in a group of which the first must not exceed the second."""
     for key, hint in hints.items():
         for limit in typing.get_args(hint):
             if isinstance(limit, AtMost):
@@ -45,10 +45,10 @@ def orders(hints: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def not_allowed(hint: Any, value: Any) -> str:
-    """What is allowed instead of a number or a choice; empty where the value is."""
+    """Describe the allowed values if this value is not one of them; otherwise return ''."""
     if typing.get_origin(hint) is Annotated:
         kind, *limits = typing.get_args(hint)
-        limit = next(one for one in limits if isinstance(one, Range))
+        limit = next(limit for limit in limits if isinstance(limit, Range))
         number = isinstance(value, int | float) and not isinstance(value, bool)
         if number and limit.low <= value <= limit.high and (kind is float or value == int(value)):
             return ""

@@ -1,4 +1,4 @@
-"""What a collection of documents has of its own."""
+"""The settings that a collection of documents can override."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from suffice.settings.gate import GateSettings
 
 @dataclass(frozen=True, slots=True)
 class CollectionSettings(Checked):
-    """A domain's own way: how its documents are cut, searched and gated."""
+    """How the documents of one collection are split, searched, gated, drafted from and checked."""
 
     passages: PassageSettings = field(default_factory=PassageSettings)
     search: SearchSettings = field(default_factory=SearchSettings)
@@ -25,7 +25,7 @@ class CollectionSettings(Checked):
 
     @property
     def rewrites(self) -> bool:
-        """Whether a question is searched for again before it is refused. A policy that counts
-        passages would take more of them for more evidence."""
+        """Whether a question is searched for again before it is refused. `auto` excludes the
+        policies that count passages: they would mistake more passages for more evidence."""
         counts = self.gate.policy in ("coverage", "bound", "checkpoint")
         return self.search.rewrite == "always" or (self.search.rewrite == "auto" and not counts)

@@ -1,4 +1,4 @@
-"""What comes in and how it is found: reading, cutting, embedding, searching, filtering."""
+"""Settings for reading, splitting, embedding, searching and filtering documents."""
 
 from __future__ import annotations
 
@@ -6,66 +6,101 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from suffice.settings.checked import Checked
-from suffice.settings.limits import Count, Range, Share
+from suffice.settings.limits import Count, Range, Share, setting
 
 
 @dataclass(frozen=True, slots=True)
 class ReadSettings(Checked):
-    """What may come in."""
+    """Limits on the files that are read."""
 
-    max_bytes: Annotated[int, Range(1, 1 << 40)] = 20_000_000
+    max_bytes: Annotated[int, Range(1, 1 << 40)] = setting(
+        20_000_000, "Size limit of a file, in bytes. Larger files are refused."
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class PassageSettings(Checked):
-    """How documents are cut. `tokens` counts the title and headings that travel with a passage."""
+    """How documents are split into passages."""
 
-    tokens: Annotated[int, Range(32, 8192)] = 256
+    tokens: Annotated[int, Range(32, 8192)] = setting(
+        256,
+        "Length limit of a passage, in tokens of the embedder. The title and headings that are "
+        "embedded with the passage count.",
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class EmbedderSettings(Checked):
-    """Which embedder: a name of the catalogue, a folder with a model, or an embeddings URL.
-    For a URL: `remote_model`, the key's variable, and the window in tokens of our own tokenizer."""
+    """Which embedding model is used, and how it runs."""
 
-    model: str = "minilm-l6-embedder"
-    remote_model: str = ""
-    key_env: str = "OPENAI_API_KEY"
-    threads: Annotated[int, Range(0, 256)] = 0
-    window: Annotated[int, Range(16, 1_000_000)] = 512
-    timeout: Annotated[float, Range(0.1, 3600)] = 30.0
+    model: str = setting(
+        "minilm-l6-embedder",
+        "The embedder: a name from the catalogue, a folder that holds a model, or the URL of an "
+        "OpenAI-compatible embeddings endpoint.",
+    )
+    remote_model: str = setting("", "Model name sent to the endpoint, if `model` is a URL.")
+    key_env: str = setting(
+        "OPENAI_API_KEY", "Environment variable that holds the API key of the endpoint."
+    )
+    threads: Annotated[int, Range(0, 256)] = setting(
+        0, "Threads the embedder runs on. 0: one for each core, at most 4."
+    )
+    window: Annotated[int, Range(16, 1_000_000)] = setting(
+        512,
+        "Longest text sent to the endpoint in one piece, in tokens of the built-in tokenizer. "
+        "Longer texts are sent in parts.",
+    )
+    timeout: Annotated[float, Range(0.1, 3600)] = setting(30.0, "Seconds to wait for the endpoint.")
 
 
 @dataclass(frozen=True, slots=True)
 class SearchSettings(Checked):
-    """How evidence is found. `dense_weight` is the cosine's share in the fused score. `rewrite`: a
-    question about to be refused is searched for once more in other words. On real documents that
-    brings more wrong answers than right ones, so it is off; with `synonyms` of your own, groups of
-    words that stand for one another (["wfh, remote work", "pto, holiday"]), it may pay."""
+    """How evidence is found."""
 
-    top_k: Count = 5
-    candidates: Count = 100
-    dense_weight: Share = 0.5
-    floor: Share = 0.2
-    rewrite: Literal["auto", "always", "never"] = "never"
-    synonyms: tuple[str, ...] = ()
+    top_k: Count = setting(5, "Number of passages a search returns.")
+    candidates: Count = setting(
+        100, "Number of candidates that the dense and the keyword search each contribute."
+    )
+    dense_weight: Share = setting(
+        0.5, "Weight of the cosine in the score. BM25 has the rest of the weight."
+    )
+    floor: Share = setting(
+        0.2, "If no candidate reaches this cosine, keywords alone decide the ranking."
+    )
+    rewrite: Literal["auto", "always", "never"] = setting(
+        "never",
+        "Whether a question about to be refused is searched for again in other words. `auto` "
+        "leaves out the policies that count passages. On the real documents of the dev set a "
+        "second search brought more wrong answers than right ones.",
+    )
+    synonyms: tuple[str, ...] = setting(
+        (),
+        "Groups of words with the same meaning in your documents, for example "
+        '`["wfh, remote work", "pto, holiday"]`.',
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class FilterSettings(Checked):
-    """What a drafter is not given to read: sentences whose cosine to the question is under
-    `similarity`, that hold less than `overlap` of its words, and share no name with the rest."""
+    """Which sentences are left out of the text a drafter reads. A sentence is left out if it is
+    below both thresholds and shares no name or number with a sentence that is kept."""
 
-    on: bool = True
-    similarity: Share = 0.20
-    overlap: Share = 0.34
+    on: bool = setting(
+        True, "Whether sentences unrelated to the question are left out of what the drafter reads."
+    )
+    similarity: Share = setting(
+        0.20, "A sentence with at least this cosine to the question is kept."
+    )
+    overlap: Share = setting(
+        0.34, "A sentence that holds at least this share of the question's words is kept."
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class PrototypeSettings(Checked):
-    """Sentences of your own that show how a kind of text sounds; they stand beside ours."""
+    """Your own example sentences for each kind of passage, in addition to the built-in ones."""
 
-    fact: tuple[str, ...] = ()
-    qa: tuple[str, ...] = ()
-    procedure: tuple[str, ...] = ()
-    discussion: tuple[str, ...] = ()
+    fact: tuple[str, ...] = setting((), "Example sentences of the kind `fact`.")
+    qa: tuple[str, ...] = setting((), "Example sentences of the kind `qa` (question and answer).")
+    procedure: tuple[str, ...] = setting((), "Example sentences of the kind `procedure`.")
+    discussion: tuple[str, ...] = setting((), "Example sentences of the kind `discussion`.")

@@ -1,4 +1,4 @@
-"""How the gate decides, one group a policy and a rule."""
+"""Settings of the gate: one group for each policy and each rule."""
 
 from __future__ import annotations
 
@@ -7,36 +7,44 @@ from typing import Annotated, Literal
 
 from suffice.settings.checked import Checked
 from suffice.settings.evidence import PrototypeSettings
-from suffice.settings.limits import AtMost, Count, Range, Share, Weight
+from suffice.settings.limits import AtMost, Count, Range, Share, Weight, setting
 
 
 @dataclass(frozen=True, slots=True)
 class LlmSettings(Checked):
-    """Your own LLM as the strongest verifier. `url` is the base URL of an OpenAI-compatible
-    endpoint, `draft` for the drafting one (with its key and, where `model` is empty, its model), or
-    empty: off. `key_env` names the variable that holds the key; another URL than the drafter's
-    never gets the drafter's key.
+    """Your own LLM as the strongest verifier.
 
-    `ask`: `band` asks about what the cheaper tier leaves between `low` and `high`, ends included,
-    and about what it cannot read; `always` asks about everything, `never` about nothing.
+    One request covers all claims of an answer against their passages, or one question to the gate.
+    When a budget is used up, the cheaper tier's score stands, with a caveat."""
 
-    One request (all claims of an answer against their passages, or one question to the gate) may
-    take `calls` calls, `tokens` tokens, prompts counted, and `seconds` seconds, `retries` and their
-    waits included; a single reply has at most `reply` tokens. Beyond that the cheaper tier's word
-    stands, with a caveat. `cache`: so many verdicts are kept in memory (0: none)."""
-
-    url: str = ""
-    model: str = ""
-    key_env: str = ""
-    ask: Literal["band", "always", "never"] = "band"
-    low: Annotated[Share, AtMost("high")] = 0.2
-    high: Share = 0.8
-    calls: Count = 8
-    tokens: Annotated[int, Range(100, 1_000_000_000)] = 64_000
-    seconds: Annotated[float, Range(0.1, 3600)] = 60.0
-    reply: Annotated[int, Range(16, 1_000_000)] = 4_096
-    retries: Annotated[int, Range(0, 20)] = 1
-    cache: Annotated[int, Range(0, 10_000_000)] = 4_096
+    url: str = setting(
+        "",
+        "Base URL of an OpenAI-compatible endpoint. `draft`: the drafter's endpoint and key. "
+        "Empty: off. No other URL receives the drafter's key.",
+    )
+    model: str = setting("", "Model to ask. Empty with `url: draft`: the drafter's model.")
+    key_env: str = setting("", "Environment variable that holds the API key of `url`.")
+    ask: Literal["band", "always", "never"] = setting(
+        "band",
+        "`band`: ask only if the cheaper tier's probability lies from `low` to `high`, or if that "
+        "tier cannot read the text.",
+    )
+    low: Annotated[Share, AtMost("high")] = setting(0.2, "Lower end of the band, included.")
+    high: Share = setting(0.8, "Upper end of the band, included.")
+    calls: Count = setting(8, "Budget of calls for one request.")
+    tokens: Annotated[int, Range(100, 1_000_000_000)] = setting(
+        64_000, "Budget of tokens for one request, prompts included."
+    )
+    seconds: Annotated[float, Range(0.1, 3600)] = setting(
+        60.0, "Budget of seconds for one request, retries and their waits included."
+    )
+    reply: Annotated[int, Range(16, 1_000_000)] = setting(
+        4_096, "Token limit of one reply. Raise it for a reasoning model."
+    )
+    retries: Annotated[int, Range(0, 20)] = setting(1, "Retries of a failed call.")
+    cache: Annotated[int, Range(0, 10_000_000)] = setting(
+        4_096, "Number of LLM judgements cached in memory. 0: none."
+    )
 
     @property
     def on(self) -> bool:
@@ -45,51 +53,80 @@ class LlmSettings(Checked):
 
 @dataclass(frozen=True, slots=True)
 class VerifierSettings(Checked):
-    """Who tells sufficiency and support. `model` is a name from the package, a folder, or a hub
-    name of an NLI or token classifier, which reads what `language` says; `threads` 0 takes the
-    cores there are. `strong` asks three encoders instead of one: better, and three times the work;
-    it needs `suffice[strong]`. `llm` asks your own LLM where the others are not sure."""
+    """Which models judge whether evidence is sufficient and whether it supports a claim."""
 
-    model: str = "minilm-l12-verifier"
-    language: Literal["english", "any"] = "english"
-    threads: Annotated[int, Range(0, 256)] = 0
-    strong: bool = False
+    model: str = setting(
+        "minilm-l12-verifier",
+        "The verifier: a name from the catalogue, a folder, or the hub name of an NLI model or "
+        "token classifier.",
+    )
+    language: Literal["english", "any"] = setting(
+        "english",
+        "Languages that a model of your own reads. `any`: no text is refused for its language. "
+        "The built-in verifiers always read English only.",
+    )
+    threads: Annotated[int, Range(0, 256)] = setting(
+        0, "Threads the verifier runs on. 0: one for each core, at most 4."
+    )
+    strong: bool = setting(
+        False,
+        "Use three encoders instead of one: more accurate, three times the work. Needs "
+        "`suffice[strong]`.",
+    )
     llm: LlmSettings = field(default_factory=LlmSettings)
 
 
 @dataclass(frozen=True, slots=True)
 class TiersSettings(Checked):
-    """The published tiers of similarity. `three` is held against the mean of all passages."""
+    """The published similarity tiers."""
 
-    relevant: Share = 0.30
-    one: Share = 0.40
-    two: Share = 0.35
-    three: Share = 0.30
+    relevant: Share = setting(0.30, "Cosine from which a passage counts as relevant.")
+    one: Share = setting(0.40, "The gate opens if the best passage reaches this cosine.")
+    two: Share = setting(
+        0.35, "With two relevant passages, the gate opens if the best one reaches this cosine."
+    )
+    three: Share = setting(
+        0.30,
+        "With three relevant passages, the gate opens if the mean cosine of all passages reaches "
+        "this.",
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class CoverageSettings(Checked):
-    """The published weighted score. Passages older than `recency_days` (0: no limit) do not count
-    towards `min_contexts`. `require_embeddings`: without a known similarity nothing is enough.
-    `decline_insufficient` false: a draft is written all the same, and leaves with a caveat.
-    `exact`: terms, counts and texts as published, whatever the age of a passage."""
+    """The published weighted score."""
 
-    min_contexts: Count = 1
-    sufficient: Share = 0.8
-    partial: Annotated[Share, AtMost("sufficient")] = 0.5
-    recency_days: Annotated[int, Range(0, 1_000_000)] = 365
-    require_embeddings: bool = False
-    decline_insufficient: bool = True
-    exact: bool = False
+    min_contexts: Count = setting(
+        1, "Number of passages below which the score is reduced. Stale passages do not count."
+    )
+    sufficient: Share = setting(0.8, "Score from which the evidence is sufficient.")
+    partial: Annotated[Share, AtMost("sufficient")] = setting(
+        0.5, "Score from which the evidence is partially sufficient."
+    )
+    recency_days: Annotated[int, Range(0, 1_000_000)] = setting(
+        365, "Age in days from which a passage is stale. 0: no limit."
+    )
+    require_embeddings: bool = setting(
+        False, "Treat evidence without a known similarity as insufficient."
+    )
+    decline_insufficient: bool = setting(
+        True,
+        "Refuse if the evidence is insufficient. `false`: a draft is written anyway and released "
+        "with a caveat at best.",
+    )
+    exact: bool = setting(
+        False, "Count terms and word the reasons exactly as published, whatever a passage's age."
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class BoundSettings(Checked):
-    """A lower confidence bound on mean relevance must reach `threshold`. `auto` lets `retrieval`
-    choose the inequality. `c` and `variance`: 0 estimates them from the scores, and says so."""
+    """The gate opens if a lower confidence bound on mean relevance reaches the threshold."""
 
-    threshold: Share = 0.30
-    delta: Annotated[float, Range(1e-6, 0.5)] = 0.05
+    threshold: Share = setting(0.30, "Value that the lower bound on mean relevance must reach.")
+    delta: Annotated[float, Range(1e-6, 0.5)] = setting(
+        0.05, "Error probability of the confidence bound."
+    )
     inequality: Literal[
         "auto",
         "hoeffding",
@@ -98,51 +135,63 @@ class BoundSettings(Checked):
         "empirical-bernstein",
         "betting",
         "adaptive",
-    ] = "auto"
-    retrieval: Literal["independent", "sequential", "reranked", "low-variance"] = "independent"
-    c: Share = 0.5
-    variance: Annotated[float, Range(0, 0.25)] = 0.0
+    ] = setting("auto", "Concentration inequality. `auto`: chosen by `retrieval`.")
+    retrieval: Literal["independent", "sequential", "reranked", "low-variance"] = setting(
+        "independent", "How the passages were retrieved. Used with `inequality: auto`."
+    )
+    c: Share = setting(
+        0.5,
+        "Half-width of the range of a score, for Azuma's inequality. 0: estimated from the scores, "
+        "which the reason reports.",
+    )
+    variance: Annotated[float, Range(0, 0.25)] = setting(
+        0.0,
+        "Variance of the scores, for Bernstein's inequality. 0: estimated from the scores, which "
+        "the reason reports.",
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class CheckpointSettings(Checked):
-    """At least so many passages, and the best of them at `top` or more."""
+    """A minimum number of passages and a minimum best similarity."""
 
-    passages: Count = 3
-    top: Share = 0.65
+    passages: Count = setting(3, "Minimum number of passages.")
+    top: Share = setting(0.65, "Minimum cosine of the best passage.")
 
 
 @dataclass(frozen=True, slots=True)
 class RerankedSettings(Checked):
-    """Passages that the verifier finds to answer with less than `relevance` are dropped."""
+    """The verifier reads each passage by itself."""
 
-    relevance: Share = 0.60
+    relevance: Share = setting(
+        0.60, "A passage that answers with a lower probability, by the verifier, is dropped."
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class LearnedSettings(Checked):
-    """The calibrated blend: open from the probability `threshold` on, with a caveat below
-    `sufficient`. What lies within a band of width `review` around the threshold goes to a
-    person."""
+    """The calibrated blend of verifier, similarity and coverage."""
 
-    threshold: Share = 0.50
-    sufficient: Share = 0.60
-    review: Share = 0.06
+    threshold: Share = setting(0.50, "Probability from which the gate opens.")
+    sufficient: Share = setting(0.60, "Below this probability the answer carries a caveat.")
+    review: Share = setting(
+        0.06, "Width of the band around the threshold in which a person decides (REVIEW)."
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class KindWeights(Checked):
-    """What a kind of evidence is worth: the gate reads a passage's relevance times this."""
+    """The gate multiplies a passage's relevance by the weight of its kind."""
 
-    fact: Weight = 1.0
-    qa: Weight = 1.0
-    procedure: Weight = 0.95
-    discussion: Weight = 0.85
+    fact: Weight = setting(1.0, "Weight of a passage of the kind `fact`.")
+    qa: Weight = setting(1.0, "Weight of a passage of the kind `qa`.")
+    procedure: Weight = setting(0.95, "Weight of a passage of the kind `procedure`.")
+    discussion: Weight = setting(0.85, "Weight of a passage of the kind `discussion`.")
 
 
 @dataclass(frozen=True, slots=True)
 class KindSettings(Checked):
-    """How kinds of evidence are told apart, and what each is worth."""
+    """How the kind of a passage is recognised, and how much each kind counts."""
 
     prototypes: PrototypeSettings = field(default_factory=PrototypeSettings)
     weights: KindWeights = field(default_factory=KindWeights)
@@ -150,41 +199,53 @@ class KindSettings(Checked):
 
 @dataclass(frozen=True, slots=True)
 class DiversitySettings(Checked):
-    """Passages that share `copies` of their wording count once. With `factual`, there must be a
-    fact of relevance `fact`, or a question-and-answer pair of relevance `qa`."""
+    """Deduplication, and the optional rule that the evidence must hold a fact."""
 
-    copies: Annotated[float, Range(0.5, 1)] = 0.8
-    factual: bool = False
-    fact: Share = 0.30
-    qa: Share = 0.40
+    copies: Annotated[float, Range(0.5, 1)] = setting(
+        0.8, "Passages that share this much of their wording count as one."
+    )
+    factual: bool = setting(
+        False, "Require a fact or a question-and-answer pair among the evidence."
+    )
+    fact: Share = setting(0.30, "Relevance that the required fact must reach.")
+    qa: Share = setting(0.40, "Relevance that the required question-and-answer pair must reach.")
 
 
 @dataclass(frozen=True, slots=True)
 class ConflictSettings(Checked):
-    """When passages contradict each other: from a score of `threshold` on, among the first
-    `passages`. Under `copies` (two wordings of one text) or `statements` (any others) in what they
-    share, they speak of different things: ambiguous, no conflict."""
+    """When passages contradict each other. Passages that share too few names and numbers are about
+    different subjects: they are reported as ambiguous, not as a conflict."""
 
-    on: bool = True
-    threshold: Share = 0.8
-    passages: Annotated[int, Range(2, 100)] = 10
-    copies: Share = 0.5
-    statements: Share = 0.28
+    on: bool = setting(True, "Look for contradictions among the passages.")
+    threshold: Share = setting(0.8, "Score from which a conflict is reported.")
+    passages: Annotated[int, Range(2, 100)] = setting(
+        10, "Number of passages compared, best first."
+    )
+    copies: Share = setting(
+        0.5,
+        "Share of names and numbers that two wordings of one text must have in common to conflict.",
+    )
+    statements: Share = setting(
+        0.28,
+        "Share of names and numbers that any other two statements must have in common to conflict.",
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class GateSettings(Checked):
-    """Which policy decides whether the evidence is enough, and its numbers; `none` switches the
-    gate off. `contact`: whom a refusal names to ask."""
+    """Which policy decides whether the evidence is enough, and its numbers."""
 
     policy: Literal["learned", "tiers", "coverage", "bound", "checkpoint", "reranked", "none"] = (
-        "learned"
+        setting(
+            "learned",
+            "The policy that decides whether the evidence is sufficient. `none`: no gate.",
+        )
     )
     learned: LearnedSettings = field(default_factory=LearnedSettings)
     reranked: RerankedSettings = field(default_factory=RerankedSettings)
     tiers: TiersSettings = field(default_factory=TiersSettings)
     coverage: CoverageSettings = field(default_factory=CoverageSettings)
-    contact: str = ""
+    contact: str = setting("", "Contact that a refusal names.")
     bound: BoundSettings = field(default_factory=BoundSettings)
     checkpoint: CheckpointSettings = field(default_factory=CheckpointSettings)
     kinds: KindSettings = field(default_factory=KindSettings)

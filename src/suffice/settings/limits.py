@@ -1,9 +1,19 @@
-"""The limits a setting may have."""
+"""The building blocks of a setting: its description and the values it may take."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Annotated
+from dataclasses import dataclass, field
+from typing import Annotated, TypeVar
+
+T = TypeVar("T")
+
+ABOUT = "about"
+"""The metadata key that holds a setting's description."""
+
+
+def setting(default: T, about: str) -> T:
+    """A dataclass field with a description, which docs/settings.md shows."""
+    return field(default=default, metadata={ABOUT: about})
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +29,7 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class AtMost:
-    """The setting of the same group that this one may not be above."""
+    """Names a setting of the same group that this setting must not exceed."""
 
     key: str
 

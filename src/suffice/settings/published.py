@@ -1,4 +1,4 @@
-"""The published `sufficient_context:` block, accepted as it is written elsewhere.
+"""Support for the published `sufficient_context:` block.
 
     sufficient_context:
       enabled: true
@@ -7,8 +7,8 @@
       require_embeddings: false
       decline_insufficient: false
 
-It stands for `gate.policy: coverage` in its exact mode, and its numbers. `enabled: false` stands
-for `gate.policy: none`: the gate is off.
+The block is read as `gate.policy: coverage` in its exact mode, with these numbers.
+`enabled: false` is read as `gate.policy: none`: the gate is off.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ KEY = "sufficient_context"
 
 @dataclass(frozen=True, slots=True)
 class _Thresholds:
-    """`insufficient` may be written for completeness: it is whatever lies below `partial`."""
+    """`insufficient` is accepted and has no effect: every score below `partial` is insufficient."""
 
     sufficient: Share = 0.8
     partial: Annotated[Share, AtMost("sufficient")] = 0.5
@@ -43,7 +43,7 @@ class _Block:
 
 
 def as_written(tree: Mapping[str, Any], origin: str) -> dict[str, Any]:
-    """The tree with the block in the words of our own settings; what they say themselves holds."""
+    """Translate the block into `gate` settings. Keys that `gate` sets itself take precedence."""
     rest = {key: value for key, value in tree.items() if key != KEY}
     if KEY not in tree:
         return rest
@@ -53,7 +53,7 @@ def as_written(tree: Mapping[str, Any], origin: str) -> dict[str, Any]:
         raise wrong(origin, "gate", gate, "a mapping of keys to values")
     if not block.enabled:
         return {**rest, "gate": {"policy": "none", **gate}}
-    said = {
+    translated = {
         "exact": True,
         "min_contexts": block.min_contexts,
         "sufficient": block.thresholds.sufficient,
@@ -61,5 +61,5 @@ def as_written(tree: Mapping[str, Any], origin: str) -> dict[str, Any]:
         "require_embeddings": block.require_embeddings,
         "decline_insufficient": block.decline_insufficient,
     }
-    coverage = {**said, **gate.get("coverage", {})}
+    coverage = {**translated, **gate.get("coverage", {})}
     return {**rest, "gate": {"policy": "coverage", **gate, "coverage": coverage}}

@@ -1,4 +1,4 @@
-"""Raw values, from a YAML file or the environment, read as groups of settings."""
+"""Read raw values from a YAML file or the environment into groups of settings."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from suffice.settings.checked import hints_of, not_allowed, orders, wrong
 
 ENV_PREFIX = "SUFFICE_"
 
-# Variables that say where the settings are, or how to run; not settings themselves.
+# These variables share the prefix but are not settings.
 _NO_SETTINGS = frozenset({f"{ENV_PREFIX}CONFIG", f"{ENV_PREFIX}DEBUG"})
 
 T = TypeVar("T")
@@ -26,11 +26,12 @@ def load_yaml(file: Path) -> dict[str, Any]:
         tree = yaml.safe_load(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise SettingsError(
-            f"{file}: there is no such settings file.", remedy="Check --config or SUFFICE_CONFIG."
+            f"{file}: no such settings file.", remedy="Check --config or SUFFICE_CONFIG."
         ) from None
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as problem:
         raise SettingsError(
-            f"{file}: cannot be read as YAML: {problem}.", remedy="Correct the file."
+            f"{file}: cannot be read as YAML: {problem}.",
+            remedy="Correct the YAML syntax of the file.",
         ) from problem
     if tree is None:
         return {}
@@ -40,7 +41,7 @@ def load_yaml(file: Path) -> dict[str, Any]:
 
 
 def environment_tree(environ: Mapping[str, str]) -> dict[str, Any]:
-    """`SUFFICE_A__B=x` becomes `{"a": {"b": x}}`; scalars are read as YAML reads them."""
+    """`SUFFICE_A__B=x` becomes `{"a": {"b": x}}`; values are parsed as YAML."""
     import yaml
 
     tree: dict[str, Any] = {}
@@ -61,14 +62,14 @@ def environment_tree(environ: Mapping[str, str]) -> dict[str, Any]:
 
 
 def build(shape: type[T], raw: Any, origin: str, where: str, base: T | None = None) -> T:
-    """A value of `shape` from a raw mapping; keys left out keep the base's (or default) value."""
+    """Build a `shape` from a raw mapping; omitted keys keep the value of `base` or the default."""
     if not isinstance(raw, dict):
         raise wrong(origin, where or "(top level)", raw, "a mapping of keys to values")
     kind: Any = shape
     hints = hints_of(kind)
     for key in raw:
         if key not in hints:
-            levels = " Two underscores part the levels." if origin == "environment" else ""
+            levels = " Separate levels with two underscores." if origin == "environment" else ""
             raise SettingsError(
                 f"{origin}: unknown key '{_join(where, key)}'.",
                 remedy=f"Allowed here: {', '.join(sorted(hints))}.{levels}",
@@ -89,7 +90,7 @@ def build(shape: type[T], raw: Any, origin: str, where: str, base: T | None = No
 
 
 def _value(hint: Any, raw: Any, origin: str, where: str, base: Any) -> Any:
-    """One raw value read as its type hint, or a SettingsError that says what is allowed."""
+    """Convert a raw value to its type, or raise a SettingsError that lists the allowed values."""
     if is_dataclass(hint) and isinstance(hint, type):
         return build(hint, raw, origin, where, base=base)
     if typing.get_origin(hint) is Annotated:
@@ -109,7 +110,7 @@ def _value(hint: Any, raw: Any, origin: str, where: str, base: Any) -> Any:
             raise wrong(origin, where, raw, "a list of texts")
         return tuple(raw)
     if hint == Mapping[str, str]:
-        if not isinstance(raw, dict) or not all(isinstance(one, str) for one in raw.values()):
+        if not isinstance(raw, dict) or not all(isinstance(entry, str) for entry in raw.values()):
             raise wrong(origin, where, raw, "a mapping of names to names")
         return {str(name): value for name, value in raw.items()}
     raise wrong(origin, where, raw, {str: "text", bool: "true or false"}.get(hint, str(hint)))

@@ -1,4 +1,4 @@
-"""What is kept of every decision, and how surely."""
+"""Settings of the log: what is recorded, masked, kept, signed and sampled for review."""
 
 from __future__ import annotations
 
@@ -6,37 +6,53 @@ from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
 from suffice.settings.checked import Checked
-from suffice.settings.limits import Range, Share
+from suffice.settings.limits import Range, Share, setting
 
 
 @dataclass(frozen=True, slots=True)
 class SignSettings(Checked):
-    """Signed checkpoints: written with the private `key` to each of `to` (a file, a URL or another
-    store) once `every` records or `minutes` have passed since the last one; 0: not by this."""
+    """Signed checkpoints of the log, and where they are written."""
 
-    key: str = ""
-    to: tuple[str, ...] = ()
-    every: Annotated[int, Range(0, 1_000_000_000)] = 1_000
-    minutes: Annotated[float, Range(0, 1_000_000)] = 60.0
+    key: str = setting("", "File that holds the private signing key. Empty: no checkpoints.")
+    to: tuple[str, ...] = setting((), "Where checkpoints are written: files, URLs or other stores.")
+    every: Annotated[int, Range(0, 1_000_000_000)] = setting(
+        1_000, "Write a checkpoint after this many records. 0: not by count."
+    )
+    minutes: Annotated[float, Range(0, 1_000_000)] = setting(
+        60.0, "Write a checkpoint after this many minutes. 0: not by time."
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class RecordSettings(Checked):
-    """`enabled`: `auto` records wherever a store is kept, not for a folder that is only looked at.
-    `durable`: `committed` answers once the record is in the store, `queued` does not wait. Fields
-    named in `omit` are committed to and not stored; e-mail addresses, phone and card numbers and
-    `patterns` are masked before anything is written. `days`: how long `audit retain` keeps what
-    records say (0: for ever). `sample`: the share of served answers that a person is asked to look
-    at, by chance; `borderline`: so near to its threshold a gate is looked at in any case."""
+    """What is recorded of each decision."""
 
-    enabled: Literal["auto", "always", "never"] = "auto"
-    durable: Literal["committed", "queued"] = "committed"
-    omit: tuple[str, ...] = ()
-    mask_emails: bool = True
-    mask_phones: bool = True
-    mask_cards: bool = True
-    patterns: tuple[str, ...] = ()
-    days: Annotated[int, Range(0, 100_000)] = 0
-    sample: Share = 0.0
-    borderline: Share = 0.02
+    enabled: Literal["auto", "always", "never"] = setting(
+        "auto",
+        "When decisions are recorded. `auto`: if there is a store, but not for a folder that is "
+        "only read (`--docs`).",
+    )
+    durable: Literal["committed", "queued"] = setting(
+        "committed",
+        "`committed`: an answer is released once its record is stored. `queued`: it does not wait, "
+        "and a crash loses the queued records.",
+    )
+    omit: tuple[str, ...] = setting(
+        (), "Fields that are not stored. The record keeps a hash commitment to each."
+    )
+    mask_emails: bool = setting(True, "Mask e-mail addresses before a record is written.")
+    mask_phones: bool = setting(True, "Mask phone numbers before a record is written.")
+    mask_cards: bool = setting(True, "Mask card numbers before a record is written.")
+    patterns: tuple[str, ...] = setting(
+        (), "Regular expressions whose matches are masked before a record is written."
+    )
+    days: Annotated[int, Range(0, 100_000)] = setting(
+        0, "Days after which `suffice audit retain` erases the contents of records. 0: never."
+    )
+    sample: Share = setting(
+        0.0, "Share of served answers that are sent to a person for review, at random."
+    )
+    borderline: Share = setting(
+        0.02, "A gate score this close to its threshold is always sent for review."
+    )
     checkpoint: SignSettings = field(default_factory=SignSettings)

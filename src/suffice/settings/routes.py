@@ -1,4 +1,4 @@
-"""The routes of the gateway, each over the settings of its collection."""
+"""Read the routes of the gateway, each on top of the settings of its collection."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from suffice.settings.server import RouteSettings, ServerSettings
 
 DEFAULT = "default"
 _OURS, _URL = ("", "extractive"), ("http://", "https://")
-_GROUPS = frozenset(one.name for one in fields(CollectionSettings))
+_GROUPS = frozenset(group.name for group in fields(CollectionSettings))
 
 
 def without_routes(tree: Mapping[str, Any]) -> tuple[dict[str, Any], Any]:
-    """The tree, and the routes in it: those are read once the collections are."""
+    """Split the routes from the rest of the tree: they are read after the collections."""
     server = tree.get("server")
     if not isinstance(server, dict) or "routes" not in server:
         return dict(tree), None
@@ -31,8 +31,8 @@ def read_routes(
     raw: Any,
     origin: str,
 ) -> ServerSettings:
-    """The routes that a file names; the default one is there in any case. A route may have any
-    group that a collection has (`gate`, `checks`, …), and changes only what it names in it."""
+    """Read the routes of a file and add the default route. A route may set any group that a
+    collection may set (`gate`, `checks`, …), and overrides only the keys it names."""
     if not isinstance(raw, dict | None):
         raise wrong(origin, "server.routes", raw, "a mapping of names to settings")
     named = {str(name): tree for name, tree in (raw or {}).items()}
@@ -51,7 +51,9 @@ def _route(
     if not isinstance(tree, dict):
         raise wrong(origin, where, tree, "a mapping of keys to values")
     if not name.replace("-", "").replace("_", "").isalnum() or name == "v1":
-        raise wrong(origin, "server.routes", name, "names of letters, digits, - and _, but not v1")
+        raise wrong(
+            origin, "server.routes", name, "names made of letters, digits, - and _, except v1"
+        )
     named = {key: value for key, value in tree.items() if key not in _GROUPS and key != "own"}
     route = build(RouteSettings, named, origin, where)
     if route.upstream not in _OURS and not route.upstream.startswith(_URL):

@@ -1,4 +1,4 @@
-"""How the gateway serves: its routes, its limits, who may call it from where."""
+"""Settings of the gateway: address, routes, limits and load."""
 
 from __future__ import annotations
 
@@ -8,110 +8,155 @@ from typing import Annotated, Literal
 
 from suffice.settings.checked import Checked
 from suffice.settings.collection import CollectionSettings
-from suffice.settings.limits import Count, Range
+from suffice.settings.limits import ABOUT, Count, Range, setting
 
 Seconds = Annotated[float, Range(0.01, 86_400)]
 
 
 @dataclass(frozen=True, slots=True)
 class LimitSettings(Checked):
-    """What a request may bring, and what a caller may ask for; 0: no limit. The `_per_` limits and
-    `concurrent` hold for each key that names none of its own. The `_per_` limits are counted in the
-    store, by all processes together; `concurrent` by each process for itself. `head_seconds` and
-    `body_seconds` are how long a caller may take to send either."""
+    """Limits on requests and callers; a quota of 0 sets no limit. The quotas (`_per_` and
+    `concurrent`) apply to each key that sets none of its own. `_per_` quotas are counted in the
+    store, across all processes; `concurrent` is counted in each process."""
 
-    head_seconds: Seconds = 20.0
-    body_seconds: Seconds = 60.0
-    body_bytes: Annotated[int, Range(1_000, 1 << 32)] = 20_000_000
-    header_bytes: Annotated[int, Range(1_024, 1 << 24)] = 65_536
-    evidence_characters: Annotated[int, Range(1, 1 << 32)] = 1_000_000
-    evidence_passages: Count = 200
-    choices: Annotated[int, Range(1, 128)] = 8
-    requests_per_minute: Annotated[float, Range(0, 1e9)] = 0
-    concurrent: Annotated[int, Range(0, 1_000_000)] = 0
-    tokens_per_minute: Annotated[float, Range(0, 1e12)] = 0
-    tokens_per_day: Annotated[float, Range(0, 1e15)] = 0
-    cost_per_day: Annotated[float, Range(0, 1e12)] = 0
+    head_seconds: Seconds = setting(20.0, "Seconds a caller has to send the request head.")
+    body_seconds: Seconds = setting(60.0, "Seconds a caller has to send the request body.")
+    body_bytes: Annotated[int, Range(1_000, 1 << 32)] = setting(
+        20_000_000, "Size limit of a request body, in bytes."
+    )
+    header_bytes: Annotated[int, Range(1_024, 1 << 24)] = setting(
+        65_536, "Size limit of the request headers, in bytes."
+    )
+    evidence_characters: Annotated[int, Range(1, 1 << 32)] = setting(
+        1_000_000, "Limit on the evidence a request carries, in characters."
+    )
+    evidence_passages: Count = setting(200, "Limit on the evidence a request carries, in passages.")
+    choices: Annotated[int, Range(1, 128)] = setting(8, "Limit on `n`, the choices of a request.")
+    requests_per_minute: Annotated[float, Range(0, 1e9)] = setting(
+        0, "Requests per minute and key. 0: no limit."
+    )
+    concurrent: Annotated[int, Range(0, 1_000_000)] = setting(
+        0, "Concurrent requests per key, counted in each process. 0: no limit."
+    )
+    tokens_per_minute: Annotated[float, Range(0, 1e12)] = setting(
+        0, "Tokens per minute and key. 0: no limit."
+    )
+    tokens_per_day: Annotated[float, Range(0, 1e15)] = setting(
+        0, "Tokens per day and key. 0: no limit."
+    )
+    cost_per_day: Annotated[float, Range(0, 1e12)] = setting(
+        0, "Cost per day and key, by the prices of the routes. 0: no limit."
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class WorkSettings(Checked):
-    """Inference in `threads` (0: four for each core, at most 16); where more than `queue` wait for
-    one, or more than `requests` are under way, a new request is told to come again."""
+    """How much work a process takes on. Beyond these limits a new request is refused with 429."""
 
-    threads: Annotated[int, Range(0, 256)] = 0
-    queue: Count = 64
-    requests: Count = 512
+    threads: Annotated[int, Range(0, 256)] = setting(
+        0, "Threads for inference. 0: four for each core, at most 16."
+    )
+    queue: Count = setting(64, "Number of tasks that may wait for an inference thread.")
+    requests: Count = setting(512, "Number of requests in progress.")
 
 
 @dataclass(frozen=True, slots=True)
 class CorsSettings(Checked):
-    """From which origins a browser may call; none by default."""
+    """Cross-origin requests from browsers."""
 
-    origins: tuple[str, ...] = ()
+    origins: tuple[str, ...] = setting(
+        (), "Origins from which a browser may call the gateway. Empty: none."
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class CouncilSettings(Checked):
-    """`judges` are routes whose upstreams vote; without any, our own verifiers do. One that takes
-    longer than `seconds` abstains."""
+    """The judges of `/v1/council/vote`."""
 
-    judges: tuple[str, ...] = ()
-    seconds: Seconds = 60.0
+    judges: tuple[str, ...] = setting(
+        (), "Routes whose upstreams vote. Empty: the built-in verifiers vote."
+    )
+    seconds: Seconds = setting(60.0, "A judge that takes longer abstains.")
 
 
 @dataclass(frozen=True, slots=True)
 class RouteSettings(Checked):
-    """One way through the gateway.
+    """A named route of the gateway. `own` holds the groups of settings that override those of the
+    route's collection."""
 
-    `upstream` writes: `extractive` or a base URL (empty: `draft.llm`), with the key that
-    the variable `key_env` holds. `models` maps the names that callers use to the upstream's; where
-    there are any, no other is let through. `model` is asked for where a caller names none.
-    `evidence`: from the `index`, from what the `request` carries, or `both`. `grounding` off: chat
-    without documents, and every answer says that it is unverified. `mode`: how a stream goes out.
-    `marks` off: no citation marks are asked of the model, and claims are held against all passages.
-    `shadow`: decide and record, change nothing. `failed`: what at best leaves where a check failed
-    or took longer than `check_seconds`. `own` are groups of settings over those of the collection.
-    Prices are for a million tokens.
-    """
-
-    upstream: str = ""
-    key_env: str = ""
-    model: str = ""
-    models: Mapping[str, str] = field(default_factory=dict)
-    collection: str = "default"
+    upstream: str = setting(
+        "", "The drafter: `extractive` or the base URL of an upstream. Empty: `draft.llm`."
+    )
+    key_env: str = setting("", "Environment variable that holds the upstream's API key.")
+    model: str = setting("", "Model requested if the caller names none.")
+    models: Mapping[str, str] = field(
+        default_factory=dict,
+        metadata={
+            ABOUT: "Maps the model names that callers use to the upstream's names. If set, other "
+            "names are refused."
+        },
+    )
+    collection: str = setting("default", "Collection that is searched.")
     policy: Literal[
         "", "learned", "tiers", "coverage", "bound", "checkpoint", "reranked", "none"
-    ] = ""
-    evidence: Literal["index", "request", "both"] = "both"
-    grounding: bool = True
-    mode: Literal["buffer", "signal"] = "buffer"
-    marks: bool = True
-    shadow: bool = False
-    failed: Literal["caveat", "review", "withhold"] = "withhold"
-    timeout: Seconds = 120.0
-    check_seconds: Seconds = 60.0
-    price_in: Annotated[float, Range(0, 1e6)] = 0
-    price_out: Annotated[float, Range(0, 1e6)] = 0
-    own: CollectionSettings | None = None
+    ] = setting("", "Policy of the gate. Empty: the collection's policy.")
+    evidence: Literal["index", "request", "both"] = setting(
+        "both", "Where evidence comes from: the index, the request, or both."
+    )
+    grounding: bool = setting(
+        True,
+        "`false`: chat without documents. Nothing is searched or checked, and every answer is "
+        "labelled as unverified.",
+    )
+    mode: Literal["buffer", "signal"] = setting(
+        "buffer",
+        "How a stream is sent. `buffer`: after the verdict. `signal`: as it is written, before it "
+        "is checked, with retractions.",
+    )
+    marks: bool = setting(
+        True,
+        "Ask the model for citation marks. `false`: claims are checked against all passages.",
+    )
+    shadow: bool = setting(
+        False, "Decide and record, but pass requests and answers through unchanged."
+    )
+    failed: Literal["caveat", "review", "withhold"] = setting(
+        "withhold",
+        "Best verdict possible if a check fails or takes longer than `check_seconds`.",
+    )
+    timeout: Seconds = setting(120.0, "Seconds to wait for the upstream's reply.")
+    check_seconds: Seconds = setting(60.0, "Seconds the checks of an answer may take.")
+    price_in: Annotated[float, Range(0, 1e6)] = setting(
+        0, "Price of a million prompt tokens, for `cost_per_day`."
+    )
+    price_out: Annotated[float, Range(0, 1e6)] = setting(
+        0, "Price of a million completion tokens, for `cost_per_day`."
+    )
+    own: CollectionSettings | None = setting(
+        None, "Groups of settings that override those of the route's collection."
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class ServerSettings(Checked):
-    """`keys`: `auto` asks for a key unless the server is bound to this machine alone; `required`
-    asks always. `workers`: processes that serve. `timeout`: seconds that a request may take in all,
-    whatever it waits for. `keep_alive`: seconds between the comments that keep a waiting stream
-    open, and `stop` how long a shutdown waits for requests under way. `log_text`: texts may stand
-    in logs."""
+    """Where and how the gateway serves."""
 
-    host: str = "127.0.0.1"
-    port: Annotated[int, Range(0, 65_535)] = 8080
-    keys: Literal["auto", "required"] = "auto"
-    workers: Annotated[int, Range(1, 256)] = 1
-    timeout: Seconds = 600.0
-    keep_alive: Seconds = 10.0
-    stop: Seconds = 30.0
-    log_text: bool = False
+    host: str = setting("127.0.0.1", "Address to listen on.")
+    port: Annotated[int, Range(0, 65_535)] = setting(8080, "Port to listen on. 0: any free port.")
+    keys: Literal["auto", "required"] = setting(
+        "auto",
+        "Whether callers need a key. `auto`: unless the gateway is reachable from this machine "
+        "only.",
+    )
+    workers: Annotated[int, Range(1, 256)] = setting(1, "Number of processes that serve.")
+    timeout: Seconds = setting(600.0, "Time limit of a whole request, in seconds.")
+    keep_alive: Seconds = setting(
+        10.0, "Seconds between the comments that keep a waiting stream open."
+    )
+    stop: Seconds = setting(30.0, "Seconds a shutdown waits for requests in progress.")
+    log_text: bool = setting(
+        False, "Allow texts of questions, documents and answers in the process log."
+    )
     limits: LimitSettings = field(default_factory=LimitSettings)
     work: WorkSettings = field(default_factory=WorkSettings)
     cors: CorsSettings = field(default_factory=CorsSettings)

@@ -1,1 +1,1 @@
-"""Reading text without a model: sentences and words, with exact spans."""
+"""Text processing without a model: sentences, words, claims and literals, with exact spans."""

@@ -1,4 +1,4 @@
-"""A question as it comes in."""
+"""Validation of incoming questions."""
 
 from __future__ import annotations
 
@@ -8,17 +8,19 @@ LONGEST_QUESTION = 8_000
 
 
 def checked_question(question: str) -> str:
-    """The question as it is asked, or a clear word on why it cannot be."""
+    """The question, normalised, or an error that explains why it cannot be asked."""
     if not isinstance(question, str):
-        kind = "None" if question is None else f"a {type(question).__name__}"
-        raise QuestionError(f"The question is {kind}, no text.", remedy="Ask something in words.")
+        kind = "None" if question is None else type(question).__name__
+        raise QuestionError(
+            f"The question must be text, not {kind}.", remedy="Ask a question in words."
+        )
     asked = question.strip()
     try:
         asked.encode()
     except UnicodeEncodeError:
         raise QuestionError("The question is not valid text.", remedy="Send it as UTF-8.") from None
     if not asked:
-        raise QuestionError("The question is empty.", remedy="Ask something in words.")
+        raise QuestionError("The question is empty.", remedy="Ask a question in words.")
     if len(asked) > LONGEST_QUESTION:
         raise QuestionError(
             f"The question has {len(asked):,} characters, over the limit of {LONGEST_QUESTION:,}.",

@@ -1,4 +1,5 @@
-"""The statements of a drafted answer: sentences with exact spans, what they are, what they cite."""
+"""Splits a drafted answer into statements: sentences with exact spans, their kind and their
+citations."""
 
 from __future__ import annotations
 
@@ -23,7 +24,7 @@ _AMOUNT = re.compile(
     r"hours?|minutes?|seconds?|euros?|dollars?|pounds?|kg|km|cm|mm|miles?|times)\b",
     re.IGNORECASE,
 )
-# "No refunds", "Free for all staff": a heading that lays down.
+# "No refunds", "Free for all staff": a heading that states a rule.
 _LAYS_DOWN = re.compile(
     r"\b(?:no|not|never|none|nobody|without|only|all|every|everyone|always|free)\b|n['’]t\b",
     re.IGNORECASE,
@@ -53,9 +54,9 @@ LONGEST_CONTEXT = 300
 class Statement:
     """One sentence of a draft: `draft[start:end] == text`.
 
-    `words` is how it reads without citation marks and Markdown; a table row reads as "Header: cell"
-    pairs. `context` is what a reader needs from before it: the subject that a leading pronoun
-    stands for, or the line that introduces the list it is an item of.
+    `words` is the text without citation marks and Markdown; a table row reads as "Header: cell"
+    pairs. `context` is what a reader needs from earlier text: the subject that a leading pronoun
+    refers to, or the line that introduces the list.
     """
 
     text: str
@@ -72,8 +73,8 @@ class Statement:
 
     @property
     def alone(self) -> str:
-        """How it reads by itself, without marks: a leading pronoun gives way to what it stands for,
-        an item of a list follows the line that introduces it."""
+        """The text by itself, without marks: a leading pronoun is replaced by its referent, and a
+        list item follows the line that introduces the list."""
         if not self.context or not _PRONOUN.match(self.words):
             return f"{self.context} {self.words}".strip()
         leading = _LEADING.match(self.words)
@@ -100,8 +101,8 @@ def claims(text: str) -> list[Statement]:
 def _cited(text: str) -> Iterator[tuple[int, int, tuple[int, ...]]]:
     """Sentences with their citations; marks around a sentence are outside its span.
 
-    Marks that open a sentence stand after the full stop of the one before it, if that is in the
-    same paragraph.
+    Marks that open a sentence belong to the sentence before it, after its full stop, if that is in
+    the same paragraph.
     """
     waiting: tuple[int, int, tuple[int, ...]] | None = None
     for start, end in sentences(text):
@@ -124,7 +125,7 @@ def _cited(text: str) -> Iterator[tuple[int, int, tuple[int, ...]]]:
 
 
 def _peeled(text: str, start: int, end: int) -> tuple[tuple[int, ...], int, tuple[int, ...], int]:
-    """The citations before a sentence, where it starts, those in and after it, where it ends."""
+    """The citations before a sentence, its start, the citations in and after it, and its end."""
     said = text[start:end]
     lead: tuple[int, ...] = ()
     rest: tuple[int, ...] = ()
@@ -137,7 +138,7 @@ def _peeled(text: str, start: int, end: int) -> tuple[tuple[int, ...], int, tupl
         else:
             rest = _merged(rest, numbers)
     for (begin, stop), _ in reversed(marks):
-        # Only behind a full stop: "… weeks [1]." keeps its mark inside.
+        # Only after a full stop: "… weeks [1]." keeps its mark inside.
         if (
             begin >= first
             and not said[stop:last].strip()
@@ -170,15 +171,15 @@ def _kind(said: str) -> StatementKind:
 
 
 def _is_heading(said: str, words: str) -> bool:
-    """A heading names; a line that tells something is as good as a sentence."""
+    """Whether a line is a heading. A line that states something counts as a sentence."""
     label = bool(_LABEL.fullmatch(words)) and len(words.split()) <= 6
     marked = said.startswith("#") or bool(_BOLD.fullmatch(said))
     return (label or marked) and not _tells(words)
 
 
 def _tells(words: str) -> bool:
-    """Whether a line says something with a verb, an amount, a value behind a colon, or a word that
-    lays down."""
+    """Whether a line states something: with a verb, an amount, a value after a colon, or a word
+    that states a rule."""
     name = words[counted.end() :] if (counted := _COUNTED.match(words)) else words
     if _ASKING.match(name):
         return False
@@ -188,13 +189,13 @@ def _tells(words: str) -> bool:
 
 
 def _is_code(said: str) -> bool:
-    """Code, but not prose that is only set as code."""
+    """Whether a block is code, not prose formatted as code."""
     fenced, lined = is_code(said), bool(_CODE_LINE.fullmatch(said))
     return (fenced or lined) and not _is_prose(said.strip("`~.: \n").partition("\n"), fenced)
 
 
 def _is_prose(parts: tuple[str, str, str], fenced: bool) -> bool:
-    """Whether what stands in a block reads as sentences."""
+    """Whether the content of a block reads as sentences."""
     language, newline, rest = parts
     text = rest if fenced and newline and " " not in language else "".join(parts)
     lines = [line.strip() for line in text.split("\n") if line.strip()]
@@ -208,7 +209,7 @@ def _has_verb(words: str) -> bool:
 
 
 def _rows(text: str, found: list[Statement]) -> list[Statement]:
-    """Table rows read with the header above them; the header row itself is a heading."""
+    """Table rows with the header above them; the header row itself is a heading."""
     header: list[str] = []
     done: list[Statement] = []
     for place, one in enumerate(found):
@@ -240,7 +241,8 @@ def _ruled(between: str) -> bool:
 
 
 def _with_context(text: str, found: list[Statement]) -> list[Statement]:
-    """Lead-ins of lists become META and the context of their items; pronouns get their subject."""
+    """Mark lead-ins of lists as META and use them as context of their items; resolve leading
+    pronouns."""
     done: list[Statement] = []
     lead_in = topic = ""
     sourced = False
@@ -268,8 +270,8 @@ def _with_context(text: str, found: list[Statement]) -> list[Statement]:
 
 
 def _topic(one: Statement) -> str:
-    """What a pronoun after it stands for; where its subject is not clear, the pronoun stays: a
-    whole sentence in its place would bring its numbers along."""
+    """What a following pronoun refers to. If the subject is not clear, the pronoun stays: a whole
+    sentence in its place would bring its numbers along."""
     return subject(one.words)[:LONGEST_CONTEXT]
 
 
@@ -285,8 +287,8 @@ def _introduces(one: Statement, follows: Statement | None) -> bool:
 
 
 def _lead_kind(one: Statement, follows: Statement | None) -> StatementKind:
-    """A lead-in is read with its items; one with a number in it is checked by itself as well, and
-    so is one of code, which nobody reads it with."""
+    """The kind of a lead-in. It is read with its items; a lead-in that contains a number, or that
+    introduces code, is also checked by itself."""
     numbered = any(char.isdigit() for char in one.words)
     read = follows is not None and follows.checkable and not numbered
     return StatementKind.META if read and one.checkable else one.kind

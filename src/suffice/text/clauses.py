@@ -45,9 +45,9 @@ _PLURALS = frozenset("they we you i people children men women staff police these
 _NOT_PLURAL = ("ss", "us", "is", "'s", "’s", "news", "series")
 _WORD = re.compile(r"[$€£]?\w+(?:[.,:/'’&+-]\w+)*%?|[,;:()\[\]{}\"“”—–]")
 _ADVERBS_BEFORE = 8
-"""So many adverbs are looked past before a verb: a longer run of them is no sentence."""
+"""Limit of adverbs skipped before a verb: a longer run of them is not a sentence."""
 _LONGEST = 2_000
-"""A longer text is no sentence either: it has no subject that could be told."""
+"""A longer text is not a sentence and has no clear subject."""
 _OPEN, _CLOSE = "([{“", ")]}”"
 
 
@@ -63,7 +63,7 @@ class Token:
 
 
 class Shape(Enum):
-    """How a verb group is built; what may follow "and" without a subject depends on it."""
+    """The structure of a verb group, which determines what may follow "and" without a subject."""
 
     PLAIN = auto()
     BE = auto()
@@ -75,10 +75,7 @@ class Shape(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The first finite verb with its auxiliaries: `tokens[first:last + 1]`.
-
-    `negated` says whether it is denied.
-    """
+    """The first finite verb with its auxiliaries: `tokens[first:last + 1]`."""
 
     first: int
     last: int
@@ -87,7 +84,7 @@ class Group:
 
 
 def tokens(text: str) -> list[Token] | None:
-    """The words and marks of a text, or `None` where quotes or brackets do not close."""
+    """The words and punctuation of a text, or `None` if quotes or brackets are unbalanced."""
     found: list[Token] = []
     closers: list[str] = []
     for match in _WORD.finditer(text):
@@ -125,7 +122,7 @@ def is_plural(token: Token) -> bool:
 
 
 def starts_phrase(token: Token | None) -> bool:
-    """Whether this word starts an object: it makes a verb of the ambiguous word before it."""
+    """Whether this word starts an object, which makes the ambiguous word before it a verb."""
     return token is not None and (
         token.low in DETERMINERS
         or token.low in PRONOUNS
@@ -135,7 +132,7 @@ def starts_phrase(token: Token | None) -> bool:
 
 
 def finite(words: Sequence[Token], place: int) -> bool:
-    """Whether the word here is surely a finite verb, judged with its neighbours."""
+    """Whether the word here is certainly a finite verb, judged with its neighbours."""
     token = words[place]
     left = place - 1
     while left > max(0, place - _ADVERBS_BEFORE) and is_adverb(words[left]):
@@ -185,7 +182,7 @@ def _used_as_verb(token: Token, form: Form, after: Token | None) -> bool:
 
 
 def frame_end(words: Sequence[Token]) -> int:
-    """The place after a leading phrase and its comma ("In 2023, …", "If asked, …"), else 0."""
+    """The position after a leading phrase and its comma ("In 2023, …", "If asked, …"), else 0."""
     if not words:
         return 0
     first = words[0]
@@ -224,7 +221,7 @@ def verb_group(words: Sequence[Token]) -> Group | None:
 
 
 def _subordinates(words: Sequence[Token], place: int) -> bool:
-    """Whether a clause opens here that hangs on another: "if …", "after they …"."""
+    """Whether a subordinate clause starts here: "if …", "after they …"."""
     low, after = words[place].low, words[place + 1].low if place + 1 < len(words) else ""
     timed = low in ("after", "before", "since", "as", "once") and after in PRONOUNS
     return words[place].top and (low in _SUBORDINATE or timed)
@@ -276,7 +273,8 @@ def _reduced(words: Sequence[Token], place: int, group: Group) -> bool:
 
 
 def subject(text: str) -> str:
-    """The words before the main verb, without a leading phrase; empty where none is clear."""
+    """The words before the main verb, without a leading phrase; empty if the subject is not
+    clear."""
     words = tokens(text) if len(text) <= _LONGEST else None
     group = verb_group(words) if words else None
     if words is None or group is None:

@@ -1,5 +1,5 @@
-"""Conditions, exceptions, limits and scopes of a sentence: what its main statement does not hold
-without. Rules over words, no parser; a condition may be cut too long, hardly too short."""
+"""Finds the conditions, exceptions, limits and scopes that restrict the main statement of a
+sentence. Uses rules over words, no parser; a condition may be cut too long, rarely too short."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ _QUANTITY = re.compile(
     rf" (?:the (?:first|next|last) )?{_NUMBER}(?:[ -](?:(?:calendar|working|business|consecutive|"
     rf"additional) )?(?:{_UNIT}|percent|%|euros?|dollars?|pounds?|kilomet\w+|km|kg|times)\b)?"
 )
-# "This needs the written consent of …": all it does is to restrict the sentence before it.
+# "This needs the written consent of …": the sentence only restricts the one before it.
 _LEANS = re.compile(
     r"(?:this|that|it|the same|these|they)(?: \w+)? (?:is|are|applies|apply|holds|needs?|requires?)"
     r" (?:only )?(?:subject to|if|when|where|for|to|"
@@ -106,7 +106,7 @@ _LIMITED_BY = frozenset({ConditionKind.EXCEPTION, ConditionKind.REQUIREMENT})
 
 
 def conditions(sentence: str) -> list[Condition]:
-    """The restrictions of one sentence in order; one inside another is left out."""
+    """The restrictions of one sentence in order; nested ones are left out."""
     found: list[Condition] = []
     for match in _CUE.finditer(sentence):
         if found and match.start() < found[-1].end:
@@ -127,7 +127,7 @@ def leaning(sentence: str) -> Condition | None:
 
 
 def parts(condition: Condition) -> Iterator[str]:
-    """What must hold, one by one: "if A and B" are two things to be said."""
+    """The single requirements: "if A and B" are two."""
     body = condition.text[len(condition.cue) :]
     pieces = _JOINT.split(body) if condition.kind in _LIMITED_BY else [body]
     whole = len(pieces) > 1 and all(len(piece.split()) >= 3 for piece in pieces)
@@ -173,7 +173,7 @@ def _clause_end(sentence: str, start: int) -> int:
 
 
 def _before_main(sentence: str, match: re.Match[str], end: int) -> int:
-    """Where a clause on the subject gives way to the main verb: "who adopt a child | are …"."""
+    """Where a relative clause ends and the main verb follows: "who adopt a child | are …"."""
     words = _FROM_THIRD_WORD.match(sentence, match.end())
     main = _MAIN_VERB.search(sentence, words.end() if words else match.end(), end)
     return main.start() if main else end

@@ -1,4 +1,4 @@
-"""Whether a written text just stops: in the middle of a sentence, a mark, a row or a block."""
+"""Detects whether a text stops in the middle of a sentence, a mark, a row or a block."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ _LINE = 8
 
 
 def cut_off(text: str) -> bool:
-    """Whether the end of a text is missing; in doubt it is not: many writers omit a full stop."""
+    """Whether the end of a text is missing. If uncertain, it is not: many writers omit a full
+    stop."""
     said = text.rstrip()
     if not said:
         return False
@@ -39,7 +40,7 @@ def cut_off(text: str) -> bool:
         return True
     marks = citations(tail)
     if marks and marks[-1][0][1] == len(tail):
-        return False  # whoever cites has finished the sentence
+        return False  # a citation ends a complete sentence
     line = tail[tail.rfind("\n") + 1 :]
     if line.lstrip().startswith("|"):
         return not line.endswith("|")
@@ -47,6 +48,6 @@ def cut_off(text: str) -> bool:
         return True
     if tail.endswith(_ENDS) or _UNIT.match(line) or _ADDRESS.search(line):
         return False
-    # A sentence without its full stop, where the others have theirs; a short line may do without.
+    # The last sentence lacks its full stop and the others have theirs; a short line may omit it.
     before = line if len(line.split()) < _LINE else said
     return bool(_TERMINAL.search(before))

@@ -1,8 +1,9 @@
-"""Reading evidence that is longer than a model's window: the pieces nearest to what is said.
+"""Selects evidence that is longer than a model's window: the pieces nearest to the claim or
+question.
 
-Cheap on purpose (a megabyte in a tenth of a second): pieces are sentences as a pattern sees them,
-nearness is shared words, each counting less the more pieces hold it. Training and reading use the
-same functions, so that a model meets the evidence it was trained on.
+This is cheap on purpose (a megabyte in a tenth of a second): pieces are sentences found by a
+pattern, and nearness is shared words, each counting less the more pieces contain it. Training and
+inference use the same functions, so that a model reads evidence in the form it was trained on.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ _LONGEST = 600
 
 
 def pieces(text: str) -> list[str]:
-    """A text cut into sentence-like pieces; joined again they are the text."""
+    """Split a text into sentence-like pieces; their concatenation is the text."""
     found: list[str] = []
     for match in _PIECE.finditer(text):
         piece = match.group()
@@ -32,7 +33,7 @@ def pieces(text: str) -> list[str]:
 
 
 def shorter(piece: str, longest: int) -> list[str]:
-    """A run without a full stop, cut at white space where there is some."""
+    """Split a run without a full stop, at white space if there is any."""
     cut: list[str] = []
     start = 0
     while len(piece) - start > longest:
@@ -43,21 +44,21 @@ def shorter(piece: str, longest: int) -> list[str]:
 
 
 def stems(text: str) -> frozenset[str]:
-    """What two texts are compared by: numbers, and the first letters of words."""
+    """The keys that texts are compared by: numbers, and the first letters of words."""
     return frozenset(word[:_STEM] for word in _WORD.findall(text.lower()))
 
 
 def nearness(held: Sequence[frozenset[str]], asked: frozenset[str]) -> list[float]:
-    """How much each piece shares with what is asked; a word that few pieces hold counts more."""
+    """How much each piece shares with the question; a word in few pieces counts more."""
     shared = [words & asked for words in held]
     counts = Counter(word for words in shared for word in words)
     return [sum(1 / counts[word] for word in sorted(words)) for words in shared]
 
 
 def choose(near: Sequence[float], sizes: Sequence[int], room: int) -> list[int]:
-    """The places of the pieces to read, in order, within `room`: the nearest, then what stands
-    beside them and at the start, since a pronoun leans on its neighbours; where nothing is near,
-    the first ones."""
+    """The indices of the pieces to read, in order, within `room`: the nearest, then their
+    neighbours and the start, since a pronoun refers to its neighbours; if nothing is near, the
+    first ones."""
     ranked = sorted((n for n, value in enumerate(near) if value), key=lambda n: (-near[n], n))
     beside = [m for n in ranked for m in (n - 1, n + 1) if 0 <= m < len(near)]
     rest = [] if ranked else range(len(near))
@@ -71,7 +72,7 @@ def choose(near: Sequence[float], sizes: Sequence[int], room: int) -> list[int]:
 
 
 def digest(evidence: str, said: str, room: int) -> str:
-    """Evidence within `room` characters, or the whole of it where it fits."""
+    """Evidence within `room` characters, or all of it if it fits."""
     if len(evidence) <= room:
         return evidence
     cut = pieces(evidence)

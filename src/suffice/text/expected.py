@@ -1,4 +1,4 @@
-"""The sort of answer a question expects, where its words tell: an amount, a date, a number of …"""
+"""Determines the type of answer a question expects: an amount, a date, a number of …"""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _WHAT_AMOUNT = re.compile(
 
 
 class Answer(StrEnum):
-    """The sort of answer a question expects, where its words tell."""
+    """The type of answer a question expects."""
 
     AMOUNT = "amount"
     NUMBER = "number"
@@ -69,19 +69,19 @@ KINDS = {
     Answer.PERCENTAGE: {LiteralKind.PERCENTAGE, LiteralKind.FRACTION, LiteralKind.RATIO},
     Answer.FIGURE: {*QUANTITIES, LiteralKind.RATIO},
 }  # fmt: skip
-"""The sorts of literals that are such an answer."""
+"""The kinds of literals that can be such an answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What would answer: its sort, and what is counted ("how many employees")."""
+    """The expected answer: its type, and what is counted ("how many employees")."""
 
     answer: Answer
     of: str = ""
 
 
 def expected(question: str) -> Expected | None:
-    """The sort of answer a question expects, or `None` where any would do."""
+    """The type of answer a question expects, or `None` if any type is possible."""
     if many := _HOW_MANY.search(question):
         counted = _counted(question, many.end())
         if listed(counted.split()[-1].lower(), _LENGTHS):
@@ -102,7 +102,7 @@ def expected(question: str) -> Expected | None:
 
 
 def lacking(question: str, answer: str) -> str:
-    """The sort of answer that a question asks for and a text does not give; empty where it does."""
+    """The type of answer that a question asks for and a text does not contain; empty if it does."""
     wanted = expected(question)
     if wanted is None or any(one.kind in KINDS[wanted.answer] for one in literals(answer)):
         return ""
@@ -112,6 +112,6 @@ def lacking(question: str, answer: str) -> str:
 
 
 def _counted(question: str, start: int) -> str:
-    """What is counted: the part that stands right after "how many"."""
+    """What is counted: the part directly after "how many"."""
     named = next((part.text for part in parts(question) if part.start == start), "")
     return named or question[start:].split()[0].strip("?,.")

@@ -15,9 +15,9 @@ from suffice.text.clauses import CONDITIONS, OPENERS, Token, finite, is_adverb, 
 from suffice.text.verbs import Form
 
 LONGEST = 1_000
-"""A longer text is no sentence (a dump, a table, code): it stays one fact."""
+"""A longer text is not a sentence (a dump, a table, code) and stays one fact."""
 _JOINTS = frozenset(("and", "but", "while", "whereas"))
-# What follows them may hold for every clause of the claim, so that none can stand without it.
+# The text after these words may apply to every clause of the claim, so the claim is not split.
 _BINDING = (CONDITIONS | OPENERS) - _JOINTS
 _EDGES = " ,;."
 
@@ -44,8 +44,8 @@ def facts(claim: str) -> list[str]:
 
 
 def _verb_follows(words: Sequence[Token], place: int) -> bool:
-    """Whether the next word but adverbs is a verb: it goes on with the subject before. One in -ed
-    may hang on "was" instead."""
+    """Whether the next word other than adverbs is a verb that continues the previous subject. A
+    word in -ed may depend on "was" instead."""
     after = place + 1
     while after < len(words) - 1 and is_adverb(words[after]):
         after += 1
@@ -56,6 +56,6 @@ def _verb_follows(words: Sequence[Token], place: int) -> bool:
 
 
 def _stands(claim: str, words: Sequence[Token], place: int) -> bool:
-    """Whether what follows has a subject and a verb of its own."""
+    """Whether the following text has its own subject and verb."""
     end = next((w.start for w in words[place + 1 :] if w.top and w.low == ";"), len(claim))
     return bool(subject(claim[words[place].end : end].strip(_EDGES)))

@@ -1,7 +1,8 @@
-"""Texts as data inside a prompt: fenced, quoted, described, so that none can pose as the prompt.
+"""Embeds texts as data in a prompt: fenced, quoted and described, so that none can pose as the
+prompt.
 
-Each stands between lines that hold a mark found in no text, so that none can end its fence or
-begin another.
+Each text stands between lines with a mark that occurs in none of the texts, so that none can end
+its fence or begin another.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ _LINE = 300
 
 
 def fence(texts: Iterable[str]) -> str:
-    """A mark that stands in none of the texts; the same texts give the same mark."""
+    """A mark that occurs in none of the texts; the same texts give the same mark."""
     held = "\n".join(texts)
     mark = ""
     while not mark or mark in held:
@@ -24,19 +25,19 @@ def fence(texts: Iterable[str]) -> str:
 
 
 def fenced(mark: str, name: str, text: str, about: str = "") -> str:
-    """A text between its fences; `about` says on the first of them what it is."""
+    """A text between its fences; `about` describes it on the first line."""
     head = f"{name}: {about}" if about else name
     return f"--- {mark} {head} ---\n{text}\n--- {mark} end of {name} ---"
 
 
 def quoted(text: str) -> str:
-    """A text as it can stand between quotation marks, on one line: it cannot end the quotation."""
+    """A text for use between quotation marks, on one line: it cannot end the quotation."""
     line = " ".join(text.replace('"', "'").split())
     return line if len(line) <= _LINE else f"{line[:_LINE]}…"
 
 
 def described(passage: Passage) -> str:
-    """Where a passage comes from: title, place, version and dates, on one line."""
+    """The origin of a passage: title, position, version and dates, on one line."""
     parts = [f'"{quoted(passage.title or passage.document)}"']
     parts += [f'section "{quoted(passage.place)}"'] if passage.place else []
     parts += [f"version {quoted(passage.declared)}"] if passage.declared else []

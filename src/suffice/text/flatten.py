@@ -1,6 +1,7 @@
-"""Structured evidence as lines that keep names with values: models read sentences, not braces.
+"""Converts structured evidence to lines that keep names with values, because models read sentences,
+not braces.
 
-JSON (one value, or several after each other), lines of JSON in other text, and tables.
+Handles JSON (one value, or several in sequence), lines of JSON in other text, and tables.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ _SMALL = 50_000
 
 
 def _named(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object. One that has a name twice says both: readers differ in which they take."""
+    """An object. Duplicate names are all kept, because parsers differ in which value they use."""
     found = dict(pairs)
     if len(found) == len(pairs):
         return found
@@ -38,9 +39,11 @@ _JSON = json.JSONDecoder(
 
 
 def flatten(text: str) -> str:
-    """JSON as `key, key: value` lines, tables as a sentence a row; any other text as it is.
+    """JSON as `key, key: value` lines, tables as one sentence per row; any other text unchanged.
 
-    Names repeated at every value can grow without bound; what grows too much stays as it is."""
+    Names repeated at every value can grow without bound; input that would grow too much is
+    unchanged.
+    """
     values = _values(text.strip())
     if values:
         lines = _lines(values[0] if len(values) == 1 else values)
@@ -58,7 +61,7 @@ def flatten(text: str) -> str:
 
 
 def _values(text: str) -> list[Any]:
-    """The JSON objects and lists that a text consists of; none where anything else stands in it."""
+    """The JSON objects and lists that a text consists of; empty if it contains anything else."""
     found: list[Any] = []
     place = 0
     while text.startswith(("{", "["), place):
@@ -69,12 +72,12 @@ def _values(text: str) -> list[Any]:
         found.append(value)
         space = _SPACE.match(text, place)
         place = space.end() if space else place
-    several = len(found) > 1 and '"' not in text  # "[1] [2]" are marks
+    several = len(found) > 1 and '"' not in text  # "[1] [2]" are citations
     return found if place == len(text) and not several else []
 
 
 def _mixed(text: str) -> Iterator[str]:
-    """Tables and lines of JSON in their place among the other lines."""
+    """Tables and lines of JSON, in place among the other lines."""
     several = sum(line.lstrip().startswith("{") for line in text.split("\n")) > 1
     number = 0
     for line in spelled(text):
@@ -88,9 +91,10 @@ def _mixed(text: str) -> Iterator[str]:
 
 
 def _lines(root: Any, name: str = "") -> Iterator[str]:
-    """A line for each value, small record or list of values, with the names above it.
+    """One line for each value, small record or list of values, with the names above it.
 
-    Walked without recursion: JSON may be nested deeper than Python calls go."""
+    Iterative: JSON may be nested deeper than Python can recurse.
+    """
     path: list[str] = []
     levels: list[Iterator[tuple[str, Any]]] = [iter([(name, root)])]
     while levels:

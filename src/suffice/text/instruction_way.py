@@ -1,4 +1,4 @@
-"""What one way to instruct is: a pattern, and where it may stand."""
+"""One pattern of prompt injection, and where it may occur."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-# What stands before an order: "who ignore the rules" and "do not ignore the rules" are none.
+# Text that precedes an order: "who ignore the rules" and "do not ignore the rules" are none.
 _BEFORE = re.compile(
     r"(?:^|[.!?;:,()\[\]<>\"“”'’*#|–—\n-]\s?|"
     r"\b(?:please|now|and|then|instead|must|should|you\swill|just|simply|kindly|first|"
     r"(?:are|have|need|you)\sto)\s)$"
 )
 _REACH = 12
-"""How far back `_BEFORE` looks."""
+"""How many characters back `_BEFORE` looks."""
 
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """One way to instruct. `words`: it is looked for only in texts that hold one of them;
-    `order`: it counts only where an order may begin; the group `said` is what instructs."""
+    """One injection pattern. `words`: search only texts that contain one of them; `order`: match
+    only where an order may begin; the group `said` is the instructing text."""
 
     words: tuple[str, ...]
     pattern: re.Pattern[str]

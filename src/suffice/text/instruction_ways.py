@@ -1,7 +1,7 @@
-"""The ways in which a text tries to instruct a model that reads it.
+"""Patterns of texts that try to instruct a model that reads them.
 
-Each was seen in passages that people planted. Of 95 public payloads they find 86; of 12,765
-ordinary passages, one.
+Each was seen in planted passages. Of 95 public payloads they find 86; of 12,765 ordinary passages,
+one.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _VERBS = "ignore disregard forget override bypass discard neglect follow obey at
 _SECRETS = r"(?:system prompt|passwords?|secrets?|credentials?|(?:api|access|secret) keys?|tokens?)"
 _PAGE = r"(?:document|page|text|e?-?mail|article|content|file|passage|message|report|context)"
 WAYS = (
-    # An order under a title of its own: "SYSTEM OVERRIDE:", "[HIDDEN INSTRUCTION …]".
+    # An order under a title: "SYSTEM OVERRIDE:", "[HIDDEN INSTRUCTION …]".
     way(
         "override directive",
         r"\b(?P<said>(?:(?:critical|important|urgent) )?(?:system|admin(?:istrator)?|developer|",
@@ -72,7 +72,7 @@ WAYS = (
         order=True,
     ),
     way("prompt", r"(?P<said>\b(?:end|beginning) of (?:the )?(?:system )?prompt\b)"),
-    # The reader is a model at work.
+    # The text addresses the reader as a model.
     way(
         "summari process pars index analy retriev",
         r"\b(?P<said>when (?:you )?(?:summari[sz]|process|pars|index|analy[sz]|retriev)\w* ",
@@ -93,13 +93,13 @@ WAYS = (
         r"(?:response|output|answer|reply) (?:with|by)\b)",
         order=True,
     ),
-    # What the user is not to know.
+    # Information is withheld from the user.
     way(
         "user",
         r"\b(?P<said>(?:do not|don't|never|without) (?:tell|inform|alert|notify|warn)(?:ing)? ",
         r"the user (?:about|of|that)\b)",
     ),
-    # Rules are lifted.
+    # Rules are suspended.
     way(
         "restriction constraint guideline filter limits",
         r"\b(?P<said>(?:respond|reply|answer|comply|act|operate|behave|assist)\w* (?:\w+ ){0,3}?",
@@ -147,7 +147,7 @@ WAYS = (
         r"(?:\w+ )?(?:rules?|guidelines?|polic(?:y|ies)|protocols?|filters?|checks?))\b",
         order=True,
     ),
-    # What is kept from others is asked for.
+    # Secret information is requested.
     way(
         "prompt password secret credential key token",
         r"\b(?P<said>(?:reveal|leak|disclose|exfiltrate|dump) ",
@@ -162,7 +162,7 @@ WAYS = (
         r"chat history))\b",
         order=True,
     ),
-    # What was said before is set aside.
+    # Earlier instructions are overridden.
     way(
         _VERBS,
         rf"\b(?P<said>(?:{_ASIDE}|do not (?:follow|obey)|don't (?:follow|obey)|",
@@ -173,7 +173,7 @@ WAYS = (
         rf"(?:{_TOLD}|training|programming)\b)",
         order=True,
     ),
-    # "… the instructions" too, unless it says which: "… on the old label".
+    # Also "… the instructions", unless they are specified: "… on the old label".
     way(
         _VERBS,
         rf"\b(?P<said>{_ASIDE} (?:all |any |of |the |these |those ){{0,3}}",
@@ -237,7 +237,7 @@ WAYS = (
         r"(?:the|your) (?:\w{1,20} )?instructions)\b)",
         order=True,
     ),
-    # A model is spoken to.
+    # A model is addressed.
     way(
         "you",
         r"\b(?P<said>you(?: are|'re) (?:now |actually |no longer )?(?:an? |the )?",
@@ -267,7 +267,7 @@ WAYS = (
         r"process(?:es)?|summari[sz]es?)|reading|processing|summari[sz]ing|parsing|indexing) ",
         r"th(?:is|ese)\b)",
     ),
-    # The frame of the conversation is forged, or asked for.
+    # The frame of the conversation is forged or requested.
     way(
         "system developer assistant ai",
         r"(?:^|\n)[ \t>#*_<\[(|]{0,12}(?:system|developer|assistant|ai)",

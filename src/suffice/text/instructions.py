@@ -1,8 +1,8 @@
-"""Passages that try to instruct whoever reads them, instead of telling something.
+"""Detects passages that try to instruct their reader instead of stating something.
 
-A passage is data. Handbooks are full of instructions to people ("Follow the instructions in
-section 3"), so what is looked for is narrower: words that set aside what a model was told, that
-dictate its answer, that speak to it as a model, or that forge the frame of a conversation.
+A passage is data. Handbooks are full of instructions to people ("Follow the instructions in section
+3"), so the search is narrower: words that override what a model was told, that dictate its answer,
+that address it as a model, or that forge the frame of a conversation.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ def instructs(text: str) -> str | None:
 
 
 def _folded(text: str) -> tuple[str, list[int]]:
-    """The text as it looks (compatibility forms, small letters, no invisible characters, one space
-    or newline for a run of white space), and where each character stands in the original."""
+    """The normalised text (compatibility forms, lower case, no invisible characters, white space
+    collapsed), and the position of each character in the original."""
     chars: list[str] = []
     places: list[int] = []
     for place, char in enumerate(text):

@@ -1,8 +1,8 @@
-"""Is this text English? The models know no other language, and say so rather than guess.
+"""Detects text that is not English. The models read English only, and other text is reported rather
+than guessed.
 
-Another script is told by Unicode. A text in Latin letters is given to py3langid, unless English
-function words already settle it. Code, addresses, names, titles, and texts too short to tell are
-let through.
+Non-Latin scripts are identified by Unicode. Text in Latin letters goes to py3langid, unless English
+function words already settle it. Code, addresses, names, titles and texts that are too short pass.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _UNLIKELY = 0.01  # the probability of English below which a text is not English
 _NAMES_ASIDE = 0.2  # the same for its ASCII words in lower case: no names, no "crème brûlée"
 _SURE = 0.6  # the probability from which a language is named
 
-# The candidates. Other scripts are told before; a dialect, such as Extremaduran, would only take
-# probability from its language; "zxx" is text in no language.
+# The candidate languages. Other scripts are identified before; a dialect, such as Extremaduran,
+# would only take probability from its language; "zxx" is text in no language.
 _NAMES = dict(
     pair.split("=")
     for pair in """
@@ -43,12 +43,13 @@ _NAMES = dict(
     zu=Zulu zxx=none
     """.split()
 )
-# English texts name law, medicine and species in Latin.
+# English texts use Latin for law, medicine and species.
 _LET_THROUGH = frozenset({"en", "la", "zxx"})
 
 
 def unknown_language(text: str) -> str:
-    """The language or script of a text that is not English; "" if it is, or cannot be told."""
+    """The language or script of a text that is not English; "" if it is English or cannot be
+    identified."""
     sample = _sample(text)
     if script := _script(sample):
         return script
@@ -71,7 +72,7 @@ def _named(words: list[str], lower: list[str]) -> str:
 
 
 def _identify(words: list[str]) -> tuple[str, float, float]:
-    """The likeliest language, its probability, and that of English."""
+    """The most likely language, its probability, and that of English."""
     ranked = _identifier().rank(" ".join(words))
     return *ranked[0], dict(ranked)["en"]
 
@@ -87,7 +88,7 @@ def _identifier() -> Any:
 
 
 def _sample(text: str) -> str:
-    """A short text whole; of a long one, parts from its start to its end."""
+    """A short text whole; parts of a long one, from its start to its end."""
     if len(text) <= _SAMPLES * _SAMPLE:
         return text
     step = (len(text) - _SAMPLE) // (_SAMPLES - 1)
@@ -95,13 +96,13 @@ def _sample(text: str) -> str:
 
 
 def _script(text: str) -> str:
-    """The script of a text that is not Latin, as Unicode names it: "CJK", "Arabic", "Hangul"."""
+    """The non-Latin script of a text, as Unicode names it: "CJK", "Arabic", "Hangul"."""
     others = _OTHER.findall(text)
     letters = sum(map(str.isalpha, text)) if others else 0
     if len(others) <= 0.3 * letters:
         return ""
     english = sum(word in STOP_WORDS for word in _WORD.findall(text.lower()))
     if english > 1 and len(others) <= 0.6 * letters:
-        return ""  # an English sentence with a name in its own script
+        return ""  # an English sentence with a name in another script
     name = unicodedata.name(others[len(others) // 2], "unknown").split()[0].split("-")[0]
     return f"{name if name == 'CJK' else name.capitalize()} script"

@@ -1,4 +1,4 @@
-"""What stands in a drafted text beside its words: citation marks and Markdown."""
+"""Finds citation marks and Markdown in a drafted text."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _EMPHASIS = re.compile(r"\*\*|__|(?<![\w*])\*(?=[^\s*])|(?<=[^\s*])\*(?![\w*])")
 
 
 def citations(text: str) -> list[tuple[Span, tuple[int, ...]]]:
-    """The citation marks of a text with the numbers they name; none inside code."""
+    """The citation marks of a text with their numbers; none inside code."""
     found = []
     prose = _CODE_SPAN.sub(lambda code: " " * len(code[0]), text)
     for match in CITATION.finditer(prose):
@@ -76,7 +76,7 @@ def _numbers(named: str) -> tuple[int, ...]:
 
 
 def decoration(sentence: str) -> list[Span]:
-    """The spans of a sentence that are not its words: marks, list bullets, emphasis."""
+    """The spans of a sentence that are not words: marks, list bullets, emphasis."""
     spans = [span for span, _ in citations(sentence)]
     if item := _ITEM.match(sentence):
         spans.append(item.span())

@@ -1,4 +1,4 @@
-"""Sources that a text names in words: sections, standards and titles of documents."""
+"""Finds sources that a text names in words: sections, standards and titles of documents."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ class NamedKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """One source by its name: `source[start:end] == text`.
+    """One named source: `source[start:end] == text`.
 
-    `key` is what it is looked up by: the number of a section, body and number of a standard, a
-    title's words. `edition` is the year or version named with it, `clause` the part of a standard.
+    `key` is its lookup key: the number of a section, the body and number of a standard, or the
+    words of a title. `edition` is the year or version named with it, `clause` the part of a
+    standard.
     """
 
     kind: NamedKind
@@ -104,7 +105,7 @@ def _titles(text: str) -> Iterator[Named]:
         name = next(one for one in ("quoted", "run", "says") if match[one])
         words = content_words(match[name])
         if len(words) < 2:
-            continue  # "the Act", "the Report": which one, nobody can tell
+            continue  # "the Act", "the Report": ambiguous
         edition = match["version"] or match["year"] or ""
         start, end = match.span(name)
         yield Named(NamedKind.TITLE, text[start:end], start, end, " ".join(words), edition)

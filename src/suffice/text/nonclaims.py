@@ -1,6 +1,6 @@
-"""Which sentences of a drafted answer say nothing that could be checked, and why.
+"""Recognises sentences of a drafted answer that state nothing that could be checked.
 
-Every pattern must match the whole sentence: what also says something is a claim.
+Every pattern must match the whole sentence: a sentence that also states something is a claim.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from suffice.text.clauses import Token, finite, tokens
 
 
 class StatementKind(StrEnum):
-    """What a sentence of an answer does. Only a CLAIM is checked."""
+    """The function of a sentence in an answer. Only a CLAIM is checked."""
 
     CLAIM = "claim"
     QUESTION = "question"
@@ -74,7 +74,7 @@ _REFUSAL = re.compile(
     )""",
     re.IGNORECASE | re.VERBOSE,
 )
-# "The documents do not say, but it is 5 %": a claim hides behind the refusal.
+# "The documents do not say, but it is 5 %": a claim follows the refusal.
 _TURN = re.compile(
     r"(?:,|;|\s—|\s-)\s(?:but|however|though|although|so|and|yet|which|who|where|as)\b"
     r"|\b(?:but|however|because|since|although|whereas|given that|except that|while)\b|;"
@@ -84,7 +84,7 @@ _TURN = re.compile(
 _AT_HAND = frozenset("based given provided retrieved supplied".split())  # "based on given passages"
 _HEADS = frozenset(("i'm", "unable", "insufficient"))
 _ASKED = frozenset("what how why when where who whom whose which whether if that".split())
-# A question that tells: "Did you know that …", "Isn't it so that …", "It is 5 %, right?"
+# A question that states something: "Did you know that …", "Isn't it so that …", "It is 5 %, right?"
 _ASKS = re.compile(
     r"(?:^|[,;:—\"“(]\s*|\b(?:and|or|but|so|then|well|now)\s+)(?:(?:in|at|for|by|to|from|with|under|"
     r"on)\s)?(?:what|how|why|when|where|who|whom|whose|which|is|are|was|were|am|do|does|did|has|have|"
@@ -98,7 +98,7 @@ _TELLS = re.compile(
     r"will|would|could|should)(?:n['’]t)?\s(?:it|they|he|she|we|you|i|there|this|that))$",
     re.IGNORECASE,
 )
-# "I'd be happy to say that it is 5 %": what an offer may not hold.
+# "I'd be happy to say that it is 5 %": words that an offer must not contain.
 _OFFER = re.compile(
     r"(?:please|let\sme|feel|do\snot|don't|reach|ask|if\syou|hope|i(?:'d|\s|'ll|'m))", re.IGNORECASE
 )
@@ -139,7 +139,8 @@ _LONGEST = 400
 
 
 def nonclaim(words: str) -> StatementKind | None:
-    """What a sentence without marks and Markdown is if it is no claim; `None` if it may be one."""
+    """The kind of a sentence (without marks and Markdown) that is not a claim; `None` if it may be
+    one."""
     said = words.strip(_CLOSERS + "(“")
     if said.endswith("?"):
         return StatementKind.QUESTION if _asks(said[:-1].rstrip()) else None
@@ -157,7 +158,7 @@ def nonclaim(words: str) -> StatementKind | None:
 
 
 def _asks(said: str) -> bool:
-    """Whether a question only asks; one that is a statement but for its mark tells."""
+    """Whether a question only asks. A statement with a question mark states something."""
     words = tokens(said) or []
     states = any(char.isdigit() for char in said) or any(_verb(words, n) for n in range(len(words)))
     return not _TELLS.search(said) and (bool(_ASKS.search(said)) or not states)
@@ -168,8 +169,8 @@ def _offers_more(said: str) -> bool:
 
 
 def _says_more(said: str) -> bool:
-    """Whether a refusal also tells something: behind a turn that is no refusal itself, or in a
-    clause that hangs on nothing asked ("I am not sure, it is 5 %")."""
+    """Whether a refusal also states something: after a turn that is not a refusal itself, or in an
+    independent clause ("I am not sure, it is 5 %")."""
     apology = re.match(r"(?:i'm |i am )?sorry,? but |(?:unfortunately|sorry)[,.]? ", said, re.I)
     turn = _TURN.search(said, apology.end() if apology else 0)
     if turn:

@@ -1,7 +1,7 @@
-"""The things a question names, part by part.
+"""Splits a question into the things it names.
 
-Rules and the verb lexicon of `facts`, no tagger: a part is a run of words between function words
-and verbs. "How long is parental leave for contractors?" names "parental leave" and "contractors".
+Uses rules and the verb lexicon, no tagger: a part is a run of words between function words and
+verbs. "How long is parental leave for contractors?" names "parental leave" and "contractors".
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _ASKS = frozenset("which what whose".split())
 _NO_ADVERBS = frozenset(
     "family supply reply july italy assembly monopoly daily weekly early".split()
 )
-# Nouns first, whatever the lexicon of verbs says.
+# Nouns that take precedence over the verb lexicon.
 _NOUNS = frozenset("leave pay state states file people pension notice".split())
 _PREDICATE = re.compile(
     r"\w{3,}(?:able|ible|al|ful|less|ous|ive|ent|ant|ary|ate|inct)$|^(?:soft|hard|open|free|safe|dry|warm|cold|valid|legal)$"
@@ -52,7 +52,7 @@ _CLAUSE = re.compile(
 _INTERROGATIVE = re.compile(
     r"^\W*(?:\w+\s+){0,2}?(?:how|what|which|who|whose|whom|where|when|why)\b", re.I
 )
-# They say what sort of answer is expected, or stand for anybody; alone they name nothing.
+# They indicate the type of answer or stand for anyone; alone they name nothing.
 LIGHT = frozenset(
     """amount answer area aspect basis beginning benefit bit case category cause change character
     choice colleague company component concept condition connection content context cost customer
@@ -74,7 +74,7 @@ LIGHT = frozenset(
 )
 
 
-# Kinds whose members have names of their own: "in which country" is answered without the word.
+# Classes whose members have names: "in which country" is answered without the word.
 KINDS = frozenset(
     """country nation nationality city town village county region continent river lake mountain sea
     metal element animal bird fish plant color colour language religion novel book film movie song
@@ -86,9 +86,9 @@ KINDS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A thing the question names, as it stands in it: `question[start:end] == text`.
+    """A thing the question names: `question[start:end] == text`.
 
-    `words` are its words in lower case; `asked`: it is what is asked for ("which bank …").
+    `words` are its words in lower case; `asked`: it is what the question asks for ("which bank …").
     """
 
     text: str
@@ -99,7 +99,7 @@ class Part:
 
     @property
     def telling(self) -> tuple[str, ...]:
-        """The words that name something of their own: no numbers, nothing from `LIGHT`."""
+        """The words that identify something: no numbers, nothing from `LIGHT`."""
         light = LIGHT | KINDS if self.asked else LIGHT
         return tuple(w for w in self.words if not w[0].isdigit() and not listed(w, light))
 
@@ -135,7 +135,7 @@ def parts(question: str) -> list[Part]:
 
 
 def asking(question: str) -> tuple[int, int]:
-    """Where the clause stands that asks; what is told beside it may be no more than the occasion.
+    """The span of the clause that asks; the other clauses may only give the occasion.
 
     >>> question = "My bike was stolen; how soon do I tell the desk if I am ill?"
     >>> question[slice(*asking(question))]
@@ -185,7 +185,7 @@ def _predicate(words: Sequence[_Word], first: int, last: int) -> bool:
 
 
 def _idiom(words: Sequence[_Word], first: int, last: int) -> bool:
-    """ "In advance", "in writing": how something is done, and no thing."""
+    """ "In advance", "in writing": the manner of an action, not a thing."""
     inside = first > 0 and words[first - 1].low == "in"
     return inside and last - first == 1 and words[first].low in _IN
 
@@ -193,7 +193,7 @@ def _idiom(words: Sequence[_Word], first: int, last: int) -> bool:
 def _is_verb(
     words: Sequence[_Word], place: int, inside: bool, awaiting: bool, paired: bool
 ) -> bool:
-    """Whether the word here is used as a verb, told by its form and its neighbours."""
+    """Whether the word here is used as a verb, judged by its form and its neighbours."""
     word = words[place]
     before = words[place - 1].low if place else ""
     after = words[place + 1].low if place + 1 < len(words) else ""
@@ -240,7 +240,8 @@ def _base_is_verb(
 
 
 def _takes_object(low: str, before: str, after: str, inside: bool) -> bool:
-    """Whether an unknown word stands where only a verb can: right before an article."""
+    """Whether an unknown word is in a position where only a verb can be: directly before an
+    article."""
     if after not in ARTICLES or low in _BREAKS:
         return False
     return before == "to" or low.endswith(("ing", "ed")) or (inside and low.endswith("s"))

@@ -1,7 +1,7 @@
-"""How much a word tells: "the" nothing, "Germany" little, "Winteler" much.
+"""Rates how informative a word is: "the" not at all, "Germany" a little, "Winteler" a lot.
 
-Levels come from how many passages of the training rows hold the word (`training/rarity.py`
-counts them into `rarity.txt`); a word that stands in few or none of them is rare.
+Levels are based on the number of passages of the training rows that contain the word
+(`training/rarity.py` writes the counts to `rarity.txt`); a word in few or none of them is rare.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ WORD = re.compile(r"[^\W_]+(?:[.,]\d+)*")
 
 
 def folded(text: str) -> Iterator[str]:
-    """The words of a text as they are compared: lower case, 4,000 as 4000."""
+    """The words of a text, normalised for comparison: lower case, 4,000 as 4000."""
     for found in WORD.finditer(text):
         yield fold(found[0])
 
@@ -28,12 +28,13 @@ def fold(word: str) -> str:
 
 
 def rarity(word: str) -> float:
-    """From 0, for a word that is everywhere, to 1; `word` is folded."""
+    """From 0, for a word that is everywhere, to 1; `word` is normalised."""
     return _levels().get(word, LEVELS) / LEVELS
 
 
 def weight(words: Iterable[str]) -> float:
-    """What words tell together; in order, so that the sum is the same in every process."""
+    """The total weight of words; summed in a fixed order, so that the result is the same in every
+    process."""
     return sum(rarity(word) for word in sorted(words))
 
 

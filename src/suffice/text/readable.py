@@ -1,7 +1,7 @@
-"""Text without the marks of Markdown and HTML, and where each letter of it stands in the source.
+"""Text without Markdown and HTML markup, with the position of each character in the source.
 
-People read "See the guide", not "See the [guide](/docs/guide.md#start)"; what they read still maps
-to the exact place it was quoted from.
+People read "See the guide", not "See the [guide](/docs/guide.md#start)"; the readable text maps to
+the exact position it was quoted from.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from suffice.text.sentences import Span
 
 _INSIDE = r"(?:[^\[\]\n]|\[[^\[\]\n]{0,200}\])"
 _TARGET = r"(?:\([^()\n]{0,500}(?:\([^()\n]{0,200}\)[^()\n]{0,200})?\)|\[[^\]\n]{0,200}\])"
-# Tags that only format. What is struck out, and what only looks like a tag, stays as it is.
+# Tags that only format. Struck-out text, and text that only looks like a tag, is unchanged.
 _TAG = (
     "a|abbr|article|aside|b|big|blockquote|br|button|center|cite|code|dd|details|div|dl|dt|em|"
     "figcaption|figure|font|footer|h[1-6]|header|hr|i|iframe|img|input|kbd|label|li|main|mark|nav|"
@@ -60,7 +60,7 @@ _READ_ON = ("image", "link", "title", "heading", "three", "bold", "under", "star
 
 @dataclass(frozen=True, slots=True)
 class Readable:
-    """`text[n]` stands at `places[n]` of the source."""
+    """`text[n]` is at `places[n]` of the source."""
 
     text: str
     places: tuple[int, ...]
@@ -75,11 +75,11 @@ class Readable:
 
     @classmethod
     def plain(cls, source: str) -> Readable:
-        """The source as it is."""
+        """The source unchanged."""
         return cls(source, tuple(range(len(source))))
 
     def bounds(self, start: int, end: int) -> Span:
-        """Where in this text stands what is read of a part of the source, without white space."""
+        """The position in this text of a part of the source, without white space."""
         first, last = bisect_left(self.places, start), bisect_left(self.places, end)
         while first < last and self.text[first].isspace():
             first += 1
@@ -88,7 +88,7 @@ class Readable:
         return first, last
 
     def cut(self, start: int, end: int) -> str:
-        """What a reader sees of a part of the source."""
+        """The readable text of a part of the source."""
         return self.text[slice(*self.bounds(start, end))]
 
 
@@ -98,7 +98,7 @@ def readable(source: str) -> str:
 
 
 def _kept(source: str, start: int, end: int) -> Iterator[tuple[str, int]]:
-    """Each character that is read, with its place."""
+    """Each readable character, with its position."""
     place = start
     for match in _MARKS.finditer(source, start, end):
         yield from ((source[n], n) for n in range(place, match.start()))
@@ -119,7 +119,7 @@ def _inside(source: str, match: re.Match[str]) -> Iterator[tuple[str, int]]:
     said = match[0]
     if said.startswith("&"):
         yield from ((char, match.start()) for char in html.unescape(said))
-    elif said[:4].lower() in _RAISED:  # "10<sup>6</sup>" is no 106
+    elif said[:4].lower() in _RAISED:  # "10<sup>6</sup>" is not 106
         yield _RAISED[said[:4].lower()], match.start()
     elif _APART.match(said):
         yield " ", match.start()

@@ -10,13 +10,13 @@ from typing import Any
 
 Span = tuple[int, int]
 
-# What stands before the answer in a question-and-answer pair.
+# The prefix of the answer in a question-and-answer pair.
 ANSWER_MARK = re.compile(r"(?:\*\*)?(?:A|Answer)\s*:(?:\*\*)?\s*")
 
-# What stands before the text of a list item.
+# The prefix of a list item.
 ITEM_MARK = re.compile(r"\s*(?:[-*+•]|\d{1,3}[.)])\s+")
 
-# A list item, a table row or a heading is a unit of its own, even without a full stop.
+# A list item, a table row or a heading is a separate unit, even without a full stop.
 _UNIT_START = re.compile(
     r"[ \t]*(?:[-*+•]\s|\d{1,3}[.)]\s|\||#{1,6}\s|>\s|\*\*[A-Z]:|\w[\w-]*(?:\.\w[\w-]*)+: "
     r"|</?(?:p|div|[udo]l|li|d[td]|table|t[rdh]|h[1-6]|section|details|summary|blockquote)\b)"
@@ -24,11 +24,12 @@ _UNIT_START = re.compile(
 _ROW = re.compile(r"[^\n|]*\|[^\n]*")
 # "…in the brain.The next sentence": extracted text often loses the space between sentences.
 _GLUED = re.compile(r"(?:(?<=[a-z]{3})|(?<=[)%]))[.!?](?=[A-Z][a-z]*[ ,])")
-# "…in Goleta, CA. The shop": a state ends the sentence where a word follows that starts one.
+# "…in Goleta, CA. The shop": a state abbreviation ends the sentence if the next word starts one.
 _AFTER_STATE = re.compile(
     r"(?<=, [A-Z]{2})\.(?=\s(?:The|It|Its|This|They|Their|He|She|We|With|In|At|For|However|One)\b)"
 )
-# "…is cold. Gravy is": a plain word before the stop ends the sentence, whatever the model says.
+# "…is cold. Gravy is": an ordinary word before the stop ends the sentence, even if the model
+# disagrees.
 _PLAIN_END = re.compile(
     r"\b([a-z]{3,}|so|it|up|us|me|do|go|is|on|be|to)\."
     r"(?=(?:\s*[\[【]\^?\d[\d,;\s–-]*[\]】])*\s+[A-Z][a-z]*['’]?[a-z]*,?\s)"
@@ -80,7 +81,7 @@ def is_code(block: str) -> bool:
 
 
 def _fences(text: str) -> set[int]:
-    """Where lines start that open or close a block of code; what never closes opens none."""
+    """The starts of lines that open or close a code block; an unclosed fence opens none."""
     places: list[int] = []
     opened = ""
     for start, end in _lines(text):
@@ -112,7 +113,7 @@ def _split_block(text: str, start: int, end: int) -> Iterator[Span]:
 
 
 def _missed(block: str, first: int, last: int) -> list[int]:
-    """Ends of sentences inside what the splitter took for one."""
+    """Sentence ends inside what the splitter took for one sentence."""
     ends = {match.end() for match in _GLUED.finditer(block, first, last)}
     ends |= {match.end() for match in _AFTER_STATE.finditer(block, first, last)}
     for match in _PLAIN_END.finditer(block, first, last):

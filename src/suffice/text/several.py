@@ -12,7 +12,7 @@ import re
 
 _WH = "how|what|when|where|who|whom|whose|which|why"
 _VERB = "is|are|was|were|do|does|did|has|have|can|could|may|must|shall|should|will|would"
-# "… and is it paid": a verb that goes on with what was told has no subject behind it.
+# "… and is it paid": a verb that continues the previous clause has no subject after it.
 _SUBJECT = "i|you|we|they|he|she|it|there|the|an?|this|that|these|those|my|your|our|their|its|any"
 _ASKS = re.compile(rf"\b(?:{_WH})\b|(?:^|[.,;:!?]\s+)(?:{_VERB})\b", re.I)
 _NEXT = re.compile(
@@ -21,11 +21,11 @@ _NEXT = re.compile(
     re.I,
 )
 _LEAST = 2
-"""Words: "when and where do I apply" asks one thing."""
+"""Minimum number of words: "when and where do I apply" is one question."""
 
 
 def several(question: str) -> tuple[str, ...]:
-    """The questions that a text asks, in order; a text that asks one is that one."""
+    """The questions that a text asks, in order; a text with one question is returned whole."""
     found: list[str] = []
     for part in _NEXT.split(question.strip()):
         asks = _ASKS.search(part) and len(part.split()) >= _LEAST

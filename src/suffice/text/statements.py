@@ -1,4 +1,4 @@
-"""The statements a passage makes, each with what it needs to stand alone."""
+"""Splits a passage into statements, each with the context it needs to be quoted alone."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from suffice.text.sentences import ANSWER_MARK, ITEM_MARK, Span, sentences
 
-# A sentence that leans on the one before it is quoted with it.
+# A sentence that refers to the one before it is quoted with it.
 _LEANS = re.compile(
     r"(?:this|that|these|those|it|they|he|she|such|there|in (?:this|that|these|such)\b.*?"
     r"|otherwise|however|for (?:this|that)|the (?:same|latter|former))\b",
@@ -19,20 +19,20 @@ TABLE_RULE = re.compile(r"\|?[\s:|\-]+\|?")
 
 
 def is_header(line: str) -> bool:
-    """Whether a heading is the header of a table that goes on: "| Version | Released |"."""
+    """Whether a heading is the header of a continued table: "| Version | Released |"."""
     return len(line) > 2 and line.startswith("|") and line.endswith("|")
 
 
 def leans(said: str) -> bool:
-    """Whether a sentence speaks of what the one before it says."""
+    """Whether a sentence refers to the one before it."""
     return bool(_LEANS.match(said))
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """What may be quoted: slices of the passage's text, and the words it is found by.
+    """A quotable unit: slices of the passage, and the words it is matched by.
 
-    `slices` is more than one only for a table row, which comes with its header.
+    `slices` has more than one entry only for a table row, which includes its header.
     """
 
     slices: tuple[Span, ...]
@@ -89,7 +89,7 @@ def _statement(text: str, spans: list[Span], place: int, last: int) -> Statement
 def _row(
     text: str, spans: list[Span], place: int, header: Span | None
 ) -> tuple[Statement | None, Span | None]:
-    """A table row with its header; the header itself and the rule under it state nothing."""
+    """A table row with its header; the header itself and the rule below it state nothing."""
     span = spans[place]
     said = text[slice(*span)]
     if TABLE_RULE.fullmatch(said):
@@ -103,7 +103,7 @@ def _row(
 
 
 def apart(spans: set[Span]) -> list[Span]:
-    """The spans in order, without those that lie inside another."""
+    """The spans in order, without those inside another."""
     return sorted(
         one
         for one in spans

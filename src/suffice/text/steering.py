@@ -1,4 +1,4 @@
-"""Texts that ask a judge for a verdict, instead of telling something."""
+"""Detects texts that ask a judge for a verdict instead of stating something."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from suffice.text.instructions import instructs
 
 _GOOD = r"(?:supported|backed|entailed|grounded|enough|sufficient|correct|true|verified)"
 _JUDGE = r"(?:judge|grader|checker|verifier|evaluator|fact[- ]checker|llm|language model)s?"
-# Rather too many are seen: it costs no more than a good verdict that does not count.
+# Prefers false positives: they only cost a positive judgement that does not count.
 _STEERS = re.compile(
     r"[\"'](?:verdicts?|enough|quotes?|claims?|missing)[\"']\s*:|"
     rf"(?i:\b(?:mark|grade|rate|judge|label|classify|treat|count|accept|report|score)\b"

@@ -1,4 +1,4 @@
-"""The forms of English words: "policy" and "policies" have one stem."""
+"""Stems of English words: "policy" and "policies" have one stem."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ _LONGEST = 40
 
 
 def stem(word: str) -> str:
-    """The Snowball stem in lower case; a run of letters too long to be a word stays whole."""
+    """The Snowball stem in lower case; a run of letters too long to be a word is unchanged."""
     low = word.lower()
     return low if len(low) > _LONGEST else _stem(low)
 
 
 def listed(word: str, words: Set[str]) -> bool:
-    """Whether a word or its singular is one of `words`. Stricter than a stem, which "several" and
-    "severance" share."""
+    """Whether a word or its singular is one of `words`. Stricter than a stem: "several" and
+    "severance" share one."""
     return word in words or word.removesuffix("s") in words
 
 

@@ -1,7 +1,7 @@
-"""Words that stand for one another in somebody's documents: the setting `search.synonyms`.
+"""Synonyms in the user's documents: the setting `search.synonyms`.
 
-They help a second search, and keep a question's "client" from being called missing where the
-documents say "customer".
+They help a second search, and prevent "client" in a question from being reported as missing if the
+documents use "customer".
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from suffice.text.stems import stem
 
 @dataclass(frozen=True, slots=True)
 class Synonyms:
-    """Groups of words, each with those that may stand for it."""
+    """Groups of words with the same meaning."""
 
     groups: tuple[tuple[str, ...], ...] = ()
     _by_word: Mapping[str, tuple[str, ...]] = field(init=False, repr=False, compare=False)
@@ -30,12 +30,12 @@ class Synonyms:
 
     @classmethod
     def read(cls, own: Sequence[str] = ()) -> Synonyms:
-        """Those of a setting: ["wfh, remote work", "pto, holiday"]."""
+        """Read the setting: ["wfh, remote work", "pto, holiday"]."""
         groups = (tuple(filter(None, map(_word, line.split(",")))) for line in own)
         return cls(tuple(group for group in groups if len(group) > 1))
 
     def of(self, word: str) -> tuple[str, ...]:
-        """What may stand for a word, in any of its forms."""
+        """The synonyms of a word, in any of its forms."""
         return self._by_word.get(_key(word), ())
 
 

@@ -20,7 +20,7 @@ from itertools import zip_longest
 _PIPE = re.compile(r"(?<!\\)\|")
 _DASHES = re.compile(r":?-+:?")
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
-# Tags end at the next bracket of either kind: unclosed ones must not cost quadratic time.
+# A tag ends at the next bracket of either kind: unclosed tags must not cost quadratic time.
 _OPENED = re.compile(r"<table\b[^<>]*>", re.IGNORECASE)
 _CLOSED = re.compile(r"</table\s*>", re.IGNORECASE)
 _NESTED = re.compile(r"<table\b", re.IGNORECASE)
@@ -34,7 +34,7 @@ _KEY = 80
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """What an HTML table says; a header without names is that of a table of pairs."""
+    """The content of an HTML table; a header without names means a table of pairs."""
 
     caption: str
     header: Sequence[str]
@@ -42,7 +42,7 @@ class _Table:
 
 
 def spelled(text: str) -> Iterator[str]:
-    """The lines of a text, those of Markdown tables and simple HTML tables as sentences."""
+    """The lines of a text, with Markdown tables and simple HTML tables as sentences."""
     done = 0
     opened = _OPENED.search(text)
     while opened and (closed := _CLOSED.search(text, opened.end())):
@@ -76,7 +76,8 @@ def _markdown(text: str) -> Iterator[str]:
 
 
 def _header(lines: Sequence[str], place: int) -> list[str]:
-    """The names of the columns where a table begins: a row, a rule as wide, and a row below."""
+    """The column names at the start of a table: a row, a rule of the same width, and a row
+    below."""
     if place + 2 >= len(lines) or not all(_PIPE.search(line) for line in lines[place : place + 3]):
         return []
     header, rule = _cells(lines[place]), _cells(lines[place + 1])
@@ -102,7 +103,7 @@ def _is_rule(cells: Sequence[str]) -> bool:
 
 
 def _html_table(inner: str) -> _Table | None:
-    """A table that has no other in it, no merged cells and no text between its cells."""
+    """A table without nested tables, merged cells and text between its cells."""
     if _NESTED.search(inner) or _MERGED.search(inner):
         return None
     caption, *parts = _TR.split(inner)
@@ -117,7 +118,7 @@ def _html_table(inner: str) -> _Table | None:
 
 
 def _is_header(kinds: Sequence[Sequence[str]], rows: Sequence[Sequence[str]]) -> bool:
-    """Whether the first row names the columns. A table that marks no names may be one of pairs,
+    """Whether the first row names the columns. A table without marked names may be one of pairs,
     name and value, unless it is wider."""
     if len(rows) < 2:
         return False
@@ -131,7 +132,7 @@ def _plain(markup: str) -> str:
 
 
 def _row(header: Sequence[str], cells: Sequence[str]) -> Iterator[str]:
-    """A row as a sentence; a wide one as several, each with what the row is about."""
+    """A row as a sentence; a wide row as several, each with the first cell."""
     if any(header):
         pairs = zip_longest(header[: len(cells)], cells, fillvalue="")
         parts = [f"{name}: {cell}" if name else cell for name, cell in pairs if cell]

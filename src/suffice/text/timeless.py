@@ -1,5 +1,5 @@
-"""A question without the words that are about time, for whoever judges what passages say: no
-passage of an old policy says "previous", and none says what changed."""
+"""Removes words about time from a question before it is judged against passages: a passage of an
+old policy does not contain "previous", and no passage states what changed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 from suffice.text.literals import literals
 from suffice.text.times import Asked, When
 
-# What leads to a date: "in 2024", "as of 1 June", "between 2020 and 2022", "before March 2025".
+# Words before a date: "in 2024", "as of 1 June", "between 2020 and 2022", "before March 2025".
 _LEAD = re.compile(
     r"(?:,\s*)?\b(?:(?:back|as)\s+)?(?:in|on|of|at|for|from|during|under|by|since|between|and|to|"
     r"before|until|till|up to|prior to)\s+(?:the\s+)?(?:year\s+)?$",
@@ -74,7 +74,7 @@ def _undated(text: str) -> str:
 
 
 def _tidy(text: str) -> str:
-    """One space between words, none before a mark; a bare subject is asked for."""
+    """Normalise spaces; turn a bare subject into a question."""
     plain = re.sub(r"\s+([?.,;!])", r"\1", " ".join(text.split())).strip(" ,;")
     if not re.search(r"\w{3}", plain):
         return ""

@@ -1,4 +1,4 @@
-"""The time a question asks about, as a value. What reads it from the words is `when.py`."""
+"""The time a question asks about, as a value; `when.py` reads it from the words."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ class Asked(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class When:
-    """The time asked about, and the words that say so.
+    """The time asked about, and the words that state it.
 
-    THEN has its days, `start <= day < until`; NAMED the `version` by its label. `firm`: the
-    documents of that time are asked for, so that no others will do.
+    THEN has its days, `start <= day < until`; NAMED the `version` by its label. `firm`: only
+    documents of that time count.
     """
 
     asked: Asked = Asked.NOW

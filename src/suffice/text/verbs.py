@@ -1,6 +1,6 @@
-"""Which words are verbs, in which form: a lexicon and spelling rules, no tagger.
+"""Recognises verbs and their forms: a lexicon and spelling rules, no tagger.
 
-A word that is a common noun as well is told apart by what stands beside it; see `clauses`.
+A word that is also a common noun is disambiguated by its neighbours; see `clauses`.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ undergo underwent undergone|understand understood understood|undertake undertook
 wear wore worn|win won won|withdraw withdrew withdrawn|write wrote written|shoot shot shot|
 forbid forbade forbidden|oversee oversaw overseen|repay repaid repaid|bear bore born
 """
-# Words in -ed that are no verbs, or almost always adjectives.
+# Words in -ed that are not verbs, or almost always adjectives.
 _NOT_PAST = frozenset(
     """hundred need seed red bed speed indeed united feed breed shed embed bleed exceed proceed
     succeed sacred naked wicked advanced aged alleged armed assorted beloved complicated
@@ -100,7 +100,7 @@ _NOT_PAST = frozenset(
 # Forms that read as nouns or adjectives far more often than as verbs.
 _NOT_VERB = frozenset("means has does thought felt left saw found set".split())
 
-# Ambiguous, but mostly verbs where a noun may be the subject: "The policy covers theft".
+# Ambiguous, but mostly verbs after a possible subject: "The policy covers theft".
 _MOSTLY_VERBS = frozenset(
     """covers cover offers offer needs need wants want says say seems seem shows show produces
     produce costs cost opens runs finds find seeks seek sees see lets sets operates lives
@@ -108,7 +108,7 @@ _MOSTLY_VERBS = frozenset(
     stands works work looks look""".split()
 )
 
-# The clause after these is what somebody says, not what is so.
+# The clause after these is reported speech, not a statement of fact.
 REPORTING = frozenset(
     """say state claim argue believe suggest mention note report think know mean indicate explain
     ensure confirm show reveal announce warn insist conclude recommend require propose expect hope
@@ -169,7 +169,7 @@ _AMBIGUOUS -= frozenset("lowers says seems wants insures borrows invests engages
 def form(word: str) -> Form:
     """The verb forms a lower-cased word may have; a word in -ed counts even if unknown."""
     known = _FORMS.get(word)
-    if word in _NOT_PAST:  # "need" is no past form, but the base of its own
+    if word in _NOT_PAST:  # "need" is a base form, not a past form
         return (known or Form.NONE) & Form.BASE
     if known is not None:
         return known

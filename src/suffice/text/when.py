@@ -1,8 +1,9 @@
-"""What time a question asks about: now, another time, the version before, or all of them.
+"""Determines the time a question asks about: now, another time, the previous version, or all
+versions.
 
-A year is often the subject of a question and not a version of a document ("revenue in 2019"), so
-a time that is merely mentioned is not `firm`: what was in force then is preferred, nothing is shut
-out. Today is given, never read from a clock.
+A year is often the subject of a question and not a version of a document ("revenue in 2019"). A
+time that is merely mentioned is therefore not `firm`: documents in force then are preferred, and no
+others are excluded. Today is a parameter, never read from a clock.
 """
 
 from __future__ import annotations
@@ -16,12 +17,13 @@ from suffice.text.literals.same import readings
 from suffice.text.times import NOW, Asked, When
 from suffice.text.verbs import Form, form
 
-# What has versions; a year beside one of these is the year of the version.
+# Things with versions; a year beside one of these is the year of the version.
 _PAPER = (
     r"(?:polic(?:y|ies)|versions?|editions?|revisions?|handbooks?|manuals?|guidelines?|rules|"
     r"rulebooks?|procedures?)"
 )
-# What a version says: "the previous rate" asks for the version before, "the rate in 2019" may not.
+# Contents of a version: "the previous rate" asks for the previous version, "the rate in 2019" may
+# not.
 _STATED = (
     r"(?:guidances?|regulations?|rules?|agreements?|terms|documents?|schedules?|schemes?|"
     r"directives?|tariffs?|limits?|rates?|allowances?|prices?|fees?|entitlements?|thresholds?|"
@@ -75,7 +77,7 @@ _COUNTS = {
     name: place
     for place, name in enumerate("one two three four five six seven eight nine ten".split(), 1)
 } | {"a": 1, "an": 1}
-# The main clause is in the past: what stands before "was" or "did" opens no other clause.
+# The main clause is in the past: no other clause starts before "was" or "did".
 _PAST = re.compile(
     r"^(?:(?!\b(?:if|because|after|who|that|whether|unless|is|are|do|does|can|may|must|will|should|"
     r"would|could|has|have|am)\b)[^;])*?\b(?:was|were|did|had|wasn't|weren't|didn't|hadn't)\b",
@@ -122,7 +124,7 @@ def asked_about(question: str, today: date) -> When:
 
 
 def _before(question: str) -> str:
-    """The words that ask for what held before, empty where there are none."""
+    """The words that ask for the previous state; empty if there are none."""
     for pattern in (_OLD, _USED_TO):
         if found := pattern.search(question):
             return found["words"] or found["did"]
@@ -136,7 +138,7 @@ def _dates(question: str, today: date) -> list[When]:
 
 
 def _date(question: str, one: Literal, today: date) -> When | None:
-    """The days a date stands for, or `None` where it is no time that documents are of."""
+    """The days a date stands for, or `None` if it is not the time of documents."""
     day = one.day
     if day is None or day.year is None or not 1 <= day.year < date.max.year:
         return None
@@ -148,18 +150,18 @@ def _date(question: str, one: Literal, today: date) -> When | None:
     start, until = _days(day)
     if until_then := _UNTIL.search(head):
         if not (past or firm):
-            return None  # "before 31 March 2027" is then a time limit
+            return None  # "before 31 March 2027" is a time limit
         ends = start if _PRIOR.search(head) else until
         if ends == date.min:
             return None
         return When(Asked.THEN, date.min, ends, f"{until_then[0].strip()} {one.text}", firm=firm)
     if one.comparator is Comparator.AT_LEAST and start <= today and not firm:
-        return None  # "since 2019" reaches to this day
+        return None  # "since 2019" extends to today
     return When(Asked.THEN, start, until, one.text, firm=firm)
 
 
 def _describes(head: str, one: Literal) -> bool:
-    """Whether the date tells of the subject: "employees hired in 2019", "Windows Server 2019"."""
+    """Whether the date describes the subject: "employees hired in 2019", "Windows Server 2019"."""
     if _NAMED.search(head) and one.day and one.day.month is None:
         return True
     attached = _ATTACHED.search(head)
@@ -167,7 +169,7 @@ def _describes(head: str, one: Literal) -> bool:
 
 
 def _together(dates: Sequence[When], today: date) -> When:
-    """One time of all that are named: "between 2020 and 2022"."""
+    """Combine all times named into one: "between 2020 and 2022"."""
     start, until = min(when.start for when in dates), max(when.until for when in dates)
     firm = any(when.firm for when in dates)
     words = " to ".join(dict.fromkeys(when.words for when in dates))
@@ -211,7 +213,7 @@ def _months_before(day: date, months: int) -> date:
 
 
 def _days(day: Day) -> tuple[date, date]:
-    """The days a date may stand for: the first, and the one after the last."""
+    """The days a date may stand for: the first, and the day after the last."""
     spans = [_span(one) for one in readings(day)]
     return min(start for start, _ in spans), max(until for _, until in spans)
 
@@ -230,7 +232,7 @@ def _span(day: Day) -> tuple[date, date]:
 
 
 def _real(year: int, month: int, day: int) -> date:
-    """31 June is taken for the last day of June."""
+    """31 June is read as the last day of June."""
     for last in range(day, 27, -1):
         try:
             return date(year, month, last)

@@ -1,4 +1,4 @@
-"""Words that carry meaning, for the policies and drafters that compare by word."""
+"""Content words, for the policies and drafters that compare by word."""
 
 from __future__ import annotations
 
@@ -31,6 +31,6 @@ def content_words(text: str) -> list[str]:
 
 
 def without_accents(text: str) -> str:
-    """ "Brasília" as it is asked for: "Brasilia"."""
+    """ "Brasília" without accents: "Brasilia"."""
     spread = unicodedata.normalize("NFKD", text)
     return "".join(char for char in spread if not unicodedata.combining(char))

@@ -52,5 +52,5 @@ def test_empty(source: str) -> None:
 
 def test_headers_that_grow_without_bound() -> None:
     source = "h" * 1_000_000 + ",B\n" + "1,2\n" * 200
-    with pytest.raises(Unreadable, match="unfolds to over 100 million characters"):
+    with pytest.raises(Unreadable, match="expands to more than 100 million characters"):
         text_of(source)

@@ -1,4 +1,4 @@
-"""Word: text in order, headings, lists, tables, pages, and files that are not what they seem."""
+"""Word: text in order, headings, lists, tables, pages, and invalid files."""
 
 from __future__ import annotations
 
@@ -123,9 +123,9 @@ def test_pages(docx_of: Write, body: str, pages: list[str]) -> None:
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (b"", "is damaged, or no Word file"),
-        (b"plain text", "is damaged, or no Word file"),
-        (b"PK\x03\x04 cut off", "is damaged, or no Word file"),
+        (b"", "is damaged or not a Word file"),
+        (b"plain text", "is damaged or not a Word file"),
+        (b"PK\x03\x04 cut off", "is damaged or not a Word file"),
         (bytes.fromhex("D0CF11E0A1B11AE1") + b"\0" * 500, "is encrypted. Remove the password"),
         (bytes.fromhex("D0CF11E0") + "WordDocument".encode("utf-16-le"), "is an old Word file"),
     ],
@@ -138,7 +138,7 @@ def test_what_is_no_word_file(data: bytes, reason: str) -> None:
 def test_bad_parts(zip_of: Write, docx_of: Write) -> None:
     with pytest.raises(Unreadable, match=r"no word/document\.xml"):
         read(zip_of({"xl/workbook.xml": "<a/>"}))
-    with pytest.raises(Unreadable, match="holds damaged XML"):
+    with pytest.raises(Unreadable, match="contains damaged XML"):
         read(docx_of("<w:p><w:r>"))
     with pytest.raises(Unreadable, match="is empty"):
         read(docx_of(f"<w:p>{ASKED}</w:p>"))
@@ -146,7 +146,7 @@ def test_bad_parts(zip_of: Write, docx_of: Write) -> None:
 
 def test_bombs(docx_of: Write, monkeypatch: pytest.MonkeyPatch) -> None:
     laughs = '<!DOCTYPE a [<!ENTITY b "ha"><!ENTITY c "&b;&b;">]>'
-    with pytest.raises(Unreadable, match="holds a document type"):
+    with pytest.raises(Unreadable, match="contains a document type"):
         read(docx_of(para("&c;"), prolog=laughs))
     with pytest.raises(Unreadable, match="recursion"):
         read(docx_of("<w:sdt>" * 5000 + para("deep") + "</w:sdt>" * 5000))

@@ -1,4 +1,4 @@
-"""Front matter: what is understood, and what is refused."""
+"""Front matter: what is accepted and what is refused."""
 
 from __future__ import annotations
 
@@ -92,13 +92,13 @@ def test_nothing_declares_nothing(nothing: object) -> None:
 
 @pytest.mark.parametrize("value", [["a"], {"a": "b"}, True])
 def test_values_must_be_plain(value: object) -> None:
-    with pytest.raises(Unreadable, match="declares version, but not as plain text"):
+    with pytest.raises(Unreadable, match="declares version as something other than plain text"):
         declared({"version": value})
 
 
 @pytest.mark.parametrize("labels", ["{hr: yes}", "[[hr]]"])
 def test_access_that_is_not_labels_is_refused(labels: str) -> None:
-    with pytest.raises(Unreadable, match="declares access, but not as plain text"):
+    with pytest.raises(Unreadable, match="declares access as something other than plain text"):
         split(f"---\naccess: {labels}\n---\ntext")
 
 
@@ -123,13 +123,13 @@ def test_usual_variations_are_understood(text: str) -> None:
 
 
 def test_front_matter_that_is_not_closed_is_refused() -> None:
-    with pytest.raises(Unreadable, match="not closed"):
+    with pytest.raises(Unreadable, match="without a closing line"):
         split("---\naccess: hr\n\nThe text goes on.")
 
 
 @pytest.mark.parametrize("key", ["acces", "accesss", "expire", "expries", "efective"])
 def test_a_misspelt_right_or_date_is_refused(key: str) -> None:
-    with pytest.raises(Unreadable, match=f"declares '{key}'"):
+    with pytest.raises(Unreadable, match=f"declares the unknown key '{key}'"):
         split(f"---\n{key}: 2025-01-01\n---\nx")
 
 
@@ -149,8 +149,8 @@ def test_empty_front_matter() -> None:
         ("? [a]\n: b", "not valid YAML"),
         ("title: a\x01", "not valid YAML"),
         ("access: &a [*a]", "not valid YAML"),
-        ("just words", "not a list of keys and values"),
-        ("- a\n- b", "not a list of keys and values"),
+        ("just words", "not a mapping of keys to values"),
+        ("- a\n- b", "not a mapping of keys to values"),
     ],
 )
 def test_bad_blocks_are_refused(block: str, reason: str) -> None:

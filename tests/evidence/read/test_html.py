@@ -1,4 +1,4 @@
-"""HTML: the visible text, in the shape of Markdown."""
+"""HTML: the visible text as Markdown."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_time_is_linear_in_broken_markup(piece: str) -> None:
     [
         ("<html><script>x</script><nav>Home</nav></html>", "has no visible text"),
         ("<title>Only a title</title>", "has no visible text"),
-        ("<meta name=expires content=never><p>a", "wrong date: expires is 'never'"),
+        ("<meta name=expires content=never><p>a", "invalid date: expires is 'never'"),
         ("<meta name=kind content=widget><p>a", "unknown kind: 'widget'"),
         ("", "is empty"),
     ],

@@ -1,4 +1,4 @@
-"""JSON: flattened, keys with their values."""
+"""JSON: flattened to lines, keys with their values."""
 
 from __future__ import annotations
 
@@ -74,8 +74,8 @@ def test_keys_that_mean_something_else_are_no_front_matter() -> None:
         ("{}", "is empty"),
         ("[[], {}]", "is empty"),
         ("", "is empty"),
-        ('{"expires": "soon", "a": 1}', "wrong date: expires is 'soon'"),
-        ('{"access": {"a": 1}}', "declares access, but not as plain text"),
+        ('{"expires": "soon", "a": 1}', "invalid date: expires is 'soon'"),
+        ('{"access": {"a": 1}}', "declares access as something other than plain text"),
     ],
 )
 def test_refused(source: str, reason: str) -> None:

@@ -76,7 +76,7 @@ def test_scan_without_text(pdf_of: Write) -> None:
 
 @pytest.mark.parametrize("data", [b"", b"%PDF-1.4 junk", b"plain text", b"\x00" * 100])
 def test_damaged(data: bytes) -> None:
-    with pytest.raises(Unreadable, match="is damaged, or no PDF"):
+    with pytest.raises(Unreadable, match="is damaged or not a PDF"):
         read_bytes(data, ".pdf", "a.pdf")
 
 

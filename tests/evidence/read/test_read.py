@@ -1,4 +1,4 @@
-"""The door of the room: files, limits, and what holds for any bytes at all."""
+"""The entry points of the readers: files, limits, and properties for arbitrary bytes."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ def test_what_is_no_readable_file(tmp_path: Path) -> None:
     for name, reason in [
         ("folder.md", "is a folder"),
         ("pipe.md", "is not a regular file"),
-        ("gone.md", "is not there any more"),
+        ("gone.md", "no longer exists"),
         ("loop.md", "could not be read"),
         ("nul\0.md", "could not be read"),
     ]:
@@ -118,11 +118,13 @@ def test_file_without_the_right_to_read(tmp_path: Path, monkeypatch: pytest.Monk
 
     (tmp_path / "a.md").write_text("secret")
     monkeypatch.setattr(Path, "open", refuse)
-    with pytest.raises(Unreadable, match=r"may not be read\. Give the user"):
+    with pytest.raises(Unreadable, match=r"cannot be read: permission denied\. Give the user"):
         read_file(tmp_path / "a.md", 100)
 
 
 @pytest.mark.parametrize("suffix", ["", ".exe"])
 def test_unknown_suffix(suffix: str) -> None:
-    with pytest.raises(Unreadable, match=f"reads \\('{suffix}'\\). Readable are .csv, .docx"):
+    with pytest.raises(
+        Unreadable, match=f"unsupported suffix \\('{suffix}'\\). Supported suffixes: .csv, .docx"
+    ):
         read_bytes(b"text", suffix, "a")

@@ -1,7 +1,7 @@
-"""Reading files: bytes in, `Content` out, or `Unreadable` with the reason and the remedy.
+"""Reads files: bytes in, `Content` out, or `Unreadable` with the reason and the remedy.
 
-Inside this room a reader raises `Unreadable("is empty")`, the predicate only; the door puts the
-name of the file before it.
+Inside this package a reader raises `Unreadable("is empty")`, the predicate only; the functions here
+add the file name.
 """
 
 from __future__ import annotations
@@ -40,32 +40,34 @@ def read_bytes(data: bytes, suffix: str, name: str, max_bytes: int | None = None
         return _read(data, suffix.lower())
     except Unreadable as flaw:
         raise Unreadable(f"{name} {flaw.message}.", remedy=flaw.remedy) from flaw
-    except Exception as error:  # a parser's own failure must cost one file, not the whole run
+    except Exception as error:  # a parser failure must cost one file, not the whole run
         reason = str(error).strip().rstrip(".") or type(error).__name__
         raise Unreadable(f"{name} could not be read: {reason}.") from error
 
 
 def read_file(path: Path, max_bytes: int) -> tuple[bytes, Content]:
-    """Read a file of at most `max_bytes`; also hands back the bytes, for their hash."""
+    """Read a file of at most `max_bytes`. Also returns the bytes, for hashing."""
     try:
         data = _load(path, max_bytes)
     except Unreadable as flaw:
         raise Unreadable(f"{path.name} {flaw.message}.", remedy=flaw.remedy) from flaw
     except FileNotFoundError as error:
-        raise Unreadable(f"{path.name} is not there any more.") from error
+        raise Unreadable(f"{path.name} no longer exists.") from error
     except PermissionError as error:
         remedy = "Give the user that runs Suffice the right to read it."
-        raise Unreadable(f"{path.name} may not be read.", remedy=remedy) from error
+        raise Unreadable(
+            f"{path.name} cannot be read: permission denied.", remedy=remedy
+        ) from error
     except (OSError, ValueError) as error:
         raise Unreadable(f"{path.name} could not be read: {error}.") from error
     return data, read_bytes(data, path.suffix, path.name)
 
 
 def _read(data: bytes, suffix: str) -> Content:
-    """The suffix's reader, and what every reader's result has to hold."""
+    """Call the reader for the suffix and check that its result is not empty."""
     if suffix not in _READERS:
-        remedy = "Readable are " + ", ".join(sorted(SUFFIXES)) + "."
-        raise Unreadable(f"has a suffix nobody here reads ('{suffix}')", remedy=remedy)
+        remedy = "Supported suffixes: " + ", ".join(sorted(SUFFIXES)) + "."
+        raise Unreadable(f"has an unsupported suffix ('{suffix}')", remedy=remedy)
     content = _READERS[suffix](data)
     if not content.text[content.body :].strip():
         raise Unreadable("is empty after its front matter" if content.body else "is empty")
@@ -73,7 +75,8 @@ def _read(data: bytes, suffix: str) -> Content:
 
 
 def _load(path: Path, max_bytes: int) -> bytes:
-    """The bytes of a regular file. The size is asked first, so that no giant is ever loaded."""
+    """The bytes of a regular file. The size is checked first, so that a huge file is never
+    loaded."""
     status = path.stat()
     if stat.S_ISDIR(status.st_mode):
         raise Unreadable("is a folder, not a file")

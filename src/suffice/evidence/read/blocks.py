@@ -1,4 +1,4 @@
-"""The pieces a formatted document is made of, and how they become one Markdown-like text."""
+"""The blocks of a formatted document, and how they become one Markdown-like text."""
 
 from __future__ import annotations
 
@@ -13,27 +13,29 @@ _MOST = 100_000_000  # characters
 
 
 class Shape(Enum):
-    """What a block is, as far as the space after it goes."""
+    """Block types, which determine the space after a block."""
 
     TEXT = "text"
     LINE = "line"
-    """A line of a paragraph that goes on in the next block."""
+    """A line of a paragraph that continues in the next block."""
     ITEM = "item"
     ROW = "row"
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A paragraph, heading, list item or table row; its text carries its own mark (`# `, `- `)."""
+    """A paragraph, heading, list item or table row; its text includes its Markdown mark (`# `, `-
+    `)."""
 
     text: str
     shape: Shape = Shape.TEXT
 
 
 def join_blocks(blocks: list[Block]) -> str:
-    """One text: list items and table rows stand together, all else is set apart by a blank line.
+    """Join blocks into one text. List items and table rows are adjacent; a blank line separates all
+    other blocks.
 
-    The first row of a table is its header and gets a rule under it, as Markdown has it.
+    The first row of a table is its header and gets a Markdown rule below it.
     """
     parts = [blocks[0].text] if blocks else []
     header = True
@@ -48,13 +50,16 @@ def join_blocks(blocks: list[Block]) -> str:
 
 
 def join_lines(lines: Iterable[str]) -> str:
-    """One text of many lines. Keys repeated at every value can grow without bound; this is it."""
+    """Join lines into one text, with a size limit: keys repeated at every value can grow without
+    bound."""
     kept, size = [], 0
     for line in lines:
         kept.append(line)
         size += len(line) + 1
         if size > _MOST:
-            raise Unreadable("unfolds to over 100 million characters", remedy="Split the file.")
+            raise Unreadable(
+                "expands to more than 100 million characters", remedy="Split the file."
+            )
     return "\n".join(kept)
 
 

@@ -1,4 +1,4 @@
-"""From bytes to text: UTF-8, or UTF-16 that says so. Nothing is guessed, nothing replaced."""
+"""Decodes bytes: UTF-8, or UTF-16 with a byte order mark. Nothing is guessed or replaced."""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ def unix_lines(text: str) -> str:
 
 
 def storable(text: str) -> str:
-    """The text without what no database or UTF-8 file can hold. Offsets stay as they are."""
+    """The text without characters that a database or a UTF-8 file cannot store. Offsets do not
+    change."""
     return kept(text).replace("\r", "\n")
 
 
@@ -51,4 +52,6 @@ def _looks_binary(text: str) -> bool:
 
 
 def _binary() -> Unreadable:
-    return Unreadable("looks like binary data, not text", remedy="Give it its proper suffix.")
+    return Unreadable(
+        "looks like binary data, not text", remedy="Rename it with the correct suffix."
+    )

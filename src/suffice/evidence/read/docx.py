@@ -11,7 +11,7 @@ from suffice.evidence.read.blocks import Block, Shape, first_heading, join_block
 from suffice.evidence.read.ooxml import attribute, name_of, open_package
 from suffice.evidence.read.source import Content, FrontMatter
 
-# XML cannot hold these two characters, so in our text they can stand for page breaks.
+# XML cannot contain these two characters, so they can mark page breaks in the text.
 _ASKED, _RENDERED = "\f", "\v"
 _PAGE_BREAK = re.compile(r"[\f\v]")
 _SPACE_WITH_BREAKS = re.compile(r"[ \t\n\f\v]+")
@@ -28,7 +28,7 @@ _LIST = re.compile(r"list ?(?:bullet|number)")
 
 
 def read(data: bytes) -> Content:
-    """The text of the body. `pages` is empty when the file marks no page break."""
+    """The text of the body. `pages` is empty if the file marks no page break."""
     package = open_package(data)
     blocks = _carry_breaks(_blocks(package.document, package.styles))
     text, pages = _paged(join_blocks(blocks))
@@ -89,7 +89,7 @@ def _mark(paragraph: Element, styles: Mapping[str, str]) -> str:
 
 
 def _marked(text: str, mark: str) -> Block:
-    """A block with its mark in front, but after the page breaks it begins with."""
+    """A block with its mark in front, but after its leading page breaks."""
     if not mark:
         return Block(text)
     line = _one_line(text)
@@ -122,7 +122,8 @@ def _one_line(text: str) -> str:
 
 
 def _row(cells: list[str]) -> str:
-    """A table row. Each cell of a row cut by a page break marks that break; one mark is kept."""
+    """A table row. Each cell of a row split by a page break marks that break; only one mark is
+    kept."""
     cut = next((n for n, cell in enumerate(cells) if _PAGE_BREAK.search(cell)), None)
     kept = [cell if n == cut else _PAGE_BREAK.sub("", cell) for n, cell in enumerate(cells)]
     return " | ".join(kept) if any(_visible(cell) for cell in kept) else "".join(kept)
@@ -133,7 +134,7 @@ def _visible(text: str) -> bool:
 
 
 def _carry_breaks(blocks: Iterator[Block]) -> list[Block]:
-    """Without the blank blocks; the page breaks in those go to the block that follows."""
+    """Drop blank blocks; their page breaks move to the next block."""
     kept, carried = [], ""
     for block in blocks:
         if _visible(block.text):
@@ -155,6 +156,6 @@ def _paged(text: str) -> tuple[str, tuple[int, ...]]:
 
 
 def _breaks_last(space: re.Match[str]) -> str:
-    """White space first, then the breaks. An asked-for break that was rendered is one break."""
+    """White space first, then the breaks. A requested break that was also rendered is one break."""
     breaks = "".join(_PAGE_BREAK.findall(space[0]))
     return _PAGE_BREAK.sub("", space[0]) + breaks.replace(_ASKED + _RENDERED, _ASKED)

@@ -1,6 +1,6 @@
-"""What a document declares about itself. A declaration that cannot be understood is an error.
+"""What a document declares about itself. An invalid declaration is an error.
 
-To guess here would be to serve an expired or a restricted document.
+A guess could serve an expired or restricted document.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from suffice.types import Kind
 
 _KEYS = ("title", "version", "effective", "expires", "kind", "access", "id")
 
-# Other names in common use for what a document declares of its version and its time.
+# Common synonyms for the declared version and dates.
 _NAMES = {
     **dict.fromkeys(
         """expiry expiry_date expiration expiration_date expires_on expires_at expire_date
@@ -39,8 +39,8 @@ _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _SEEMS = re.compile(
     r"expir|valid|effective|in_force|until|version|supersed|sunset|obsolete|retire|withdrawn"
 )
-"""Keys that seem to say whether a document holds. One that is not read is reported."""
-_LONGEST = 65_536  # a rule of dashes further down closes nothing
+"""Keys that seem to concern validity. If one is not used, it is reported."""
+_LONGEST = 65_536  # a later rule of dashes does not close it
 _OPEN = re.compile(r"\s*---[ \t]*\n")
 _CLOSE = re.compile(r"^(?:-{3,}|\.{3})[ \t]*(?:\n|\Z)", re.MULTILINE)
 _DECLARES = re.compile(rf"(?:{'|'.join((*_KEYS, *_NAMES))})[ \t]*:", re.IGNORECASE)
@@ -72,12 +72,13 @@ _DATES = tuple(
 
 
 def split(text: str) -> tuple[FrontMatter, int]:
-    """The front matter at the very top of a text, and where the text proper begins."""
+    """The front matter at the very top of a text, and the offset where the body begins."""
     opened = _OPEN.match(text)
     closed = _CLOSE.search(text, opened.end(), _LONGEST) if opened else None
     if opened and not closed and _DECLARES.match(text, opened.end()):
         raise Unreadable(
-            "has front matter that is not closed", remedy="End it with a line of three dashes."
+            "has front matter without a closing line",
+            remedy="End it with a line of three dashes (---).",
         )
     if opened is None or closed is None:
         return FrontMatter(), 0
@@ -85,8 +86,8 @@ def split(text: str) -> tuple[FrontMatter, int]:
 
 
 def declared(values: Mapping[str, object]) -> FrontMatter:
-    """Front matter from keys and plain values; unknown keys are ignored, and those that seem to
-    tell whether the document holds are named."""
+    """Front matter from keys and plain values. Unknown keys are ignored; those that seem to concern
+    validity are reported."""
     known = _by_meaning(values)
     _check_spelling(known)
     texts = {key: _plain(key, known.get(key)) for key in _KEYS if key != "access"}
@@ -110,28 +111,31 @@ def declared(values: Mapping[str, object]) -> FrontMatter:
 
 
 def _by_meaning(values: Mapping[str, object]) -> dict[str, object]:
-    """The values under the names this page knows: `expiryDate` and `valid-until` are `expires`."""
+    """Normalise the key names: `expiryDate` and `valid-until` become `expires`."""
     known: dict[str, object] = {}
     for written, value in values.items():
         key = _CAMEL.sub("_", written.strip()).lower().replace("-", "_").replace(" ", "_")
         meant = _NAMES.get(key, key)
         if known.setdefault(meant, value) != value:
             raise Unreadable(
-                f"declares '{meant}' twice, and differently", remedy=f"Write '{meant}' once."
+                f"declares '{meant}' twice with different values", remedy=f"Write '{meant}' once."
             )
     return known
 
 
 def _check_spelling(keys: Iterable[str]) -> None:
-    """A misspelt `access` or `expires` must not make a document public or everlasting."""
+    """A misspelt `access` or `expires` must not make a document public or valid forever."""
     for key in keys:
         meant = get_close_matches(key, ("access", "effective", "expires"), 1, cutoff=0.8)
         if meant and key not in meant:
-            raise Unreadable(f"declares '{key[:60]}'", remedy=f"Write '{meant[0]}'.")
+            raise Unreadable(
+                f"declares the unknown key '{key[:60]}'", remedy=f"Write '{meant[0]}'."
+            )
 
 
 def _mapping(block: str) -> Mapping[str, object]:
-    """The YAML of a front matter block, all scalars as written: version 2.10 keeps its zero."""
+    """Parse a front matter block as YAML with all scalars as text, so that version 2.10 keeps its
+    zero."""
     try:
         values = yaml.load(block, Loader=yaml.BaseLoader)  # builds text, lists and mappings only
     except yaml.YAMLError as error:
@@ -144,18 +148,20 @@ def _mapping(block: str) -> Mapping[str, object]:
         return {}
     if not isinstance(values, dict):
         raise Unreadable(
-            "has front matter that is not a list of keys and values",
+            "has front matter that is not a mapping of keys to values",
             remedy="Write it as 'key: value' lines, or remove the '---' line at the top.",
         )
     return values
 
 
 def _plain(key: str, value: object) -> str | None:
-    """A scalar as one line of text, `None` for nothing."""
+    """A scalar as one line of text; `None` if empty."""
     if value is None:
         return None
     if not isinstance(value, str):
-        raise Unreadable(f"declares {key}, but not as plain text", remedy=f"Write '{key}: …'.")
+        raise Unreadable(
+            f"declares {key} as something other than plain text", remedy=f"Write '{key}: …'."
+        )
     text = " ".join(storable(value).split())
     return None if text.lower() in _NOTHING else text
 
@@ -172,7 +178,7 @@ def _date(key: str, value: str | None) -> date | None:
         return date(int(parts["year"]), int(month), int(parts["day"]))
     except ValueError as error:
         raise Unreadable(
-            f"has a wrong date: {key} is '{value[:60]}'", remedy="Write it as YYYY-MM-DD."
+            f"has an invalid date: {key} is '{value[:60]}'", remedy="Write it as YYYY-MM-DD."
         ) from error
 
 
@@ -189,7 +195,7 @@ def _kind(value: str | None) -> Kind | None:
 
 
 def _access(value: object) -> frozenset[str]:
-    """Labels, from a list or from text with commas."""
+    """Labels, from a list or from comma-separated text."""
     labels: Iterable[object] = value if isinstance(value, list) else [value]
     plain = (_plain("access", label) or "" for label in labels)
     return frozenset(part.strip() for text in plain for part in text.split(",") if part.strip())

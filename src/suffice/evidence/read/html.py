@@ -1,4 +1,4 @@
-"""HTML: the visible text as Markdown-like text, whatever the state of the markup."""
+"""HTML: the visible text as Markdown-like text; malformed markup is tolerated."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class _Page(HTMLParser):
         self._inline: list[str] = []
         self._row: list[list[str]] = []
         self._prefix = ""
-        self._dropping: list[str] = []  # the dropped element we are in, once for each level
+        self._dropping: list[str] = []  # the dropped element we are in, one entry per level
         self._in_title = False
         self._in_pre = False
 
@@ -115,7 +115,7 @@ class _Page(HTMLParser):
             (self._row[-1] if self._row else self._inline).append(data)
 
     def finish(self) -> None:
-        """Close what the markup left open."""
+        """Close the elements that the markup left open."""
         self.close()
         self._end_row()
         self._end_pre()
@@ -136,7 +136,7 @@ class _Page(HTMLParser):
             self.blocks[-1] = replace(self.blocks[-1], shape=Shape.LINE)
 
     def _flush(self) -> None:
-        """End the open block. In a table cell that is only a space, in `<pre>` only a new line."""
+        """End the open block. In a table cell this is a space, in `<pre>` a line break."""
         if self._row or self._in_pre:
             self.handle_data(" " if self._row else "\n")
             return
@@ -157,7 +157,7 @@ class _Page(HTMLParser):
         self._flush()
 
     def _end_pre(self) -> None:
-        """Preformatted text is fenced, so that a `#` in it is no heading."""
+        """Fence preformatted text, so that a `#` in it is not read as a heading."""
         if self._in_pre:
             text = "".join(self._inline).strip("\n")
             self._inline.clear()

@@ -1,4 +1,4 @@
-"""JSON and JSON lines: flattened to "path.to.key: value" lines, a block for each object."""
+"""JSON and JSON lines: flattened to "path.to.key: value" lines, one block per object."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from suffice.evidence.read.decode import decode, unix_lines
 from suffice.evidence.read.frontmatter import KIND_NAMES, declared
 from suffice.evidence.read.source import Content, FrontMatter
 
-# Numbers stay as written: 2.10 keeps its zero, and no number is too long.
+# Numbers are kept as written: 2.10 keeps its zero, and no number is too long.
 _parse = partial(json.loads, parse_int=str, parse_float=str, parse_constant=str)
 
 
@@ -31,7 +31,7 @@ def read(data: bytes) -> Content:
 
 
 def _load(text: str) -> Any:
-    """One JSON value, or a list of the values that stand one a line."""
+    """One JSON value, or a list of values given one per line."""
     try:
         return _parse(text)
     except json.JSONDecodeError as error:
@@ -55,7 +55,7 @@ def _invalid(error: json.JSONDecodeError, line: int) -> Unreadable:
 
 
 def _front(value: Any) -> FrontMatter:
-    """Dates and access labels must be right; the rest often means something else in JSON."""
+    """Dates and access labels must be valid; other keys often have another meaning in JSON."""
     if not isinstance(value, dict):
         return FrontMatter()
     return declared({key: item for key, item in value.items() if _declares(key.lower(), item)})
@@ -70,7 +70,7 @@ def _declares(key: str, item: Any) -> bool:
 
 
 def _lines(path: str, value: Any) -> Iterator[str]:
-    """The lines of a value; an empty one parts two blocks."""
+    """The lines of a value; an empty line separates two blocks."""
     if isinstance(value, dict):
         for key, item in value.items():
             yield from _lines(f"{path}.{key}" if path else key, item)

@@ -1,4 +1,4 @@
-"""The package a Word file is: a zip of XML parts, opened with care."""
+"""Opens the package of a Word file, a zip of XML parts, with limits against hostile input."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ _DOCUMENT = re.compile(r"word/document\d*\.xml")
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """What a reader needs of a Word file. `styles` maps style ids to names, both in lower case."""
+    """The parts of a Word file that a reader needs. `styles` maps style ids to names, both in lower
+    case."""
 
     document: Element
     styles: dict[str, str]
@@ -30,16 +31,16 @@ class Package:
 
 
 def open_package(data: bytes) -> Package:
-    """Unpack a Word file, or say what is wrong with it."""
+    """Unpack a Word file, or raise `Unreadable` with the reason."""
     if data.startswith(_OLE):
         raise _ole(data)
     try:
         with ZipFile(io.BytesIO(data)) as archive:
             return _unpack(archive)
     except BadZipFile as error:
-        raise Unreadable("is damaged, or no Word file") from error
+        raise Unreadable("is damaged or not a Word file") from error
     except ParseError as error:
-        raise Unreadable(f"holds damaged XML ({error})") from error
+        raise Unreadable(f"contains damaged XML ({error})") from error
 
 
 def name_of(element: Element) -> str:
@@ -49,7 +50,7 @@ def name_of(element: Element) -> str:
 
 
 def attribute(element: Element | None, name: str) -> str:
-    """A Word attribute's value; empty when it, or the element, is missing."""
+    """A Word attribute's value; empty if the attribute or the element is missing."""
     if element is None:
         return ""
     spaces = (space for space, prefix in _PREFIXES.items() if prefix == "w")
@@ -60,7 +61,7 @@ def _unpack(archive: ZipFile) -> Package:
     names = filter(_DOCUMENT.fullmatch, archive.namelist())
     document = _part(archive, next(names, "word/document.xml"))
     if document is None:
-        raise Unreadable("is no Word file: it has no word/document.xml")
+        raise Unreadable("is not a Word file: it has no word/document.xml")
     styles = _part(archive, "word/styles.xml")
     core = _part(archive, "docProps/core.xml")
     return Package(document, _style_names(styles), _title(core))
@@ -81,7 +82,7 @@ def _title(core: Element | None) -> str | None:
 
 
 def _part(archive: ZipFile, name: str) -> Element | None:
-    """The root of one XML part, `None` when there is no such part."""
+    """The root of one XML part; `None` if there is no such part."""
     if name not in archive.NameToInfo:
         return None
     if archive.getinfo(name).file_size > _LARGEST_PART:
@@ -93,14 +94,15 @@ def _part(archive: ZipFile, name: str) -> Element | None:
 
 
 class _NoDoctype(TreeBuilder):
-    """Refuses document types: Word writes none, and entities can grow without bound."""
+    """Refuses document type declarations: Word writes none, and entities can expand without
+    bound."""
 
     def doctype(self, name: str, pubid: str | None, system: str | None) -> None:
-        raise Unreadable("holds a document type, which no Word file does")
+        raise Unreadable("contains a document type declaration, which Word files never have")
 
 
 def _ole(data: bytes) -> Unreadable:
-    """An OLE container holds either an encrypted .docx or a Word file of the old kind."""
+    """An OLE container holds either an encrypted .docx or an old .doc file."""
     if "WordDocument".encode("utf-16-le") in data:
         return Unreadable("is an old Word file (.doc)", remedy="Save it as .docx.")
     return Unreadable("is encrypted", remedy="Remove the password, then read it again.")

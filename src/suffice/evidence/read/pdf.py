@@ -20,7 +20,7 @@ _SPLIT_WORD = re.compile(r"(?<=[^\W\d_])[\ufffe\x02](?=[^\W\d_A-Z])")
 
 
 def read(data: bytes) -> Content:
-    """The text of all pages; `pages` holds where each begins."""
+    """The text of all pages; `pages` holds the offset of each page."""
     with _PDFIUM:
         title, texts = _extract(data)
     if not any(text.strip() for text in texts):
@@ -31,8 +31,8 @@ def read(data: bytes) -> Content:
 
 
 def _first_line(texts: Sequence[str]) -> str:
-    """The line that a document begins with, where that reads as a title: no sentence, no field of a
-    form. Few PDFs name their title otherwise."""
+    """The first line, if it reads as a title: neither a sentence nor a form field. Few PDFs declare
+    a title."""
     lines = (line.strip() for text in texts for line in text.splitlines())
     first = next(filter(None, lines), "")
     begins = first[:1].isupper() or first[:1].isdigit()
@@ -40,8 +40,8 @@ def _first_line(texts: Sequence[str]) -> str:
 
 
 def _extract(data: bytes) -> tuple[str, list[str]]:
-    """Title and page texts. Every handle is closed, or pdfium keeps its memory."""
-    import pypdfium2  # 80 ms to load, and most runs read no PDF
+    """Title and page texts. Every handle is closed; otherwise pdfium keeps its memory."""
+    import pypdfium2  # takes 80 ms to load, and most runs read no PDF
 
     try:
         document = pypdfium2.PdfDocument(data)
@@ -50,7 +50,7 @@ def _extract(data: bytes) -> tuple[str, list[str]]:
             remedy = "Remove the password, then read it again."
             raise Unreadable("is encrypted", remedy=remedy) from error
         reason = str(error).rstrip(".")
-        raise Unreadable(f"is damaged, or no PDF: {reason}") from error
+        raise Unreadable(f"is damaged or not a PDF: {reason}") from error
     with closing(document):
         texts = [_page_text(document, index) for index in range(len(document))]
         return document.get_metadata_value("Title"), texts
@@ -62,8 +62,9 @@ def _page_text(document: Any, index: int) -> str:
 
 
 def _mended(text: str) -> str:
-    """Mend words split at a line end, where pdfium leaves U+FFFE (or U+0002) for hyphen and break.
+    """Rejoin words split at a line end, where pdfium leaves U+FFFE (or U+0002) for hyphen and
+    break.
 
-    A word goes back together; what may be a range or a name (2024-2025, COVID-19) keeps a hyphen.
+    A word is joined; a possible range or name (2024-2025, COVID-19) keeps its hyphen.
     """
     return re.sub("[\ufffe\x02]", "-", _SPLIT_WORD.sub("", text))

@@ -1,4 +1,5 @@
-"""What every reader returns: the text of one document as stored, and what it says of itself."""
+"""The result of every reader: the stored text of one document, and what it declares about
+itself."""
 
 from __future__ import annotations
 
@@ -19,17 +20,17 @@ class FrontMatter:
     kind: Kind | None = None
     access: frozenset[str] = frozenset()
     id: str | None = None
-    """Documents that share an id are versions of one document, whatever their file names."""
+    """Documents with the same id are versions of one document, whatever their file names."""
     unread: tuple[str, ...] = ()
-    """Keys that seem to tell whether the document holds, and are not read."""
+    """Keys that seem to concern validity and are not used."""
 
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """A reader's result. `text` is the source text that all offsets point into.
+    """A reader's result. `text` is the source text that all offsets refer to.
 
-    `body` is where the text proper begins (after front matter). `pages` holds the offset at which
-    each page begins, for formats that have pages. `markdown` says that `#` lines are headings.
+    `body` is the offset after front matter. `pages` holds the offset of each page, for formats with
+    pages. `markdown` means that `#` lines are headings.
     """
 
     text: str

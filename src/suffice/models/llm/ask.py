@@ -1,4 +1,4 @@
-"""One call of the LLM, within the budget of a request, and what all calls cost together."""
+"""One call of the LLM within the budget of a request, and the total cost of all calls."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from suffice.models.wire import Endpoint
 from suffice.settings import LlmSettings
 
 _SIGNS_A_TOKEN = 3
-"""Rather few, so that an estimate is seldom below the count."""
+"""Deliberately low, so that an estimate is rarely below the actual count."""
 _JSON = {"response_format": {"type": "json_object"}}
-_SHORT = "Raise verifier.llm.reply if the model thinks first."
+_SHORT = "Raise verifier.llm.reply for a reasoning model."
 
 
 @dataclass(slots=True)
 class Budget:
-    """What one request may still take: calls, tokens, and seconds from its start on."""
+    """The remaining budget of one request: calls, tokens, and seconds since its start."""
 
     settings: LlmSettings
     calls: int = 0
@@ -32,7 +32,7 @@ class Budget:
         return self.settings.seconds - (monotonic() - self.started)
 
     def spent(self, prompt: int) -> str:
-        """Why a call with so many tokens can no longer be made, or ""."""
+        """The reason a call with this many tokens is no longer possible, or ""."""
         limits = self.settings
         if self.calls >= limits.calls:
             return f"its budget of {limits.calls:,} calls is used up (verifier.llm.calls)"
@@ -48,7 +48,7 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What was asked so far. `cached` verdicts cost nothing."""
+    """The cost so far. `cached` judgements are free."""
 
     calls: int = 0
     tokens: int = 0
@@ -57,7 +57,7 @@ class Cost:
 
 
 class Meter:
-    """Adds up costs, for many threads."""
+    """Adds up costs; thread-safe."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -91,8 +91,8 @@ class Llm:
         return self.model or "llm"
 
     def reply(self, prompt: Prompt, budget: Budget) -> str:
-        """What it says, as it is. Raises a `ModelError` where the budget is used up, the endpoint
-        fails, or the reply broke off."""
+        """The reply, unparsed. Raises a `ModelError` if the budget is used up, the endpoint fails,
+        or the reply was cut off."""
         size = _estimate(prompt.text)
         if why := budget.spent(size):
             raise ModelError(f"{why[0].upper()}{why[1:]}.", remedy="Raise that setting.")
@@ -109,7 +109,7 @@ class Llm:
             budget.tokens += used
             self.meter.add(Cost(1, used, monotonic() - start))
         if said.finish in STOPPED:
-            raise self.endpoint.problem(f"it broke off by {said.finish}", _SHORT)
+            raise self.endpoint.problem(f"its reply was cut off ({said.finish})", _SHORT)
         return said.text
 
 

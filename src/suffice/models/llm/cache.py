@@ -1,4 +1,4 @@
-"""Verdicts in memory, the latest used of them, for many threads."""
+"""An in-memory LRU cache of judgements; thread-safe."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ V = TypeVar("V")
 
 
 class Cache(Generic[V]):
-    """At most `size` values; the one that was not used for longest goes first."""
+    """At most `size` values; the least recently used value is dropped first."""
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -38,5 +38,5 @@ class Cache(Generic[V]):
 
 
 def cache_key(*parts: str | Sequence[str]) -> str:
-    """One key for these parts and no others: the sha256 of their JSON."""
+    """A key that is unique to these parts: the sha256 of their JSON."""
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()

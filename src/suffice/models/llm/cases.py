@@ -1,4 +1,4 @@
-"""Pairs put together into calls: one for all claims of an answer."""
+"""Groups pairs into calls: one call for all claims of an answer."""
 
 from __future__ import annotations
 
@@ -9,26 +9,28 @@ from suffice.models.llm.prompt import Asked, Prompt
 from suffice.models.verifier import Pair
 
 MOST_CLAIMS = 32
-"""Of one call: with more of them a reply grows long, and its last verdicts careless."""
+"""Claim limit of one call: with more claims the reply becomes long and its last judgements
+unreliable."""
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One call: its prompt, and which pair (by its number) asks about which claim of it."""
+    """One call: its prompt, and which pair (by number) asks about which of its claims."""
 
     prompt: Prompt
     pairs: Mapping[int, int]
 
     def places(self, pair: Pair) -> dict[int, int]:
-        """Where the numbered passages stand in the evidence of a pair; those that do."""
+        """Maps the numbered passages to their places in the evidence of a pair, where present."""
         held = {text: place for place, text in reversed(list(enumerate(pair.evidence)))}
         numbered = enumerate(self.prompt.passages, 1)
         return {n: held[text] for n, text in numbered if text in held}
 
 
 def cases(pairs: Sequence[Pair], asked: Sequence[int]) -> Iterator[Case]:
-    """Claims of one answer share a call, though they cite different passages: it shows all of them
-    and says which a claim may be judged by. Without an answer, claims with the same evidence do."""
+    """Claims of one answer share a call even if they cite different passages: the prompt shows all
+    passages and states which ones a claim may be judged by. Without an answer, claims with the same
+    evidence share a call."""
     groups: dict[tuple[object, ...], list[int]] = {}
     for n in asked:
         pair = pairs[n]

@@ -1,4 +1,4 @@
-"""From the settings to an LLM that verifies; nothing is asked yet."""
+"""Opens an LLM verifier from the settings, without calling the endpoint."""
 
 from __future__ import annotations
 
@@ -19,19 +19,18 @@ _REMEDY = "Set verifier.llm.url to the base URL of an OpenAI-compatible endpoint
 def open_llm_verifier(
     inner: Verifier, settings: LlmSettings, draft: DraftSettings | None = None
 ) -> LlmVerifier:
-    """`inner` with the LLM that the settings name. The drafter's key goes to the drafter's URL and
-    to no other."""
+    """`inner` with the configured LLM. The drafter's key is sent to the drafter's URL only."""
     shared = draft if settings.url == DRAFT else None
     url = shared.llm if shared else settings.url
     if not url.startswith(("http://", "https://")):
         raise SettingsError(
-            f"There is no LLM to verify with: verifier.llm.url is '{settings.url}'"
+            f"No LLM is configured for verification: verifier.llm.url is '{settings.url}'"
             + (f", and draft.llm is '{shared.llm}'." if shared else "."),
             remedy=_REMEDY,
         )
     key_env = settings.key_env or (shared.key_env if shared else "")
     model = settings.model or (shared.model if shared else "")
     endpoint = chat_endpoint(url, key_env, "verdict", settings.seconds, settings.retries)
-    # Notes are shown to callers, who need not know its URL.
+    # Notes are shown to callers, who need not know the URL.
     llm = Llm(replace(endpoint, called="the endpoint"), model)
     return LlmVerifier(inner, llm, settings, Cache(settings.cache))

@@ -1,8 +1,9 @@
-"""What the LLM is asked: evidence first, so that a provider's cache serves the next question on it.
+"""Builds the prompts. The evidence comes first, so that a provider's cache serves the next question
+on it.
 
-The texts of the prompts are versioned files in models/prompts; their versions are part of the
-verifier's id and of every cache key. Passages, question and claims are data: each stands in its
-fence, whose mark is derived from the content and found in none of the texts.
+The prompt texts are versioned files in models/prompts; their versions are part of the verifier's id
+and of every cache key. Passages, question and claims are data: each is enclosed in a fence whose
+mark is derived from the content and occurs in none of the texts.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ _PARTS = "\n=====\n"
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One claim, and the passages (counted from 1) that it may be judged by; empty: all."""
+    """A claim, and the passages (counted from 1) it may be judged by; empty: all."""
 
     claim: str
     passages: tuple[int, ...] = ()
@@ -35,8 +36,8 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """One call, whole: the same content gives the same text. Without claims it asks whether the
-    passages are enough."""
+    """The complete prompt of one call: the same content gives the same text. Without claims it asks
+    whether the passages are enough."""
 
     passages: tuple[str, ...]
     question: str
@@ -62,8 +63,8 @@ class Prompt:
 
     @property
     def format(self) -> Mapping[str, Any]:
-        """The schema of the reply, as `response_format` takes it. It depends on the version alone:
-        nothing that passages or claims say can change it."""
+        """The reply schema for `response_format`. It depends on the version only: passages and
+        claims cannot change it."""
         name, schema = self.version.replace("-", "_"), _SCHEMAS[self.version]
         held = {"name": name, "strict": True, "schema": schema}
         return {"type": "json_schema", "json_schema": held}
@@ -72,7 +73,8 @@ class Prompt:
         passages = [visible(text) for text in self.passages]
         rest = [visible(self.question), *(visible(one.claim) for one in self.claims)]
         last = fence([*passages, *rest])
-        # The passages' own mark, so that other claims on them share the beginning of the prompt.
+        # The mark depends on the passages only, so that other claims on them share the beginning of
+        # the prompt.
         first = fence(passages)
         first = last if any(first in text for text in rest) else first
         for n, text in enumerate(passages, 1):
@@ -84,7 +86,7 @@ class Prompt:
 
 
 def _lines(claims: Sequence[Asked], texts: Sequence[str]) -> Iterator[str]:
-    """Each claim on a line of its own, quoted as JSON does: none can write another line."""
+    """One line per claim, quoted as JSON, so that a claim cannot forge another line."""
     for n, (one, text) in enumerate(zip(claims, texts, strict=True), 1):
         only = ", ".join(map(str, one.passages))
         limit = f" (judge by passages {only} only)" if only else ""
@@ -92,13 +94,13 @@ def _lines(claims: Sequence[Asked], texts: Sequence[str]) -> Iterator[str]:
 
 
 def visible(text: str) -> str:
-    """The text without characters that nobody sees, in which instructions can hide."""
+    """The text without invisible characters, which can hide instructions."""
     return "".join(char for char in text if unicodedata.category(char) != "Cf")
 
 
 @cache
 def _file(version: str) -> tuple[str, str]:
-    """The system message and the last words of a prompt."""
+    """The system message and the closing text of a prompt."""
     path = resources.files("suffice.models") / "prompts" / f"{version}.txt"
     system, _, closing = path.read_text("utf-8").partition(_PARTS)
     return system.strip(), closing.strip()

@@ -1,8 +1,8 @@
-"""Whether a quote stands literally in a passage.
+"""Checks whether a quote occurs literally in a passage.
 
-White space, case, invisible characters and the shape of quotation marks and dashes do not count.
-Letters, digits and their order do. A quote does not begin or end inside a word or a number: "18
-weeks of leave" does not stand in "118 weeks of leave".
+White space, case, invisible characters and the shape of quotation marks and dashes are ignored.
+Letters, digits and their order must match. A quote must not begin or end inside a word or a number:
+"18 weeks of leave" does not occur in "118 weeks of leave".
 """
 
 from __future__ import annotations
@@ -14,33 +14,34 @@ from functools import lru_cache
 
 _WORDS = 3
 _SIGNS = 12
-"""A quote has so many words or, where words are not parted by spaces, so many letters."""
+"""Minimum length of a quote: this many words or, in scripts without spaces between words, this many
+letters."""
 _LONGEST = 4_000
 _SHAPES = str.maketrans(dict.fromkeys('"“”„‟«»‘’‚‛‹›`´′″', "'") | dict.fromkeys("‐‑‒–—―−", "-"))
 _ELIDED = re.compile(r"\s*[\[(]?\.{3,}[\])]?\s*")
 _UNPARTED = "\u2e80"
-"""From this character on, scripts that do not part words by spaces."""
+"""From this character on: scripts without spaces between words."""
 
 
-@lru_cache(maxsize=512)  # a pure function; a passage is read once for all claims of an answer
+@lru_cache(maxsize=512)  # a passage is processed once for all claims of an answer
 def folded(text: str) -> str:
-    """The text as quotes are compared."""
+    """The normalised text for comparing quotes."""
     seen = "".join(char for char in text if unicodedata.category(char) != "Cf")
     plain = unicodedata.normalize("NFKC", seen).casefold().translate(_SHAPES)
     return " ".join(plain.split())
 
 
 def place_of(quote: str, passages: Sequence[str], named: int | None = None) -> int | None:
-    """The passage that holds the quote: the one it is said to be from, or the first other one.
-    `None`: it stands in none, or is too short to show anything."""
+    """The passage that contains the quote: the one it is attributed to, or the first other one.
+    `None` if no passage contains it or the quote is too short."""
     order = [n for n in (named,) if n is not None and 0 <= n < len(passages)]
     order += (n for n in range(len(passages)) if n != named)
     return next((n for n in order if stands(quote, passages[n])), None)
 
 
 def stands(quote: str, passage: str) -> bool:
-    """Whether a quote of a few words stands in a passage, whole or, where it elides something with
-    "...", part by part in this order."""
+    """Whether a quote of a few words occurs in a passage, whole or, if it elides text with "...",
+    part by part in this order."""
     said, text = folded(quote).strip("' "), folded(passage)
     if len(said) > _LONGEST:
         return False
@@ -48,7 +49,7 @@ def stands(quote: str, passage: str) -> bool:
 
 
 def _in_order(parts: Iterable[str], text: str) -> bool:
-    """Every part is long enough and begins after the one before it."""
+    """Whether every part is long enough and begins after the previous one."""
     start = 0
     found = False
     for part in (part for part in parts if part):

@@ -1,4 +1,4 @@
-"""What the LLM replied, read strictly: the object that was asked for, or a `ValueError`."""
+"""Parses the reply of the LLM strictly: the requested object, or a `ValueError`."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any
 _LINE = 200
 _MOST_MISSING = 5
 _LINK = re.compile(r"://|\bwww\.", re.IGNORECASE)
-# Servers without structured output leave what a model thinks before its answer, and code fences.
+# Servers without structured output return reasoning before the answer, and code fences.
 _THOUGHT = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 _FENCED = re.compile(r"\A\s*```(?:json)?\s*\n(.*)\n\s*```\s*\Z", re.DOTALL)
 
 
 class Verdict(StrEnum):
-    """What the LLM may say of a claim."""
+    """The possible judgements on a claim."""
 
     SUPPORTED = "supported"
     CONTRADICTED = "contradicted"
@@ -27,7 +27,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Quoted:
-    """Words that are said to stand in a passage, which is counted from 1; 0 names none."""
+    """A quote attributed to a passage, counted from 1; 0: no passage."""
 
     passage: int
     quote: str
@@ -35,7 +35,7 @@ class Quoted:
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
-    """The verdict on one claim, not yet verified."""
+    """The judgement on one claim, not yet verified."""
 
     verdict: Verdict
     quoted: Quoted
@@ -43,7 +43,7 @@ class Ruling:
 
 @dataclass(frozen=True, slots=True)
 class Assessment:
-    """Whether passages are enough, not yet verified."""
+    """The judgement on whether passages are enough, not yet verified."""
 
     enough: bool
     quotes: tuple[Quoted, ...]
@@ -51,18 +51,18 @@ class Assessment:
 
 
 def read_rulings(reply: str, claims: int) -> tuple[Ruling, ...]:
-    """One ruling for each claim, in their order."""
+    """One ruling for each claim, in order."""
     rows = _object(_loaded(reply), "verdicts")["verdicts"]
     found: dict[int, Ruling] = {}
     for row in _list(rows):
         entry = _object(row, "claim", "passage", "quote", "verdict")
         number, verdict = _number(entry["claim"]), entry["verdict"]
         if not 1 <= number <= claims:
-            raise ValueError(f"it judges a claim {number} that was not asked about")
+            raise ValueError(f"it judges claim {number}, which is not in the request")
         if number in found:
             raise ValueError(f"it judges claim {number} twice")
         if not isinstance(verdict, str) or verdict not in set(Verdict):
-            raise ValueError("a verdict is none of those allowed")
+            raise ValueError("a verdict is not one of the allowed values")
         found[number] = Ruling(Verdict(verdict), _quoted(entry))
     if len(found) < claims:
         raise ValueError(f"it judges {len(found)} of {claims} claims")
@@ -79,7 +79,7 @@ def read_assessment(reply: str) -> Assessment:
 
 
 def shown_missing(missing: tuple[str, ...]) -> tuple[str, ...]:
-    """What is missing as a refusal may show it: a few lines, none of which links anywhere."""
+    """The missing parts as a refusal may show them: a few lines without links."""
     return tuple(said for said in missing if not _LINK.search(said))[:_MOST_MISSING]
 
 
@@ -96,34 +96,34 @@ def _loaded(reply: str) -> Any:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Of two values of one key readers take one or the other: neither is taken here."""
+    """Reject duplicate keys: parsers differ in which value they use."""
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise ValueError("a key stands twice")
+        raise ValueError("a key occurs twice")
     return found
 
 
 def _object(value: Any, *keys: str) -> dict[str, Any]:
     if not isinstance(value, dict) or value.keys() != set(keys):
-        raise ValueError(f"there is no object of {', '.join(keys)}")
+        raise ValueError(f"an object with the keys {', '.join(keys)} is missing")
     return value
 
 
 def _list(value: Any) -> list[Any]:
     if not isinstance(value, list):
-        raise ValueError("there is no list where one was asked for")
+        raise ValueError("a list is missing")
     return value
 
 
 def _number(value: Any) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
-        raise ValueError("a number is none")
+        raise ValueError("a value is not a number")
     return value
 
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise ValueError("a text is none")
+        raise ValueError("a value is not a text")
     return value
 
 
@@ -132,7 +132,7 @@ def _quoted(entry: dict[str, Any]) -> Quoted:
 
 
 def _line(text: str) -> str:
-    """One line of characters that can be shown and stored anywhere."""
+    """One line of printable, storable characters."""
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return line if len(line) <= _LINE else f"{line[:_LINE]}…"
 

@@ -1,8 +1,8 @@
-"""The llm tier: the cheaper tier judges first, the user's LLM where that one is not sure.
+"""The llm tier: the cheaper tier judges first, and the user's LLM if that tier is not certain.
 
-There the LLM has the last word, in both directions. Its verdict counts only with a quote that
-stands in the passages; where it fails, or its verdict does not count, the cheaper tier's word
-stands, with a note that says why.
+The LLM's judgement is then final, in both directions. It counts only with a quote that occurs in
+the passages. If the LLM fails or its judgement does not count, the cheaper tier's score stands,
+with a note that gives the reason.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from suffice.models.verifier import (
 )
 from suffice.settings import LlmSettings
 
-# A verdict is a word, not a probability: a high one, which no threshold in use exceeds, and not 1,
-# since an LLM with a true quote can still be wrong.
+# The LLM gives a category, not a probability. The value is high, so that no threshold in use
+# exceeds it, but below 1, since an LLM with a genuine quote can still be wrong.
 SURE = 0.95
 _REST = (1 - SURE) / 2
 _Key = tuple[str | tuple[str, ...], ...]
@@ -37,7 +37,7 @@ _Key = tuple[str | tuple[str, ...], ...]
 
 @dataclass(frozen=True)
 class LlmVerifier:
-    """`inner` around an LLM. One request, to `support` or to `sufficiency`, has one budget."""
+    """`inner` with an LLM on top. Each call of `support` or `sufficiency` has one budget."""
 
     inner: Verifier
     llm: Llm
@@ -53,19 +53,19 @@ class LlmVerifier:
 
     @property
     def thresholds(self) -> Thresholds:
-        """The inner tier's for its scores; one half for the LLM's."""
+        """The inner tier's thresholds for its scores; one half for the LLM's."""
         inner = self.inner.thresholds
         tiers = {**inner.tiers, self.inner.tier: inner, LLM: Thresholds()}
         return replace(inner, tiers=tiers)
 
     def always(self) -> LlmVerifier | None:
-        """The same, asked about every pair; `None` where it is never asked."""
+        """The same verifier, asked about every pair; `None` if it is never asked."""
         never = self.settings.ask == "never"
         return None if never else replace(self, settings=replace(self.settings, ask="always"))
 
     @property
     def cost(self) -> Cost:
-        """Of all calls so far."""
+        """The cost of all calls so far."""
         return self.llm.meter.cost
 
     def sentences(self, said: str, sentences: Sequence[str]) -> list[float]:
@@ -99,8 +99,8 @@ class LlmVerifier:
         return scores
 
     def _asks(self, pair: Pair, chance: float, unchecked: str) -> bool:
-        """Whether the LLM is asked. What the inner tier could not read it may read, if there is
-        something to read."""
+        """Whether to ask the LLM. It may be able to read what the inner tier could not, if there is
+        any text."""
         if self.settings.ask == "never" or not (
             _tells(pair.said) and any(map(_tells, pair.evidence))
         ):
@@ -111,7 +111,7 @@ class LlmVerifier:
     def _judged(
         self, case: Case, pairs: Sequence[Pair], budget: Budget
     ) -> Iterator[tuple[int, Word | NoWord]]:
-        """A word for each pair of a case, in one call."""
+        """A result for each pair of a case, in one call."""
         try:
             rulings = read_rulings(self.llm.reply(case.prompt, budget), len(case.prompt.claims))
         except (SufficeError, ValueError) as problem:
@@ -158,7 +158,7 @@ class LlmVerifier:
     def _note(self, word: NoWord, tier: str) -> str:
         return (
             f"The LLM could not judge this: {word.why}; the {tier or self.inner.tier} tier's "
-            "word stands."
+            "score stands."
         )
 
     def _cached(self, key: _Key) -> Word | Enough | NoWord | None:
@@ -171,13 +171,13 @@ class LlmVerifier:
         self.cache.put(self._name(key), word)
 
     def _name(self, key: _Key) -> str:
-        """By model, prompt version and content."""
+        """The cache key: model, prompt version and content."""
         return cache_key(self.llm.endpoint.url, self.llm.model, *key)
 
 
 def below_llm(verifier: Verifier) -> Verifier:
-    """The tier below an LLM, for work that asks about many small pairs, each of which would be a
-    call of its own; any other verifier as it is."""
+    """The tier below an LLM, for work on many small pairs, each of which would be a separate call;
+    any other verifier is returned unchanged."""
     return verifier.inner if isinstance(verifier, LlmVerifier) else verifier
 
 
@@ -190,8 +190,8 @@ def _tells(text: str) -> bool:
 
 
 def _why(problem: SufficeError | ValueError) -> str:
-    """What went wrong, as a part of a sentence."""
+    """The error as part of a sentence."""
     if isinstance(problem, SufficeError):
         said = problem.message.rstrip(".")
         return f"{said[:1].lower()}{said[1:]}"
-    return f"its reply is not the object asked for ({problem})"
+    return f"its reply does not match the schema ({problem})"

@@ -1,7 +1,7 @@
-"""From what the LLM replied to what counts: only what its quotes prove.
+"""Decides which judgements of the LLM count: only those that its quotes prove.
 
-A verdict for a claim or for passages does not count where its quote stands in no passage, or where
-the passage it quotes, the claim or the question asks the judge for that verdict.
+A judgement in favour of a claim or of passages does not count if its quote occurs in no passage, or
+if the quoted passage, the claim or the question tries to influence the judge.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ from suffice.models.llm.replies import Assessment, Ruling, Verdict, shown_missin
 from suffice.models.verifier import Pair
 from suffice.text.steering import steers
 
-_UNPROVED = "its quote does not stand in the passages"
+_UNPROVED = "its quote is not in the passages"
 
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A verdict on a claim that counts: never `unsure`. `passage` is a place in the evidence."""
+    """A judgement on a claim that counts: never `unsure`. `passage` is an index into the
+    evidence."""
 
     verdict: Verdict
     passage: int | None = None
@@ -28,7 +29,7 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Enough:
-    """A decision on passages that counts."""
+    """A judgement on passages that counts."""
 
     enough: bool
     passage: int | None = None
@@ -37,13 +38,13 @@ class Enough:
 
 @dataclass(frozen=True, slots=True)
 class NoWord:
-    """The LLM said nothing that counts, and why."""
+    """No judgement that counts, with the reason."""
 
     why: str
 
 
 def support_word(ruling: Ruling, pair: Pair, places: Mapping[int, int]) -> Word | NoWord:
-    """What a ruling is worth. `places`: where the numbered passages stand in the evidence."""
+    """Verify a ruling. `places` maps the numbered passages to the evidence."""
     if ruling.verdict is Verdict.UNSURE:
         return NoWord("it is not sure either")
     if ruling.verdict is Verdict.NOT_MENTIONED:
@@ -53,28 +54,28 @@ def support_word(ruling: Ruling, pair: Pair, places: Mapping[int, int]) -> Word 
     if place is None:
         return NoWord(_UNPROVED)
     if ruling.verdict is Verdict.SUPPORTED and (who := _steered(pair, place)):
-        return NoWord(f"{who} asks for a verdict")
+        return NoWord(f"{who} tries to influence the verdict")
     return Word(ruling.verdict, place, quoted.quote)
 
 
 def enough_word(said: Assessment, pair: Pair) -> Enough | NoWord:
-    """What an assessment is worth."""
+    """Verify an assessment."""
     if not said.enough:
         return Enough(False, missing=shown_missing(said.missing))
     if said.missing:
-        return NoWord("it says that the passages are enough and that something is missing")
+        return NoWord("it reports both that the passages are enough and that something is missing")
     found = (place_of(one.quote, pair.evidence, one.passage - 1) for one in said.quotes)
     places = [place for place in found if place is not None]
     if not places:
         return NoWord(_UNPROVED)
     steered = [_steered(pair, place) for place in places]
     if all(steered):
-        return NoWord(f"{steered[0]} asks for a verdict")
+        return NoWord(f"{steered[0]} tries to influence the verdict")
     return Enough(True, places[steered.index("")])
 
 
 def _steered(pair: Pair, place: int) -> str:
-    """Which text asks for the verdict; empty: none does."""
+    """Names the text that tries to influence the judge; empty if there is none."""
     texts = {
         "what is judged": pair.said,
         "the question": pair.question,

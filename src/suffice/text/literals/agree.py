@@ -1,4 +1,5 @@
-"""Which evidence literals can speak for or against a claim's literal, its subject left aside."""
+"""Decides which evidence literals can support or contradict a literal of a claim, regardless of
+subject."""
 
 from __future__ import annotations
 
@@ -8,13 +9,13 @@ from decimal import Decimal
 from suffice.text.literals.same import rounds_to, same_amount
 from suffice.text.literals.values import QUANTITIES, Comparator, Day, Literal, LiteralKind
 
-# "56.0 percent" is no rounding of 56.1: who writes the zero means it.
+# "56.0 percent" is not a rounding of 56.1: a written zero is significant.
 _TO_THE_LAST = re.compile(r"\d\.\d*0(?!\d)")
 _SCALED = re.compile(r"(?i:thousand|million|billion|trillion)|\d ?(?:[kKmMbB]|bn|mn|tn)\b")
 
 
 def agrees(claim: Literal, one: Literal) -> bool:
-    """Equal values, also where one side leaves the unit out or names an end of a range."""
+    """Equal values, also if one side omits the unit or gives one end of a range."""
     if same_amount(claim, one):
         return True
     if claim.day and one.kind is LiteralKind.NUMBER and not one.unit:
@@ -35,7 +36,7 @@ def agrees(claim: Literal, one: Literal) -> bool:
     if not bare and (one.unit or one.nouns):
         return False
     if one.kind is LiteralKind.MEASURE and not set(claim.nouns[:1]) <= set(one.about):
-        return False  # "500 units" of what the evidence gives 500 mg of
+        return False  # "500 units" of something that the evidence gives in mg
     return (bare and not claim.nouns) or one.cell or bool(set(claim.about) & set(one.about))
 
 
@@ -49,7 +50,7 @@ def ends_at(claim: Literal, one: Literal) -> bool:
 def comparable(claim: Literal, one: Literal) -> bool:
     """Whether two literals could be values of the same thing."""
     if claim.kind in QUANTITIES and one.cell and one.kind is LiteralKind.NUMBER and not one.unit:
-        return True  # a column says its unit in the heading, or nowhere
+        return True  # a column has its unit in the heading, or none
     if _group(claim.kind) is not _group(one.kind):
         return False
     if claim.kind in (LiteralKind.NUMBER, LiteralKind.MEASURE):
@@ -70,7 +71,7 @@ def _shape(day: Day) -> tuple[bool, ...]:
 
 
 def rounded(claim: Literal, one: Literal) -> bool:
-    """Whether the claim gives the evidence's exact value more coarsely, or a bound it meets."""
+    """Whether the claim rounds the exact value of the evidence, or gives a bound that it meets."""
     if not {claim.kind, one.kind} <= QUANTITIES or claim.unit != one.unit:
         return False
     if claim.value is None or one.value is None or claim.pair or one.pair:
@@ -85,7 +86,7 @@ def rounded(claim: Literal, one: Literal) -> bool:
 
 
 def _as_written(claim: Literal, value: Decimal) -> tuple[Decimal, Decimal]:
-    """The evidence's value and the claim's, in the unit of the claim: 60 mph is 96.56 km/h."""
+    """The values of evidence and claim, in the unit of the claim: 60 mph is 96.56 km/h."""
     assert claim.value is not None
     if claim.kind is LiteralKind.MEASURE and claim.unit != "degree Celsius" and claim.amount:
         return value * claim.amount / claim.value, claim.amount

@@ -25,7 +25,7 @@ from suffice.text.literals.values import LiteralKind, Unit
 
 @dataclass(frozen=True, slots=True)
 class Atom:
-    """A number and what it counts in; `unit` is `None` for a plain number."""
+    """A number and its unit; `unit` is `None` for a plain number."""
 
     start: int
     end: int
@@ -104,7 +104,7 @@ def atoms(text: str, taken: bytearray) -> Iterator[Atom]:
     while found := _NUMBER.search(text, at):
         at = found.end()
         if any(taken[found.start() : found.end()]):
-            # Step past the taken characters only: the rest may still hold a number.
+            # Skip only the taken characters: the rest may still contain a number.
             at = found.start() + 1
             while at < len(text) and taken[at]:
                 at += 1
@@ -232,7 +232,7 @@ def _with_unit(
     unit, after = unit_after(text, end)
     if currency:
         money = Unit(LiteralKind.MONEY, currency)
-        # "$5 USD" says its currency twice; any other word after money is another matter.
+        # "$5 USD" names its currency twice; any other word after money is unrelated.
         if unit in (money, *_DOLLARS):
             money, end = unit, after
         return Atom(start, end, value, money, LiteralKind.MONEY, scaled)
@@ -250,7 +250,7 @@ def _ordinal(text: str, found: re.Match[str]) -> Atom | None:
     word = found["ordinal"].lower()
     tens, _, ones = word.rpartition("-")
     value = ORDINALS[ones] + (words_value(tens) or (Decimal(0), 0))[0]
-    # "second" and "first" also are a unit, an adverb and a manner of listing: a noun must follow.
+    # "second" and "first" are also a unit, an adverb and a list marker: a noun must follow.
     if value <= 3 and not _NOUN_AFTER_ORDINAL.match(text, found.end()):
         return None
     return Atom(found.start(), found.end(), Decimal(value), None, LiteralKind.ORDINAL)
@@ -264,7 +264,7 @@ def _share(text: str, found: re.Match[str]) -> Atom | None:
     if scale := _OF_A_SCALE.match(text, found.end()):  # "a quarter of a million"
         amount = count * _SCALE_WORDS[scale["scale"].lower()] / _DENOMINATORS[bottom]
         return _with_unit(text, found.start(), scale.end(), amount, "", False, scaled=True)
-    # "a third option" and "a quarter" of the year are no shares.
+    # "a third option" and "a quarter" of the year are not shares.
     singular_share = _OF_NEXT.match(text, found.end()) or (top == "one" and "-" in found["share"])
     if not plural and not singular_share:
         return None

@@ -1,4 +1,4 @@
-"""Whether two literals are attached to the same thing, judged by the words around them."""
+"""Decides by the surrounding words whether two literals refer to the same thing."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def rival(claim: Literal, rivals: Iterable[Literal], vocabulary: frozenset[str])
 def _attached(claim: Literal, one: Literal, shared: set[str], cover: float) -> bool:
     if claim.kind is LiteralKind.NUMBER and not claim.unit:
         if claim.nouns and not one.cell:
-            # Writers count small things by themselves: "two of the 84 passengers".
+            # Writers count small things themselves: "two of the 84 passengers".
             enough = 0.67 if not claim.text[-1].isdigit() else 0.34
             return bool(set(claim.nouns) & set(one.nouns)) and cover >= enough
         return cover >= 0.67
@@ -40,13 +40,13 @@ def _attached(claim: Literal, one: Literal, shared: set[str], cover: float) -> b
 
 
 def namesake(claim: Literal, one: Literal) -> bool:
-    """Two full names that differ in one word, said of the same thing."""
+    """Two full names that differ in one word, in the same context."""
     if claim.kind is not LiteralKind.NAME or one.kind is not LiteralKind.NAME:
         return False
     mine, theirs = claim.key.split(), one.key.split()
     if not 2 <= len(mine) == len(theirs) <= 3 or "of" in mine:
         return False
-    # The capital of a sentence's first word says nothing.
+    # The capital of a sentence's first word carries no information.
     if claim.start == claim.sentence or one.start == one.sentence:
         return False
     shared = set(claim.about) & set(one.about)

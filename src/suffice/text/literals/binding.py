@@ -1,4 +1,4 @@
-"""What a literal is attached to: the content words of its own clause, stemmed."""
+"""Links a literal to its subject: the content words of its own clause, stemmed."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ _NOUNS = re.compile(
     r"all )?)(?:[^\W\d_]-)?([^\W\d_]{3,30}|[A-Z]{2})"
     r"(?:[ -]([^\W\d_]{3,30}))?(?:[ -]([^\W\d_]{3,30}))?"
 )
-# "… and 0.40 euros in colour", "… and for withdrawals 600 euros": what is left out before them is
-# what was said of the value before.
+# "… and 0.40 euros in colour", "… and for withdrawals 600 euros": the omitted words are those said
+# of the previous value.
 _GAPPED = re.compile(
     r",?\s*(?:(?:and|or|plus|but|while)\s+)?(?:only |about |just )?"
     r"(?:(?P<link>for|in|on|at|by|with|from|to|per|after|before|during|under|over|outside|within)\b"
@@ -38,7 +38,7 @@ _GAPPED = re.compile(
     re.I,
 )
 _RATE = re.compile(r" (?:an?|per|each|every) [^\W\d_]+\b", re.I)
-# Verbs and hedges that go with anything tell nothing of what a number is about.
+# Verbs and hedges that go with anything do not identify what a number is about.
 _LIGHT = frozenset(
     """about approximately around roughly nearly almost least most exactly total
     receive received receives entitled entitle granted grant allow allowed allows provide provided
@@ -53,7 +53,7 @@ _NO_ABOUT = STOP_WORDS | _LIGHT | frozenset(SMALL) | frozenset(SCALES) | frozens
 
 @dataclass(frozen=True, slots=True)
 class _Words:
-    """The content words of one sentence with their places, and its clause boundaries."""
+    """The content words of one sentence with their positions, and its clause boundaries."""
 
     starts: tuple[int, ...]
     stems: tuple[str, ...]
@@ -83,7 +83,7 @@ def bind(
 
 
 def _bind_row(row: Row, literal: Literal) -> Literal:
-    """In a table the row's words and the column's heading say what a value is of."""
+    """In a table, the words of the row and the heading of the column identify a value."""
     column = row.column(literal.start)
     label = f"{row.heading[0]} {row.cells[0]}".lower() if row.heading else ""
     beside = [cell for number, cell in enumerate(row.cells) if number != column]
@@ -123,8 +123,8 @@ def _bind_sentence(text: str, start: int, end: int, inside: list[Literal]) -> It
 def _shared(
     text: str, words: _Words, start: int, first: Literal, cut: int, later: Literal
 ) -> tuple[str, ...]:
-    """What stands before the first value of a sentence and holds for a later one too, which has no
-    subject of its own; up to the preposition that it begins with itself."""
+    """The words before the first value of a sentence that also apply to a later value without its
+    own subject, up to the preposition that the later value begins with."""
     gap = _GAPPED.fullmatch(text, cut, later.start)
     if first.kind not in QUANTITIES | {LiteralKind.TIME}:
         return ()
@@ -132,7 +132,7 @@ def _shared(
         return _verb(text, words, start, first, cut, later)
     told = bisect_left(words.starts, first.end) < bisect_left(words.starts, cut)
     if not (told or gap["link"]):
-        return ()  # "M1, M2 and M4 cells", "70 miles (113 km) from": what follows is told of all
+        return ()  # "M1, M2 and M4 cells", "70 miles (113 km) from": applies to all
     end = first.start
     if gap["link"]:
         link = re.compile(rf"\b{gap['link']}\b", re.I).search(text, start, first.start)
@@ -149,8 +149,8 @@ def _shared(
 def _verb(
     text: str, words: _Words, start: int, first: Literal, cut: int, later: Literal
 ) -> tuple[str, ...]:
-    """ "Monthly passes cost 49 euros and annual passes 420": what stands between the first subject
-    and its value holds for one that has a subject and no verb."""
+    """ "Monthly passes cost 49 euros and annual passes 420": the verb between the first subject and
+    its value also applies to a subject without a verb."""
     of = subject(text[start : first.end])
     between = tokens(text[cut : later.start])
     if not of or text[cut] == "(" or not between:
@@ -174,7 +174,7 @@ def _family(literal: Literal) -> tuple[str, str]:
 
 
 def _cut(words: _Words, first: Literal, second: Literal) -> int:
-    """Where the neighbourhood of one literal ends and the next one's begins; -1: they share one.
+    """Where the context of one literal ends and that of the next begins; -1: they share one.
 
     The subject mostly precedes its number, so the first comma belongs to what follows.
     """
@@ -183,7 +183,7 @@ def _cut(words: _Words, first: Literal, second: Literal) -> int:
         if at < len(marks) and marks[at] < second.start:
             return marks[at]
     here = words.weak[bisect_left(words.weak, first.end) : bisect_left(words.weak, second.start)]
-    # "in black and white and 0.40": what joins two words is not what joins two values.
+    # "in black and white and 0.40": a conjunction of two words does not join two values.
     beside = here and second.start - here[-1] <= _JOINT
     return (here[-1] if beside else here[0]) if here else -1
 
@@ -200,7 +200,7 @@ def _words(text: str, start: int, end: int, inside: list[Literal]) -> _Words:
         for m in _WORD.finditer(text, start, end)
         if _tells(m[0]) and free(m.start())
     ]
-    # A year tells one number from another as well as a word does.
+    # A year distinguishes numbers as well as a word does.
     content += [(lit.start, str(lit.day.year)) for lit in inside if lit.day and lit.day.year]
     content += [(lit.start, f"q{lit.day.quarter}") for lit in inside if lit.day and lit.day.quarter]
     content += [(lit.start, stem(lit.text)) for lit in inside if lit.day and lit.day.weekday]
@@ -261,7 +261,7 @@ def _nouns(text: str, literal: Literal) -> tuple[str, ...]:
 
 
 def _tells(word: str) -> bool:
-    """Whether the word says what a number is about: units and numbers do not."""
+    """Whether the word identifies what a number is about: units and numbers do not."""
     return word.lower() not in _NO_ABOUT and named(word) is None
 
 

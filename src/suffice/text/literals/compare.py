@@ -1,4 +1,4 @@
-"""A claim's literals against the evidence: equal, mismatched, absent or derived."""
+"""Compares a claim's literals with the evidence: equal, mismatched, absent or derived."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from suffice.text.literals.values import QUANTITIES, Day, Literal, LiteralKind
 _HEADED = frozenset({"section", "clause", "chapter", "paragraph", "part", "article"})
 
 APART = "\n\n"
-"""What stands between texts that are joined."""
+"""The separator between joined texts."""
 
 
 class Outcome(StrEnum):
-    """What the evidence says of one literal of a claim."""
+    """The result for one literal of a claim."""
 
     EQUAL = "equal"
     MISMATCH = "mismatch"
@@ -35,9 +35,9 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """One literal of the claim, and the evidence literal that decided about it.
+    """One literal of the claim, and the evidence literal that decided.
 
-    EQUAL may still differ in the comparator ("5" for "up to 5"): callers read both.
+    EQUAL may still differ in the comparator ("5" for "up to 5"): callers must compare both.
     """
 
     claim: Literal
@@ -49,7 +49,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Evidence read once, for any number of claims."""
+    """Evidence parsed once, for any number of claims."""
 
     text: str
     literals: tuple[Literal, ...]
@@ -64,7 +64,7 @@ class Reading:
 
     @classmethod
     def joined(cls, readings: Sequence[Reading]) -> Reading:
-        """Several texts as one, a blank line apart, without reading them again."""
+        """Several texts as one, separated by a blank line, without parsing them again."""
         if len(readings) == 1:
             return readings[0]
         found: list[Literal] = []
@@ -90,7 +90,7 @@ def _moved(literal: Literal, offset: int) -> Literal:
 
 
 def compare(claim: str | Reading, evidence: str | Reading) -> list[Comparison]:
-    """Every literal of the claim, in order, each with what the evidence says of it."""
+    """Every literal of the claim, in order, each with the result of its comparison."""
     said = claim if isinstance(claim, Reading) else Reading.of(claim)
     reading = evidence if isinstance(evidence, Reading) else Reading.of(evidence)
     return [_judge(one, said.text, reading) for one in said.literals]
@@ -106,7 +106,7 @@ def _judge(claim: Literal, said: str, reading: Reading) -> Comparison:
     ]
     other = rival(claim, rivals, reading.vocabulary)
     equal = [one for one in loose if same_amount(claim, one) or ends_at(claim, one)]
-    # A number without its unit backs the claim only if nothing with that unit speaks against it.
+    # A number without its unit supports the claim only if no value with that unit contradicts it.
     if equal or (loose and not (other and claim.unit and other.unit == claim.unit)):
         return _judge_bound(claim, equal or loose)
     if near := next((one for one in reading.literals if rounded(claim, one)), None):
@@ -123,7 +123,8 @@ def _judge(claim: Literal, said: str, reading: Reading) -> Comparison:
 
 
 def _judge_bound(claim: Literal, equal: list[Literal]) -> Comparison:
-    """The value is there: does it bound the same way? What it is said of is for the verifier."""
+    """Compare the bounds of a value that was found. Whether the subject matches is left to the
+    verifier."""
     mine = set(claim.about)
     best = max(
         equal,
@@ -135,12 +136,12 @@ def _judge_bound(claim: Literal, equal: list[Literal]) -> Comparison:
 
 
 def _bounds(claim: Literal, evidence: Literal) -> bool:
-    """Opposite bounds contradict; a bound left out or added is the caller's to judge."""
+    """Whether two bounds contradict each other. An omitted or added bound is left to the caller."""
     return claim.comparator.direction * evidence.comparator.direction >= 0
 
 
 def _composed(claim: Literal, reading: Reading) -> Literal | None:
-    """A date or a range whose parts stand apart in the evidence: "3 May" and "2021"."""
+    """A date or a range whose parts occur separately in the evidence: "3 May" and "2021"."""
     if claim.day and claim.day.year and _dated(reading, Day(claim.day.year)):
         for day in readings(claim.day):
             rest = _dated(reading, Day(None, day.month, day.day, day.quarter))
@@ -169,7 +170,7 @@ def _on_weekday(claim: Literal, reading: Reading) -> Literal | None:
 
 
 def _heads(claim: Literal, reading: Reading) -> bool:
-    """Whether a heading of the evidence bears the claim's number: "4.2 Safety" is Section 4.2."""
+    """Whether a heading of the evidence has the claim's number: "4.2 Safety" is Section 4.2."""
     if claim.kind is not LiteralKind.IDENTIFIER or claim.unit not in _HEADED:
         return False
     number = re.escape(claim.key.rpartition(" ")[2])

@@ -1,4 +1,4 @@
-"""Dates as far as they are written, and times of day as minutes after midnight."""
+"""Reads dates to the precision written, and times of day as minutes after midnight."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def times(text: str) -> Iterator[Literal]:
                 if half:
                     hour = hour % 12 + (12 if half == "p" else 0)
                 unsure = not half and 1 <= hour <= 12 and not parts["h"].startswith("0")
-                unsure &= len(parts.get("m") or "00") == 2  # "9:0" is how data are written
+                unsure &= len(parts.get("m") or "00") == 2  # "9:0" occurs in data
                 minutes = (hour * 60 + minute) % 1440
             yield Literal(
                 LiteralKind.TIME,
@@ -124,7 +124,7 @@ def _part_of_day(written: str, parts: dict[str, str | None]) -> str:
 
 
 def dates(text: str) -> Iterator[Literal]:
-    """Dates in any usual writing, the most complete first; several may overlap."""
+    """Dates in any usual format, the most complete first; several may overlap."""
     for number, pattern in enumerate(_FULL):
         for found in at_digits(pattern, text) if number < 2 else pattern.finditer(text):
             parts = found.groupdict()

@@ -1,4 +1,4 @@
-"""Numbers that follow from two stated ones: sum, difference, share, change."""
+"""Recognises numbers derived from two stated ones: sum, difference, share, change."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _BEFORE, _AFTER = 70, 40
 
 
 class Operation(StrEnum):
-    """How a derived value comes from its two operands."""
+    """How a derived value is computed from its two operands."""
 
     SUM = "sum"
     DIFFERENCE = "difference"
@@ -42,7 +42,7 @@ _CHANGE = (
     r"additional|"
     r"declin\w*|sav\w*|later|earlier|older|younger|margin|lead|remain\w*|left)\b"
 )
-# "More than 8 hours" bounds a value; it does not say how it came about.
+# "More than 8 hours" bounds a value; it does not describe a calculation.
 _BOUND = re.compile(
     r"\b(?:more|less|fewer|longer|shorter|higher|lower|later|earlier) than\s*$", re.I
 )
@@ -56,10 +56,11 @@ _CUES = {
 
 
 def derive(claim: Literal, said: str, evidence: Sequence[Literal]) -> Derivation | None:
-    """The first way to get the claim's value from two numbers of the evidence of one unit.
+    """The first derivation of the claim's value from two numbers of the evidence with the same
+    unit.
 
-    The claim must say so ("in total", "rose by") and share a word with both numbers: among enough
-    strangers anything adds up.
+    The claim must present it as derived ("in total", "rose by") and share a word with both numbers:
+    among many unrelated numbers some always add up.
     """
     if claim.kind not in QUANTITIES or claim.value is None or claim.high is not None:
         return None

@@ -9,12 +9,12 @@ from suffice.text.literals.numbers import SUFFIXES
 from suffice.text.literals.units import named
 from suffice.text.literals.values import Literal, LiteralKind
 
-# Marks of citation and of lists are no literals: nothing is read inside them.
+# Citation marks and list numbers are not literals; nothing is read inside them.
 _MARKS = re.compile(
     r"\[\^?\d{1,3}(?:[ ]?[,;–-][ ]?\d{1,3}){0,20}\]|(?m:^[ \t]*(?:>[ ]?)?(?:\d{1,3}[.)]|"
     r"\(\d{1,3}\))(?=\s))"
     r"|(?m:^[ \t]*#{1,6}[ ]\d{1,2}(?:\.\d{1,2}){0,3}\.?(?=\s))"
-    r"|(?i:\bcovid-19\b)"  # a name, whatever stands in it
+    r"|(?i:\bcovid-19\b)"  # a name, whatever it contains
 )
 _ADDRESS = re.compile(
     r"(?:https?://|www\.)[^\s<>\"')\]]+|"
@@ -143,7 +143,7 @@ def codes(text: str) -> Iterator[Literal]:
 
 
 def quotations(text: str) -> Iterator[Literal]:
-    """What stands in double quotation marks, two words or more; not the strings of JSON."""
+    """Text in double quotation marks, two words or more; not the strings of JSON."""
     for found in _QUOTE.finditer(text):
         start, end = found.span()
         json = text[end : end + 1] == ":" or text[max(0, start - 2) : start].rstrip()[-1:] in (
@@ -157,7 +157,8 @@ def quotations(text: str) -> Iterator[Literal]:
 
 
 def normalised(text: str) -> str:
-    """Text for comparing spelling: lower case, plain quotes and dashes, single spaces, no rim."""
+    """Text normalised for comparison: lower case, plain quotes and dashes, single spaces,
+    trimmed."""
     plain = text.translate(str.maketrans("’‘“”–—\u00a0", "''\"\"-- ")).lower()
     return _SPACES.sub(" ", plain).strip(" \"'«».,;:!?")
 

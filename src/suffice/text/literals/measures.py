@@ -48,8 +48,8 @@ sound_level
 degree_Celsius degree_Fahrenheit
 unspecified_degree""",
 }
-# What pint lacks, or takes otherwise than documents do. A month is no number of days, a ton has
-# three weights, "degrees" may be angles, and the calories of food are kilocalories.
+# Units that pint lacks or defines otherwise than documents use them. A month is not a number of
+# days, a ton has three weights, "degrees" may be angles, and food calories are kilocalories.
 _DEFINITIONS = """
 calendar_month = [calendar_month] = mo = month
 calendar_quarter = 3 * calendar_month = _ = quarter
@@ -90,14 +90,14 @@ Gbps = gigabit / second
 @alias degree_Fahrenheit = degrees_Fahrenheit
 """
 _WORDS = frozenset("bit in ins has mis pa pas pps pt pts cp cps time quarter".split())
-"""Spellings that mostly are other words."""
+"""Spellings that are mostly ordinary words."""
 _EXACT = Context(prec=24)
 _LOCK = Lock()
 
 
 @dataclass(frozen=True, slots=True)
 class _Lexicon:
-    """Units by spelling, and those that a spelling may mean when its case is left aside."""
+    """Units by spelling, and the possible units of a spelling if case is ignored."""
 
     registry: UnitRegistry[Any]
     exact: Mapping[str, Unit]
@@ -130,7 +130,7 @@ def _lexicon() -> _Lexicon:
 
 @cache
 def _build() -> _Lexicon:
-    # pint takes half a second to load: only readers of quantities wait for it.
+    # pint takes half a second to load: load it only when quantities are read.
     from pint import UnitRegistry
 
     registry: UnitRegistry[Any] = UnitRegistry(non_int_type=Decimal, on_redefinition="ignore")

@@ -23,7 +23,8 @@ _NO_NAMES = STOP_WORDS | frozenset(
 
 
 def names(text: str, sentences: Sequence[tuple[int, int]]) -> Iterator[Literal]:
-    """Names inside sentences; a lone capital that opens one counts only if seen elsewhere."""
+    """Names inside sentences; a single capitalised word at the start of a sentence counts only if
+    it occurs elsewhere."""
     runs: list[tuple[int, int, bool]] = []
     inner: set[str] = set()
     for start, end in sentences:

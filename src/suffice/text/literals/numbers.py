@@ -67,7 +67,7 @@ def digits_value(written: str) -> Decimal | None:
 
 
 def significant(value: Decimal) -> Decimal:
-    """The value to 20 digits, which drops what conversions leave behind, as `plain` writes it."""
+    """The value to 20 digits, without conversion residue, formatted as `plain` does."""
     return plain(_SIGNIFICANT.plus(value))
 
 

@@ -63,7 +63,7 @@ _BEFORE = {
     Comparator.AT_LEAST: r"at (?:the very )?least|starting (?:at|from)|not (?:below|under)|"
     r"(?:no|not|never|cannot)(?: be| last| cost| take)? (?:less|fewer|earlier|lower|younger|"
     r"shorter) than|minimum(?: of)?|min\.",
-    # "carry over 5 days" is no more than that.
+    # "carry over 5 days" is not a comparator.
     Comparator.MORE_THAN: r"more than|"
     r"(?<!carry )(?<!carried )(?<!carrying )(?<!roll )(?<!rolled )(?<!hand )(?<!take )over|"
     r"above|exceed(?:s|ing|ed)?|greater than|in excess of|"
@@ -169,7 +169,7 @@ def _joined(text: str, found: list[Atom], at: int) -> tuple[Literal, int]:
 
 
 def _changes(text: str, first: Atom, second: Atom) -> bool:
-    """ "rose from 5 to 8 percent" names two values, not a range."""
+    """ "rose from 5 to 8 percent" gives two values, not a range."""
     before = text[max(0, first.start - _WINDOW) : first.start]
     gap = text[first.end : second.start]
     return bool(_TO.fullmatch(gap) and _FROM.search(before) and _CHANGE.search(before))
@@ -230,7 +230,7 @@ def _compound(text: str, first: Atom, second: Atom) -> Literal | None:
 
 
 def quantity(text: str, atom: Atom) -> Literal:
-    """An atom as a literal, with the bound before it and the rate behind it."""
+    """An atom as a literal, with the bound before it and the rate after it."""
     return Literal(
         atom.kind,
         text[atom.start : atom.end],

@@ -26,7 +26,7 @@ def literals(text: str) -> list[Literal]:
     for start, end in marks(text):
         taken[start:end] = b"\1" * (end - start)
     found: list[Literal] = []
-    # The most specific reading of a piece of text comes first and keeps it.
+    # The most specific reading of a piece of text comes first and takes it.
     _take(found, taken, identifiers(text))
     _take(found, taken, versions(text))
     _take(found, taken, codes(text))

@@ -1,4 +1,4 @@
-"""When two literals say the same value."""
+"""Decides whether two literals express the same value."""
 
 from __future__ import annotations
 
@@ -12,15 +12,16 @@ _UNBOUND = (Comparator.EXACTLY, Comparator.ABOUT)
 
 
 def same_value(claim: Literal, evidence: Literal) -> bool:
-    """Whether both say the same value with the same bound.
+    """Whether both express the same value with the same bound.
 
-    A claim may be less precise than the evidence ("March 2024" for "12 March 2024"), not more.
+    A claim may be less precise than the evidence ("March 2024" for "12 March 2024"), but not more
+    precise.
     """
     return same_amount(claim, evidence) and same_bound(claim.comparator, evidence.comparator)
 
 
 def same_bound(claim: Comparator, evidence: Comparator) -> bool:
-    """ "at least" is not "more than"; "about" and nothing at all bound alike."""
+    """ "at least" differs from "more than"; "about" and no comparator count as the same bound."""
     return claim is evidence or (claim in _UNBOUND and evidence in _UNBOUND)
 
 
@@ -68,7 +69,7 @@ def _pounds(claim: Literal, evidence: Literal) -> bool:
 
 
 def same_day(claim: Day, evidence: Day) -> bool:
-    """Whether every part the claim says, the evidence says too."""
+    """Whether the evidence states every part of the date that the claim states."""
     if (claim.weekday, claim.decade) != (evidence.weekday, evidence.decade):
         return False
     if claim.quarter and claim.quarter != (evidence.quarter or _quarter(evidence.month)):
@@ -90,7 +91,7 @@ def _matching(claim: Day, evidence: Day) -> tuple[Day, ...]:
 
 
 def readings(day: Day) -> tuple[Day, ...]:
-    """The one or two ways to read a date: 03/04/2025 is 4 March or 3 April."""
+    """The one or two possible readings of a date: 03/04/2025 is 4 March or 3 April."""
     if not day.ambiguous:
         return (day,)
     return Day(day.year, day.month, day.day), Day(day.year, day.day, day.month)
@@ -129,7 +130,7 @@ def _within(part: list[str], whole: list[str]) -> bool:
 def rounds_to(exact: Decimal, rough: Decimal, scaled: bool, hedged: bool) -> bool:
     """Whether `rough` is `exact` at a coarser precision: 14 for 14.3, 4.2 million for 4,213,000.
 
-    Two digits must be left, and digits before the point may only be lost where the number is
+    Two digits must remain, and digits before the decimal point may be lost only if the number is
     written with a scale word or hedged ("about").
     """
     if not rough or not exact:

@@ -13,7 +13,7 @@ _RULE = re.compile(r"[ \t]*\|?[ \t]*:?-{2,}[-:| \t]*")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row: `start` is where its text begins, `edges` where its cells do."""
+    """One row: `start` is the start of its text, `edges` the start of each cell."""
 
     start: int
     edges: tuple[int, ...]
@@ -21,12 +21,12 @@ class Row:
     heading: tuple[str, ...]
 
     def column(self, at: int) -> int:
-        """The number of the cell that holds position `at`."""
+        """The index of the cell that contains position `at`."""
         return max(0, bisect_right(self.edges, at) - 1)
 
 
 def table_rows(text: str) -> Iterator[Row]:
-    """The rows below a heading and its rule; a line with a bar but without both is no table."""
+    """The rows below a heading and its rule; a line with a bar but without both is not a table."""
     heading: tuple[str, ...] = ()
     previous: tuple[str, ...] = ()
     after = -1

@@ -1,4 +1,4 @@
-"""The unit or currency behind a number."""
+"""Reads the unit or currency after a number."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from suffice.text.literals.money import money
 from suffice.text.literals.values import LiteralKind, Unit
 from suffice.text.words import STOP_WORDS
 
-# One letter is a unit only where it cannot be a word or a name.
+# A single letter is a unit only if it cannot be a word or a name.
 _LETTERS = frozenset({"m", "g", "h", "l", "s", "L", "V", "W"})
 _ADJECTIVE = (
     r"(?:(?:consecutive|calendar|full|additional|extra|further|more|paid|unpaid|whole|entire|"
@@ -47,13 +47,13 @@ def unit_after(text: str, at: int) -> tuple[Unit | None, int]:
 
 
 def unknown_after(text: str, at: int) -> tuple[Unit | None, int]:
-    """A symbol that is no unit we know, as a unit equal to itself alone: "500 IU", "5 mw"."""
+    """An unknown unit symbol, as a unit that equals only itself: "500 IU", "5 mw"."""
     found = _SYMBOL.match(text, at)
     if not found or not text[at - 1].isdigit():
         return None, at
     word = found["word"]
     following = _NEXT.match(text, found.end())
-    # In "5 NBA titles" titles are counted.
+    # In "5 NBA titles", titles are counted.
     counted = following and following[1].lower() not in STOP_WORDS
     if in_other_case(word) or (word[1:] != word[1:].lower() and not counted):
         return Unit(LiteralKind.MEASURE, word), found.end()

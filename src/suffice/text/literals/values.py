@@ -1,4 +1,4 @@
-"""What a literal is: a piece of text that can be compared exactly, with the value it stands for."""
+"""The literal: a piece of text that can be compared exactly, with its value."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import StrEnum
 
 
 class LiteralKind(StrEnum):
-    """The closed set of things that are read as values."""
+    """The kinds of literals."""
 
     NUMBER = "number"
     MONEY = "money"
@@ -40,7 +40,7 @@ QUANTITIES = frozenset(
 
 
 class Comparator(StrEnum):
-    """How the value bounds the truth: "16 weeks", "about 16 weeks", "at least 16 weeks"…"""
+    """How the value is bounded: "16 weeks", "about 16 weeks", "at least 16 weeks"…"""
 
     EXACTLY = "exactly"
     ABOUT = "about"
@@ -69,7 +69,7 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """A date as far as it is written: what is `None` was not said.
+    """A date to the precision written: parts that are `None` were not stated.
 
     `ambiguous`: 03/04/2025 may be read with day and month exchanged.
     """
@@ -92,12 +92,13 @@ class Literal:
     """One comparable piece of a text: `source[start:end] == text`.
 
     `value` is the amount in the canonical `unit` of its dimension ("2 weeks": 1209600 second),
-    `high` the upper end where it is a range, `amount` the number as written. Dates have `day`;
-    versions, identifiers, quotations and names have `key`, their normalised spelling. `nouns` stand
-    right after the number, `about` are the words of its own clause, `context` those of the rest of
-    its sentence, which starts at `sentence`. `shared` are the words of another value's clause that
-    hold for this one too: "printing" for "0.40 in colour" behind "Printing costs 0.10 in black".
-    `cell`: it stands in a table, where `about` are the words of its row and its column's heading.
+    `high` the upper end of a range, `amount` the number as written. Dates have `day`; versions,
+    identifiers, quotations and names have `key`, their normalised spelling. `nouns` are the words
+    directly after the number, `about` the words of its own clause, and `context` those of the rest
+    of its sentence, which starts at `sentence`. `shared` are words of another value's clause that
+    also apply to this one: "printing" for "0.40 in colour" after "Printing costs 0.10 in black".
+    `cell`: the literal is in a table, and `about` holds the words of its row and its column's
+    heading.
     """
 
     kind: LiteralKind
