@@ -218,7 +218,7 @@ def test_insufficient_evidence_is_declined_unless_the_setting_says_otherwise(
         verdict = Pipeline.of(thin, library.embedder, settings).answer(question)
         assert verdict.gate.level is Level.INSUFFICIENT
         assert verdict.action is action
-    assert "too little" in verdict.reason
+    assert "judged insufficient" in verdict.reason
     nothing = Pipeline.of(lambda question: [], library.embedder, settings)
     assert replace(nothing, drafter=Untouchable()).answer(question).action is Action.WITHHOLD
 

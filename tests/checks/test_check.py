@@ -68,7 +68,7 @@ def test_a_check_that_fails_leaves_its_claims_unchecked_and_tells_the_log_alone(
 ) -> None:
     for finding in run_checks([Scripted(fails=True)], DRAFT, EVIDENCE):
         assert finding.support is Support.UNCHECKED
-        assert finding.reason == "could not be checked: the check failed; the log says why"
+        assert finding.reason == "not checked: the check failed; see the log"
     assert "out of memory" in caplog.text
     assert "Traceback" in caplog.text
 

@@ -207,7 +207,7 @@ def twice(made: dict[str, Any]) -> str:
 def test_nothing_but_the_object_is_taken(turn: Callable[[dict[str, Any]], object]) -> None:
     finding = found(turned(turn))
     assert finding.support is Support.UNCHECKED
-    assert "not the object asked for" in finding.reason
+    assert "not the requested object" in finding.reason
 
 
 def test_white_space_around_and_inside_is_no_matter() -> None:
@@ -220,7 +220,7 @@ def test_a_reply_at_its_limit_is_none() -> None:
     assert callable(whole)
     finding = found(lambda request: replace(whole(request), finish="length"))
     assert finding.support is Support.UNCHECKED
-    assert "broke off by length" in finding.reason
+    assert "cut off (length)" in finding.reason
     assert "judge.tokens" in finding.reason
 
 
@@ -235,8 +235,8 @@ JSON = {"Content-Type": "application/json"}
         (fails(401), "key_env"),
         (page(), "a web page"),
         (broken(), "is not JSON"),
-        (Scripted(body=b"[1]", headers=JSON), "not the object"),
-        (empty(), "not the object"),
+        (Scripted(body=b"[1]", headers=JSON), "not the requested object"),
+        (empty(), "not the requested object"),
         (cut("x", 9), "gave no judgement"),
     ],
 )
@@ -294,7 +294,7 @@ def test_only_what_is_open_is_asked() -> None:
         findings = run_checks([second], written, given_)
         assert len(server.requests) == 1
         assert judge.claims is None
-    closed = Support.UNCHECKED, "closed by other checks"
+    closed = Support.UNCHECKED, "already decided by other checks"
     assert [(one.support, one.reason) for one in findings] == [
         closed,
         (Support.BACKED, "On found."),
@@ -328,14 +328,14 @@ def test_a_mark_that_names_nothing_is_never_backed() -> None:
     for text in ("Leave lasts 20 weeks [1][7].", "Leave lasts 20 weeks [7]."):
         finding = found(answers(), text=text)
         assert finding.support is Support.UNCHECKED
-        assert "not at hand" in finding.reason
+        assert "not retrieved" in finding.reason
 
 
 def test_a_citation_of_what_was_not_retrieved_is_not_at_hand() -> None:
     written = draft(SAID, evidence(passage(LEAVE, "elsewhere")))
     (finding,) = Judge(PASSES).judge(written, evidence("Lunch is at noon."))
     assert finding.support is Support.UNCHECKED
-    assert "not at hand" in finding.reason
+    assert "not retrieved" in finding.reason
 
 
 def test_a_claim_without_a_mark_is_held_against_all() -> None:

@@ -124,7 +124,7 @@ def test_the_condition_is_named_and_its_place_is_exact(
 ) -> None:
     found = only(Omission(), claim, f"First of all. {source}")
     assert (found.support, found.code) == (Support.UNBACKED, Code.OMITTED)
-    assert found.reason == f"its source adds “{condition}”"
+    assert found.reason == f"the source adds “{condition}”"
     assert found.span is not None
     assert f"First of all. {source}"[slice(*found.span)] == condition
 
@@ -152,7 +152,7 @@ def test_a_claim_on_another_clause_drops_nothing() -> None:
 def test_without_a_source_sentence_nothing_is_judged() -> None:
     found = only(Omission(), "Penguins live in the south [1].", "Leave lasts 20 weeks if approved.")
     assert (found.support, found.code) == (Support.UNCHECKED, None)
-    assert found.reason == "no sentence of the source is near enough"
+    assert found.reason == "no sentence of the source is similar enough"
     assert only(Omission(), "Leave lasts 20 weeks [1].").support is Support.UNCHECKED
 
 

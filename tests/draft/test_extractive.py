@@ -149,7 +149,7 @@ def test_claims_are_exact_spans_and_quoted_by_construction(parts: list[str]) -> 
         assert draft.text[claim.start : claim.end] == claim.text
     for finding in Verbatim().judge(draft, found):
         # An answer in a word to another question is quoted, and still says nothing by itself.
-        leaning = finding.reason.startswith("its words are quoted")
+        leaning = finding.reason.startswith("quoted without the context")
         assert finding.support is Support.BACKED or leaning
 
 

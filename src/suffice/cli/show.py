@@ -19,6 +19,7 @@ from suffice.evidence.rows import VersionInfo
 from suffice.gate.similarity import counted
 from suffice.text.readable import readable
 from suffice.types import Conflict, Evidence, GateDecision, Level, Passage, Signal
+from suffice.verdict.wording import NOT_COVERED
 
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _STATUS_STYLE = {
@@ -67,7 +68,7 @@ def show_gate(decision: GateDecision, evidence: Evidence, console: Console | Non
     for conflict in decision.conflicts:
         parts += [Text(), _conflict(conflict)]
     if decision.missing:
-        parts += [Text(), Text.assemble(("Missing: ", "bold"), "; ".join(decision.missing))]
+        parts += [Text(), Text.assemble((f"{NOT_COVERED}: ", "bold"), "; ".join(decision.missing))]
     if not decision.open and decision.next_steps:
         parts += [Text(), Text("What to do next", style="bold")]
         parts += [Text(f"  {step}") for step in decision.next_steps]

@@ -20,6 +20,7 @@ from suffice.review.estimate import Estimate
 from suffice.review.gaps import Gap
 from suffice.types import Evidence, Support, Verdict
 from suffice.verdict.claim_status import ClaimStatus, claim_statuses
+from suffice.verdict.wording import NOT_COVERED
 
 _COLOUR = {"SERVE": "green", "CAVEAT": "green", "CONFLICT": "yellow", "SUFFICIENT": "green"}
 _FRAME = 33
@@ -241,7 +242,7 @@ def show_gaps(found: Sequence[Gap]) -> None:
         head = Text.assemble(plain(one.question or "(not stored)", "bold"), (f"  {since}", "dim"))
         console.print(head, soft_wrap=True)
         if one.missing:
-            console.print(Padding(plain(f"Missing: {'; '.join(one.missing)}"), (0, 0, 0, 2)))
+            console.print(Padding(plain(f"{NOT_COVERED}: {'; '.join(one.missing)}"), (0, 0, 0, 2)))
         for source in one.nearest:
             near = "" if source.relevance is None else f", similarity {source.relevance:.2f}"
             name = " > ".join((source.title, *source.heading))

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from suffice.cli.show import CONTROL, one_line, origin, plain
 from suffice.types import Citation, Source, Verdict
-from suffice.verdict.wording import steps
+from suffice.verdict.wording import NOT_COVERED, steps
 
 _CODE_OR_TAG = re.compile(r"(```.*?```|`[^`\n]*`)|<(?=[a-zA-Z/!?])", re.DOTALL)
 
@@ -31,7 +31,7 @@ def _served(verdict: Verdict) -> RenderableType:
     parts: list[RenderableType] = [Markdown(_no_tags(CONTROL.sub("", verdict.released))), Text()]
     parts += [_citation(citation) for citation in verdict.citations]
     if verdict.missing:
-        parts.append(Text.assemble(("The sources hold ", "yellow"), "; ".join(verdict.missing)))
+        parts.append(Text.assemble((f"{NOT_COVERED}: ", "yellow"), "; ".join(verdict.missing)))
     parts.append(Text(verdict.reason, style="dim"))
     return _panel(verdict, parts, "green")
 
@@ -44,7 +44,7 @@ def _no_tags(text: str) -> str:
 def _withheld(verdict: Verdict) -> RenderableType:
     parts: list[RenderableType] = [Text(verdict.reason)]
     if verdict.missing:
-        parts += [Text(), Text.assemble(("Missing: ", "bold"), "; ".join(verdict.missing))]
+        parts += [Text(), Text.assemble((f"{NOT_COVERED}: ", "bold"), "; ".join(verdict.missing))]
     if verdict.nearest:
         parts += [Text(), Text("Nearest sources", style="bold"), _sources(verdict.nearest)]
     parts += [Text(), Text("Next steps", style="bold")]
