@@ -1,4 +1,4 @@
-"""The second half of the path with a writer that cannot be trusted: a scripted upstream."""
+"""Drafting, checks and verdict with an unreliable drafter: a scripted upstream."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An answer that does not speak of what was asked is noted, whatever it is worth otherwise."""
+"""The addresses check flags an answer that does not address the question, even if it is backed."""
 
 from __future__ import annotations
 

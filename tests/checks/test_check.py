@@ -1,4 +1,4 @@
-"""The run over the checks: every claim is judged exactly once by each, whatever a check does."""
+"""Running the checks: each judges every claim exactly once, even if it fails or misbehaves."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ EVIDENCE = Evidence("")
 
 @dataclass(frozen=True)
 class Scripted:
-    """Gives the findings it was told to give, and then fails if it was told so."""
+    """Returns the given findings, then fails if requested."""
 
     findings: list[Finding] = field(default_factory=list)
     fails: bool = False

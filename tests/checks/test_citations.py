@@ -1,5 +1,5 @@
-"""Marks and named sources: fabricated, not retrieved, stale, expired, misattributed and verified
-are different findings."""
+"""Citations and named sources: fabricated, not retrieved, stale, expired, misattributed and
+verified are distinct findings."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ def test_a_title_beside_the_mark_of_another_document_is_misattributed() -> None:
 
 
 def test_a_title_is_verified_only_by_the_document_it_names() -> None:
-    """Without a mark a claim rests on what it names, not on whatever says the same."""
+    """A claim without a citation is based on the source it names, not on any source that agrees."""
     given_ = evidence(LEAVE, PAY)
     written = draft("According to the Leave Policy, salaries are paid on the 26th.", given_)
     (claim,) = written.claims
@@ -164,7 +164,7 @@ def test_a_title_is_verified_only_by_the_document_it_names() -> None:
 
 
 def test_no_mark_names_an_earlier_turn() -> None:
-    """What was said before is evidence, but has no number."""
+    """Earlier answers are evidence but have no citation number."""
     known = evidence(LEAVE, PAY)
     written = draft("Salaries are paid on the 26th [2].", known)
     unnumbered = Draft(written.text, written.claims)

@@ -1,4 +1,4 @@
-"""The judge: five answers or none, and never BACKED by anything but five times PASS."""
+"""The judge: only five PASS answers make a claim BACKED; malformed replies never do."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ from tests.checks.drafts import draft, evidence, judged, only, passage
 
 LEAVE = "Parental leave lasts 20 weeks."
 SAID = "Parental leave lasts 20 weeks [1]."
-unhurried = settings(deadline=None)  # other work on the machine is no failure
+unhurried = settings(deadline=None)  # the machine may be busy
 
 
 @pytest.fixture(autouse=True)
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Waits between retries are not waited for, and no key lies about."""
+    """Skips the waits between retries and removes API keys from the environment."""
     monkeypatch.setattr(wire, "sleep", lambda seconds: None)
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
 
 
 def reply(case: str, **marks: object) -> dict[str, Any]:
-    """The object asked for: PASS but where told otherwise."""
+    """The requested object: PASS unless specified otherwise."""
     return {
         "case": case,
         **{
@@ -61,7 +61,7 @@ def reply(case: str, **marks: object) -> dict[str, Any]:
 
 
 def case_of(request: Request) -> str:
-    """The mark that the reply has to repeat."""
+    """The id that the reply must repeat."""
     return str(re.findall(r'"case": "(\w+)"', request["messages"][-1]["content"])[-1])
 
 
@@ -70,7 +70,7 @@ def answers(**marks: object) -> Reply:
 
 
 def turned(turn: Callable[[dict[str, Any]], object]) -> Reply:
-    """Five times PASS, but turned into something else: an object, or a text."""
+    """Five PASS answers, transformed into another object or text."""
 
     def respond(request: Request) -> Scripted:
         made = turn(reply(case_of(request)))
@@ -93,7 +93,7 @@ def found(*script: Reply, text: str = SAID, **changes: object) -> Finding:
 
 @dataclass(frozen=True)
 class Says:
-    """An LLM that says what it is told, without a server."""
+    """A scripted LLM without a server."""
 
     answer: Callable[[Case], str]
     backs: bool = True

@@ -1,5 +1,4 @@
-"""Values of a claim against what it cites: what was changed is caught, what only reads otherwise
-is not."""
+"""Values of a claim against the cited passages: changed values are caught, rewordings are not."""
 
 from __future__ import annotations
 

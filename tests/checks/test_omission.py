@@ -1,5 +1,5 @@
-"""A condition of the source sentence that a claim drops is told; one it keeps in its own words, or
-quotes, is not."""
+"""A condition of the source sentence that a claim drops is reported; one that it paraphrases or
+quotes is not."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from suffice.types import Code, Finding, Hallucination, Passage, Support
 from tests.checks.drafts import draft, evidence, judged, only, passage
 
 HANDBOOK = sorted((Path(__file__).parent.parent.parent / "examples" / "handbook").glob("*.md"))
-# Written by hand: answers that keep a condition in other words, and answers that leave it out.
+# Hand-written answers that paraphrase a condition, and answers that omit it.
 WRITTEN = json.loads((Path(__file__).parent / "paraphrases.json").read_text(encoding="utf-8"))
 RULES = [(row["source"], row["kept"], row["dropped"]) for row in WRITTEN["rules"]]
 AROUND = "Everything was painted again. {} Questions are answered at the desk."

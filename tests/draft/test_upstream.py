@@ -1,4 +1,4 @@
-"""An OpenAI-compatible endpoint, played by the scripted upstream: good days and bad ones."""
+"""The LLM drafter against the scripted upstream: successes and failures."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ LEAVE = evidence("Parental leave lasts 20 weeks.", "Parental leave is fully paid
 
 @pytest.fixture(autouse=True)
 def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The waits between retries, noted and not waited for."""
+    """The waits between retries, recorded but not performed."""
     noted: list[float] = []
     monkeypatch.setattr(wire, "sleep", noted.append)
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
@@ -252,7 +252,7 @@ def test_a_server_that_does_not_stream() -> None:
     with upstream(reply) as (drafter, _):
         draft = drafter.stream(LEAVE).draft
     assert (draft.text, draft.cut) == ("Paid. [1]", False)
-    assert draft.tokens > 100  # not told, so estimated from the prompt
+    assert draft.tokens > 100  # not reported, so estimated from the prompt
 
 
 @WAYS

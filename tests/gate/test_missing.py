@@ -1,4 +1,4 @@
-"""What a question asks for and the evidence does not speak of, in words."""
+"""Naming the parts of a question that the evidence does not cover."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What somebody can do whose question stays open."""
+"""The next steps after a refusal."""
 
 from __future__ import annotations
 

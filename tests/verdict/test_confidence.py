@@ -1,4 +1,4 @@
-"""One probability decides between serving, a caveat, a person and nothing."""
+"""The confidence separates SERVE, CAVEAT, REVIEW and WITHHOLD."""
 
 from __future__ import annotations
 

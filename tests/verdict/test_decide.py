@@ -1,4 +1,4 @@
-"""What leaves: only a draft that is its claims, every one backed and none spoken against."""
+"""A draft is released only if its claims cover the text, are backed and not contradicted."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_a_condition_left_out_is_told_and_decides_nothing() -> None:
 
 
 def test_a_source_is_quoted_in_its_own_words() -> None:
-    """A paraphrase, right or wrong, is never shown as what the document says."""
+    """A paraphrase is never shown as a quotation of the document."""
     written = draft("Workers have 30 days off as leave. [1]")
     (claim,) = written.claims
     backed = Finding(claim, "entailment", Support.BACKED, passage_id=HERE.id, span=(0, 8))
@@ -122,8 +122,8 @@ def test_one_finding_against_a_claim_is_enough(support: Support) -> None:
 
 
 def noted(code: Code, support: Support, check: str = "citations") -> Action:
-    """What leaves by a table that serves everything, of a draft of two quotations: something was
-    found of the second."""
+    """The verdict on a draft of two quotations under a table that always serves, with one more
+    finding on the second."""
     text = f"{SAID} No employee may sell leave."
     first, second = Claim(SAID, 0, 25, (1,)), Claim(text[26:], 26, len(text), (1,))
     written = Draft(text, (first, second), (Citation(1, HERE, ""),))

@@ -1,4 +1,4 @@
-"""What a person decided otherwise leaves with a caveat at best, and says so."""
+"""An overridden decision is CAVEAT at best, and the reason says so."""
 
 from __future__ import annotations
 

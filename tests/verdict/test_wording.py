@@ -1,4 +1,4 @@
-"""A refusal says why, what is missing, what is nearest and what to do."""
+"""A refusal states the reason, what is not covered, the nearest sources and the next steps."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ from suffice.verdict.sources import cited
 
 DEFAULT = read_routes(ROUTES)
 _NEVER = frozenset({Code.FABRICATED.value, "contradicted", "mismatch"})
-"""Flags that withhold a draft, whatever the routing table says."""
+"""Flags that withhold a draft, regardless of the routing table."""
 _DOUBTED = frozenset(
     {
         UNVERIFIED,
@@ -40,7 +40,7 @@ _DOUBTED = frozenset(
         *(code.value for code in (Code.MISATTRIBUTED, Code.FAILED, Code.UNANSWERED)),
     }
 )
-"""Flags that allow CAVEAT at best, whatever the routing table says."""
+"""Flags that allow CAVEAT at best, regardless of the routing table."""
 _WORD = re.compile(r"\w")
 
 
@@ -115,8 +115,8 @@ def decide(
     findings: Sequence[Finding],
     routes: Sequence[Route] = DEFAULT,
 ) -> Verdict:
-    """Decide what to release: the first matching row of the routing table wins. Whatever the table
-    says, a contradicted draft is never released, and unchecked text only with a caveat."""
+    """Decide what to release: the first matching row of the routing table wins. Regardless of the
+    table, a contradicted draft is never released, and unchecked text only with a caveat."""
     if not draft.claims:
         return withhold(evidence, gate, wording.unanswered(gate), draft)
     found = replace(assess(draft, findings, evidence), confidence=confidence(gate, draft, findings))

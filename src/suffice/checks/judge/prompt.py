@@ -116,7 +116,7 @@ class Case:
         """The name of the first text that tries to dictate the judgement, or empty."""
         texts = [
             ("the claim", self.claim),
-            ("a sentence beside it", self.around),
+            ("a neighbouring sentence", self.around),
             ("the question", self.question),
             *((one.name, told(one.passage)) for one in self.passages),
         ]
