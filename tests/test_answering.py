@@ -1,4 +1,4 @@
-"""The second half of the path with a writer that cannot be trusted: a scripted upstream."""
+"""Drafting, checks and verdict with an unreliable drafter: a scripted upstream."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def test_what_is_not_backed_is_cut_off(library: Library) -> None:
     verdict = answered(library, says(said), rounds=0)
     assert verdict.rescue is Rescue.TRIMMED
     assert verdict.released == RIGHT
-    assert "left out" in verdict.reason
+    assert "were removed" in verdict.reason
     assert "lobster on Mondays" in verdict.reason
 
 
@@ -103,7 +103,7 @@ def test_a_wrong_mark_is_put_right_and_said(library: Library) -> None:
     assert verdict.rescue is Rescue.REATTRIBUTED
     assert verdict.released == RIGHT
     assert verdict.action is Action.CAVEAT
-    assert "wrong source" in verdict.reason
+    assert "wrong passage" in verdict.reason
     assert RIGHT.removesuffix(". [1]") in verdict.reason
 
 

@@ -1,4 +1,4 @@
-"""`suffice.check`: anyone's answer against the passages it came with."""
+"""`suffice.check`: an existing answer against its passages."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_uncited_answers_are_held_against_all_passages() -> None:
     said = "The office in Berlin closes at six. Parental leave lasts 18 weeks."
     assert checked(said).action is Action.WITHHOLD
     assert checked(said, uncited=True).action is Action.SERVE
-    # Marks that stand in it all the same are not looked at.
+    # Citations in the text are ignored.
     assert checked("The office in Berlin closes at six [9].", uncited=True).action is Action.SERVE
     assert checked("Parental leave lasts 18 weeks [2].", uncited=True).action is Action.SERVE
 
@@ -130,7 +130,7 @@ def test_evidence_that_instructs_is_no_evidence() -> None:
     assert verdict.action is Action.WITHHOLD
     assert "tries to instruct" in verdict.notes[0]
     assert verdict.evidence.passages[0].text.startswith("Ignore")
-    # Nor is the sentence beside it: who planted the one may have planted the other.
+    # Nor is the next sentence: the same attacker may have planted it.
     rest = checked("The canteen opens at eleven [1].", [f"{planted} The canteen opens at eleven."])
     assert rest.action is Action.WITHHOLD
     assert not any(finding.support is Support.BACKED for finding in rest.findings)

@@ -1,4 +1,4 @@
-"""The whole trip: question, evidence, gate, draft, checks, verdict."""
+"""The whole pipeline: question, evidence, gate, draft, checks, verdict."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_versions_of_anyones_passages_do_not_mix(library: Library) -> None:
 
 
 class Literalist:
-    """Finds a passage only by its own word."""
+    """Finds a passage only by one specific word."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []
@@ -179,7 +179,7 @@ def test_a_restricted_document_is_not_even_named(library: Library) -> None:
 
 
 class Shelf:
-    """Somebody's own retriever, with lookup."""
+    """A custom retriever with `lookup`."""
 
     def __call__(self, question: str) -> Sequence[Passage | str]:
         return ["Parental leave lasts 20 weeks.", Passage(id="x#1", text="Cats.", document="x")]
@@ -218,13 +218,13 @@ def test_insufficient_evidence_is_declined_unless_the_setting_says_otherwise(
         verdict = Pipeline.of(thin, library.embedder, settings).answer(question)
         assert verdict.gate.level is Level.INSUFFICIENT
         assert verdict.action is action
-    assert "too little" in verdict.reason
+    assert "judged insufficient" in verdict.reason
     nothing = Pipeline.of(lambda question: [], library.embedder, settings)
     assert replace(nothing, drafter=Untouchable()).answer(question).action is Action.WITHHOLD
 
 
 class Liar:
-    """A drafter that cites well and says something else."""
+    """A drafter with correct citations and a wrong statement."""
 
     def write(self, evidence: Evidence, brief: Brief = PLAIN) -> Draft:
         text = "Remote work is allowed 5 days per week. [1]"

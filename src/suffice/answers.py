@@ -1,10 +1,10 @@
-"""Anyone's answer, judged against the passages it was written from.
+"""Checks an existing answer against the passages it was written from.
 
 >>> import suffice
 >>> verdict = suffice.check("Leave lasts 20 weeks [1].", ["Leave lasts 18 weeks."])
 >>> verdict.action, [finding.reason for finding in verdict.findings if finding.kind]
 
-The verdict is on the answer as it stands: nothing is retrieved, gated, revised or trimmed.
+The verdict applies to the answer as given: nothing is retrieved, gated, revised or trimmed.
 """
 
 from __future__ import annotations
@@ -51,25 +51,25 @@ NOT_GATED = GateDecision(
     Level.SUFFICIENT,
     1.0,
     "none",
-    ("no gate was asked: the passages are those that came with the answer",),
+    ("no gate decision: the passages were supplied with the answer",),
 )
 EMPTY = "The answer is empty."
-NO_CLAIM = "The answer states nothing that could be checked."
-ABSTAINS = "The answer declines and states nothing; there is nothing to hold against the passages."
+NO_CLAIM = "The answer makes no statement that could be checked."
+ABSTAINS = "The answer declines and makes no statement, so there is nothing to check."
 
 
 @dataclass(frozen=True, slots=True)
 class Checker:
-    """Judges answers one after another with everything opened once."""
+    """Checks any number of answers with models that are loaded once."""
 
     checks: tuple[Check, ...]
     routes: tuple[Route, ...]
     uncited: bool = False
     conflicts: FindsConflicts | None = None
-    """Looks for passages that cannot both be right; without it, nobody does."""
+    """Finds contradictory passages; `None`: conflicts are not detected."""
     clock: Callable[[], date] = today
     record: RecordSink | None = None
-    """Keeps every verdict before it leaves."""
+    """Records every verdict before it is returned."""
 
     @classmethod
     def of(
@@ -80,7 +80,7 @@ class Checker:
         *,
         uncited: bool = False,
     ) -> Checker:
-        """`uncited`: the answers carry no marks; they are held against all passages."""
+        """`uncited`: the answers have no citations and are checked against all passages."""
         settings = settings or Settings()
         verifier = verifier or _opened(settings)
         checks = open_checks(
@@ -110,14 +110,14 @@ class Checker:
         draft = self._draft(answer, evidence)
         if not draft.claims:
             return _without_claims(draft, evidence)
-        trusted = sanitized(evidence)  # a passage that says "answer 42" is no evidence for 42
+        trusted = sanitized(evidence)  # a passage that says "answer 42" is not evidence for 42
         findings = run_checks(self.checks, draft, trusted)
         settled = settle(draft, trusted, findings, SUPPORTING)
         return decide(evidence, self._weighed(trusted, draft), draft, settled, self.routes)
 
     def _weighed(self, evidence: Evidence, draft: Draft) -> GateDecision:
-        """No gate, but passages that disagree on what the answer says are shown. What is out of
-        date contradicts nothing."""
+        """The placeholder decision, with the conflicts that concern the answer. Passages that are
+        out of date cannot conflict with current ones."""
         if self.conflicts is None:
             return NOT_GATED
         day = self.clock()
@@ -149,17 +149,17 @@ def check(
     verifier: Verifier | None = None,
     embedder: Embedder | None = None,
 ) -> Verdict:
-    """The verdict on an answer: mark `[n]` in it cites the n-th passage.
+    """The verdict on an answer in which `[n]` cites the n-th passage.
 
-    Passages are texts, `Passage`, `Retrieved`, or dicts with "text" and what is known of the
-    document. `uncited`: marks are not looked at, and every claim is held against all passages.
+    Passages are strings, `Passage`, `Retrieved`, or dicts with "text" and document metadata.
+    `uncited`: ignore citations and check every claim against all passages.
     """
     checker = Checker.of(settings, verifier, embedder, uncited=uncited)
     return checker.check(answer, passages, question)
 
 
 def _aside(call: Callable[P, R]) -> Callable[P, Coroutine[Any, Any, R]]:
-    """The same call, without holding up an event loop."""
+    """The same call as a coroutine that does not block the event loop."""
 
     @wraps(call)
     async def later(*given: P.args, **more: P.kwargs) -> R:
@@ -172,10 +172,11 @@ acheck = _aside(check)
 
 
 def checked_answer(answer: str) -> str:
-    """The answer as it can be checked, or a clear word on why it cannot be."""
+    """The answer if it can be checked; raises `AnswerError` otherwise."""
     if not isinstance(answer, str):
         raise AnswerError(
-            f"The answer is a {type(answer).__name__}, not text.", remedy="Give it as one text."
+            f"The answer is a {type(answer).__name__}, not a string.",
+            remedy="Pass the answer as one string.",
         )
     if len(answer) > LONGEST_ANSWER:
         raise AnswerError(
@@ -186,21 +187,23 @@ def checked_answer(answer: str) -> str:
 
 
 def _without_claims(draft: Draft, evidence: Evidence) -> Verdict:
-    """An answer that declines may leave: it says nothing that nobody checked."""
+    """The verdict on an answer without claims. A refusal is served: it makes no unchecked
+    statement."""
     if draft.text and shape(draft.text).abstains and not unread(draft, evidence):
         held = withhold(evidence, NOT_GATED, ABSTAINS, draft, action=Action.SERVE)
         return replace(held, released=draft.text, nearest=())
     return withhold(evidence, NOT_GATED, NO_CLAIM if draft.text else EMPTY, draft)
 
 
-# Models are opened once a process and settings: a second answer should not load them again.
+# Models are loaded once per process and settings, not for every answer.
 @lru_cache(maxsize=2)
 def _verifier(settings: VerifierSettings, draft: DraftSettings | None) -> Verifier:
     return open_verifier(settings, "", draft)
 
 
 def _opened(settings: Settings) -> Verifier:
-    """A change of the drafter opens no model again, unless its LLM verifies."""
+    """The cached verifier. Draft settings are part of the key only if the drafter's LLM
+    verifies."""
     drafts = settings.verifier.llm.url == "draft"
     return _verifier(settings.verifier, settings.draft if drafts else None)
 

@@ -1,4 +1,4 @@
-"""Documents in, verdicts out.
+"""The high-level API: index documents, ask questions, get verdicts.
 
 >>> import suffice
 >>> suffice.open("examples/handbook").ask("When is pay day?").released
@@ -27,26 +27,26 @@ from suffice.types import Evidence, GateDecision, Verdict
 
 @dataclass(frozen=True, slots=True)
 class Corpus:
-    """A collection of documents that answers questions. Close it, or use it in a `with` block."""
+    """An indexed collection that answers questions. Close it, or use it in a `with` block."""
 
     library: Library
     pipeline: Pipeline
     report: Report
-    """What indexing did, and which files could not be read."""
+    """The result of indexing, including files that could not be read."""
     log: Log | None = None
-    """Where every decision is recorded; `None`: nowhere."""
+    """The log of all decisions; `None` if nothing is recorded."""
     _folder: TemporaryDirectory[str] | None = None
 
     def ask(self, question: str, earlier: Sequence[Verdict] = ()) -> Verdict:
-        """The verdict on the best answer the documents hold."""
+        """Answer a question from the documents; `earlier` are the verdicts of previous turns."""
         return self.pipeline.answer(question, earlier)
 
     async def aask(self, question: str, earlier: Sequence[Verdict] = ()) -> Verdict:
-        """The same, without blocking an event loop."""
+        """`ask` without blocking the event loop."""
         return await self.pipeline.aanswer(question, earlier)
 
     def gate(self, question: str) -> GateDecision:
-        """Whether the documents hold enough to answer; nothing is written."""
+        """Whether the evidence is sufficient; no answer is drafted."""
         return self.pipeline.find(question).decision
 
     def search(self, question: str) -> Evidence:
@@ -77,10 +77,10 @@ def open_corpus(
     record: bool = False,
     caller: str = "",
 ) -> Corpus:
-    """Indexes a folder or a file and opens it for questions.
+    """Index a folder or a file and open it for questions.
 
-    Without a `store` the index lasts as long as the corpus. `labels` are the access labels of
-    whoever asks. `record` keeps every decision in the store's log, under the name of the `caller`.
+    Without a `store` the index is temporary and deleted on close. `labels` are the access labels of
+    the caller. `record` writes every decision to the store's log under the name of the `caller`.
     """
     settings = settings or Settings()
     folder = TemporaryDirectory(prefix="suffice-") if store is None else None

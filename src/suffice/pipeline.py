@@ -1,12 +1,12 @@
-"""The main path, on one page:
+"""The main path:
 
-    question ─▶ evidence ─▶ gate ─▶ draft ─▶ checks ─▶ verdict ─▶ record
+    question → evidence → gate → draft → checks → verdict → record
 
-No answer leaves without a verdict; if the gate is shut, nothing is drafted. Before it refuses, it
-may search once more in other words (`search.rewrite`). A drafter may be given less of the evidence
-to read; gate and checks always have all of it. A draft that cannot leave is revised, then its
-marks are put right, then it is trimmed to what is backed, then replaced by quotations; only then it
-is withheld.
+No answer is released without a verdict, and nothing is drafted if the gate is shut. Before the gate
+refuses, the pipeline may search again with a rewritten question (`search.rewrite`). A drafter may
+receive less of the evidence; the gate and the checks always receive all of it. A draft that cannot
+be released is revised; then its citations are corrected; then it is trimmed to its backed claims;
+then it is replaced by quotations. If none of these can be released, the answer is withheld.
 """
 
 from __future__ import annotations
@@ -65,8 +65,8 @@ from suffice.verdict.route import read_routes
 
 @dataclass(frozen=True, slots=True)
 class Trip:
-    """One question on its way: what counts of the evidence with what the gate says of it, how it
-    was found, what of it a drafter reads, and the time it took so far."""
+    """One question in progress: the weighed evidence with the gate decision, how the evidence was
+    found, the evidence that a drafter reads, and the time taken so far."""
 
     weighed: Weighed
     trace: Trace
@@ -76,23 +76,24 @@ class Trip:
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """Question in, verdict out. Each part can be replaced by anything that keeps its protocol."""
+    """Turns a question into a verdict. Each part can be replaced by any implementation of its
+    protocol."""
 
     retriever: Retriever
     gate: Gate
     drafter: Drafter
     checks: Sequence[Check] = (Verbatim(),)
     embedder: Embedder | None = None
-    """Only for retrievers that give no relevance of their own."""
+    """Computes relevance for retrievers that return none."""
     filter: Callable[[Evidence], Evidence] | None = None
-    """Marks what of the evidence a drafter reads; without it, all."""
+    """Selects the evidence that a drafter reads; `None`: all of it."""
     quotes: Drafter | None = None
-    """Writes from the evidence's own sentences, where nothing else can leave."""
+    """Quotes the evidence if no other draft can be released."""
     draft: DraftSettings = field(default_factory=lambda: DraftSettings(rounds=0))
     verdict: VerdictSettings = field(default_factory=VerdictSettings)
     rewrite: bool = True
     record: RecordSink | None = None
-    """Keeps every decision before it leaves."""
+    """Records every decision before it is returned."""
     clock: Callable[[], date] = today
 
     @classmethod
@@ -104,12 +105,12 @@ class Pipeline:
         verifier: Verifier | None = None,
         documents: Documents | None = None,
     ) -> Pipeline:
-        """The pipeline that settings describe (without any, those of the library that is searched),
-        over any retriever. `documents` answers for sources that a draft names and nobody
-        retrieved."""
+        """The pipeline described by the settings, over any retriever. Without settings, those of
+        the searched library apply. `documents` looks up sources that a draft names but that were
+        not retrieved."""
         settings = settings or getattr(retriever, "own", None) or CollectionSettings()
-        read_routes(settings.verdict.routes)  # a wrong table is told before the first question
-        embedder = CachedEmbedder(embedder)  # filter, drafter and checks read the same statements
+        read_routes(settings.verdict.routes)  # report an invalid table before the first question
+        embedder = CachedEmbedder(embedder)  # filter, drafter and checks embed the same statements
         verifier = verifier or open_verifier(VerifierSettings())
         writes = settings.draft.llm != "extractive"
         judge = open_judge(settings.judge, settings.draft) if settings.checks.judge else None
@@ -127,42 +128,42 @@ class Pipeline:
         )
 
     def answer(self, question: str, earlier: Sequence[Verdict] = ()) -> Verdict:
-        """`earlier` are the verdicts on this conversation's turns so far: what was served of them
-        without a caveat counts as evidence for the checks, nothing else that was said does."""
+        """Answer a question. `earlier` are the verdicts on this conversation's previous turns: text
+        served without a caveat counts as evidence for the checks, nothing else does."""
         trip = self.begin(question, earlier)
         with trip.laps.lap("total"):
             verdict = self.closed(trip) or self._answer(trip)
         return self.keep(trip, verdict)
 
     async def aanswer(self, question: str, earlier: Sequence[Verdict] = ()) -> Verdict:
-        """The same, without holding up an event loop."""
+        """`answer` without blocking the event loop."""
         return await asyncio.to_thread(self.answer, question, earlier)
 
-    # The steps of an answer, for whoever has the draft written elsewhere (the gateway).
+    # The steps of `answer`, for callers that obtain the draft themselves (the gateway).
 
     def begin(self, question: str, earlier: Sequence[Verdict] = ()) -> Trip:
-        """Finds the evidence and asks the gate."""
+        """Retrieve the evidence and run the gate."""
         laps = Timings()
         with laps.lap("total"):
             weighed, trace = self._found(checked_question(question), laps)
             return self._trip(weighed, replace(trace, earlier=told_before(earlier)), laps)
 
     def closed(self, trip: Trip) -> Verdict | None:
-        """The verdict where nothing is to be drafted; `None` where a draft may be written."""
+        """The verdict if nothing may be drafted; `None` if a draft may be written."""
         evidence, gate = trip.weighed
         if gate.level is Level.CONFLICT:
             return disagree(evidence, gate)
         return None if self.gate.may_draft(evidence, gate) else shut(evidence, gate)
 
     def checked(self, trip: Trip, draft: Draft) -> tuple[Finding, ...]:
-        """What the checks find of a draft; what was verified in earlier turns counts."""
+        """The findings on a draft, with verified answers of earlier turns as evidence."""
         before = trip.trace.earlier
         known = replace(trip.read, items=(*trip.read.items, *before), earlier=len(before))
         with trip.laps.lap("check"):
             return self.check(draft, known)
 
     def conclude(self, trip: Trip, rounds: Sequence[Round]) -> Verdict:
-        """The verdict on the last of the drafts, or on what can be saved of it."""
+        """The verdict on the last draft, or on a rescued version of it."""
         last, gate = rounds[-1], trip.weighed.decision
         verdict = self._decided(trip.read, gate, last.draft, last.findings)
         routes = [*(self._route(trip, one) for one in rounds[:-1]), verdict.route]
@@ -177,13 +178,14 @@ class Pipeline:
         return replace(verdict, attempts=attempts)
 
     def instead(self, trip: Trip, problem: ModelError) -> Verdict:
-        """Quotations where nobody could write; without them, the problem is raised."""
+        """Quotations instead of a draft that could not be written; raises the problem if quoting is
+        not possible."""
         if not self.quotes or not self.verdict.rescue:
             raise problem
         return self._quoted(unwritten(trip.read, trip.weighed.decision, str(problem)))
 
     def keep(self, trip: Trip, verdict: Verdict) -> Verdict:
-        """The verdict with its record, which is written before it leaves."""
+        """Record the verdict before it is returned, and report a knowledge gap to the webhook."""
         if self.record is not None:
             trace = replace(trip.trace, timings=trip.laps.timings)
             verdict = replace(verdict, record=self.record.verdict(verdict, trace))
@@ -192,8 +194,8 @@ class Pipeline:
         return verdict
 
     def open(self, weighed: Weighed, trace: Trace, note: str) -> tuple[Verdict, Trace]:
-        """What is written and found of it although the gate stayed shut, since a person opened it;
-        `note` says who, and why. It leaves with a caveat at best, and is not recorded here."""
+        """Draft and check an answer after a person has overridden a shut gate; `note` says who and
+        why. The verdict is CAVEAT at best and is not recorded here."""
         trip = self._trip(weighed, trace, Timings())
         with trip.laps.lap("total"):
             verdict = opened(self._answer(trip), note)
@@ -219,8 +221,8 @@ class Pipeline:
         )
 
     def check(self, draft: Draft, evidence: Evidence) -> tuple[Finding, ...]:
-        """What all checks find, with citations settled by those that read what is cited. What
-        instructs in a passage is no evidence."""
+        """The findings of all checks, with citations confirmed by the checks that compare them with
+        the cited text. Passages that try to instruct are not evidence."""
         evidence = sanitized(evidence)
         found = run_checks(self.checks, draft, evidence)
         return settle(draft, evidence, found, SUPPORTING)
@@ -234,9 +236,10 @@ class Pipeline:
         return self._decided(trip.read, trip.weighed.decision, one.draft, one.findings).route
 
     def _rescued(self, trip: Trip, verdict: Verdict, last: Round) -> Verdict:
-        """The first that may leave: with its marks put right, cut to what is backed, quotations."""
+        """The first version that can be released: with corrected citations, trimmed to its backed
+        claims, or replaced by quotations."""
         if marked := reattributed(last.draft, last.findings, trip.read):
-            cut = trimmed(marked, self.check(marked, trip.read))  # what nothing backs stays behind
+            cut = trimmed(marked, self.check(marked, trip.read))  # drop what is still unbacked
             saved = self._saved(verdict, cut or marked, Rescue.REATTRIBUTED)
             if saved is not verdict:
                 return saved
@@ -245,25 +248,25 @@ class Pipeline:
         return verdict if verdict.served else self._quoted(verdict)
 
     def _quoted(self, verdict: Verdict) -> Verdict:
-        """Quotations in place of a draft that cannot leave, where they may."""
+        """The verdict on quotations, if they can be released; otherwise the given one."""
         if self.quotes is None:
             return verdict
         return self._saved(verdict, self.quotes.write(verdict.evidence), Rescue.EXTRACTIVE)
 
     def _saved(self, verdict: Verdict, other: Draft, how: Rescue) -> Verdict:
-        """Another draft in its place, if that one may leave."""
+        """The verdict on another draft, if it can be released; otherwise the given one."""
         findings = self.check(other, verdict.evidence)
         second = self._decided(verdict.evidence, verdict.gate, other, findings)
         return rescued(second, how, verdict) if second.served else verdict
 
     def find(self, question: str) -> Weighed:
-        """The evidence of the time asked about, and what the gate says of it."""
+        """The evidence for the time asked about, with the gate decision."""
         laps = Timings()
         weighed, trace = self._found(question, laps)
         return self._noted(weighed, trace, laps)
 
     def noted(self, trip: Trip) -> GateDecision:
-        """The gate's decision with its record, where no verdict follows: a model calls tools."""
+        """Record the gate decision when no verdict follows because the model calls tools."""
         return self._noted(trip.weighed, trip.trace, trip.laps).decision
 
     def _noted(self, weighed: Weighed, trace: Trace, laps: Timings) -> Weighed:
@@ -290,7 +293,7 @@ class Pipeline:
 
 
 def told_before(earlier: Sequence[Verdict]) -> tuple[Retrieved, ...]:
-    """What was verified in earlier turns, as passages."""
+    """The verified answers of earlier turns, as passages."""
     served = (verdict for verdict in earlier if verdict.action is Action.SERVE)
     return tuple(
         Retrieved(Passage(f"turn-{n}", bare(one.released), "earlier answer"), None)

@@ -1,4 +1,4 @@
-"""The nouns of Suffice. Every room speaks in these values; all are frozen."""
+"""The value types that all parts of Suffice share. All are frozen."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _DIGEST = re.compile(r"[0-9a-f]{8}")
 
 
 class Kind(StrEnum):
-    """What sort of text a document is."""
+    """The kind of text in a document."""
 
     FACT = "fact"
     QA = "qa"
@@ -21,7 +21,7 @@ class Kind(StrEnum):
 
 
 class Level(StrEnum):
-    """What the gate says of the evidence, before anything is written."""
+    """The gate's assessment of the evidence, before anything is drafted."""
 
     SUFFICIENT = "SUFFICIENT"
     PARTIAL = "PARTIAL"
@@ -31,7 +31,7 @@ class Level(StrEnum):
 
 
 class Support(StrEnum):
-    """A check's judgement of one claim. What nobody checked is UNCHECKED, never BACKED."""
+    """A check's judgement of one claim. A claim that was not checked is UNCHECKED, never BACKED."""
 
     BACKED = "BACKED"
     CONTRADICTED = "CONTRADICTED"
@@ -40,39 +40,39 @@ class Support(StrEnum):
 
 
 class Hallucination(StrEnum):
-    """The kinds of what a draft may get wrong."""
+    """The kinds of hallucination."""
 
     FAITHFULNESS = "faithfulness"
-    """It says otherwise than the evidence."""
+    """The claim contradicts the evidence."""
     FACTUALITY = "factuality"
-    """It is in no passage, and likely comes from training."""
+    """The claim is in no passage and likely comes from the model's training."""
     ATTRIBUTION = "attribution"
-    """The source it names is not one, or not the one."""
+    """The cited source does not exist or is the wrong one."""
     OMISSION = "omission"
-    """It leaves out a condition without which it is not true."""
+    """The claim omits a condition without which it is not true."""
 
 
 class Code(StrEnum):
-    """What exactly a check found, where its judgement alone does not say."""
+    """What exactly a check found, in addition to its judgement."""
 
     CLEAR = "clear"
-    """Looked at, and nothing to object to; of the rest of the claim this says nothing."""
+    """The check found no problem in what it examines; the rest of the claim may be wrong."""
     OFF = "off"
-    """The check is switched off by setting."""
+    """The check is switched off in the settings."""
     FAILED = "failed"
-    """The check failed on it: nobody knows what it would have found."""
+    """The check failed on this claim, so its result is unknown."""
 
     UNCITED = "uncited"
     SHORT = "short"
     CUT_OFF = "cut off"
     TRAINING = "training"
-    """It says itself that it does not speak from the evidence."""
+    """The claim says that it does not come from the evidence."""
     ABSTAINED = "abstained"
 
     VERIFIED = "verified"
     """The source exists, was retrieved, is current, in force, and supports the claim."""
     RESOLVED = "resolved"
-    """As verified, but whether it supports the claim was not told."""
+    """As VERIFIED, except that support for the claim was not determined."""
     FABRICATED = "fabricated"
     NOT_RETRIEVED = "not retrieved"
     STALE = "stale"
@@ -80,26 +80,26 @@ class Code(StrEnum):
     MISATTRIBUTED = "misattributed"
 
     DERIVED = "derived"
-    """A value follows from two stated ones."""
+    """A value computed from two values in the source."""
     CHANGED = "changed"
-    """The same thing has another value in the source."""
+    """The source has a different value for the same thing."""
     ABSENT = "absent"
 
     UNSURE = "unsure"
-    """The words are in the source, and the verifier cannot tell whether they say so there."""
+    """The words are in the source, but the verifier cannot tell whether they support the claim."""
 
     OMITTED = "omitted"
 
     BESIDE = "beside the question"
-    """The answer does not speak of what was asked."""
+    """The answer does not address the question."""
     UNANSWERED = "unanswered"
-    """Of several questions asked at once, it leaves one without an answer."""
+    """The answer leaves one of several questions unanswered."""
     FAR = "far"
-    """No passage it cites is near it; of what they say this tells nothing."""
+    """The claim is not similar to any cited passage; this does not mean that it is wrong."""
 
 
 class Grade(StrEnum):
-    """The class of an answer, by the share of its claims that are backed."""
+    """The grade of an answer, by the share of its claims that are backed."""
 
     SUPPORTED = "supported"
     PARTIAL = "partially supported"
@@ -108,7 +108,7 @@ class Grade(StrEnum):
 
 
 class Rescue(StrEnum):
-    """How a draft that could not leave as it was became one that could."""
+    """How a draft that could not be released was made releasable."""
 
     REVISED = "revised"
     REATTRIBUTED = "reattributed"
@@ -117,7 +117,7 @@ class Rescue(StrEnum):
 
 
 class Action(StrEnum):
-    """What leaves the house."""
+    """What is released to the user."""
 
     SERVE = "SERVE"
     CAVEAT = "CAVEAT"
@@ -128,13 +128,13 @@ class Action(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A piece of a document version. `source[start:end] == text` for the source text as stored.
+    """A part of a document version. `source[start:end] == text` for the source text as stored.
 
-    The id names document, version and place; the same file gives the same id anywhere. In force
-    from `since` (`None`: always was) to the day before `until`, when it is expired, superseded or
-    retired (`None`: no such day is known). Versions of one document share its `family` (empty where
-    only document and title tell). `summary` and `temperature` (a source's own measure of
-    how much it is used) count in the coverage policy where a retriever gives them.
+    The id encodes document, version and position; the same file always gives the same ids. The
+    passage is in force from `since` (`None`: always) until the day before `until`, when it expires,
+    is superseded or retired (`None`: not known). Versions of one document share a `family` (empty
+    if only document and title identify them). The coverage policy uses `summary` and `temperature`
+    (a source's own measure of how much it is used) if the retriever supplies them.
     """
 
     id: str
@@ -160,19 +160,19 @@ class Passage:
 
     @property
     def declared(self) -> str:
-        """The version that its document names. Where it names none, the store tells versions apart
-        by a digest, which means nothing to a reader."""
+        """The version that the document declares; empty if the store assigned a digest instead,
+        which means nothing to a reader."""
         made_up = _DIGEST.fullmatch(self.version) and f"@{self.version}#" in self.id
         return "" if made_up else self.version
 
     @property
     def headings(self) -> tuple[str, ...]:
-        """The headings that people would name; the header of a table is none."""
+        """The headings without table headers."""
         return tuple(part for part in self.heading if not part.startswith("|"))
 
     @property
     def place(self) -> str:
-        """Where in the document this stands, in words: "Leave > Parental, page 3"."""
+        """The position in the document: "Leave > Parental, page 3"."""
         parts = [" > ".join(self.headings)] if self.headings else []
         if self.page is not None:
             parts.append(f"page {self.page}")
@@ -183,8 +183,8 @@ class Passage:
 class Retrieved:
     """A passage found for a question, with its raw scores.
 
-    `relevance` is the cosine to the question (`None` when there were no vectors), `keywords` the
-    BM25 score, `score` what the two were fused to. None is normalised over the other results.
+    `relevance` is the cosine similarity to the question (`None` without vectors), `keywords` the
+    BM25 score, `score` the fusion of both. None is normalised across results.
     """
 
     passage: Passage
@@ -192,38 +192,38 @@ class Retrieved:
     keywords: float = 0.0
     score: float = 0.0
     kept: tuple[tuple[int, int], ...] | None = None
-    """The parts of the passage's text that a drafter reads, as spans in it, in order and apart;
-    `None`: all of it. The passage itself stays whole, for checks and citations."""
+    """The spans of the text that a drafter reads, in order and disjoint; `None`: all of it. The
+    passage itself stays whole for checks and citations."""
 
     @property
     def reading(self) -> str:
-        """What a drafter reads of the passage."""
+        """The text that a drafter reads."""
         if self.kept is None:
             return self.passage.text
         return "\n".join(self.passage.text[start:end] for start, end in self.kept)
 
     def reads(self, start: int, end: int) -> bool:
-        """Whether a drafter reads this span of the passage's text."""
+        """Whether a drafter reads this span of the text."""
         return self.kept is None or any(a <= start and end <= b for a, b in self.kept)
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """The passages at hand for one question, best first."""
+    """The passages retrieved for one question, best first."""
 
     question: str
     items: tuple[Retrieved, ...] = ()
     notes: tuple[str, ...] = ()
-    """What the reader should know of the search: a fallback taken, an embedder out of reach."""
+    """Notes on the search for the reader: a fallback used, an embedder not reachable."""
     day: date | None = None
-    """On which the passages have to be in force; `None`: today."""
+    """The date on which the passages must be in force; `None`: today."""
     then: bool = False
-    """The question asks about another time: passages no longer in force belong here."""
+    """The question asks about another time, so passages no longer in force are allowed."""
     timeless: str = ""
-    """The question without its words about time, where the passages are of versions of that time,
-    which answer for it; no passage of an old policy says "previous"."""
+    """The question without its words about time, if the passages are versions of that time: no
+    passage of an old policy contains the word "previous"."""
     earlier: int = 0
-    """So many of the items, the last ones, are answers of earlier turns: no mark names them."""
+    """Number of trailing items that are earlier answers; citations never refer to them."""
 
     def __iter__(self) -> Iterator[Retrieved]:
         return iter(self.items)
@@ -237,17 +237,17 @@ class Evidence:
 
     @property
     def wanted(self) -> str:
-        """The question as passages can answer it."""
+        """The question in the form that passages can answer."""
         return self.timeless or self.question
 
     @property
     def sources(self) -> tuple[Passage, ...]:
-        """The passages that marks number, in their order."""
+        """The passages that citation numbers refer to, in order."""
         return self.passages[: len(self.items) - self.earlier]
 
     @property
     def removed(self) -> float:
-        """The share of the passages' characters that no drafter reads."""
+        """The share of the passages' characters that is filtered out for drafters."""
         total = sum(len(item.passage.text) for item in self.items)
         cut = (item for item in self.items if item.kept is not None)
         left_out = sum(
@@ -259,7 +259,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """One thing the gate looked at: its value, and the number it was held against."""
+    """One measurement of the gate, with the threshold it was compared with."""
 
     name: str
     value: float | None
@@ -269,7 +269,7 @@ class Signal:
 
 @dataclass(frozen=True, slots=True)
 class Exclusion:
-    """A passage the gate did not count, and why."""
+    """A passage that the gate excluded, and why."""
 
     passage: Passage
     reason: str
@@ -277,8 +277,8 @@ class Exclusion:
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """Two passages that cannot both be right, in their own words. `ambiguous`: they speak of
-    different things of one name, which is no conflict but must be said."""
+    """Two passages that cannot both be right, with quotes. `ambiguous`: they are about different
+    things of the same name, which is not a conflict but must be disclosed."""
 
     first: Passage
     second: Passage
@@ -291,7 +291,7 @@ class Conflict:
 
 @dataclass(frozen=True, slots=True)
 class GateDecision:
-    """The decision before generation, with its reasons and what is missing."""
+    """The decision before generation, with its reasons and what the documents do not cover."""
 
     level: Level
     score: float
@@ -305,17 +305,17 @@ class GateDecision:
     conflicts: tuple[Conflict, ...] = ()
     next_steps: tuple[str, ...] = ()
     record: str = field(default="", compare=False)
-    """The id of its record in the log, where it was recorded by itself."""
+    """The id of its record in the log, if it was recorded without a verdict."""
 
     @property
     def open(self) -> bool:
-        """Whether a draft may be written from this evidence."""
+        """Whether a draft may be written."""
         return self.level in (Level.SUFFICIENT, Level.PARTIAL)
 
 
 @dataclass(frozen=True, slots=True)
 class Citation:
-    """One numbered source of an answer: `n` is the mark `[n]` in the text."""
+    """One numbered source of an answer: `n` appears as `[n]` in the text."""
 
     n: int
     passage: Passage
@@ -334,28 +334,28 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """What a drafter wrote. Untrusted until the checks have read it. Empty text: it declined."""
+    """The output of a drafter, untrusted until checked. An empty text means that it declined."""
 
     text: str
     claims: tuple[Claim, ...] = ()
     citations: tuple[Citation, ...] = ()
     drafter: str = ""
     cut: bool = False
-    """Whether the writing broke off before its end."""
+    """Whether the draft was cut off."""
     notes: tuple[str, ...] = ()
-    """What the reader should know of the writing: why it broke off, what the writer was not shown,
+    """Notes for the reader: why the draft was cut off, which evidence the drafter did not receive,
     which passages try to instruct."""
     tokens: int = 0
-    """What the writing cost, prompt and reply together."""
+    """The tokens used, prompt and reply together."""
     answers: float | None = None
-    """The probability that what is quoted answers the question; `None`: nobody judged that."""
+    """The probability that the quotations answer the question; `None`: not judged."""
     unanswered: tuple[str, ...] = ()
-    """Of several questions asked at once, those that the drafter found no answer to."""
+    """Those of several questions that the drafter found no answer to."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One of several facts that a claim states, judged by itself."""
+    """One of several facts in a claim, judged separately."""
 
     text: str
     support: Support
@@ -371,18 +371,18 @@ class Finding:
     score: float | None = None
     passage_id: str | None = None
     span: tuple[int, int] | None = None
-    """Where in the passage's text the support stands."""
+    """The relevant span of the passage's text."""
     reason: str = ""
     code: Code | None = None
     kind: Hallucination | None = None
-    """What sort of hallucination this is, where it is one."""
+    """The kind of hallucination, if it is one."""
     facts: tuple[Fact, ...] = ()
-    """The claim's facts one by one, where it states several and the check judges facts."""
+    """The facts of the claim, if it has several and the check judges facts."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A document named to the reader of a refusal."""
+    """A document listed in a refusal."""
 
     document: str
     title: str
@@ -393,7 +393,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """A draft on the way, what the checks found of it, and the row of the routing table it fits."""
+    """An intermediate draft, its findings, and the row of the routing table that it matches."""
 
     draft: Draft
     findings: tuple[Finding, ...] = ()
@@ -402,7 +402,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What leaves, and why. `released` is the only text a user may be shown as an answer."""
+    """The decision on an answer, and why. `released` is the only text to show as an answer."""
 
     question: str
     action: Action
@@ -416,23 +416,23 @@ class Verdict:
     missing: tuple[str, ...] = ()
     nearest: tuple[Source, ...] = ()
     share_read: float = 0.0
-    """The share of the draft's claim characters that some checker actually read."""
+    """The share of the draft's characters that at least one check judged."""
     notes: tuple[str, ...] = field(default=())
     faithfulness: float | None = None
     """The share of the draft's claims that are backed; `None`: nothing was drafted."""
     fact_score: float | None = None
-    """The share of their atomic facts that are backed."""
+    """The share of the claims' atomic facts that are backed."""
     grade: Grade | None = None
     route: str = ""
     """The row of the routing table that decided."""
     rescue: Rescue | None = None
     attempts: tuple[Attempt, ...] = ()
-    """Every draft that was written on the way, first to last."""
+    """Every draft that was written, first to last."""
     confidence: float | None = None
-    """The probability that the answer is right: that it answers the question, and that its weakest
-    claims are supported. `None`: nobody gave one."""
+    """The probability that the answer is correct: that it answers the question and that its weakest
+    claims are supported. `None`: not available."""
     record: str = field(default="", compare=False)
-    """The id of its record in the log; empty where none is kept."""
+    """The id of its record in the log; empty if nothing is recorded."""
 
     @property
     def served(self) -> bool:
@@ -440,12 +440,12 @@ class Verdict:
 
     @property
     def fabricated(self) -> int:
-        """How many claims named a source that does not exist, in any draft on the way."""
+        """The number of claims that cite a source which does not exist, in any draft."""
         every = (*self.findings, *(one for attempt in self.attempts for one in attempt.findings))
         return len({finding for finding in every if finding.code is Code.FABRICATED})
 
     @property
     def gap(self) -> bool:
-        """Whether the documents lack an answer: too little was found, or nothing to back one."""
+        """Whether the documents lack an answer: too little evidence, or no support for a draft."""
         unsupported = self.grade is Grade.UNSUPPORTED or self.draft is None
         return self.action is Action.WITHHOLD and unsupported

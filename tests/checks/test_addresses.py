@@ -1,4 +1,4 @@
-"""An answer that does not speak of what was asked is noted, whatever it is worth otherwise."""
+"""The addresses check flags an answer that does not address the question, even if it is backed."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_a_true_answer_to_another_question_is_withheld(verifier: Verifier) -> No
     answer = "The canteen opens at eleven [1]."
     verdict = suffice.check(answer, [SOURCE], LEAVE, verifier=verifier)
     assert verdict.action is Action.WITHHOLD
-    assert verdict.reason == "The draft does not speak of what was asked."
+    assert verdict.reason == "The draft does not address the question."
     assert suffice.check(answer, [SOURCE], verifier=verifier).action is Action.SERVE
     asked = suffice.check(answer, [SOURCE], "When does the canteen open?", verifier=verifier)
     assert asked.served

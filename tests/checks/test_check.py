@@ -1,4 +1,4 @@
-"""The run over the checks: every claim is judged exactly once by each, whatever a check does."""
+"""Running the checks: each judges every claim exactly once, even if it fails or misbehaves."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ EVIDENCE = Evidence("")
 
 @dataclass(frozen=True)
 class Scripted:
-    """Gives the findings it was told to give, and then fails if it was told so."""
+    """Returns the given findings, then fails if requested."""
 
     findings: list[Finding] = field(default_factory=list)
     fails: bool = False
@@ -68,7 +68,7 @@ def test_a_check_that_fails_leaves_its_claims_unchecked_and_tells_the_log_alone(
 ) -> None:
     for finding in run_checks([Scripted(fails=True)], DRAFT, EVIDENCE):
         assert finding.support is Support.UNCHECKED
-        assert finding.reason == "could not be checked: the check failed; the log says why"
+        assert finding.reason == "not checked: the check failed; see the log"
     assert "out of memory" in caplog.text
     assert "Traceback" in caplog.text
 

@@ -1,5 +1,5 @@
-"""Marks and named sources: fabricated, not retrieved, stale, expired, misattributed and verified
-are different findings."""
+"""Citations and named sources: fabricated, not retrieved, stale, expired, misattributed and
+verified are distinct findings."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_a_mark_of_nothing_is_fabricated(mark: str) -> None:
     found = only(CHECK, f"Leave lasts 20 weeks {mark}.", LEAVE)
     assert (found.support, found.code) == (Support.UNBACKED, Code.FABRICATED)
     assert found.kind is Hallucination.ATTRIBUTION
-    assert "names no passage" in found.reason
+    assert "does not refer to any passage" in found.reason
 
 
 def test_a_claim_that_names_nothing_is_not_judged() -> None:
@@ -67,7 +67,7 @@ def test_a_passage_that_was_not_retrieved_is_told_and_so_is_the_missing_store() 
     written = draft("Leave lasts 20 weeks [1].", evidence(LEAVE))
     (found,) = CHECK.judge(written, evidence(PAY))
     assert found.code is Code.NOT_RETRIEVED
-    assert "no store to ask" in found.reason
+    assert "no document store to search" in found.reason
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_a_source_named_in_words_resolves(text: str) -> None:
 def test_a_source_that_is_nowhere_is_fabricated(text: str) -> None:
     found = only(CHECK, text, SAFETY)
     assert (found.support, found.code) == (Support.UNBACKED, Code.FABRICATED)
-    assert "there is no store to ask" in found.reason
+    assert "there is no document store to search" in found.reason
 
 
 def test_an_older_edition_is_stale_and_one_that_never_was_is_fabricated() -> None:
@@ -147,7 +147,7 @@ def test_a_title_beside_the_mark_of_another_document_is_misattributed() -> None:
 
 
 def test_a_title_is_verified_only_by_the_document_it_names() -> None:
-    """Without a mark a claim rests on what it names, not on whatever says the same."""
+    """A claim without a citation is based on the source it names, not on any source that agrees."""
     given_ = evidence(LEAVE, PAY)
     written = draft("According to the Leave Policy, salaries are paid on the 26th.", given_)
     (claim,) = written.claims
@@ -164,7 +164,7 @@ def test_a_title_is_verified_only_by_the_document_it_names() -> None:
 
 
 def test_no_mark_names_an_earlier_turn() -> None:
-    """What was said before is evidence, but has no number."""
+    """Earlier answers are evidence but have no citation number."""
     known = evidence(LEAVE, PAY)
     written = draft("Salaries are paid on the 26th [2].", known)
     unnumbered = Draft(written.text, written.claims)
@@ -236,7 +236,7 @@ def test_a_store_that_fails_leaves_the_claims_unchecked() -> None:
     (found,) = run_checks([Citations(Broken())], written, given_)  # type: ignore[arg-type]
     assert (found.support, found.reason) == (
         Support.UNCHECKED,
-        "could not be checked: the check failed; the log says why",
+        "not checked: the check failed; see the log",
     )
 
 

@@ -1,4 +1,4 @@
-"""What the whole evidence did not seem to back is read beside the statements nearest to it."""
+"""A claim that is not backed by the whole evidence is compared with its nearest statements."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ OTHERS = "Support ends in May. Bugs are fixed."
 
 @dataclass(frozen=True)
 class Shortsighted:
-    """Backs what it reads beside few lines, by `near`; all else by `far`. The statement that holds
-    "3.5" is the nearest to anything."""
+    """Returns `near` for evidence of a few lines and `far` otherwise. The statement that contains
+    "3.5" ranks first for any text."""
 
     near: float
     far: float = 0.1

@@ -1,4 +1,4 @@
-"""The verifier's word on claims, with the verifier that ships, and the nearness beside it."""
+"""Entailment and grounding, with the bundled verifier."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def test_titles_and_dates_are_evidence() -> None:
 
 @dataclass(frozen=True)
 class Timid(Told):
-    """Is sure of nothing."""
+    """Gives low scores to everything."""
 
     def _score(self, pair: Pair) -> SupportScore:
         return SupportScore(0.3, 0.1, 0.6, 0, tier="fast")

@@ -1,4 +1,4 @@
-"""The judge: five answers or none, and never BACKED by anything but five times PASS."""
+"""The judge: only five PASS answers make a claim BACKED; malformed replies never do."""
 
 from __future__ import annotations
 
@@ -39,18 +39,18 @@ from tests.checks.drafts import draft, evidence, judged, only, passage
 
 LEAVE = "Parental leave lasts 20 weeks."
 SAID = "Parental leave lasts 20 weeks [1]."
-unhurried = settings(deadline=None)  # other work on the machine is no failure
+unhurried = settings(deadline=None)  # the machine may be busy
 
 
 @pytest.fixture(autouse=True)
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Waits between retries are not waited for, and no key lies about."""
+    """Skips the waits between retries and removes API keys from the environment."""
     monkeypatch.setattr(wire, "sleep", lambda seconds: None)
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
 
 
 def reply(case: str, **marks: object) -> dict[str, Any]:
-    """The object asked for: PASS but where told otherwise."""
+    """The requested object: PASS unless specified otherwise."""
     return {
         "case": case,
         **{
@@ -61,7 +61,7 @@ def reply(case: str, **marks: object) -> dict[str, Any]:
 
 
 def case_of(request: Request) -> str:
-    """The mark that the reply has to repeat."""
+    """The id that the reply must repeat."""
     return str(re.findall(r'"case": "(\w+)"', request["messages"][-1]["content"])[-1])
 
 
@@ -70,7 +70,7 @@ def answers(**marks: object) -> Reply:
 
 
 def turned(turn: Callable[[dict[str, Any]], object]) -> Reply:
-    """Five times PASS, but turned into something else: an object, or a text."""
+    """Five PASS answers, transformed into another object or text."""
 
     def respond(request: Request) -> Scripted:
         made = turn(reply(case_of(request)))
@@ -93,7 +93,7 @@ def found(*script: Reply, text: str = SAID, **changes: object) -> Finding:
 
 @dataclass(frozen=True)
 class Says:
-    """An LLM that says what it is told, without a server."""
+    """A scripted LLM without a server."""
 
     answer: Callable[[Case], str]
     backs: bool = True
@@ -207,7 +207,7 @@ def twice(made: dict[str, Any]) -> str:
 def test_nothing_but_the_object_is_taken(turn: Callable[[dict[str, Any]], object]) -> None:
     finding = found(turned(turn))
     assert finding.support is Support.UNCHECKED
-    assert "not the object asked for" in finding.reason
+    assert "not the requested object" in finding.reason
 
 
 def test_white_space_around_and_inside_is_no_matter() -> None:
@@ -220,7 +220,7 @@ def test_a_reply_at_its_limit_is_none() -> None:
     assert callable(whole)
     finding = found(lambda request: replace(whole(request), finish="length"))
     assert finding.support is Support.UNCHECKED
-    assert "broke off by length" in finding.reason
+    assert "cut off (length)" in finding.reason
     assert "judge.tokens" in finding.reason
 
 
@@ -235,9 +235,9 @@ JSON = {"Content-Type": "application/json"}
         (fails(401), "key_env"),
         (page(), "a web page"),
         (broken(), "is not JSON"),
-        (Scripted(body=b"[1]", headers=JSON), "not the object"),
-        (empty(), "not the object"),
-        (cut("x", 9), "returned no judgement"),
+        (Scripted(body=b"[1]", headers=JSON), "not the requested object"),
+        (empty(), "not the requested object"),
+        (cut("x", 9), "no judgement"),
     ],
 )
 def test_an_upstream_that_fails_leaves_every_claim_unchecked(
@@ -294,7 +294,7 @@ def test_only_what_is_open_is_asked() -> None:
         findings = run_checks([second], written, given_)
         assert len(server.requests) == 1
         assert judge.claims is None
-    closed = Support.UNCHECKED, "closed by other checks"
+    closed = Support.UNCHECKED, "already decided by other checks"
     assert [(one.support, one.reason) for one in findings] == [
         closed,
         (Support.BACKED, "On found."),
@@ -328,14 +328,14 @@ def test_a_mark_that_names_nothing_is_never_backed() -> None:
     for text in ("Leave lasts 20 weeks [1][7].", "Leave lasts 20 weeks [7]."):
         finding = found(answers(), text=text)
         assert finding.support is Support.UNCHECKED
-        assert "not at hand" in finding.reason
+        assert "not retrieved" in finding.reason
 
 
 def test_a_citation_of_what_was_not_retrieved_is_not_at_hand() -> None:
     written = draft(SAID, evidence(passage(LEAVE, "elsewhere")))
     (finding,) = Judge(PASSES).judge(written, evidence("Lunch is at noon."))
     assert finding.support is Support.UNCHECKED
-    assert "not at hand" in finding.reason
+    assert "not retrieved" in finding.reason
 
 
 def test_a_claim_without_a_mark_is_held_against_all() -> None:

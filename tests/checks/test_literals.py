@@ -1,5 +1,4 @@
-"""Values of a claim against what it cites: what was changed is caught, what only reads otherwise
-is not."""
+"""Values of a claim against the cited passages: changed values are caught, rewordings are not."""
 
 from __future__ import annotations
 
@@ -33,7 +32,7 @@ ERASURE = "The right to erasure is laid down in Article 17 of the regulation."
         (
             "Staff may carry over at least 5 days [1].",
             "Staff may carry over up to 5 days.",
-            "“5 days” is at least in the claim, at most in the source",
+            "“5 days” has the bound “at least” in the claim, “at most” in the source",
         ),
     ],
 )
@@ -65,7 +64,7 @@ def test_a_value_in_no_passage_is_not_backed() -> None:
     found = only(Literals(), "The plant employs 412 people [1].", FINANCE)
     assert (found.support, found.code) == (Support.UNBACKED, Code.ABSENT)
     assert found.kind is Hallucination.FACTUALITY
-    assert found.reason == "“412” is in no passage"
+    assert found.reason == "“412” does not appear in any passage"
 
 
 @pytest.mark.parametrize(
@@ -86,7 +85,7 @@ def test_a_value_of_the_question_is_the_askers_own() -> None:
     asked = "Is Windows 10 supported on 412 machines?"
     found = only(Literals(), "On 412 machines it is supported [1].", FINANCE, question=asked)
     assert (found.support, found.code) == (Support.UNCHECKED, Code.ABSENT)
-    assert found.reason == "“412” is in no passage, only in the question"
+    assert found.reason == "“412” appears only in the question, not in any passage"
 
 
 def test_a_value_of_another_passage_is_misattributed() -> None:

@@ -1,5 +1,5 @@
-"""A condition of the source sentence that a claim drops is told; one it keeps in its own words, or
-quotes, is not."""
+"""A condition of the source sentence that a claim drops is reported; one that it paraphrases or
+quotes is not."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from suffice.types import Code, Finding, Hallucination, Passage, Support
 from tests.checks.drafts import draft, evidence, judged, only, passage
 
 HANDBOOK = sorted((Path(__file__).parent.parent.parent / "examples" / "handbook").glob("*.md"))
-# Written by hand: answers that keep a condition in other words, and answers that leave it out.
+# Hand-written answers that paraphrase a condition, and answers that omit it.
 WRITTEN = json.loads((Path(__file__).parent / "paraphrases.json").read_text(encoding="utf-8"))
 RULES = [(row["source"], row["kept"], row["dropped"]) for row in WRITTEN["rules"]]
 AROUND = "Everything was painted again. {} Questions are answered at the desk."
@@ -124,7 +124,7 @@ def test_the_condition_is_named_and_its_place_is_exact(
 ) -> None:
     found = only(Omission(), claim, f"First of all. {source}")
     assert (found.support, found.code) == (Support.UNBACKED, Code.OMITTED)
-    assert found.reason == f"its source adds “{condition}”"
+    assert found.reason == f"the source adds “{condition}”"
     assert found.span is not None
     assert f"First of all. {source}"[slice(*found.span)] == condition
 
@@ -152,7 +152,7 @@ def test_a_claim_on_another_clause_drops_nothing() -> None:
 def test_without_a_source_sentence_nothing_is_judged() -> None:
     found = only(Omission(), "Penguins live in the south [1].", "Leave lasts 20 weeks if approved.")
     assert (found.support, found.code) == (Support.UNCHECKED, None)
-    assert found.reason == "no sentence of the source is near enough"
+    assert found.reason == "no sentence of the source is similar enough"
     assert only(Omission(), "Leave lasts 20 weeks [1].").support is Support.UNCHECKED
 
 

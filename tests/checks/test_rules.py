@@ -1,4 +1,4 @@
-"""What every check without a model keeps to, whatever it is given."""
+"""Properties that hold for every rule-based check on any input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a draft's form says against it; a refusal is no failure."""
+"""Structural problems of a draft; a refusal is not a failure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tells something outside the claims is not passed over: it is a claim, or it is unread."""
+"""A statement outside the claims is never ignored: it becomes a claim or counts as unread."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Exact quotation of a passage that is really among the evidence, or no judgement."""
+"""A claim is backed only by an exact quotation of a passage in the evidence."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_a_mark_without_a_source_is_not() -> None:
     assert judged("Leave is 20 weeks.", cites=()) is Support.UNCHECKED
 
 
-# What a quotation leans on
+# The context of a quotation
 
 
 LIST = "The following are not reimbursed:\n\n- Alcohol and tobacco\n- Fines for speeding\n"

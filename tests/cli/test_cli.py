@@ -112,18 +112,20 @@ def test_ask_withholds_and_helps(home: Path, handbook: Path) -> None:
     people = run(home, "ask", question, "--docs", str(handbook))
     assert people.returncode == 2
     assert "WITHHOLD" in people.stdout
-    assert "Not covered by the documents:" in people.stdout
+    assert "Not covered by the documents: antivirus" in people.stdout
     assert "Next steps" in people.stdout
     answer = loaded(home, "ask", question, "--docs", str(handbook))
     assert answer["answer"] is None
     assert answer["verdict"] == "WITHHOLD"
     assert answer["reason"]
     assert answer["missing"] == [
-        "nothing about antivirus",
-        "nothing about the moon base",
-        "nothing about penguins",
+        "antivirus",
+        "the moon base",
+        "penguins",
     ]
-    assert answer["next_steps"][0].startswith("Put “antivirus”, “the moon base” or “penguins”")
+    assert answer["next_steps"][0].startswith(
+        "Try other words for “antivirus”, “the moon base” or “penguins”"
+    )
 
 
 def test_as_of_and_history_and_labels(home: Path, handbook: Path) -> None:
@@ -377,7 +379,7 @@ def test_answers_from_other_formats(home: Path, tmp_path: Path) -> None:
 
 def test_words_that_no_source_holds_are_named_beside_an_answer(home: Path, handbook: Path) -> None:
     answer = loaded(home, "ask", "How many remote days for llamas?", "--docs", str(handbook))
-    assert answer["missing"] == ["nothing about llamas"]
+    assert answer["missing"] == ["llamas"]
 
 
 def test_show_finds_a_version_that_another_file_holds(home: Path, handbook: Path) -> None:

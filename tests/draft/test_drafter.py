@@ -1,4 +1,4 @@
-"""One protocol: what holds for every drafter, and how one is opened by name."""
+"""Properties of every drafter, and opening one by name."""
 
 from __future__ import annotations
 

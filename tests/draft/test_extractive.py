@@ -1,4 +1,4 @@
-"""The extractive drafter quotes; every claim stands in the passage it cites."""
+"""The extractive drafter quotes: every claim is in the passage it cites."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_a_repeated_sentence_is_quoted_once() -> None:
 
 @dataclass(frozen=True)
 class Reader:
-    """A verifier that knows what it says of every text."""
+    """A verifier with a fixed score for every text."""
 
     together: Mapping[str, float]
     alone: Mapping[str, float]
@@ -149,12 +149,12 @@ def test_claims_are_exact_spans_and_quoted_by_construction(parts: list[str]) -> 
         assert draft.text[claim.start : claim.end] == claim.text
     for finding in Verbatim().judge(draft, found):
         # An answer in a word to another question is quoted, and still says nothing by itself.
-        leaning = finding.reason.startswith("its words are quoted")
+        leaning = finding.reason.startswith("quoted without the context")
         assert finding.support is Support.BACKED or leaning
 
 
 def test_answers_of_the_handbook(library: Library) -> None:
-    """Of the thirty answerable questions, the answer stands in nearly all drafts."""
+    """Nearly all drafts on the thirty answerable questions contain the answer."""
     rows = map(json.loads, Path("examples/questions.jsonl").read_text().splitlines())
     answerable = [row for row in rows if row["answerable"]]
     search, drafter = library.search(), Extractive(library.embedder, DraftSettings())

@@ -1,4 +1,4 @@
-"""The prompt: evidence only, fenced; conflicts in the open; findings sent back."""
+"""The prompt: fenced evidence only, conflicts disclosed, findings returned for revision."""
 
 from __future__ import annotations
 

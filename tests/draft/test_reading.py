@@ -1,4 +1,4 @@
-"""From a text to a draft: exact spans, the marks as they were written, nothing lost."""
+"""Parsing a text into a draft: exact spans, all citations kept."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def test_claims_and_citations() -> None:
         ("Leave is paid.", (2,)),
         ("It lasts 20 weeks [1, 7].", (1, 7)),
     ]
-    # The seventh passage is not there: no citation, and the mark stays for a check to find.
+    # There is no seventh passage: no `Citation`, but the number stays for the citations check.
     assert [(c.n, c.passage.id) for c in draft.citations] == [(1, "d0@1#0-1"), (2, "d1@1#0-1")]
 
 

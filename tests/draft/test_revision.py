@@ -1,4 +1,4 @@
-"""The loop of writing and checking: as often as it may, within its budget, every round kept."""
+"""The revision loop: limited in rounds, time and tokens; every round is kept."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SETTINGS = DraftSettings(rounds=1, seconds=100, budget=10_000)
 
 @dataclass
 class Desk:
-    """Writes what it is told, on a clock of its own."""
+    """A scripted drafter with its own clock."""
 
     texts: Sequence[str]
     takes: float = 1.0
@@ -39,7 +39,7 @@ class Desk:
         return read_draft(text, [], tokens=self.tokens, cut=self.cut)
 
     def check(self, draft: Draft) -> list[Finding]:
-        """Whatever says "bad" is bad."""
+        """Objects to any claim that contains "bad"."""
         supports = {True: Support.CONTRADICTED, False: Support.BACKED}
         return [Finding(c, "desk", supports["bad" in c.text]) for c in draft.claims]
 

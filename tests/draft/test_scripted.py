@@ -1,4 +1,4 @@
-"""The scripted upstream as a user of it sees it."""
+"""The scripted upstream from a user's point of view."""
 
 from __future__ import annotations
 

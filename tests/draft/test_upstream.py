@@ -1,4 +1,4 @@
-"""An OpenAI-compatible endpoint, played by the scripted upstream: good days and bad ones."""
+"""The LLM drafter against the scripted upstream: successes and failures."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ LEAVE = evidence("Parental leave lasts 20 weeks.", "Parental leave is fully paid
 
 @pytest.fixture(autouse=True)
 def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """The waits between retries, noted and not waited for."""
+    """The waits between retries, recorded but not performed."""
     noted: list[float] = []
     monkeypatch.setattr(wire, "sleep", noted.append)
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
@@ -115,8 +115,8 @@ def test_a_stream_comes_in_pieces() -> None:
             "draft: full",
             "server is up",
         ),
-        (empty(), "holds no text", "draft.tokens"),
-        (says(""), "holds no text", "draft.tokens"),
+        (empty(), "contains no text", "draft.tokens"),
+        (says(""), "contains no text", "draft.tokens"),
         (says("<think>Hm, leave [1].", finish="length"), "no text .*length", "draft.tokens"),
         (cut(ANSWER, 0), "peer closed|disconnected|incomplete", "server is up"),
     ],
@@ -220,7 +220,7 @@ def test_a_stream_cut_in_the_middle_is_marked() -> None:
         assert "".join(stream) == "Leave lasts 20 weeks. [1] It"
         draft = stream.draft
     assert draft.cut
-    assert "broke off" in draft.notes[0]
+    assert "cut off" in draft.notes[0]
     assert draft.claims[0].cites == (1,)
 
 
@@ -252,7 +252,7 @@ def test_a_server_that_does_not_stream() -> None:
     with upstream(reply) as (drafter, _):
         draft = drafter.stream(LEAVE).draft
     assert (draft.text, draft.cut) == ("Paid. [1]", False)
-    assert draft.tokens > 100  # not told, so estimated from the prompt
+    assert draft.tokens > 100  # not reported, so estimated from the prompt
 
 
 @WAYS
@@ -330,7 +330,7 @@ def test_evidence_that_does_not_fit_is_shown_in_its_best_parts() -> None:
     asked = server.requests[0]["messages"][1]["content"]
     assert "Parental leave does last 20 weeks." in asked
     assert len(asked) < 1_000
-    assert "not all of passages 1, 2" in draft.notes[0]
+    assert "shortened or omitted: passages 1, 2" in draft.notes[0]
 
 
 def test_a_passage_that_instructs_is_noted() -> None:

@@ -41,7 +41,7 @@ def test_the_result_carries_everything() -> None:
     assert held["lower bound"] == 0.30
     assert decision.score == pytest.approx(0.65 - epsilon)
     assert decision.level is Level.INSUFFICIENT
-    assert decision.missing == ("nothing about parental leave",)
+    assert decision.missing == ("parental leave",)
     assert "hoeffding, n = 5, mean 0.650, ε 0.607, δ 0.05" in decision.reasons[0]
     assert decision.reasons[1] == "11 more passages of the same mean would be needed"
 

@@ -1,4 +1,4 @@
-"""What a question asks for and the evidence does not speak of, in words."""
+"""Naming the parts of a question that the evidence does not cover."""
 
 from __future__ import annotations
 
@@ -36,14 +36,12 @@ LEAVE = "Employees are entitled to 20 weeks of parental leave."
 
 
 def test_a_group_a_place_and_a_year() -> None:
-    assert missing("How long is parental leave for contractors?", LEAVE) == (
-        "nothing about contractors",
-    )
+    assert missing("How long is parental leave for contractors?", LEAVE) == ("contractors",)
     asked = "How many weeks of parental leave do contractors in Berlin get in 2025?"
     assert missing(asked, LEAVE) == (
-        "nothing about contractors",
-        "nothing about Berlin",
-        "no figure for 2025",
+        "contractors",
+        "Berlin",
+        "a figure for 2025",
     )
 
 
@@ -71,46 +69,46 @@ def test_titles_headings_and_summaries_count() -> None:
 
 def test_a_figure_of_the_sort_that_is_asked_for() -> None:
     about = "The travel agency Lodestar makes the bookings at least 10 days ahead."
-    assert missing("How much does Lodestar charge?", about) == ("no amount for Lodestar",)
+    assert missing("How much does Lodestar charge?", about) == ("the amount for Lodestar",)
     assert missing("How many days ahead does Lodestar book?", about) == ()
-    assert missing("What percentage does Lodestar take?", about) == ("no percentage for Lodestar",)
+    assert missing("What percentage does Lodestar take?", about) == ("the percentage for Lodestar",)
     assert missing("When was the agency founded?", "The agency is old.") == (
-        "no date for the agency",
+        "the date for the agency",
     )
     assert missing("How many employees may a buddy have?", "A buddy has 3 keys.") == (
-        "no number of employees",
+        "the number of employees",
     )
     assert missing("How many employees may a buddy have?", "A buddy has 3 employees.") == ()
     item = "3. Employees meet their buddy."  # the number of the item, not of employees
-    assert missing("How many employees may a buddy have?", item) == ("no number of employees",)
+    assert missing("How many employees may a buddy have?", item) == ("the number of employees",)
 
 
 def test_a_figure_in_another_passage_is_none_for_this_subject() -> None:
     asked = "How much does the agency charge for a booking?"
     texts = ("The agency makes every booking.", "A room costs 140 euros.")
-    assert missing(asked, *texts) == ("no amount for the agency",)
+    assert missing(asked, *texts) == ("the amount for the agency",)
 
 
 def test_a_date_is_a_value_not_a_word() -> None:
     asked = "What was the revenue in March 2024?"
     assert missing(asked, "Revenue was 5 million on 12 March 2024.") == ()
-    assert missing(asked, "Revenue was 5 million in March 2023.") == ("nothing about March 2024",)
+    assert missing(asked, "Revenue was 5 million in March 2023.") == ("March 2024",)
     known = {"effective": date(2023, 1, 1)}
     assert missing(asked, "Revenue is 5 million.", **known) == ()
     ended = {"effective": date(2022, 1, 1), "expires": date(2023, 1, 1)}
-    assert missing(asked, "Revenue is 5 million.", **ended) == ("nothing about March 2024",)
+    assert missing(asked, "Revenue is 5 million.", **ended) == ("March 2024",)
 
 
 def test_two_things_that_are_never_in_one_place() -> None:
     texts = ("Tell us of a new bank.", "The pension plan is open to all.")
     asked = "Which bank administers the pension plan?"
-    assert missing(asked, *texts) == ("nothing that speaks of bank and pension plan together",)
+    assert missing(asked, *texts) == ("bank and pension plan together",)
     assert missing(asked, " ".join(texts)) == ()
 
 
 def test_what_belongs_together_is_said_together() -> None:
     assert missing("How long are backups of the mail server kept?", LEAVE) == (
-        "nothing about backups of the mail server",
+        "backups of the mail server",
     )
 
 
@@ -146,7 +144,7 @@ def test_a_passage_that_says_it_all_leaves_nothing_to_miss(words: list[str]) -> 
     things = " and the ".join(words)
     assert missing(f"What about the {things}?", f"Here is the {things}.") == ()
     said = missing(f"What about the {things}?", "Nobody knows.")
-    assert said[0] == f"nothing about the {words[0]}"
+    assert said[0] == f"the {words[0]}"
 
 
 SPECIAL = "Days off: the wedding of a parent, the funeral of a grandparent."
@@ -154,7 +152,7 @@ SPECIAL = "Days off: the wedding of a parent, the funeral of a grandparent."
 
 def test_what_is_spoken_of_only_elsewhere_is_missing() -> None:
     question = "What is the parental leave for grandparents?"
-    said = ("nothing that speaks of parental leave and grandparents together",)
+    said = ("parental leave and grandparents together",)
     assert missing(question, LEAVE, SPECIAL) == said
     assert missing(question, LEAVE, f"{SPECIAL} Grandparents have no parental leave.") == ()
 
@@ -185,7 +183,7 @@ def test_another_kind_of_a_thing_is_not_the_thing_in_other_words() -> None:
     embedder = open_embedder(EmbedderSettings())
     passage = Passage("1", "Vaccination against influenza is offered in October.", "1.md")
     for asked, said in (
-        ("When is hepatitis vaccination offered?", ("nothing about hepatitis vaccination",)),
+        ("When is hepatitis vaccination offered?", ("hepatitis vaccination",)),
         ("When is influenza vaccination offered?", ()),
     ):
         evidence = Evidence(asked, (Retrieved(passage, 0.6),))

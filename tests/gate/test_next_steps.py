@@ -1,4 +1,4 @@
-"""What somebody can do whose question stays open."""
+"""The next steps after a refusal."""
 
 from __future__ import annotations
 
@@ -15,42 +15,38 @@ SHUT = GateDecision(Level.INSUFFICIENT, 0.2, "tiers", ("best similarity 0.20",))
 
 
 def test_rephrase_look_and_ask() -> None:
-    decision = GateDecision(
-        Level.INSUFFICIENT, 0.2, "tiers", missing=("nothing about a", "no date")
-    )
+    decision = GateDecision(Level.INSUFFICIENT, 0.2, "tiers", missing=("contractors", "the date"))
     assert next_steps(decision, EVIDENCE, "the People team") == (
-        "Put “a” in other words; the documents may call it something else.",
-        "Look into Parental leave (leave.md), the nearest document.",
+        "Try other words for “contractors”; the documents may use a different term.",
+        "Check Parental leave (leave.md), the nearest document.",
         "Ask the People team.",
     )
 
 
 def test_without_a_contact_the_nearest_document_names_its_owner() -> None:
-    assert next_steps(SHUT, EVIDENCE)[-1] == "Ask whoever is responsible for Parental leave."
-    assert next_steps(SHUT, Evidence("Why is the sky blue at noon?")) == (
-        "Put the question in other words.",
-    )
+    assert next_steps(SHUT, EVIDENCE)[-1] == "Ask the owner of Parental leave."
+    assert next_steps(SHUT, Evidence("Why is the sky blue at noon?")) == ("Rephrase the question.",)
 
 
 def test_a_short_question_is_asked_for_more() -> None:
-    assert any(step.startswith("Say more") for step in next_steps(SHUT, Evidence("Leave?")))
-    assert not any(step.startswith("Say more") for step in next_steps(SHUT, EVIDENCE))
+    assert any(step.startswith("Add context") for step in next_steps(SHUT, Evidence("Leave?")))
+    assert not any(step.startswith("Add context") for step in next_steps(SHUT, EVIDENCE))
 
 
 def test_an_explanation_names_what_was_left_out_and_leaves_the_decision() -> None:
     said = Explain(contact="Ines")(SHUT, EVIDENCE, [Exclusion(OLD, "expired on 2023-12-31")])
     assert (said.level, said.score, said.policy) == (SHUT.level, SHUT.score, SHUT.policy)
-    assert said.missing == ("nothing about contractors",)
+    assert said.missing == ("contractors",)
     assert said.reasons == (
         "best similarity 0.20",
         "left out b.md, version 1.0: expired on 2023-12-31",
     )
     assert [one.passage for one in said.excluded] == [OLD]
-    assert "If you mean b.md, version 1.0, name its time." in said.next_steps
+    assert "To ask about b.md, version 1.0, add a date, for example “in 2024”." in said.next_steps
     assert said.next_steps[-1] == "Ask Ines."
 
 
 def test_a_copy_that_was_left_out_is_no_other_version() -> None:
     said = Explain()(SHUT, EVIDENCE, copies=[Exclusion(OLD, "a near copy of leave.md")])
     assert said.reasons[-1] == "left out b.md, version 1.0: a near copy of leave.md"
-    assert not any("name its time" in step for step in said.next_steps)
+    assert not any("add a date" in step for step in said.next_steps)

@@ -55,7 +55,7 @@ def test_the_llm_lifts_a_claim_that_the_cheaper_tier_refused() -> None:
         verdict = checked(verifier, f"{CLAIM} [1].")
     found = entailed(verdict)
     assert (found.support, found.score) == (Support.BACKED, 0.95)
-    assert found.reason == "what it cites says so (0.95, llm)"
+    assert found.reason == "supported by the evidence (0.95, llm)"
     assert found.span == (0, len(LEAVE))
     assert verdict.served
 
@@ -97,7 +97,7 @@ def test_the_settings_alone_are_enough() -> None:
         own = LlmSettings(url=server.url, ask="always", seconds=60.0, retries=0)
         settings = Settings(verifier=VerifierSettings(llm=own))
         verdict = suffice.check(f"{CLAIM} [1].", [LEAVE], settings=settings)
-    assert entailed(verdict).reason == "what it cites says so (0.95, llm)"
+    assert entailed(verdict).reason == "supported by the evidence (0.95, llm)"
     assert server.requests
 
 

@@ -48,7 +48,7 @@ COUNTED = Evidence(
     FOUND.question, (Retrieved(LEAVE, 0.71, 3.5, 0.6, ((0, 30),)),), day=date(2026, 5, 1)
 )
 GATE = GateDecision(
-    Level.PARTIAL, 0.62, "learned", ("one passage",), ("no figure for 2025",), ("age",), "fast",
+    Level.PARTIAL, 0.62, "learned", ("one passage",), ("a figure for 2025",), ("age",), "fast",
     (Signal("enough", 0.62, 0.5, "near"), Signal("count", 1.0)), (Exclusion(OLD, "superseded"),),
     (Conflict(LEAVE, OLD, "18 weeks", "16 weeks", 0.9, "they differ", True),), ("Ask HR.",),
 )  # fmt: skip
@@ -70,7 +70,7 @@ FINDING = Finding(
 )  # fmt: skip
 VERDICT = Verdict(
     FOUND.question, Action.CAVEAT, "Based on little.", GATE, COUNTED, DRAFT, DRAFT.text, (FINDING,),
-    (Citation(1, LEAVE, "18 weeks"),), ("no figure for 2025",),
+    (Citation(1, LEAVE, "18 weeks"),), ("a figure for 2025",),
     (Source("leave.md", "Leave", "2", ("Leave",), 0.7),), 0.9, ("a note",), 0.5, 0.25,
     Grade.PARTIAL, "else -> CAVEAT", Rescue.TRIMMED,
     (Attempt(Draft("A first one."), (FINDING,), "else -> WITHHOLD"), Attempt(DRAFT)), 0.7,

@@ -93,7 +93,7 @@ def test_an_answer_is_released_withdrawn_and_released_again(review: Review) -> N
     assert out is not None
     assert (out.action, out.released) == (Action.CAVEAT, HELD.draft.text)  # type: ignore[union-attr]
     assert out.notes[-1] == "Released by Ada: The source says so."
-    assert out.reason.startswith("A person released this.")
+    assert out.reason.startswith("A person released this answer.")
     assert [citation.n for citation in out.citations] == [1]
     with pytest.raises(ReviewError, match="already released"):
         review.decide(id, Act.RELEASE, reason="x", by="Ada")

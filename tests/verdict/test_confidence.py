@@ -1,4 +1,4 @@
-"""One probability decides between serving, a caveat, a person and nothing."""
+"""The confidence separates SERVE, CAVEAT, REVIEW and WITHHOLD."""
 
 from __future__ import annotations
 
@@ -102,12 +102,12 @@ def test_the_number_decides(chance: float, action: Action) -> None:
 def test_near_even_odds_a_person_decides() -> None:
     verdict = decided(0.6, gate=0.75)
     assert verdict.action is Action.REVIEW
-    said = "The answer found is right with probability 0.45; a person has to look at it."
+    said = "The estimated probability that the answer is correct is 0.45; a person must review it."
     assert verdict.reason == said
 
 
 def test_a_caveat_that_rests_on_the_number_alone_tells_it() -> None:
-    assert decided(0.7).reason == "The answer found is right with probability 0.70."
+    assert decided(0.7).reason == "The estimated probability that the answer is correct is 0.70."
 
 
 def test_one_weak_claim_holds_the_answer_back_or_is_named() -> None:
@@ -137,4 +137,4 @@ def test_an_answer_of_another_sort_than_asked_for_has_a_caveat() -> None:
     asked = replace(EVIDENCE, question="What is the cost of it?")
     verdict = decide(asked, OPEN_FULLY, DRAFT, said_well)
     assert verdict.action is Action.CAVEAT
-    assert verdict.reason == "The answer does not give what is asked for: amount."
+    assert verdict.reason == "The answer does not give what the question asks for: amount."

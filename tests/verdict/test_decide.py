@@ -1,4 +1,4 @@
-"""What leaves: only a draft that is its claims, every one backed and none spoken against."""
+"""A draft is released only if its claims cover the text, are backed and not contradicted."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from suffice.verdict.route import read_routes
 SAID = "You get 30 days of leave."
 HERE = Passage(id="a@1#0-9", text=f"{SAID} No employee may sell leave.", document="a", title="A")
 EVIDENCE = Evidence("How many days of leave for contractors?", (Retrieved(HERE, 0.9),))
-OPEN = GateDecision(Level.SUFFICIENT, 0.9, "tiers", missing=("nothing about contractors",))
+OPEN = GateDecision(Level.SUFFICIENT, 0.9, "tiers", missing=("contractors",))
 
 
 def draft(text: str, claimed: str | None = None, start: int = 0) -> Draft:
@@ -59,19 +59,19 @@ def test_a_condition_left_out_is_told_and_decides_nothing() -> None:
         claim,
         "omission",
         Support.UNBACKED,
-        reason="its source adds “if you ask”",
+        reason="the source adds “if you ask”",
         code=Code.OMITTED,
     )
     found = run_checks([Verbatim()], written, EVIDENCE)
     served = decide(EVIDENCE, OPEN, written, (*found, said, said))
     assert served.action is Action.SERVE
-    assert served.notes == ("“You get 30 days of leave”: its source adds “if you ask”.",)
+    assert served.notes == ("“You get 30 days of leave”: the source adds “if you ask”.",)
     minor = replace(said, support=Support.UNCHECKED)
     assert decide(EVIDENCE, OPEN, written, (*found, minor)).notes == ()
 
 
 def test_a_source_is_quoted_in_its_own_words() -> None:
-    """A paraphrase, right or wrong, is never shown as what the document says."""
+    """A paraphrase is never shown as a quotation of the document."""
     written = draft("Workers have 30 days off as leave. [1]")
     (claim,) = written.claims
     backed = Finding(claim, "entailment", Support.BACKED, passage_id=HERE.id, span=(0, 8))
@@ -94,7 +94,7 @@ def test_partial_evidence_makes_a_caveat() -> None:
     doubted = decide(EVIDENCE, partial, written, findings)
     assert doubted.action is Action.CAVEAT
     assert "only in part" not in doubted.reason
-    lacking = replace(partial, missing=("nothing about contractors",))
+    lacking = replace(partial, missing=("contractors",))
     assert "only in part" in decide(EVIDENCE, lacking, written, findings).reason
 
 
@@ -122,8 +122,8 @@ def test_one_finding_against_a_claim_is_enough(support: Support) -> None:
 
 
 def noted(code: Code, support: Support, check: str = "citations") -> Action:
-    """What leaves by a table that serves everything, of a draft of two quotations: something was
-    found of the second."""
+    """The verdict on a draft of two quotations under a table that always serves, with one more
+    finding on the second."""
     text = f"{SAID} No employee may sell leave."
     first, second = Claim(SAID, 0, 25, (1,)), Claim(text[26:], 26, len(text), (1,))
     written = Draft(text, (first, second), (Citation(1, HERE, ""),))
@@ -189,7 +189,7 @@ def test_a_check_that_fails_leaves_its_claims_unchecked(check: Broken | Lazy) ->
 
 def test_a_refusal_helps_whatever_it_is_for() -> None:
     refused = withhold(EVIDENCE, OPEN, "because")
-    assert refused.missing == ("nothing about contractors",)
+    assert refused.missing == ("contractors",)
     assert refused.nearest[0].document == "a"
     written = draft("You get 31 days of leave.")
     findings = run_checks([Verbatim()], written, EVIDENCE)

@@ -1,4 +1,4 @@
-"""What a person decided otherwise leaves with a caveat at best, and says so."""
+"""An overridden decision is CAVEAT at best, and the reason says so."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def test_what_was_opened_is_never_simply_served(action: Action) -> None:
     verdict = opened(replace(some.VERDICT, action=action), "Gate opened by Ada: x")
     assert verdict.action is (Action.CAVEAT if action is Action.SERVE else action)
     assert verdict.notes[-1] == "Gate opened by Ada: x"
-    assert ("A person had this written." in verdict.reason) is verdict.served
+    assert ("A person overrode the gate for this answer." in verdict.reason) is verdict.served
 
 
 def test_a_held_draft_is_released_as_it_was_written() -> None:
@@ -24,7 +24,7 @@ def test_a_held_draft_is_released_as_it_was_written() -> None:
     verdict = released(held, "Released by Ada: x")
     assert (verdict.action, verdict.released) == (Action.CAVEAT, some.DRAFT.text)
     assert [citation.passage for citation in verdict.citations] == [some.LEAVE]
-    assert verdict.reason == f"A person released this. {held.reason}"
+    assert verdict.reason == f"A person released this answer. {held.reason}"
     assert verdict.findings == held.findings  # what was found against it stays
 
 

@@ -1,4 +1,4 @@
-"""What is saved of a draft: its backed sentences, with spans that hold."""
+"""Rescuing a draft keeps its backed claims, with exact spans."""
 
 from __future__ import annotations
 

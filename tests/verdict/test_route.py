@@ -1,4 +1,4 @@
-"""The routing table: every combination has a row, and what is contradicted never leaves."""
+"""The routing table: every combination has a row, and contradicted drafts are never released."""
 
 from __future__ import annotations
 

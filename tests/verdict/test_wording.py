@@ -1,4 +1,4 @@
-"""A refusal says why, what is missing, what is nearest and what to do."""
+"""A refusal states the reason, what is not covered, the nearest sources and the next steps."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ SHUT = GateDecision(
     0.1,
     "tiers",
     ("best similarity 0.10",),
-    missing=("nothing about contractors", "no date"),
+    missing=("contractors", "the date"),
     next_steps=("Ask Ines.",),
 )
 EVIDENCE = Evidence("When do contractors get leave?", (Retrieved(HERE, 0.1),))
@@ -23,8 +23,8 @@ EVIDENCE = Evidence("When do contractors get leave?", (Retrieved(HERE, 0.1),))
 def test_a_refusal_as_one_text() -> None:
     refused = withhold(EVIDENCE, SHUT, wording.shut(SHUT, 1))
     assert wording.refusal(refused).split("\n\n") == [
-        "The documents do not hold enough to answer this question: best similarity 0.10.",
-        "Missing: nothing about contractors; no date.",
+        "The documents do not contain enough to answer this question: best similarity 0.10.",
+        "Not covered by the documents: contractors; the date.",
         "Nearest sources:\n- Leave policy",
         "Next steps:\n- Ask Ines.",
     ]
@@ -40,5 +40,5 @@ def test_there_is_always_a_next_step() -> None:
 def test_what_was_left_out_is_said_whatever_the_refusal() -> None:
     out = replace(SHUT, excluded=(Exclusion(HERE, "expired on 2024-12-31"),))
     assert wording.shut(out, 0).startswith(wording.ONLY_LEFT_OUT)
-    assert wording.unanswered(out).endswith("Left out: Leave policy: expired on 2024-12-31.")
+    assert wording.unanswered(out).endswith("Excluded: Leave policy: expired on 2024-12-31.")
     assert wording.unanswered(SHUT) == wording.NO_STATEMENT

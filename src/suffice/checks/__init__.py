@@ -1,1 +1,1 @@
-"""Checks: code between the draft and the user. Every check judges every claim exactly once."""
+"""Checks: verification of a draft before release. Every check judges every claim exactly once."""

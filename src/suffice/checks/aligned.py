@@ -1,4 +1,4 @@
-"""The sentence of the evidence that a claim most likely comes from, by shared words."""
+"""Finds the sentence of the evidence that a claim most likely comes from, by shared words."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _DIGITS = re.compile(r"\d+")
 
 
 def roots(text: str) -> frozenset[str]:
-    """The stems of a text's content words, and its numbers in digits."""
+    """The stems of a text's content words, and its digit sequences."""
     return frozenset((*map(stem, content_words(text)), *_DIGITS.findall(text)))
 
 
@@ -38,7 +38,7 @@ class Sentence:
 
 @dataclass(frozen=True, slots=True)
 class Sentences:
-    """All sentences of the evidence, found by their words."""
+    """All sentences of the evidence, indexed by their words."""
 
     all: list[Sentence] = field(default_factory=list)
     _words: dict[str, frozenset[str]] = field(default_factory=dict)
@@ -58,8 +58,8 @@ class Sentences:
         return made
 
     def _telling(self, said: frozenset[str]) -> list[str]:
-        """The words to look by: what very many sentences hold says little and takes long, so it
-        counts only where nothing rarer is there."""
+        """The words to search by. Very common words are slow and uninformative, so they are used
+        only if there is no rarer one."""
         known = sorted(
             (root for root in said if root in self._holding),
             key=lambda r: (len(self._holding[r]), r),
@@ -72,8 +72,8 @@ class Sentences:
         return self._words.get(passage.id, frozenset())
 
     def nearest(self, said: frozenset[str], within: Sequence[Passage] = ()) -> Sentence | None:
-        """The sentence that shares most with what is said, a rare word counting more; only of the
-        passages named, where some are."""
+        """The sentence that shares most words with `said`, rare words weighing more; restricted to
+        the passages in `within`, if any."""
         ids = {passage.id for passage in within}
         near: dict[int, float] = defaultdict(float)
         for root in self._telling(said):

@@ -1,4 +1,4 @@
-"""Which conflicts of the evidence an answer is drawn into: it says what one side of them says."""
+"""Selects the conflicts in the evidence that concern an answer: it states one of the two sides."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from suffice.checks.claim_text import alone
 from suffice.types import Conflict, Draft, Evidence, Passage
 
 _SHARED = 0.6
-"""A claim takes a side where it shares so much of the words of whichever is the shorter."""
+"""A claim takes a side if it shares this part of the words of the shorter of the two texts."""
 _LONG = 4_000
-"""A longer passage is read for conflicts only where the answer is, so many characters of it."""
+"""Of a passage longer than this, only this many characters near the answer are searched."""
 
 
 def touched(draft: Draft, evidence: Evidence) -> Evidence:
-    """The evidence as far as the draft speaks of it; passages of usual length whole."""
+    """The evidence reduced to what the draft covers; passages of normal length stay whole."""
     long = [passage for passage in evidence.passages if len(passage.text) > _LONG]
     if not long:
         return evidence
-    said = [roots(one) for one in alone(draft)]
-    short = {passage.id: _near(said, passage) for passage in long}
+    claims = [roots(text) for text in alone(draft)]
+    short = {passage.id: _near(claims, passage) for passage in long}
     return replace(
         evidence,
         items=tuple(
@@ -31,11 +31,11 @@ def touched(draft: Draft, evidence: Evidence) -> Evidence:
     )
 
 
-def _near(said: Sequence[frozenset[str]], passage: Passage) -> Passage:
-    """Its sentences that claims are nearest to, in their order."""
+def _near(claims: Sequence[frozenset[str]], passage: Passage) -> Passage:
+    """The passage reduced to the sentences nearest to the claims, in their order."""
     sentences = Sentences.of([passage])
     shared: dict[tuple[int, int], float] = defaultdict(float)
-    for words in said:
+    for words in claims:
         if words and (one := sentences.nearest(words)):
             span = one.start, one.end
             shared[span] = max(shared[span], len(words & one.roots) / len(words))
@@ -50,22 +50,21 @@ def _near(said: Sequence[frozenset[str]], passage: Passage) -> Passage:
 def concerned(
     draft: Draft, conflicts: Sequence[Conflict], evidence: Evidence
 ) -> tuple[Conflict, ...]:
-    """The conflicts of which some claim of the draft says a side, in their order, between the
-    passages as the evidence has them."""
+    """The conflicts of which the draft states a side, in order, with the passages whole again."""
     if not conflicts:
         return ()
     whole = {passage.id: passage for passage in evidence.passages}
-    said = [words for one in alone(draft) if (words := roots(one))]
+    claims = [words for text in alone(draft) if (words := roots(text))]
     return tuple(
         replace(conflict, first=whole[conflict.first.id], second=whole[conflict.second.id])
         for conflict in conflicts
         if any(
             _takes(words, roots(quote))
             for quote in (conflict.first_quote, conflict.second_quote)
-            for words in said
+            for words in claims
         )
     )
 
 
-def _takes(said: frozenset[str], quote: frozenset[str]) -> bool:
-    return len(said & quote) >= _SHARED * max(1, min(len(said), len(quote)))
+def _takes(claim: frozenset[str], quote: frozenset[str]) -> bool:
+    return len(claim & quote) >= _SHARED * max(1, min(len(claim), len(quote)))

@@ -1,4 +1,4 @@
-"""The seam of the checks, and the run over all of them."""
+"""The protocol of a check, and running all checks over a draft."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from suffice.types import Claim, Code, Draft, Evidence, Finding, Support
 
 _LOG = logging.getLogger("suffice.checks")
 
-# Of two judgements of one claim the first in this order holds: in doubt, the one against it.
+# If a check returns two findings for one claim, the first in this order wins: the stricter one.
 _HOLDS = (Support.CONTRADICTED, Support.UNBACKED, Support.UNCHECKED, Support.BACKED)
 
 
@@ -26,12 +26,12 @@ class Check(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SwitchedOff:
-    """Stands where a check would, and says of every claim that nobody looked."""
+    """Replaces a check that is switched off: it marks every claim UNCHECKED."""
 
     name: str
 
     def judge(self, draft: Draft, evidence: Evidence) -> list[Finding]:
-        reason = f"the check is switched off by setting (checks.{self.name})"
+        reason = f"this check is switched off (checks.{self.name})"
         return [
             Finding(claim, self.name, Support.UNCHECKED, reason=reason, code=Code.OFF)
             for claim in draft.claims
@@ -40,14 +40,14 @@ class SwitchedOff:
 
 @runtime_checkable
 class Costly(Check, Protocol):
-    """A check that need not look at what others have settled."""
+    """An expensive check that can skip claims which other checks have decided."""
 
     def only(self, claims: Collection[Claim], /) -> Check: ...
 
 
 def run_checks(checks: Sequence[Check], draft: Draft, evidence: Evidence) -> tuple[Finding, ...]:
-    """One finding a check and claim, in the order of both, whatever a check does; what it fails to
-    judge is UNCHECKED. Name the cheap checks first: a costly one is asked only on what is open."""
+    """Exactly one finding per check and claim, in that order. A claim that a check fails to judge
+    is UNCHECKED. List cheap checks first: a `Costly` one only receives the claims still open."""
     found: list[Finding] = []
     for check in checks:
         found += _judged(check, draft, evidence, found)
@@ -61,8 +61,8 @@ def _open(draft: Draft, findings: Sequence[Finding]) -> list[Claim]:
 
 
 def share_read(draft: Draft, findings: Sequence[Finding], unread: int = 0) -> float:
-    """The share of a draft's characters that some check actually read: of its claims, and of the
-    `unread` ones that tell something outside of them."""
+    """The share of a draft's characters that at least one check judged. The total is the length of
+    its claims plus `unread`, the number of unchecked characters outside them."""
     total = sum(map(_length, draft.claims)) + unread
     read = {
         f.claim for f in findings if f.support is not Support.UNCHECKED or f.code is Code.UNSURE
@@ -74,16 +74,16 @@ def _judged(
     check: Check, draft: Draft, evidence: Evidence, before: Sequence[Finding]
 ) -> list[Finding]:
     found: dict[Claim, Finding] = {}
-    reason = "could not be checked: the check gave no judgement"
+    reason = "not checked: the check returned no finding"
     try:
         asked = check.only(_open(draft, before)) if isinstance(check, Costly) else check
         for finding in asked.judge(draft, evidence):
             known = found.get(finding.claim)
             if known is None or _HOLDS.index(finding.support) < _HOLDS.index(known.support):
                 found[finding.claim] = finding
-    except Exception:  # whatever a check dies of, its claims are unchecked, not lost
+    except Exception:  # any failure of a check leaves its claims unchecked, never lost
         _LOG.exception("The check '%s' failed.", check.name)
-        found, reason = {}, "could not be checked: the check failed; the log says why"
+        found, reason = {}, "not checked: the check failed; see the log"
     return [
         replace(found[claim], check=check.name)
         if claim in found

@@ -1,5 +1,5 @@
-"""Every mark and every source a claim names: does it exist, was it retrieved, is it current and in
-force, and is it the one the claim comes from?"""
+"""Checks every citation and every source named in words: does it exist, was it retrieved, is it
+current and in force, and does the claim come from it?"""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from suffice.evidence.index import today
 from suffice.text.named import named
 from suffice.types import Claim, Code, Draft, Evidence, Finding, Hallucination, Passage, Support
 
-# Of several sources of one claim the first that is found in this order speaks for it.
+# If a claim has several sources, the worst result in this order decides.
 _WORST = (
     Code.FABRICATED,
     Code.NOT_RETRIEVED,
@@ -25,16 +25,16 @@ _WORST = (
     Code.RESOLVED,
 )
 _ELSEWHERE, _HERE = 0.9, 0.5
-"""A claim belongs to another passage where one sentence of it holds so much of the claim's words,
-and all that it cites no more than this."""
+"""A claim comes from another passage if one sentence there contains at least the first share of the
+claim's words and the cited passages together contain no more than the second."""
 _ENOUGH_WORDS = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Citations:
-    """Judges sources, not statements: a source that is there backs nothing until another check has
-    found it to say so (`settle`). `day`: on which versions have to be in force; the evidence's, if
-    not told."""
+    """Judges sources, not statements: a resolved source does not back a claim until another check
+    finds that it supports the claim (`settle`). `day` is the date on which versions must be in
+    force; by default, that of the evidence."""
 
     documents: Documents | None = None
     day: date | None = None
@@ -47,13 +47,14 @@ class Citations:
         sentences = Sentences.of(evidence.passages)
         read = zip(draft.claims, alone(draft), cited(draft, evidence), strict=True)
         return [
-            self._finding(claim, list(_resolved(claim, said, within, resolver, sentences)))
-            for claim, said, within in read
+            self._finding(claim, list(_resolved(claim, text, within, resolver, sentences)))
+            for claim, text, within in read
         ]
 
     def _finding(self, claim: Claim, found: list[Resolved]) -> Finding:
         if not found:
-            return Finding(claim, self.name, Support.UNCHECKED, reason="it names no source")
+            reason = "the claim names no source"
+            return Finding(claim, self.name, Support.UNCHECKED, reason=reason)
         worst = min(found, key=lambda one: _WORST.index(one.code))
         fine = worst.code is Code.RESOLVED
         passage = worst.passage
@@ -71,9 +72,9 @@ class Citations:
 def settle(
     draft: Draft, evidence: Evidence, findings: Sequence[Finding], by: Collection[str]
 ) -> tuple[Finding, ...]:
-    """The findings, with sources that resolved told apart by what the checks named in `by` found:
-    VERIFIED where a cited passage backs the claim, MISATTRIBUTED where only another one does. A
-    claim without a mark rests on the document it names in words."""
+    """Refine RESOLVED findings with the results of the checks named in `by`: VERIFIED if a cited
+    passage backs the claim, MISATTRIBUTED if only another one does. For a claim without a citation,
+    the document that it names in words counts as cited."""
     backing: dict[Claim, set[str]] = {}
     for finding in findings:
         if finding.check in by and finding.support is Support.BACKED and finding.passage_id:
@@ -102,7 +103,7 @@ def _settled(finding: Finding, backing: set[str], sources: Sequence[Passage]) ->
         code=Code.MISATTRIBUTED,
         kind=Hallucination.ATTRIBUTION,
         passage_id=min(backing),
-        reason="what it cites does not say it, another passage does",
+        reason="the cited passage does not support the claim, but another one does",
     )
 
 
@@ -116,18 +117,18 @@ def _named(finding: Finding, evidence: Evidence) -> tuple[Passage, ...]:
 
 
 def _resolved(
-    claim: Claim, said: str, within: Sequence[Passage], resolver: Resolver, sentences: Sentences
+    claim: Claim, text: str, within: Sequence[Passage], resolver: Resolver, sentences: Sentences
 ) -> Iterator[Resolved]:
     yield from (resolver.mark(n) for n in claim.cites)
-    yield from (resolver.name(name, within) for name in named(said))
-    if within and (other := _elsewhere(said, within, sentences)):
-        reason = f"it is said in {described(other)}, which it does not cite"
+    yield from (resolver.name(name, within) for name in named(text))
+    if within and (other := _elsewhere(text, within, sentences)):
+        reason = f"the statement is in {described(other)}, which the claim does not cite"
         yield Resolved(Code.MISATTRIBUTED, reason, other)
 
 
-def _elsewhere(said: str, within: Sequence[Passage], sentences: Sentences) -> Passage | None:
-    """Another passage that says it nearly word for word, where the cited ones hardly touch it."""
-    words = roots(said)
+def _elsewhere(text: str, within: Sequence[Passage], sentences: Sentences) -> Passage | None:
+    """Another passage that has the text almost verbatim while the cited ones hardly mention it."""
+    words = roots(text)
     if len(words) < _ENOUGH_WORDS:
         return None
     here = frozenset[str]().union(*(sentences.words(passage) for passage in within))

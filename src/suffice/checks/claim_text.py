@@ -1,4 +1,4 @@
-"""How the claims of a draft read, and how the passages they are held against do."""
+"""The texts that checks compare: claims made self-contained, and passages with their metadata."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from suffice.types import Draft, Evidence, Passage
 _ONLY_YES_OR_NO = re.compile(r"(?:yes|no)\W*", re.IGNORECASE)
 
 
-# The checks of one run read one draft: its sentences are found once. A pure function of the text.
+# All checks of a run parse the same draft, so its sentences are cached.
 @lru_cache(maxsize=2)
 def statements(text: str) -> tuple[Statement, ...]:
     """Every sentence of a draft, claims and others."""
@@ -21,15 +21,15 @@ def statements(text: str) -> tuple[Statement, ...]:
 
 
 def alone(draft: Draft) -> list[str]:
-    """Each claim as it reads by itself: without marks, a pronoun with what it stands for, a row of
-    a table with its headings, "Yes." with the sentence after it."""
+    """Each claim as self-contained text: citations removed, pronouns resolved, table rows with
+    their headers, "Yes." with the sentence that follows it."""
     read = {(one.start, one.end): one for one in statements(draft.text)}
     known = [read.get((claim.start, claim.end)) for claim in draft.claims]
     said = [
         one.alone if one else bare(claim.text)
         for one, claim in zip(known, draft.claims, strict=True)
     ]
-    # "No." says nothing by itself: it is judged with the sentence that says what.
+    # "No." means nothing by itself, so it is judged together with the next sentence.
     return [
         f"{one} {after}" if _ONLY_YES_OR_NO.fullmatch(one) and after else one
         for one, after in zip_longest(said, said[1:], fillvalue="")
@@ -37,15 +37,15 @@ def alone(draft: Draft) -> list[str]:
 
 
 def numbered(draft: Draft, evidence: Evidence) -> dict[int, Passage]:
-    """The passages by the number of their mark, as the draft has it; without a word of its own, in
-    the order they were retrieved in."""
+    """The passages by citation number: as the draft numbers them or, if it lists no citations, in
+    retrieval order."""
     if draft.citations:
         return {one.n: one.passage for one in draft.citations}
     return dict(enumerate(evidence.sources, 1))
 
 
 def cited(draft: Draft, evidence: Evidence) -> list[tuple[Passage, ...]]:
-    """For each claim the passages its marks name, as they were retrieved; none that were not."""
+    """For each claim, the retrieved passages that it cites."""
     retrieved = {passage.id: passage for passage in evidence.passages}
     marks = numbered(draft, evidence)
     marked = {n: retrieved[one.id] for n, one in marks.items() if one.id in retrieved}
@@ -53,7 +53,7 @@ def cited(draft: Draft, evidence: Evidence) -> list[tuple[Passage, ...]]:
 
 
 def told(passage: Passage) -> str:
-    """What a passage says, and below it what is known of its document: title, version and dates are
+    """The text of a passage followed by its document's metadata: title, version and dates are
     evidence too. `told(passage)[: len(passage.text)] == passage.text`."""
     about = [f"{passage.title or passage.document}."]
     if passage.declared:

@@ -1,6 +1,6 @@
-"""A second reading of a claim that was not found backed: beside the few statements nearest to it.
+"""Verifies an unbacked claim a second time against only the few statements nearest to it.
 
-Among many others a statement is easily overlooked, a row of a table most of all.
+A verifier easily overlooks one statement among many, table rows most of all.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from suffice.text.statements import Statement, statements
 from suffice.types import Passage
 
 FEW = (1, 3)
-"""The claim is read beside so many statements, and the log-odds of these readings are averaged."""
+"""The numbers of statements to verify against; the log-odds of the results are averaged."""
 
 
 @dataclass(frozen=True, slots=True)
 class Nearest:
-    """The statements of some passages, those first that back what is said."""
+    """The statements most likely to back a text, best first."""
 
     found: tuple[tuple[Passage, Statement], ...]
 
@@ -36,7 +36,7 @@ class Nearest:
         return self.found[0][1].slices[-1]
 
     def beside(self, count: int) -> str:
-        """The first so many, each under its headings, in the order of the documents."""
+        """The first `count` statements under their headings, in document order."""
         order = list(dict.fromkeys(passage.id for passage, _ in self.found))
         chosen = sorted(self.found[:count], key=lambda one: (order.index(one[0].id), one[1].slices))
         lines: list[str] = []
@@ -51,7 +51,7 @@ class Nearest:
 
 @dataclass(frozen=True, slots=True)
 class Second:
-    """What the second reading says, and the place of the statement nearest to the claim."""
+    """The score of the second reading, and the place of the nearest statement."""
 
     score: SupportScore
     passage: Passage
@@ -71,8 +71,8 @@ def nearest(verifier: FindsSentences, said: str, passages: Sequence[Passage]) ->
 def read_closely(
     verifier: Verifier, pairs: Sequence[Pair], passages: Sequence[Sequence[Passage]]
 ) -> list[Second | None]:
-    """For each pair how likely the statements nearest to it back it; `None` where nobody can tell,
-    or an LLM has the last word."""
+    """The second score for each pair; `None` if the verifier cannot rank statements or is an LLM,
+    whose first judgement is final."""
     if isinstance(verifier, LlmVerifier) or not isinstance(verifier, FindsSentences):
         return [None] * len(pairs)
     near = [nearest(verifier, pair.said, own) for pair, own in zip(pairs, passages, strict=True)]

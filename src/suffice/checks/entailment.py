@@ -1,4 +1,4 @@
-"""The verifier's word: does what a claim cites say so, say otherwise, or not speak of it?"""
+"""Asks the verifier whether the evidence supports a claim, contradicts it, or neither."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from suffice.switch import rule
 from suffice.text.facts import facts
 from suffice.types import Claim, Draft, Evidence, Fact, Finding, Hallucination, Passage, Support
 
-# So much more another passage must say a claim than the one it cites, to be the right one.
+# Another passage replaces the cited one only if its score is higher by at least this much.
 _SURER = 0.2
-_LEFT_ALONE = "another check has settled it"
-_SAID = {
-    Support.BACKED: "what it cites says so",
-    Support.CONTRADICTED: "what it cites says otherwise",
-    Support.UNBACKED: "nothing it cites says so",
+_SKIPPED = "already decided by another check"
+_REASONS = {
+    Support.BACKED: "supported by the evidence",
+    Support.CONTRADICTED: "contradicted by the evidence",
+    Support.UNBACKED: "not supported by the evidence",
 }
 _KINDS = {
     Support.CONTRADICTED: Hallucination.FAITHFULNESS,
@@ -30,7 +30,7 @@ _KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """A claim as it is judged: how it reads alone, its facts, and the passages it is held to."""
+    """A claim to verify: its self-contained text, its facts, and the passages to compare with."""
 
     claim: Claim
     said: str
@@ -40,14 +40,14 @@ class _Reading:
 
 @dataclass(frozen=True, slots=True)
 class Entailment:
-    """Judges each claim against the passages it cites (all, where it cites none), and each of its
-    facts by itself where it has several. What only another passage says is backed by that one: the
+    """Verifies each claim against the passages it cites (all, if it cites none), and each fact of a
+    claim with several. A claim that only another passage supports is backed by that passage: the
     citation is wrong, not the claim."""
 
     verifier: Verifier
     settings: EntailmentSettings = field(default_factory=EntailmentSettings)
     claims: frozenset[Claim] | None = None
-    """Those still open; the others are left alone. `None`: all."""
+    """The claims to verify; `None`: all."""
     name: str = "entailment"
 
     def only(self, claims: Collection[Claim]) -> Entailment:
@@ -69,8 +69,7 @@ class Entailment:
         still = [one for one in read if _open(found[one.claim])]
         found |= self._closer(still, found, draft, evidence.question)
         left = (
-            Finding(claim, self.name, Support.UNCHECKED, reason=_LEFT_ALONE)
-            for claim in draft.claims
+            Finding(claim, self.name, Support.UNCHECKED, reason=_SKIPPED) for claim in draft.claims
         )
         return [found.get(one.claim, one) for one in left]
 
@@ -80,7 +79,7 @@ class Entailment:
     def _judged(
         self, read: Sequence[_Reading], draft: Draft, evidence: Evidence
     ) -> dict[Claim, Finding]:
-        """One call of the verifier for the claims and all their facts."""
+        """One verifier call for the claims and all their facts."""
         pairs = [
             Pair(said, tuple(map(_text, one.passages)), evidence.question, draft.text)
             for one in read
@@ -100,7 +99,8 @@ class Entailment:
     def _closer(
         self, read: Sequence[_Reading], found: dict[Claim, Finding], draft: Draft, question: str
     ) -> dict[Claim, Finding]:
-        """What a second reading beside the nearest statements finds more likely than the first."""
+        """The findings of a second reading against the nearest statements, where its score is
+        higher."""
         pairs = [Pair(one.said, (), question, draft.text) for one in read]
         seconds = read_closely(self.verifier, pairs, [one.passages for one in read])
         more: dict[Claim, Finding] = {}
@@ -116,7 +116,7 @@ class Entailment:
                 score=second.score.supported,
                 passage_id=second.passage.id if backed else None,
                 span=second.span if backed else None,
-                reason=_told(support, second.score),
+                reason=_reason(support, second.score),
                 kind=_KINDS.get(support),
             )
         return more
@@ -130,7 +130,7 @@ class Entailment:
         passage = one.passages[score.passage or 0] if spoken else None
         words = roots(score.quote or one.said)
         quoted = sentences.nearest(words, (passage,)) if passage else None
-        reason = _told(support, score)
+        reason = _reason(support, score)
         return Finding(
             one.claim,
             self.name,
@@ -143,7 +143,7 @@ class Entailment:
         )
 
     def _support(self, score: SupportScore) -> Support:
-        """The probability decides, whichever tier gave it."""
+        """Apply the thresholds to the probability, whichever tier it comes from."""
         if score.unchecked:
             return Support.UNCHECKED
         if score.supported >= self.settings.threshold:
@@ -152,8 +152,8 @@ class Entailment:
         return Support.CONTRADICTED if against else Support.UNBACKED
 
 
-def _told(support: Support, score: SupportScore) -> str:
-    return f"{_SAID[support]} ({score.supported:.2f}, {score.tier})"
+def _reason(support: Support, score: SupportScore) -> str:
+    return f"{_REASONS[support]} ({score.supported:.2f}, {score.tier})"
 
 
 def _open(finding: Finding) -> bool:
@@ -170,12 +170,12 @@ def _readings(draft: Draft, evidence: Evidence) -> list[_Reading]:
 
 @rule("facts", lambda said: ())
 def _several(said: str) -> tuple[str, ...]:
-    """The facts of a claim that has more than one."""
+    """The facts of a claim, if it has more than one."""
     found = facts(said)
     return tuple(found) if len(found) > 1 else ()
 
 
 def _text(passage: Passage) -> str:
-    """With what is known of its document, where something is."""
+    """The passage, with its document's metadata if there is any."""
     known = passage.title or passage.declared or passage.effective or passage.expires
     return told(passage) if known else passage.text

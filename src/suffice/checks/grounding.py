@@ -1,7 +1,7 @@
-"""How near each claim is to the passages it cites: cheap, and never enough to back it.
+"""Measures the similarity of each claim to the passages it cites: cheap, but never decisive.
 
-"16 weeks" is as near to "18 weeks" as a text can be, so nearness settles nothing; it is kept as a
-number beside what other checks found, and says where a claim has strayed.
+"16 weeks" and "18 weeks" are almost identical to an embedder, so similarity cannot back a claim.
+The score is recorded next to the other findings and shows claims that stray from their source.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from suffice.types import Claim, Code, Draft, Evidence, Finding, Passage, Suppor
 
 @dataclass(frozen=True, slots=True)
 class Grounding:
-    """The greatest cosine of a claim to a passage it cites (all, where it cites none)."""
+    """The highest cosine between a claim and the passages it cites (all, if it cites none)."""
 
     embedder: Embedder
     settings: GroundingSettings = field(default_factory=GroundingSettings)
@@ -46,7 +46,7 @@ class Grounding:
             Support.UNCHECKED,
             score,
             best,
-            reason=f"{self._word(score)} what it cites ({score:.2f})",
+            reason=f"{self._word(score)} the cited passages ({score:.2f})",
             code=Code.CLEAR if score >= self.settings.near else Code.FAR,
         )
 

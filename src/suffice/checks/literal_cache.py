@@ -1,4 +1,4 @@
-"""The passages at hand, each read for its literals once, in any combination."""
+"""Caches the literals of passages, alone and in combination."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """Passages read as one text; `starts` says where each of them begins in it."""
+    """Passages parsed as one text; `starts` are the offsets of the passages in it."""
 
     reading: Reading
     passages: tuple[Passage, ...]
     starts: tuple[int, ...]
 
     def place(self, literal: Literal) -> tuple[str, Span | None]:
-        """The id of the passage a literal stands in, and its span there; no span where it is what
-        is known of the document, not its text."""
+        """The id of the passage that contains a literal, and its span there; no span if the literal
+        is in the document's metadata."""
         number = bisect_right(self.starts, literal.start) - 1
         passage, start = self.passages[number], self.starts[number]
         span = literal.start - start, literal.end - start
@@ -33,14 +33,14 @@ class Held:
 
 @dataclass(frozen=True, slots=True)
 class LiteralCache:
-    """Reads a passage when it is first asked for."""
+    """Parses each passage on first use."""
 
     passages: tuple[Passage, ...]
     _readings: dict[str, Reading] = field(default_factory=dict)
     _held: dict[tuple[str, ...], Held] = field(default_factory=dict)
 
     def hold(self, passages: Sequence[Passage] = ()) -> Held:
-        """These passages together; none named: all."""
+        """The given passages as one text; all passages if none are given."""
         chosen = tuple(passages) or self.passages
         key = tuple(passage.id for passage in chosen)
         if key not in self._held:

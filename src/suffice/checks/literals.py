@@ -1,4 +1,4 @@
-"""Numbers, dates, units and names as values: what a claim gives must stand in what it cites."""
+"""Compares numbers, dates, units and names as values: each must appear in the cited passages."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _BOUND = "another bound"
 
 
 class _Grade(IntEnum):
-    """What a comparison is worth, worst first."""
+    """The outcome of a comparison, worst first."""
 
     MISMATCH = 0
     ABSENT = 1
@@ -36,9 +36,8 @@ class _Grade(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Literals:
-    """Contradicts a claim whose value is another one in the source; finds no backing for a value
-    that is in no passage. That all values agree backs nothing: the rest of the claim may still be
-    wrong."""
+    """A claim is CONTRADICTED if the source has a different value, and UNBACKED if a value appears
+    in no passage. Matching values do not back a claim: the rest of it may still be wrong."""
 
     name: str = "literals"
 
@@ -46,34 +45,34 @@ class Literals:
         if not evidence.passages:
             reason = "there is no passage to compare with"
             return [self._finding(claim, reason=reason) for claim in draft.claims]
-        shelf = LiteralCache(evidence.passages)
+        cache = LiteralCache(evidence.passages)
         asked = Reading.of(evidence.question)
         read = zip(draft.claims, alone(draft), cited(draft, evidence), strict=True)
-        return [self._judge(claim, said, sources, shelf, asked) for claim, said, sources in read]
+        return [self._judge(claim, text, sources, cache, asked) for claim, text, sources in read]
 
     def _judge(
         self,
         claim: Claim,
-        said: str,
+        text: str,
         sources: Sequence[Passage],
-        shelf: LiteralCache,
+        cache: LiteralCache,
         asked: Reading,
     ) -> Finding:
-        held = shelf.hold(sources)
-        values = Reading.of(said)
+        held = cache.hold(sources)
+        values = Reading.of(text)
         found = compare(values, held.reading)
         if not found:
-            return self._finding(claim, Code.CLEAR, reason="it holds no value to compare")
+            return self._finding(claim, Code.CLEAR, reason="the claim has no value to compare")
         grades = [_grade(one, (held.reading.spelled, asked.spelled)) for one in found]
         grade, worst = min(zip(grades, found, strict=True), key=lambda pair: pair[0])
         share = sum(one >= _Grade.DERIVED for one in grades) / len(found)
-        if grade <= _Grade.ABSENT and (language := unknown_language(said)):
+        if grade <= _Grade.ABSENT and (language := unknown_language(text)):
             return self._finding(claim, reason=f"values are not compared in {language}")
         if grade is _Grade.MISMATCH:
             return self._mismatch(claim, worst, held, share)
         if grade is _Grade.ABSENT:
-            elsewhere = compare(values, shelf.hold().reading) if sources else []
-            return self._absent(claim, worst.claim, elsewhere, shelf, asked, share)
+            elsewhere = compare(values, cache.hold().reading) if sources else []
+            return self._absent(claim, worst.claim, elsewhere, cache, asked, share)
         return self._agree(claim, worst, held, share)
 
     def _mismatch(self, claim: Claim, worst: Comparison, held: Held, share: float) -> Finding:
@@ -92,16 +91,16 @@ class Literals:
         claim: Claim,
         value: Literal,
         elsewhere: Sequence[Comparison],
-        shelf: LiteralCache,
+        cache: LiteralCache,
         asked: Reading,
         share: float,
     ) -> Finding:
-        """In no passage it cites: in another one, in the question, or nowhere."""
-        everything = shelf.hold()
+        """A value in no cited passage: it is in another passage, in the question, or nowhere."""
+        everything = cache.hold()
         for one in elsewhere:
             same = one.claim.start == value.start
             if same and one.outcome is Outcome.EQUAL and one.evidence:
-                reason = f"“{value.text}” is not in what it cites, but in another passage"
+                reason = f"“{value.text}” is not in the cited passage but in another one"
                 return self._finding(
                     claim,
                     Code.MISATTRIBUTED,
@@ -112,27 +111,27 @@ class Literals:
                     everything.place(one.evidence),
                 )
         if any(one.outcome is Outcome.EQUAL for one in compare(value.text, asked)):
-            reason = f"“{value.text}” is in no passage, only in the question"
+            reason = f"“{value.text}” appears only in the question, not in any passage"
             return self._finding(claim, Code.ABSENT, reason=reason, score=share)
         return self._finding(
             claim,
             Code.ABSENT,
             Support.UNBACKED,
             Hallucination.FACTUALITY,
-            f"“{value.text}” is in no passage",
+            f"“{value.text}” does not appear in any passage",
             share,
         )
 
     def _agree(self, claim: Claim, worst: Comparison, held: Held, share: float) -> Finding:
         if worst.outcome is Outcome.ABSENT:
-            reason = f"“{worst.claim.text}” is in no passage, but may be the writer's own word"
+            reason = f"“{worst.claim.text}” is not in any passage; it may be the drafter's wording"
             return self._finding(claim, Code.ABSENT, reason=reason, score=share)
         if worst.derivation:
             reason = _derivation(worst.claim, worst.derivation)
             operand = held.place(worst.derivation.operands[0])
             return self._finding(claim, Code.DERIVED, reason=reason, score=share, place=operand)
         place = held.place(worst.evidence) if worst.evidence else None
-        reason = "its values are in the source"
+        reason = "all values appear in the source"
         return self._finding(claim, Code.CLEAR, reason=reason, score=share, place=place)
 
     def _finding(
@@ -159,13 +158,13 @@ def _grade(one: Comparison, texts: Sequence[str]) -> _Grade:
     return _Grade.DERIVED if one.outcome is Outcome.DERIVED else _Grade.EQUAL
 
 
-# "passage 3", "step 2": how an answer points at its own parts.
+# "passage 3", "step 2": an answer referring to its own parts.
 _POINTING = frozenset({"passage", "document", "step", "option", "item", "question", "line"})
 
 
 def _own_word(value: Literal, texts: Sequence[str]) -> bool:
-    """What writers say of their own accord: "two friends", "first, …", a name that is mostly known
-    or of one word only; not "Jane Doe", of whom nobody spoke."""
+    """Whether a value may be the drafter's own wording rather than a fact: "two friends", "first,
+    …", a name of one word or mostly known words; not "Jane Doe", who appears in no text."""
     if value.kind is LiteralKind.NAME:
         words = re.findall(r"\w+", value.key)
         known = sum(any(f" {word} " in text for text in texts) for word in words)
@@ -178,14 +177,14 @@ def _own_word(value: Literal, texts: Sequence[str]) -> bool:
 
 
 def _mismatch(worst: Comparison) -> str:
-    said = f"“{worst.claim.text}”"
+    value = f"“{worst.claim.text}”"
     if worst.evidence is None:
-        return f"{said} is not what the source says"
+        return f"{value} does not match the source"
     source = f"“{worst.evidence.text}”"
     if worst.reason == _BOUND:
         mine, theirs = worst.claim.comparator, worst.evidence.comparator
-        return f"{said} is {mine} in the claim, {theirs} in the source"
-    return f"{said} is {source} in the source"
+        return f"{value} has the bound “{mine}” in the claim, “{theirs}” in the source"
+    return f"{value} is {source} in the source"
 
 
 def _derivation(value: Literal, derivation: Derivation) -> str:

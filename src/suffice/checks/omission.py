@@ -1,4 +1,4 @@
-"""Conditions and exceptions of the source sentence that a claim leaves out."""
+"""Finds conditions and exceptions of the source sentence that a claim omits."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from suffice.text.literals import Literal, literals, same_amount
 from suffice.types import Claim, Code, Draft, Evidence, Finding, Hallucination, Passage, Support
 
 _NEAR = 0.5
-"""A claim's source sentence holds at least this share of its words."""
+"""A claim's source sentence contains at least this share of the claim's words."""
 _KEPT = 0.5
-"""A condition is kept where at least this share of it is said."""
+"""A condition counts as kept if at least this share of it is stated."""
 _ASSERTED = 0.6
-"""It is missed where at least this share of the rest of its clause is asserted…"""
+"""It counts as omitted if at least this share of the rest of its clause is asserted…"""
 _PARTLY = 0.34
-"""…or this share, by a claim that says little else."""
+"""…or this share, by a claim that states little else."""
 _LITTLE_ELSE = 0.75
 _BEFORE, _AFTER = 1, 2
 _LONGEST = 1_500
@@ -43,14 +43,14 @@ _EXCLUSIVE = re.compile(
     r"requir\w*|need\w*|if|except|alone)\b|n['’]t\b",
     re.IGNORECASE,
 )
-# Whom or where a sentence speaks of is a condition where it lays something down, not in a story.
+# A person or place is a condition in a sentence that sets a rule, not in a narrative one.
 _RULES = re.compile(
     r"\b(?:may|must|shall|entitled|entitlement|eligible|allowed|permitted|required|reimbursed|"
     r"granted|receives?|applies|apply|needs?|charged|covered|ceiling|limit\w*|rate|fee|allowance|"
     r"available|open to|free|pays?|price|(?:has|have|get|gets|is|are) (?:\w+ )?\d+)\b",
     re.IGNORECASE,
 )
-# "Comb it if it is long" advises; "it is paid if a receipt is there" lays down.
+# "Comb it if it is long" is advice; "it is paid if there is a receipt" is a rule.
 _SOFT_CUES = frozenset({"if", "when", "once", "in case of"})
 _PASSIVE = re.compile(
     r"\b(?:is|are|be|was|were) (?:\w+ly |not )?(?:\w+ed|paid|made|given|taken|kept|sent|drawn)\b",
@@ -65,7 +65,7 @@ _GRANTS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """A claim beside its neighbours: a condition may have a sentence of its own."""
+    """A claim with its neighbours: the condition may be stated in a separate sentence."""
 
     text: str
     roots: frozenset[str]
@@ -75,9 +75,9 @@ class _Said:
 
 @dataclass(frozen=True, slots=True)
 class Omission:
-    """Speaks against a claim that asserts a sentence of its source without the condition there.
+    """A claim is UNBACKED if it asserts a sentence of its source without that sentence's condition.
 
-    `score` is the share of the rest of that clause which the claim asserts.
+    `score` is the share of the rest of the clause that the claim asserts.
     """
 
     name: str = "omission"
@@ -93,18 +93,20 @@ class Omission:
     ) -> Finding:
         sentence = source.nearest(said.roots, within)
         if sentence is None or len(said.roots & sentence.roots) < _NEAR * len(said.roots):
-            return self._open(claim, None, "no sentence of the source is near enough")
+            return self._open(claim, None, "no sentence of the source is similar enough")
         if len(sentence.text) > _LONGEST:
-            return self._open(claim, None, "its source sentence is too long to be read for this")
-        row = "|" in sentence.text  # the cells of a table are no conditions
+            return self._open(claim, None, "the source sentence is too long for this check")
+        row = "|" in sentence.text  # table cells are not conditions
         found = [] if row else [*conditions(sentence.text), *_leaning(sentence)]
         if not found:
-            return self._open(claim, Code.CLEAR, "its source sentence holds no condition", sentence)
+            return self._open(claim, Code.CLEAR, "the source sentence has no condition", sentence)
         missing = [one for one in found if not _kept(one, sentence.text, said)]
         if not missing:
-            return self._open(claim, Code.CLEAR, "it keeps the conditions of its source", sentence)
+            return self._open(
+                claim, Code.CLEAR, "the claim keeps its source's conditions", sentence
+            )
         if language := unknown_language(said.text):
-            return self._open(claim, None, f"conditions are not read in {language}")
+            return self._open(claim, None, f"conditions are not recognised in {language}")
         return self._missed(claim, missing, found, sentence, said)
 
     def _missed(
@@ -115,7 +117,7 @@ class Omission:
         sentence: Sentence,
         said: _Said,
     ) -> Finding:
-        """Of several that are missing the one that matters most is named."""
+        """The finding on the most important of the omitted conditions."""
         asserted = {one: _asserted(one, found, sentence, said) for one in missing}
         matters = {one: _material(one, asserted[one], sentence, said) for one in missing}
         one = max(missing, key=lambda one: (matters[one], asserted[one]))
@@ -127,7 +129,7 @@ class Omission:
             round(asserted[one], 4),
             sentence.passage.id,
             (start + one.start, start + one.end),
-            f"its source adds “{one.text.strip()}”",
+            f"the source adds “{one.text.strip()}”",
             Code.OMITTED,
             Hallucination.OMISSION if material else None,
         )
@@ -148,7 +150,7 @@ class Omission:
 
 @lru_cache(maxsize=256)
 def _values(text: str) -> tuple[Literal, ...]:
-    """A claim and its source are looked at for one condition after another, and read once."""
+    """Cached: the same claim and source are parsed for each condition in turn."""
     return tuple(literals(text))
 
 
@@ -162,7 +164,7 @@ def _with_neighbours(said: Sequence[str]) -> list[_Said]:
 
 
 def _leaning(sentence: Sentence) -> Iterator[Condition]:
-    """What the sentence behind it adds: "This needs the consent of …", placed after this one."""
+    """A condition in the next sentence: "This needs the consent of …"."""
     behind = sentence.passage.text[sentence.end : sentence.end + _LONGEST]
     gap = len(behind) - len(behind.lstrip(" \n"))
     if "\n\n" not in behind[:gap] and (one := leaning(behind[gap:])):
@@ -171,7 +173,7 @@ def _leaning(sentence: Sentence) -> Iterator[Condition]:
 
 
 def _kept(one: Condition, sentence: str, said: _Said) -> bool:
-    """Whether the claim, or one beside it, says the condition in some words."""
+    """Whether the claim or one of its neighbours states the condition in some form."""
     if one.kind is ConditionKind.LIMIT:
         return _bound_kept(one, sentence, said)
     if one.text == one.cue:  # "only"
@@ -181,7 +183,8 @@ def _kept(one: Condition, sentence: str, said: _Said) -> bool:
 
 
 def _said(part: str, beside: frozenset[str], said: _Said) -> bool:
-    """Whether most of it is said; words that the sentence has elsewhere too show nothing."""
+    """Whether most of a part is stated. Words that also occur elsewhere in the sentence do not
+    count."""
     wanted = roots(part) - beside or roots(part)
     values = _values(part)
     found = len(wanted & said.around_roots)
@@ -190,8 +193,8 @@ def _said(part: str, beside: frozenset[str], said: _Said) -> bool:
 
 
 def _bound_kept(one: Condition, sentence: str, said: _Said) -> bool:
-    """ "Up to 5 days" is kept by any bound beside the value, and missed where "5 days" stands bare,
-    or where nothing is said of it at all."""
+    """ "Up to 5 days" is kept by any bound next to the value, and omitted if the claim has a bare
+    "5 days" or does not mention it."""
     value = _bounded(one, sentence)
     if value is None:
         return True
@@ -199,13 +202,13 @@ def _bound_kept(one: Condition, sentence: str, said: _Said) -> bool:
     if given:
         bound = any(_bounds(mine, said.text) for mine in given)
         return bound or bool(_BOUND.search(said.text))
-    # Another limit is a changed value, not a missing one: the literals check tells.
+    # A different limit is a changed value, not an omission: the literals check reports it.
     other = any(v.kind is value.kind and v.comparator.direction for v in _values(said.text))
     return other or _gives(value, said.around)
 
 
 def _bounds(value: Literal, text: str) -> bool:
-    """Whether some bound stands right before a value: "until 48 hours before"."""
+    """Whether a bound directly precedes a value: "until 48 hours before"."""
     before = text[max(0, value.start - _BESIDE) : value.start]
     return bool(value.comparator.direction or _BOUND_BEFORE.search(before))
 
@@ -223,7 +226,7 @@ def _gives(value: Literal, text: str) -> bool:
 
 
 def _clause(one: Condition, found: Sequence[Condition], sentence: str) -> frozenset[str]:
-    """The words of the condition's clause, or of the sentence, that no condition holds."""
+    """The words of the condition's clause (or sentence) that are outside all conditions."""
     cuts = [0, *(m.start() for m in _CLAUSE.finditer(sentence)), len(sentence)]
     left = max(cut for cut in cuts[:-1] if cut <= one.start)
     right = min(cut for cut in cuts[1:] if cut >= min(one.end, len(sentence)))
@@ -245,8 +248,8 @@ def _asserted(one: Condition, found: Sequence[Condition], sentence: Sentence, sa
 
 
 def _material(one: Condition, asserted: float, sentence: Sentence, said: _Said) -> bool:
-    """Whether the claim says the rest as if it held without the condition. What only the sentence
-    behind adds is told, not held against the claim: a quotation ends somewhere."""
+    """Whether the claim asserts the rest as if it held without the condition. A condition in the
+    next sentence is noted but never material: every quotation has to end somewhere."""
     if one.start >= len(sentence.text):
         return False
     shared = said.roots & sentence.roots
@@ -263,6 +266,6 @@ def _material(one: Condition, asserted: float, sentence: Sentence, said: _Said) 
     value = _bounded(one, sentence.text)
     if value is not None and _gives(value, said.text):
         return True
-    # A limit left out altogether matters where something is granted: "staff may return goods".
+    # An omitted limit matters if the claim grants something: "staff may return goods".
     whole = asserted >= _LITTLE_ELSE and (rule or bool(_AT_MOST.match(one.text)))
     return whole or bool(_GRANTS.search(said.text))

@@ -1,7 +1,7 @@
-"""Sentences of a passage that may be quoted, each with what it needs beside it to mean the same.
+"""Finds verbatim sentences of a passage, each with the context it needs to keep its meaning.
 
-"Alcohol" under "The following are not reimbursed:", "Yes." behind a question, "It is paid" behind
-the sentence that says what is paid: word for word alone they say anything.
+"Alcohol" under "The following are not reimbursed:", "Yes." after a question, "It is paid" after the
+sentence that names the payment: quoted alone, each can mean anything.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from suffice.types import Passage
 
 _HEADING = re.compile(r"#{1,6}\s|(?:\*\*|__)[^*\n]{1,120}(?:\*\*|__):?$")
 _ASKS = re.compile(r"\?[*_\"')\]]*$")
-# An answer that is nothing without its question.
+# An answer that means nothing without its question.
 _BARE = re.compile(
     r"(?:yes|no|yep|nope|never|always|sometimes|correct|right|wrong|true|false|neither|both|none|"
     r"exactly|of course|absolutely|certainly(?: not)?|it depends)\s*(?:[.,;!—–-]|$)",
@@ -44,9 +44,9 @@ _KEY = 12
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """A place in a passage that says something word for word. `needs`: what must stand before it in
-    an answer too, without marks; empty where it stands alone. `asked`: the question it answers in
-    a word. `head`: the first row of the table it is a row of."""
+    """A verbatim match in a passage. `needs`: text that must precede it in the answer too, without
+    citations; empty if the quote stands alone. `asked`: the question it answers in a word. `head`:
+    the first row of the table it belongs to."""
 
     span: Span
     needs: str = ""
@@ -56,9 +56,8 @@ class Quote:
 
 @dataclass(frozen=True, slots=True)
 class _Face:
-    """One form of a passage's text: where its sentences start, by the letters there, with the place
-    in the source and the number of the sentence; and where they end, with the place in the source.
-    """
+    """One form of a passage's text. `starts` maps the first letters of each sentence to its start
+    here, its start in the source and its number; `ends` maps its end here to the source."""
 
     text: str
     starts: Mapping[str, list[tuple[int, int, int]]]
@@ -85,7 +84,7 @@ class _Face:
                 yield (source, end), number
 
     def _at(self, said: str) -> Iterable[tuple[int, int, int]]:
-        """Where it may start; what is shorter than a key may be several sentences."""
+        """Candidate starts; text shorter than a key is compared with every sentence."""
         if len(said) >= _KEY:
             return self.starts.get(said[:_KEY], ())
         return dict.fromkeys(place for places in self.starts.values() for place in places)
@@ -93,7 +92,7 @@ class _Face:
 
 @dataclass(frozen=True)
 class Quotable:
-    """The sentences of a passage, found by how they begin."""
+    """The sentences of a passage, indexed by their first letters."""
 
     passage: Passage
 
@@ -103,7 +102,7 @@ class Quotable:
 
     @cached_property
     def _faces(self) -> list[_Face]:
-        """As people read it, and as it is written where that differs: a writer may quote either."""
+        """The readable text and, if different, the raw text: a drafter may quote either."""
         read = Readable.of(self.passage.text)
         written = Readable.plain(self.passage.text)
         faces = [read] if read.text == written.text else [read, written]
@@ -117,13 +116,13 @@ class Quotable:
     def _heads(self) -> dict[int, str]:
         found = heads(self.passage.text, self._spans)
         above = self.passage.heading[-1:]
-        if above and is_header(above[0]):  # the passage goes on with a table
+        if above and is_header(above[0]):  # the passage continues a table
             first = next(iter(found.values()), "")
             found |= {start: cells(above[0]) for start, head in found.items() if head == first}
         return found
 
     def find(self, said: str) -> Iterator[Quote]:
-        """Where the passage holds this, from the start of a sentence to the end of one."""
+        """Every place where the passage has this text as one or more whole sentences."""
         found: set[Span] = set()
         for face, words in zip(self._faces, (readable(said).strip(), said), strict=False):
             for span, number in face.find(words):
@@ -147,7 +146,7 @@ class Quotable:
 
 
 def lead_ins(passage: Passage, spans: Sequence[Span]) -> Iterator[str]:
-    """For each sentence the line that introduces it, or the heading that takes it back."""
+    """For each sentence, the line that introduces it or the heading that negates it."""
     text = passage.text
     heading = " ".join((passage.title, *passage.heading[-1:]))
     lead, opened = "", False
@@ -166,7 +165,7 @@ def lead_ins(passage: Passage, spans: Sequence[Span]) -> Iterator[str]:
 
 
 def heads(text: str, spans: Sequence[Span]) -> dict[int, str]:
-    """For each row of a table, by its start, the first row of that table."""
+    """The first row of its table for each table row, keyed by the start of the row."""
     found: dict[int, str] = {}
     head, last = "", -1
     for start, end in spans:
@@ -185,7 +184,7 @@ def cells(row: str) -> str:
 
 
 def _elliptic(said: str) -> bool:
-    """Whether it answers without saying what: "Yes.", "Up to 18 weeks."."""
+    """Whether a text answers without naming its subject: "Yes.", "Up to 18 weeks."."""
     if _BARE.match(said):
         return True
     words = tokens(said) or []

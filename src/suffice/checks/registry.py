@@ -1,4 +1,4 @@
-"""All checks as the settings have them, cheapest first."""
+"""All checks selected by the settings, cheapest first."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from suffice.models.verifier import Verifier
 from suffice.settings import ChecksSettings
 
 SUPPORTING = ("verbatim", "entailment")
-"""The checks that can find a passage to say what a claim says."""
+"""The checks that can find that a passage supports a claim."""
 
 
 def open_checks(
@@ -29,8 +29,8 @@ def open_checks(
     day: date | None = None,
     uncited: bool = False,
 ) -> tuple[Check, ...]:
-    """Rules first, then what asks a model, last the LLM (`judge`) where one is asked; what is
-    switched off says so. See `rule_checks`."""
+    """Rule-based checks first, then those that use a model, then the LLM `judge` if there is one.
+    `SwitchedOff` replaces checks that are switched off. See `rule_checks` for the parameters."""
     wanted: tuple[tuple[bool, Check], ...] = (
         (settings.verbatim, Verbatim(uncited)),
         (settings.grounding, Grounding(embedder, settings.near)),

@@ -1,4 +1,4 @@
-"""One mark, or one source named in words, against what was retrieved and what the store knows."""
+"""Resolves a citation or a source named in words against the evidence and the document store."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ from suffice.evidence.versions import version_order
 from suffice.text.named import Named, NamedKind
 from suffice.types import Code, Passage
 
-_NO_STORE = "and there is no store to ask"
+_NO_STORE = "and there is no document store to search"
 _MOST_ASKED = 200
-"""So many names of a draft are looked up in the store; what has more is no honest draft."""
+"""The most lookups in the store per draft; no genuine draft needs more."""
 
 
 @dataclass(slots=True)
 class Resolver:
-    """Resolves the sources of one draft; what comes again is not looked up again."""
+    """Resolves the sources of one draft; repeated ones are looked up once."""
 
     passages: Sequence[Passage]
     marked: dict[int, Passage]
     documents: Documents | None
     day: date
     then: bool = False
-    """Another time is asked about: of what was retrieved no version is out of date."""
+    """The question asks about another time, so no retrieved version counts as out of date."""
     known: dict[str, Passage] = field(default_factory=dict)
     _names: dict[tuple[Named, tuple[str, ...]], Resolved] = field(default_factory=dict)
     _retrieved: set[str] = field(default_factory=set)
     _asked: int = 0
 
     def __post_init__(self) -> None:
-        """The passages as the store has them now; a retriever's copy may be older."""
+        """Load the current state of the passages; a retriever's copy may be older."""
         self._retrieved = {passage.id for passage in self.passages}
         ids = self._retrieved | {passage.id for passage in self.marked.values()}
         if self.documents is not None:
@@ -43,7 +43,7 @@ class Resolver:
     def mark(self, n: int) -> Resolved:
         passage = self.marked.get(n)
         if passage is None:
-            return Resolved(Code.FABRICATED, f"[{n}] names no passage")
+            return Resolved(Code.FABRICATED, f"[{n}] does not refer to any passage")
         if passage.id not in self._retrieved:
             return self._not_retrieved(n, passage)
         now = self.known.get(passage.id, passage)
@@ -56,12 +56,12 @@ class Resolver:
 
     def _not_retrieved(self, n: int, passage: Passage) -> Resolved:
         if passage.id in self.known:
-            reason = f"[{n}] names a passage that was not retrieved for this question"
+            reason = f"[{n}] refers to a passage that was not retrieved for this question"
             return Resolved(Code.NOT_RETRIEVED, reason)
         if self.documents is not None:
-            return Resolved(Code.FABRICATED, f"[{n}] names a passage that does not exist")
+            return Resolved(Code.FABRICATED, f"[{n}] refers to a passage that does not exist")
         return Resolved(
-            Code.NOT_RETRIEVED, f"[{n}] names a passage that was not retrieved, {_NO_STORE}"
+            Code.NOT_RETRIEVED, f"[{n}] refers to a passage that was not retrieved, {_NO_STORE}"
         )
 
     def _standing(self, passage: Passage) -> Code | None:
@@ -75,7 +75,7 @@ class Resolver:
         return "not in force before " + str(since) if since and since > self.day else "superseded"
 
     def _newer(self, passage: Passage) -> Passage | None:
-        """Without a store: a later version of the same document among what was retrieved."""
+        """Without a store: a later version of the same document among the retrieved passages."""
         if self.documents is not None or not passage.version or self.then:
             return None
         for one in self.passages:
@@ -95,22 +95,22 @@ class Resolver:
     def _name(self, name: Named, cites: Sequence[Passage]) -> Resolved:
         found = [passage for passage in self.passages if holds(passage, name)]
         if not found:
-            return self._beyond(name, cites, "is in nothing that was retrieved")
+            return self._beyond(name, cites, "is not in the retrieved passages")
         if name.edition and (other := self._other_edition(name, found)):
             return other
         if name.clause:
             clause = Named(NamedKind.SECTION, name.text, 0, 0, name.clause)
             if not any(holds(passage, clause) for passage in found):
-                return self._beyond(clause, found, f"has no {name.clause} in what was retrieved")
+                return self._beyond(clause, found, f"has no {name.clause} in the passages")
         ids = {passage.id for passage in cites}
         here = [passage for passage in found if not ids or passage.id in ids]
         if not here:
-            said = f"“{name.text}” is {described(found[0])}, which is not what is cited"
-            return Resolved(Code.MISATTRIBUTED, said, found[0])
+            reason = f"“{name.text}” is {described(found[0])}, which the claim does not cite"
+            return Resolved(Code.MISATTRIBUTED, reason, found[0])
         return self._best(name, [self.known.get(one.id, one) for one in here])
 
     def _best(self, name: Named, found: Sequence[Passage]) -> Resolved:
-        """One version in force is enough."""
+        """Resolved if any version is in force, otherwise the problem with the first."""
         for passage in found:
             if self._standing(passage) is None:
                 return Resolved(Code.RESOLVED, f"“{name.text}” was retrieved", passage)
@@ -119,8 +119,8 @@ class Resolver:
         return Resolved(fault, reason, found[0])
 
     def _other_edition(self, name: Named, found: Sequence[Passage]) -> Resolved | None:
-        """Where the edition named is not the one retrieved: an older one is stale, another never
-        was."""
+        """The result if the edition named is not the retrieved one: an older edition is stale, any
+        other is fabricated."""
         known = {edition for passage in found for edition in editions(passage, name)}
         if name.edition.lower() in known or known <= {""}:
             return None
@@ -128,7 +128,7 @@ class Resolver:
         for passage in asked:
             if name.edition.lower() in editions(passage, name):
                 return self._unretrieved(name, [passage])
-        said = f"“{name.text}” {name.edition} is not what was retrieved"
+        said = f"“{name.text}” {name.edition} is not the retrieved edition"
         shown = ", ".join(sorted(known - {""}))
         newest = max(map(version_order, known - {""}))
         if self.documents is None or name.kind is NamedKind.STANDARD:
@@ -138,7 +138,7 @@ class Resolver:
         return Resolved(Code.FABRICATED, f"{said} ({shown}), and no such version exists", found[0])
 
     def _beyond(self, name: Named, cites: Sequence[Passage], missing: str) -> Resolved:
-        """What was not retrieved may still be in the store."""
+        """Look in the store for a source that was not retrieved."""
         said = f"“{name.text}” {missing}"
         if self.documents is None:
             return Resolved(Code.FABRICATED, f"{said}, {_NO_STORE}")
@@ -157,7 +157,8 @@ class Resolver:
         return Resolved(Code.NOT_RETRIEVED, reason, best.passage)
 
     def _search(self, name: Named, cites: Sequence[Passage]) -> list[Passage]:
-        """A section is looked for in the documents at hand, a standard or title in all of them."""
+        """Search for a section in the cited or retrieved documents, for a standard or title in
+        all."""
         if self.documents is None or self._asked >= _MOST_ASKED:
             return []
         self._asked += 1
@@ -172,12 +173,12 @@ class Resolver:
 
 
 def _anywhere(name: Named) -> Named:
-    """The same name wherever it stands in a claim."""
+    """The name without its position in the claim."""
     return replace(name, start=0, end=0)
 
 
 def _later(one: Passage, other: Passage) -> bool:
-    """Whether one version follows another, by date, or by number where dates do not tell."""
+    """Whether one version is later than another, by date or, failing that, by version number."""
     if one.effective and other.effective and one.effective != other.effective:
         return one.effective > other.effective
     return version_order(one.version) > version_order(other.version)

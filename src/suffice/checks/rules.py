@@ -1,4 +1,4 @@
-"""The checks that need no model, as the settings have them, cheapest first."""
+"""The rule-based checks selected by the settings, cheapest first."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ def rule_checks(
     day: date | None = None,
     uncited: bool = False,
 ) -> tuple[Check, ...]:
-    """One for each of structure, citations, literals and omission; what is switched off says so.
+    """One check each for structure, citations, literals and omission; `SwitchedOff` replaces those
+    that are switched off.
 
-    `documents` answers for sources beyond what was retrieved, `day` is the one on which they have
-    to be in force. `uncited`: the answer carries no marks, and none are asked of it.
+    `documents` looks up sources that were not retrieved; `day` is the date on which versions must
+    be in force. `uncited`: the answer has no citations and needs none.
     """
     wanted: tuple[tuple[bool, Check], ...] = (
         (settings.structure, Structure(settings.shortest, uncited)),

@@ -1,4 +1,4 @@
-"""Where a source named in words is found: in what was retrieved, or in the store behind it."""
+"""Matches a source named in words with retrieved passages or with documents in the store."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from suffice.types import Code, Passage
 
 
 class Documents(Protocol):
-    """What the store knows beyond what was retrieved, for one caller."""
+    """Looks up documents that were not retrieved, within the rights of one caller."""
 
     def lookup(self, ids: Sequence[str]) -> Mapping[str, Passage]: ...
 
@@ -25,7 +25,7 @@ class Documents(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """What became of one mark or name: `code` is RESOLVED, or what is wrong with it."""
+    """The result for one citation or named source: `code` is RESOLVED, or the problem found."""
 
     code: Code
     reason: str
@@ -33,8 +33,8 @@ class Resolved:
 
 
 def standing(passage: Passage, day: date) -> Code | None:
-    """What speaks against citing a version on a day: EXPIRED, STALE (superseded, retired, or not
-    yet in force), or nothing."""
+    """Why a version must not be cited on a day: EXPIRED, STALE (superseded, retired, or not yet in
+    force), or `None` if it is in force."""
     if passage.expires and passage.expires < day:
         return Code.EXPIRED
     since = passage.since or passage.effective
@@ -44,13 +44,14 @@ def standing(passage: Passage, day: date) -> Code | None:
 
 
 def described(passage: Passage) -> str:
-    """A document to its reader: "Remote work policy, version 2.0"."""
+    """A document as shown to readers: “Remote work policy”, version 2.0."""
     version = f", version {passage.declared}" if passage.declared else ""
     return f"“{passage.title or passage.document}”{version}"
 
 
 def holds(passage: Passage, name: Named) -> bool:
-    """Whether a passage has the section, or names the standard or title, in text or headings."""
+    """Whether a passage contains the section, or mentions the standard or title, in its text or
+    headings."""
     if name.kind is NamedKind.SECTION:
         return _has_section(passage, name.key)
     if name.kind is NamedKind.STANDARD:
@@ -61,7 +62,7 @@ def holds(passage: Passage, name: Named) -> bool:
 
 
 def editions(passage: Passage, name: Named) -> set[str]:
-    """The editions in which a passage names a standard, or the version a titled document has."""
+    """The editions of a standard that a passage mentions, or the version of a titled document."""
     if name.kind is NamedKind.STANDARD:
         return {one.edition for one in _standards(passage) if one.key == name.key}
     dates = (day for day in (passage.effective, passage.since) if day)
@@ -69,14 +70,14 @@ def editions(passage: Passage, name: Named) -> set[str]:
 
 
 def _has_section(passage: Passage, number: str) -> bool:
-    """ "Section 4.2" stands in the text, or a heading is numbered so."""
+    """Whether the text mentions "Section 4.2" or a heading has that number."""
     said = r"(?:§§?|sections?|sect?\.|clauses?|articles?|art\.|chapters?|paragraphs?|para\.|annex|"
     said += rf"appendix)[ \u00a0]?{re.escape(number)}(?![\w])(?!\.\d)"
     numbered = rf"(?m)^[ \t]*(?:#{{1,6}}[ ]|\*\*)?{re.escape(number)}[.)]?[ \t]+\S"
     text = "\n".join((*passage.heading, passage.text))
     if re.search(said, text, re.IGNORECASE) or re.search(numbered, text):
         return True
-    # Three numbers with points between them are nothing but a place: "as 8.4.3 asks".
+    # Three numbers joined by full stops can only be a section: "as 8.4.3 requires".
     plain = rf"(?<![\w.]){re.escape(number)}(?![\w]|\.\d)"
     return number.count(".") > 1 and bool(re.search(plain, text))
 

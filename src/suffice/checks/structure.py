@@ -1,5 +1,5 @@
-"""What can be seen of a draft without reading the evidence: is it an answer at all, does it cite,
-does it end, does it say itself that it speaks from memory?"""
+"""Checks the form of a draft without the evidence: is it an answer, does it cite sources, is it
+complete, does it say that it relies on the model's own knowledge?"""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from suffice.text.cutoff import cut_off
 from suffice.text.marks import bare
 from suffice.types import Claim, Code, Draft, Evidence, Finding, Hallucination, Support
 
-# In the first person on purpose: documents may speak of models and their training data.
+# First person only: documents may legitimately discuss models and their training data.
 _FROM_MEMORY = re.compile(
     r"""\bas\s(?:an\s(?:ai|artificial\sintelligence)|a\s(?:large\s)?language\smodel)\b
     | \bmy\s(?:last\s|own\s|general\s|internal\s)?(?:training|knowledge)\b
@@ -30,7 +30,7 @@ _FROM_MEMORY = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """A draft at a glance. `abstains`: it declines and claims nothing, which is no failure."""
+    """The form of a draft. `abstains`: it declines and makes no claim, which is not a failure."""
 
     abstains: bool
     words: int
@@ -40,7 +40,7 @@ class Shape:
 
 
 def shape(text: str) -> Shape:
-    """The shape of a draft, also of one that holds no claim."""
+    """The form of a text, with or without claims."""
     read = statements(text)
     kinds = {one.kind for one in read}
     return Shape(
@@ -54,10 +54,10 @@ def shape(text: str) -> Shape:
 
 @dataclass(frozen=True, slots=True)
 class Structure:
-    """Speaks against claims that say they come from memory, that break off, and all of a draft that
-    cites nothing. Where it has no objection it says nothing: it has not read the evidence.
+    """A claim is UNBACKED if it says it comes from the model's own knowledge, if it is cut off, or
+    if the whole draft has no citations. Otherwise it is UNCHECKED: this check reads no evidence.
 
-    `uncited`: marks are not expected, as in answers that others wrote.
+    `uncited`: citations are not expected, as in answers written elsewhere.
     """
 
     shortest: int = 3
@@ -76,26 +76,26 @@ class Structure:
 
     def _judge(self, claim: Claim, read: Statement | None, seen: Shape, broken: bool) -> Finding:
         if read and read.kind is StatementKind.REFUSAL:
-            return self._note(claim, Code.ABSTAINED, "it declines, and claims nothing")
+            return self._note(claim, Code.ABSTAINED, "it declines to answer and makes no claim")
         if _from_memory(bare(claim.text)):
-            reason = "it says itself that it does not speak from the documents"
+            reason = "the claim says that it does not come from the documents"
             return self._against(claim, Code.TRAINING, Hallucination.FACTUALITY, reason)
         if seen.from_memory and not claim.cites:
-            reason = "it cites nothing in a draft that says it speaks from memory"
+            reason = "no citation, in a draft that relies on the model's own knowledge"
             return self._against(claim, Code.TRAINING, Hallucination.FACTUALITY, reason)
         if broken:
-            reason = "the draft breaks off in it"
+            reason = "the draft is cut off in this claim"
             return self._against(claim, Code.CUT_OFF, Hallucination.OMISSION, reason)
         if not claim.cites and not self.uncited:
             return self._uncited(claim, seen)
         if seen.words < self.shortest:
-            return self._note(claim, Code.SHORT, f"the whole draft is of {seen.words} words")
-        return self._note(claim, Code.CLEAR, "nothing in its form speaks against it")
+            return self._note(claim, Code.SHORT, f"the whole draft has {seen.words} words")
+        return self._note(claim, Code.CLEAR, "no structural problem")
 
     def _uncited(self, claim: Claim, seen: Shape) -> Finding:
         if seen.marks:
-            return self._note(claim, Code.UNCITED, "it cites nothing, though others do")
-        reason = "the draft cites nothing"
+            return self._note(claim, Code.UNCITED, "no citation, although others have one")
+        reason = "the draft has no citations"
         return self._against(claim, Code.UNCITED, Hallucination.ATTRIBUTION, reason)
 
     def _note(self, claim: Claim, code: Code, reason: str) -> Finding:
@@ -110,5 +110,5 @@ def _from_memory(words: str) -> bool:
 
 
 def _ends(text: str, claim: Claim) -> bool:
-    """Whether nothing but white space and the beginning of a mark follows a claim."""
+    """Whether only white space and at most the start of a citation follow a claim."""
     return not re.search(r"\w{2}", text[claim.end :])

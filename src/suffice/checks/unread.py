@@ -1,7 +1,7 @@
-"""What a draft tells outside its claims, where no check reads it.
+"""Finds statements outside a draft's claims, which no check reads.
 
-A heading, a remark, a question or a refusal may stand beside claims as long as it brings nothing
-new: a number that nobody gave, or several words that are in no text at hand, are something told.
+A heading, remark, question or refusal may accompany the claims as long as it adds no information. A
+number found nowhere else, or several words found in no available text, count as information.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from suffice.text.nonclaims import nonclaim
 from suffice.types import Draft, Evidence, Passage
 
 _NEW_WORDS = 2
-"""From so many words that are in no text at hand, a line tells something of its own."""
+"""A line with this many words found in no available text adds information."""
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _PLACE = re.compile(r"^\s*(?:[a-z]{1,8}\s)?\d{1,3}(?:\.\d{1,3})*\s*(?:[.):–-]|$)", re.IGNORECASE)
-# "a summary in 80 words" speaks of the answer itself.
+# "a summary in 80 words" is about the answer itself.
 _LENGTH = re.compile(
     r"\b\d+(?:\s?[-–]\s?\d+)?[\s-](?:words?|sentences?|bullets?|points?|steps?)\b", re.IGNORECASE
 )
-# The words in which an answer speaks of itself and of its reader.
+# Words in which an answer refers to itself and to its reader.
 _OWN = roots(
     """answer question summary summarize overview response information list explanation explain
     detail passage document context source evidence article news text excerpt material reference
@@ -41,13 +41,13 @@ _OWN = roots(
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """The words and numbers of the texts at hand."""
+    """The words and numbers of the question, passages and claims."""
 
     words: frozenset[str]
     asked: frozenset[str]
     numbers: frozenset[str]
     named: frozenset[str]
-    """The numbers a heading may take up: those of the passages too."""
+    """The numbers allowed in headings: also those of the passages."""
 
     @classmethod
     def of(cls, draft: Draft, evidence: Evidence) -> _Known:
@@ -61,7 +61,7 @@ class _Known:
 
 @rule("unread", lambda draft, evidence: ())
 def unread(draft: Draft, evidence: Evidence) -> tuple[Statement, ...]:
-    """The statements outside a draft's claims that tell something of their own."""
+    """The statements outside a draft's claims that add information."""
     read = statements(draft.text)
     claimed = _Claimed.of(draft)
     led = {one.context for one in read if one.checkable and one.context}
@@ -76,7 +76,7 @@ def unread(draft: Draft, evidence: Evidence) -> tuple[Statement, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Claimed:
-    """Where claims stand, in order: a drafter may claim what reads like a heading."""
+    """The spans of the claims, in order; a claim may look like a heading."""
 
     starts: list[int]
     ends: list[int]
@@ -92,7 +92,7 @@ class _Claimed:
 
 
 def _leads(one: Statement, below: Statement | None, led: Collection[str]) -> bool:
-    """Whether it is read with what stands below it: the lead-in of a list, the head of a table."""
+    """Whether a statement is judged with the text below it: a list's lead-in, a table's header."""
     if one.words[:LONGEST_CONTEXT] in led:
         return True
     rows = (one.text, below.text if below else "")
@@ -103,24 +103,24 @@ def _tells(one: Statement, known: _Known, passages: Sequence[Passage]) -> bool:
     if one.kind is StatementKind.CODE:
         return not any(_plain(one.text) in " ".join(p.text.split()) for p in passages)
     if one.kind is StatementKind.META and nonclaim(one.words) is None:
-        return True  # a lead-in that leads nowhere
+        return True  # a lead-in without a list
     numbers = known.named if one.kind is StatementKind.HEADING else known.numbers
     if any(number not in numbers for number in _NUMBER.findall(_uncounted(one))):
         return True
     if one.kind is StatementKind.REFUSAL:
-        return False  # it names what it does not tell
+        return False  # it names what it does not answer
     asks = one.kind is StatementKind.QUESTION
     new = roots(_uncounted(one)) - _OWN - (known.asked if asks else known.words)
     return len(new) >= _NEW_WORDS
 
 
 def _uncounted(one: Statement) -> str:
-    """Its words, without its own place in a list and what it says of its length."""
+    """The words without the item number and without remarks on the answer's length."""
     return _LENGTH.sub(" ", _PLACE.sub(" ", one.words))
 
 
 def _plain(code: str) -> str:
-    """What stands between the fences, on one line."""
+    """The content of a code block on one line."""
     lines = code.strip().strip("`~").split("\n")
     inside = lines[1:] if len(lines) > 1 else lines
     return " ".join(" ".join(inside).split())

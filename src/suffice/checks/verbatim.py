@@ -1,4 +1,4 @@
-"""A claim that stands word for word in a passage it cites is backed; others stay unchecked."""
+"""Backs a claim that is a verbatim quotation of a passage it cites; others stay unchecked."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from suffice.text.nonclaims import nonclaim
 from suffice.text.sentences import sentences
 from suffice.types import Claim, Draft, Evidence, Finding, Passage, Support
 
-_OTHER_PLACE = "its words are quoted, but not what they lean on there: “{}”"
+_OTHER_PLACE = "quoted without the context it depends on: “{}”"
 _SAME_QUESTION = 0.6
-"""A question is that of the source where it has so much of its words."""
+"""Two questions are the same if the user's has this share of the words of the source's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verbatim:
-    """The cheapest check: whole sentences of a passage that is really among the evidence.
+    """The cheapest check: accepts whole sentences of a passage in the evidence.
 
-    Part of a sentence is no quotation: "employees may carry over leave" out of "No employees may
-    carry over leave" says the opposite. Nor is a sentence that means something else without what
-    stands before it in the source, or with what stands before it in the draft.
+    Part of a sentence is not a quotation: "employees may carry over leave" taken from "No employees
+    may carry over leave" says the opposite. Nor is a sentence whose meaning changes without the
+    text that precedes it in the source, or with the text that precedes it in the draft.
     """
 
     uncited: bool = False
-    """Marks are not expected: any passage may be the one that is quoted."""
+    """Citations are not expected: the claim may quote any passage."""
     name: str = "verbatim"
 
     def judge(self, draft: Draft, evidence: Evidence) -> list[Finding]:
@@ -43,7 +43,7 @@ class Verbatim:
         ]
 
     def _judge(self, claim: Claim, sources: Sequence[Quotable | None], page: _Page) -> Finding:
-        reason = "not a quotation of a passage it cites"
+        reason = "not a verbatim quotation of a cited passage"
         for source in sources:
             for said in dict.fromkeys((bare(claim.text), claim.text)) if source else ():
                 for quote in source.find(said) if source else ():
@@ -57,7 +57,7 @@ class Verbatim:
 
 @dataclass(frozen=True, slots=True)
 class _Page:
-    """A draft as a reader sees it: what stands before each claim."""
+    """A draft as laid out for the reader: the text that precedes each claim."""
 
     question: str
     read: dict[int, Statement]
@@ -76,7 +76,7 @@ class _Page:
         )
 
     def keeps(self, claim: Claim, quote: Quote, passage: Passage) -> bool:
-        """Whether a quotation stands beside the same as in its source."""
+        """Whether a quotation has the same context as in its source."""
         if quote.head:
             return self.heads.get(claim.start, quote.head) == quote.head
         own = self._lead(claim)
@@ -87,7 +87,7 @@ class _Page:
         return not own or nonclaim(own) is not None or roots(own) <= self._said_of(passage)
 
     def _lead(self, claim: Claim) -> str:
-        """The line that introduces the list of which a claim is an item."""
+        """The line that introduces the list to which a claim belongs."""
         one = self.read.get(claim.start)
         return one.context if one and one.alone.startswith(f"{one.context} {one.words}") else ""
 

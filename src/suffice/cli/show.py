@@ -19,9 +19,9 @@ from suffice.evidence.rows import VersionInfo
 from suffice.gate.similarity import counted
 from suffice.text.readable import readable
 from suffice.types import Conflict, Evidence, GateDecision, Level, Passage, Signal
+from suffice.verdict.wording import NOT_COVERED
 
 CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
-_NEGATION = re.compile(r"^(?:nothing about|no) ")
 _STATUS_STYLE = {
     "current": "green",
     "superseded": "yellow",
@@ -38,8 +38,7 @@ def plain(text: str, style: str = "") -> Text:
 
 def uncovered(missing: Sequence[str], style: str = "bold") -> Text:
     """The parts of the question that the evidence does not cover, as one line."""
-    parts = "; ".join(_NEGATION.sub("", phrase) for phrase in missing)
-    return Text.assemble(("Not covered by the documents: ", style), plain(parts))
+    return Text.assemble((f"{NOT_COVERED}: ", style), plain("; ".join(missing)))
 
 
 def one_line(quote: str) -> str:

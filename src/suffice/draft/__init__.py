@@ -1,1 +1,1 @@
-"""Drafting: what a model, or the extractive drafter, writes from the evidence. Untrusted."""
+"""Drafting: an LLM or the extractive drafter writes from the evidence. Drafts are untrusted."""

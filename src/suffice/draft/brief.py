@@ -1,4 +1,4 @@
-"""What a drafter is told beside the evidence."""
+"""The instructions a drafter receives in addition to the evidence."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from suffice.types import Conflict, Draft, Finding
 
 @dataclass(frozen=True, slots=True)
 class Brief:
-    """Conflicts to state openly; and, for a revision, the earlier draft with what was found wrong
-    with it. `seconds` is what is left of the time for the answer (`None`: no limit but its own)."""
+    """Conflicts to disclose and, for a revision, the earlier draft with its findings. `seconds` is
+    the time left for the answer (`None`: only the drafter's own limit applies)."""
 
     conflicts: tuple[Conflict, ...] = ()
     earlier: Draft | None = None

@@ -1,4 +1,4 @@
-"""The seam of drafting: anything that writes an answer from evidence."""
+"""The `Drafter` protocol, and opening the drafter that the settings name."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Drafter(Protocol):
 def open_drafter(
     settings: DraftSettings, embedder: Embedder, verifier: Verifier | None = None
 ) -> Drafter:
-    """The drafter the settings name: `extractive` or the URL of an endpoint."""
+    """The drafter named by `draft.llm`: `extractive` or the URL of an endpoint."""
     extractive = Extractive(embedder, settings, verifier)
     if settings.llm == "extractive":
         return extractive

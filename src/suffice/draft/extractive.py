@@ -1,6 +1,6 @@
-"""The drafter that needs no LLM: it answers with the evidence's own sentences.
+"""The drafter that needs no LLM: it answers with sentences quoted from the evidence.
 
-Grounded by construction: every claim of its draft is a slice of the passage it cites.
+Every claim of its draft is a slice of the passage it cites.
 """
 
 from __future__ import annotations
@@ -33,27 +33,27 @@ from suffice.types import Citation, Claim, Draft, Evidence, Passage
 
 EVEN = 0.5
 _READ_ALONE = 5
-"""So many of the best statements are read once more, each by itself."""
+"""The number of best statements that the verifier reads once more, each by itself."""
 _BULLET = re.compile(r"\A\s*[-*+•]\s+")
 _CELL = re.compile(r"[^|]+")
 _WORD = re.compile(r"\w+")
 _WIDEN = 1.0
-"""So much surer, in log-odds, a statement must be together with the one before it."""
+"""The gain in log-odds that justifies quoting a statement together with the one before it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A statement with how well it answers the question."""
+    """A statement with its score as an answer to the question."""
 
     passage: Passage
     statement: Statement
     score: float
     answers: float | None = None
-    """The probability that it answers by itself, where that was judged."""
+    """The probability that it answers by itself, if it was judged."""
 
     @property
     def alone(self) -> str:
-        """The statement under the headings it stands under; a row as the table has it."""
+        """The statement under its headings; a table row with its header."""
         row = len(self.statement.slices) > 1
         text = "\n".join(self.quotes) if row else self.statement.wording
         return placed(replace(self.passage, text=text))
@@ -65,8 +65,8 @@ class Ranked:
 
 @dataclass(frozen=True, slots=True)
 class Extractive:
-    """Ranks every statement of the evidence by the question and keeps the few that answer it. The
-    verifier tells which answer; without one that can, nearness to the question has to do."""
+    """Ranks every statement of the evidence by how well it answers the question and keeps the best.
+    The verifier scores statements; if it cannot, similarity to the question is used instead."""
 
     embedder: Embedder
     settings: DraftSettings
@@ -76,7 +76,7 @@ class Extractive:
         asked = several(evidence.wanted)
         found = {question: self.answer(question, evidence) for question in asked}
         left = [question for question, chosen in found.items() if not _answers(chosen)]
-        if len(asked) > 1 and len(left) == len(asked):  # nothing but all of it together may answer
+        if len(asked) > 1 and len(left) == len(asked):  # try the questions as one
             found, left = {evidence.wanted: self.answer(evidence.wanted, evidence)}, []
         answered = [chosen for question, chosen in found.items() if question not in left]
         answered = answered or list(found.values())
@@ -95,7 +95,7 @@ class Extractive:
         return self.choose(self.reread(question, ranked[:best]), ranked[best:])
 
     def rank(self, evidence: Evidence, question: str = "") -> list[Ranked]:
-        """All statements that tell something, best first; one that instructs is no answer."""
+        """All usable statements, best first; passages that try to instruct are excluded."""
         question = question or evidence.wanted
         found = _changed(list(told(evidence)))
         if not found:
@@ -106,8 +106,8 @@ class Extractive:
         return sorted(ranked, key=lambda entry: -entry.score)
 
     def reread(self, question: str, ranked: Sequence[Ranked]) -> list[Ranked]:
-        """The best, ranked anew by how well each answers where nothing stands beside it: beside its
-        neighbours a statement is easily taken for what they say."""
+        """The best statements, ranked again by how well each answers on its own: next to its
+        neighbours, a statement may be credited with what they say."""
         if not ranked or not isinstance(self.verifier, FindsSentences):
             return list(ranked)
         best = list(ranked)
@@ -127,13 +127,13 @@ class Extractive:
         alone = [s.wording for _, s in found]
         placed = [f"{context(p.title, p.heading)}: {s.wording}" for p, s in found]
         vectors = self.embedder.embed([question, *alone, *placed])
-        # What it says by itself, and what it says where it stands: a good answer is near in both.
+        # A good answer is similar both by itself and together with its headings.
         cosines = (vectors[1:] @ vectors[0]).reshape(2, len(found)).mean(axis=0)
         return [float(cosine) for cosine in cosines]
 
     def choose(self, ranked: Sequence[Ranked], rest: Sequence[Ranked] = ()) -> list[Ranked]:
-        """The best and those nearly as good; as the verifier says, also those that answer at even
-        odds. By nearness alone, none if even the best is far."""
+        """The best statement and those nearly as good; with a verifier, also those with at least
+        even odds. With similarity alone, none if even the best is too dissimilar."""
         by_verifier = isinstance(self.verifier, FindsSentences)
         if not ranked or (not by_verifier and ranked[0].score < self.settings.answers):
             return []
@@ -151,13 +151,13 @@ class Extractive:
 
 
 def _answers(chosen: Sequence[Ranked]) -> bool:
-    """Whether one of them answers, as far as anybody judged that."""
+    """Whether one of the statements answers; true if none was judged."""
     return bool(chosen) and (chosen[0].answers is None or chosen[0].score >= EVEN)
 
 
 def _surest(chosen: Sequence[Ranked]) -> float | None:
-    """The probability that the best of them answers; `None` where that was not judged, or where the
-    answer lies between the statements and none of them gives it."""
+    """The probability that the best statement answers; `None` if none was judged, or if the answer
+    is the difference between versions, which no single statement gives."""
     judged = [entry.answers for entry in chosen if entry.answers is not None]
     return max(judged) if judged and not _compared(chosen) else None
 
@@ -169,7 +169,7 @@ def _judged(entry: Ranked, alone: SufficiencyScore) -> Ranked:
 
 
 def _with_what_precedes(entry: Ranked) -> Ranked:
-    """The statement with the one before it; a row of a table, or the first, as it is."""
+    """The statement together with the one before it; table rows and first statements unchanged."""
     (start, end), *more = entry.statement.slices
     before = None
     for one in statements(entry.passage.text):
@@ -179,15 +179,15 @@ def _with_what_precedes(entry: Ranked) -> Ranked:
     if more or before is None:
         return entry
     span = before.slices[0][0], end
-    said = entry.passage.text[slice(*span)]
-    return entry if "|" in said else replace(entry, statement=Statement((span,), said))
+    text = entry.passage.text[slice(*span)]
+    return entry if "|" in text else replace(entry, statement=Statement((span,), text))
 
 
 def answering(
     verifier: object, question: str, found: Sequence[tuple[Passage, Statement]]
 ) -> list[float]:
-    """For each statement the probability that it answers, read under the headings it stands under;
-    nothing where the verifier cannot tell."""
+    """The probability that each statement answers, read under its headings; empty if the verifier
+    cannot score sentences."""
     texts: list[str] = []
     places: list[int] = []
     above = ""
@@ -204,41 +204,41 @@ def answering(
 
 @rule("other versions", lambda ranked, chosen: [])
 def _other_versions(ranked: Sequence[Ranked], chosen: Sequence[Ranked]) -> list[Ranked]:
-    """The best statement of each version of a quoted document that is not quoted yet: where
-    versions stand beside each other, the answer lies in how they differ."""
+    """The best statement of each version of a quoted document that is not quoted yet: if several
+    versions are in the evidence, the answer is how they differ."""
     families = {entry.passage.family for entry in chosen if entry.passage.family}
-    told = {(entry.passage.family, entry.passage.version) for entry in chosen}
+    quoted = {(entry.passage.family, entry.passage.version) for entry in chosen}
     more = []
     for entry in ranked:
         own = (entry.passage.family, entry.passage.version)
-        if entry.passage.family in families and own not in told:
-            told.add(own)
+        if entry.passage.family in families and own not in quoted:
+            quoted.add(own)
             more.append(entry)
     return more
 
 
 def _compared(chosen: Sequence[Ranked]) -> bool:
-    """Whether versions of one document are quoted beside each other."""
+    """Whether several versions of one document are quoted."""
     versions = {(entry.passage.family, entry.passage.version) for entry in chosen}
     families = [family for family, _ in versions if family]
     return len(families) > len(set(families))
 
 
 def _changed(found: list[tuple[Passage, Statement]]) -> list[tuple[Passage, Statement]]:
-    """Where versions of one document stand beside each other, what they say alike tells nothing of
-    how they differ."""
-    said: dict[tuple[str, str], set[str]] = {}
+    """Drop statements that several versions of one document share: only differences matter when
+    versions are compared."""
+    versions: dict[tuple[str, str], set[str]] = {}
     for passage, statement in found:
-        said.setdefault((passage.family, statement.wording), set()).add(passage.version)
-    kept = [(p, s) for p, s in found if not p.family or len(said[p.family, s.wording]) == 1]
+        versions.setdefault((passage.family, statement.wording), set()).add(passage.version)
+    kept = [(p, s) for p, s in found if not p.family or len(versions[p.family, s.wording]) == 1]
     return kept or found
 
 
 def compose(chosen: Sequence[Ranked]) -> Draft:
-    """The statements as one text, each followed by its mark, with exact spans of the claims.
+    """The statements as one text with citations and exact claim spans.
 
-    The passage of the best statement comes first; within a passage the order is its own, and the
-    rows of a table stand under one header.
+    The passage of the best statement comes first; within a passage, statements keep their order and
+    table rows share one header.
     """
     by_passage: dict[str, list[Ranked]] = {}
     for entry in chosen:
@@ -249,7 +249,7 @@ def compose(chosen: Sequence[Ranked]) -> Draft:
         passage = entries[0].passage
         slices = apart({span for entry in entries for span in entry.statement.slices})
         read = Readable.of(passage.text)
-        page.write([said for span in slices if (said := read.cut(*span))], n, _header(passage))
+        page.write([text for span in slices if (text := read.cut(*span))], n, _header(passage))
         quotes = (passage.text[start:end] for start, end in slices)
         citations.append(Citation(n, passage, " … ".join(quotes)))
     return Draft(page.text, tuple(page.claims), tuple(citations), "extractive")
@@ -257,13 +257,13 @@ def compose(chosen: Sequence[Ranked]) -> Draft:
 
 @dataclass(slots=True)
 class _Page:
-    """The text as it grows, with the claims written so far."""
+    """The draft text under construction, with the claims written so far."""
 
     text: str = ""
     claims: list[Claim] = field(default_factory=list)
 
     def write(self, quotes: Sequence[str], n: int, header: str = "") -> None:
-        """`header`: of the table that the passage goes on with."""
+        """`header` belongs to a table that the passage continues."""
         for table, run in groupby(quotes, key=lambda quote: "|" in quote):
             if table:
                 rows = list(run)
@@ -291,12 +291,12 @@ def _header(passage: Passage) -> str:
 
 
 def _unlisted(quote: str) -> str:
-    """An item that stands alone needs no bullet."""
+    """A single list item without its bullet."""
     return quote if "\n" in quote else _BULLET.sub("", quote) or quote
 
 
 def _said_in(entry: Ranked, other: Ranked) -> bool:
-    """Whether the words of one stand in the other, in their order."""
+    """Whether one statement's words occur in the other, in order."""
     mine, theirs = (
         f" {' '.join(_WORD.findall(readable(' '.join(one.quotes)).lower()))} "
         for one in (entry, other)

@@ -1,4 +1,4 @@
-"""Passages that try to instruct: they are flagged, and no drafter is given them."""
+"""Flags passages that try to instruct the model; drafters never receive them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from suffice.text.statements import Statement, statements
 from suffice.types import Evidence, Passage
 
 Flags = Mapping[int, str]
-"""The numbers of passages that try to instruct, each with the words that do."""
+"""The numbers of passages that try to instruct, each with the offending words."""
 
 
 def flagged(evidence: Evidence) -> Flags:
@@ -18,15 +18,15 @@ def flagged(evidence: Evidence) -> Flags:
 
 
 def flag_notes(flags: Flags) -> tuple[str, ...]:
-    """What a reader is told of them."""
+    """One note for the reader per flagged passage."""
     return tuple(
-        f"Passage {n} tries to instruct its reader, which is no evidence: “{quote}”"
+        f"Passage {n} tries to instruct its reader and was not used as evidence: “{quote}”"
         for n, quote in flags.items()
     )
 
 
 def told(evidence: Evidence) -> Iterator[tuple[Passage, Statement]]:
-    """What a drafter is given of the evidence, in order, without passages that instruct."""
+    """The statements a drafter receives, in order, without flagged passages."""
     for item in evidence:
         if instructs_in(item.passage) is not None:
             continue

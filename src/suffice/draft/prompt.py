@@ -1,6 +1,6 @@
-"""The prompt: evidence only, numbered and fenced, with marks required and leave to decline.
+"""The drafting prompt: numbered, fenced evidence only, citations required, declining allowed.
 
-Passages are data: each stands in its fence, and one that tries to instruct is left out.
+Passages are data, each inside a fence; passages that try to instruct are left out.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from suffice.text.fenced import described, fence, fenced, quoted
 from suffice.types import Code, Conflict, Finding, Passage, Support
 
 DECLINED = "The passages do not answer the question."
-"""What a model is told to say where it cannot answer."""
+"""The reply that a model must give if it cannot answer."""
 
 SYSTEM = f"""\
 You answer questions from numbered passages, and from nothing else.
@@ -53,7 +53,7 @@ _AGAINST = {
 def messages(
     question: str, parts: Sequence[Shown], brief: Brief, flags: Flags
 ) -> tuple[Message, ...]:
-    """The conversation that asks for a draft, or for a better one."""
+    """The messages that request a draft or, with an earlier draft, a revision."""
     asked = "\n\n".join(_asked(question, parts, brief, flags))
     first = (Message("system", SYSTEM), Message("user", asked))
     if brief.earlier is None:
@@ -63,13 +63,13 @@ def messages(
 
 
 def objection(finding: Finding) -> str:
-    """What a check holds against a claim."""
+    """A finding against a claim, as the drafter reads it."""
     reason = quoted(finding.reason) or _AGAINST.get(finding.support, "not backed")
     return f'"{quoted(finding.claim.text)}": {reason}'
 
 
 def against(findings: Iterable[Finding]) -> list[Finding]:
-    """The findings that speak against a claim, the first for each."""
+    """The first finding against each claim."""
     first: dict[object, Finding] = {}
     for finding in findings:
         if finding.support in _AGAINST:

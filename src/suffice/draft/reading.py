@@ -1,4 +1,4 @@
-"""From what a model wrote to a `Draft`: its claims with exact spans, and what they cite."""
+"""Parses model output into a `Draft`: claims with exact spans, and their citations."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from suffice.text.claims import claims
 from suffice.types import Citation, Claim, Draft, Passage
 
-# What some models think aloud before they answer; a reader is not meant to see it.
+# Reasoning that some models write before the answer; it is not meant for the reader.
 _OPENED = re.compile(r"\s*<think(?:ing)?>")
 _CLOSED = re.compile(r"</think(?:ing)?>")
 _TAGS = ("<think>", "<thinking>")
 _NO_CHARACTER = re.compile(r"[\ud800-\udfff\0]")
-THOUGHT = "What the model thought aloud before its answer is left out."
+THOUGHT = "The model's reasoning before the answer was removed."
 
 
 def read_draft(
@@ -25,13 +25,14 @@ def read_draft(
     notes: Sequence[str] = (),
     tokens: int = 0,
 ) -> Draft:
-    """The draft a text is: mark `[n]` cites the n-th of the passages.
+    """Parse a text as a draft in which `[n]` cites the n-th passage.
 
-    A mark that names no passage stays with its claim and has no citation: a check tells it.
+    A number without a passage stays in its claim but gets no `Citation`; the citations check
+    reports it.
     """
-    said = storable(text)
-    thought = thought_aloud(said)
-    answer = "" if thought is None else said[thought:].strip()
+    clean = storable(text)
+    thought = thought_aloud(clean)
+    answer = "" if thought is None else clean[thought:].strip()
     found = claims(answer)
     marks = {n for statement in found for n in statement.cites}
     return Draft(
@@ -46,8 +47,8 @@ def read_draft(
 
 
 def thought_aloud(text: str) -> int | None:
-    """Where the thinking at the beginning of a text ends: 0 where there is none, `None` where it
-    has no end."""
+    """Where the reasoning at the start of a text ends: 0 if there is none, `None` if it is not
+    closed."""
     place = 0
     while opened := _OPENED.match(text, place):
         closed = _CLOSED.search(text, opened.end())
@@ -58,7 +59,7 @@ def thought_aloud(text: str) -> int | None:
 
 
 def answer_begins(text: str) -> int | None:
-    """Where the answer in a text that still grows begins; `None` while nobody can know."""
+    """Where the answer begins in a text that is still being streamed; `None` if not yet known."""
     thought = thought_aloud(text)
     if thought is None:
         return None
@@ -69,5 +70,5 @@ def answer_begins(text: str) -> int | None:
 
 
 def storable(text: str) -> str:
-    """A text that can be stored and shown: half a surrogate pair and NUL are no characters."""
+    """A text that can be stored and shown: lone surrogates and NUL are replaced."""
     return _NO_CHARACTER.sub("\N{REPLACEMENT CHARACTER}", text)

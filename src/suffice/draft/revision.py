@@ -1,6 +1,6 @@
-"""Reflection and revision: a draft that fails its checks goes back with what they found.
+"""The revision loop: a draft that fails its checks is returned to the drafter with the findings.
 
-The loop knows neither who writes nor who checks: it is given both, and keeps every round.
+The loop receives the drafter and the checks as callables and keeps every round.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Check = Callable[[Draft], Sequence[Finding]]
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """One draft, what the checks found of it, and what both cost."""
+    """One draft with its findings and the cost of both."""
 
     draft: Draft
     findings: tuple[Finding, ...]
@@ -30,13 +30,13 @@ class Round:
 
 
 class Stopped(StrEnum):
-    """Why no further round was begun."""
+    """Why the loop ended."""
 
-    GOOD = "nothing was found against the draft"
-    ROUNDS = "the draft went back as often as it may"
+    GOOD = "no finding against the draft"
+    ROUNDS = "the maximum number of rounds was reached"
     TIME = "no time was left for another round"
     TOKENS = "no tokens were left for another round"
-    SAME = "the draft came back unchanged"
+    SAME = "the revised draft was unchanged"
     DECLINED = "the drafter declined"
     FAILED = "the drafter failed"
 
@@ -48,7 +48,7 @@ class Revised:
     rounds: tuple[Round, ...]
     stopped: Stopped
     problem: str = ""
-    """What the drafter failed of in a later round; a failure in the first is raised."""
+    """The drafter's error in a later round; an error in the first round is raised."""
 
     @property
     def last(self) -> Round:
@@ -56,8 +56,8 @@ class Revised:
 
 
 def wanting(round_: Round) -> bool:
-    """Whether a draft should go back: something speaks against a claim, nobody is sure of one, or
-    it broke off."""
+    """Whether a draft should be revised: a claim is contradicted, unbacked or unsure, the draft
+    does not address the question, or it was cut off."""
     bad = (Support.CONTRADICTED, Support.UNBACKED)
     return round_.draft.cut or any(
         finding.support in bad or finding.code in (Code.UNSURE, Code.BESIDE)
@@ -72,26 +72,26 @@ def revising(
     again: Callable[[Round], bool] = wanting,
     clock: Callable[[], float] = monotonic,
 ) -> Generator[Brief, Round | SufficeError, Revised]:
-    """The loop itself, without a call to anyone: yields what the drafter is told, is sent the round
-    that came of it or the problem, and returns all rounds.
+    """The loop as a generator that makes no calls itself: it yields the brief for the drafter, is
+    sent the resulting round or error, and returns all rounds.
 
-    Another round is begun while `again` says so, and only if one as long as the last would still
-    fit into the time and the tokens; what is left of the time goes with it.
+    It starts another round while `again` returns true, and only if a round as expensive as the last
+    one still fits into the time and token budgets. The brief carries the remaining time.
     """
     began = clock()
     rounds: list[Round] = []
-    told = replace(brief, seconds=settings.seconds)
+    current = replace(brief, seconds=settings.seconds)
     while True:
-        came = yield told
-        if isinstance(came, SufficeError):
+        result = yield current
+        if isinstance(result, SufficeError):
             if not rounds:
-                raise came
-            return Revised(tuple(rounds), Stopped.FAILED, str(came))
-        rounds.append(came)
+                raise result
+            return Revised(tuple(rounds), Stopped.FAILED, str(result))
+        rounds.append(result)
         left = settings.seconds - (clock() - began)
         if stopped := _stopped(rounds, settings, left, again):
             return Revised(tuple(rounds), stopped)
-        told = replace(brief, earlier=came.draft, findings=came.findings, seconds=left)
+        current = replace(brief, earlier=result.draft, findings=result.findings, seconds=left)
 
 
 def revise(
@@ -103,16 +103,16 @@ def revise(
     again: Callable[[Round], bool] = wanting,
     clock: Callable[[], float] = monotonic,
 ) -> Revised:
-    """Writes, checks, and sends the draft back, as `revising` says."""
+    """Run `revising` with the given drafter and checks."""
     steps = revising(settings, brief, again=again, clock=clock)
-    told = next(steps)
+    current = next(steps)
     while True:
         try:
-            came: Round | SufficeError = _round(write, check, told, clock)
+            result: Round | SufficeError = _round(write, check, current, clock)
         except SufficeError as problem:
-            came = problem
+            result = problem
         try:
-            told = steps.send(came)
+            current = steps.send(result)
         except StopIteration as done:
             revised: Revised = done.value
             return revised
@@ -128,7 +128,7 @@ def _round(write: Write, check: Check, brief: Brief, clock: Callable[[], float])
 def _stopped(
     rounds: Sequence[Round], settings: DraftSettings, left: float, again: Callable[[Round], bool]
 ) -> Stopped | None:
-    """Why this round is the last one; `None` if it is not."""
+    """Why the loop ends after this round; `None` if it continues."""
     last = rounds[-1]
     spent = sum(entry.tokens for entry in rounds)
     if not last.draft.text:

@@ -1,4 +1,4 @@
-"""What a model is shown of the evidence: all where there is room, else the best statements."""
+"""Selects the evidence for the prompt: all of it if it fits, otherwise the best statements."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Rank = Callable[[Evidence], Sequence[Ranked]]
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """A passage under its number, in the parts that are shown."""
+    """A numbered passage with the text that the prompt shows of it."""
 
     n: int
     passage: Passage
@@ -24,7 +24,7 @@ class Shown:
 
 
 def shown(evidence: Evidence, room: int, rank: Rank) -> tuple[Shown, ...]:
-    """Within `room` characters, best passages first, each in its own order."""
+    """The evidence within `room` characters, best passages first, text in its original order."""
     passages = evidence.passages
     if sum(len(passage.text) for passage in passages) <= room:
         return tuple(Shown(n, passage, passage.text) for n, passage in enumerate(passages, 1))
@@ -32,7 +32,7 @@ def shown(evidence: Evidence, room: int, rank: Rank) -> tuple[Shown, ...]:
 
 
 def excerpts(evidence: Evidence, ranked: Iterable[Ranked], room: int) -> tuple[Shown, ...]:
-    """The best statements that fit, by passage; the best one always, cut if need be."""
+    """The best statements that fit, by passage. The best one is always included, cut if needed."""
     numbers = {passage.id: n for n, passage in enumerate(evidence.passages, 1)}
     chosen: dict[int, set[Span]] = {}
     left = room
@@ -51,17 +51,17 @@ def excerpts(evidence: Evidence, ranked: Iterable[Ranked], room: int) -> tuple[S
 
 
 def left_out(evidence: Evidence, parts: Sequence[Shown]) -> tuple[str, ...]:
-    """What a reader is told where the model was not shown all."""
+    """A note for the reader if the model did not receive all of the evidence."""
     whole = {part.n for part in parts if part.text == part.passage.text}
     missing = [str(n) for n in range(1, len(evidence) + 1) if n not in whole]
     if not missing:
         return ()
     which = f"passage{'s' * (len(missing) > 1)} {', '.join(missing)}"
-    return (f"The model was shown only part of the evidence: not all of {which}.",)
+    return (f"The model received only part of the evidence (shortened or omitted: {which}).",)
 
 
 def _joined(text: str, spans: set[Span]) -> str:
-    """The parts in order; a mark stands where something is left out, but not between table rows."""
+    """The parts in order; an ellipsis marks omissions, except between table rows."""
     joined, last = "", 0
     for start, end in apart(spans):
         between = text[last:start]

@@ -1,4 +1,4 @@
-"""The drafter behind any OpenAI-compatible endpoint."""
+"""The drafter that uses an OpenAI-compatible endpoint."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from suffice.settings import DraftSettings
 from suffice.types import Draft, Evidence, Passage
 
 _CUT = {
-    "length": "The draft broke off at its limit of tokens (draft.tokens).",
-    "content_filter": "The draft was broken off by a content filter on the other side.",
+    "length": "The draft was cut off at the token limit (draft.tokens).",
+    "content_filter": "The draft was cut off by the upstream's content filter.",
 }
 _CHARACTERS_A_TOKEN = 4
-_EMPTY = "Check that the model writes text, and raise draft.tokens if it thinks first."
+_EMPTY = "Check that the model writes text, and raise draft.tokens if it reasons before it answers."
 
 
 @dataclass(frozen=True, slots=True)
 class Upstream:
-    """Asks the endpoint for a draft, as a whole or piece by piece."""
+    """Requests a draft from the endpoint, whole or streamed."""
 
     endpoint: Endpoint
     model: str
     settings: DraftSettings
     rank: Rank
-    """Which statements come first where there is no room for all evidence."""
+    """Ranks statements if not all of the evidence fits into the prompt."""
 
     @classmethod
     def open(cls, settings: DraftSettings, rank: Rank) -> Upstream:
-        """Asks nothing yet."""
+        """Open the endpoint. Sends no request yet."""
         endpoint = chat_endpoint(
             settings.llm, settings.key_env, "draft", settings.timeout, settings.retries
         )
@@ -50,7 +50,7 @@ class Upstream:
         return reply.draft(self.endpoint)
 
     def stream(self, evidence: Evidence, brief: Brief = PLAIN) -> Stream:
-        """The draft as it is written. What is shown of it before it is checked is unchecked."""
+        """Stream the draft. Its pieces are unchecked text."""
         prompt, reply = self._begun(evidence, brief)
         body = self._body(prompt) | {"stream": True, "stream_options": {"include_usage": True}}
         events = self.endpoint.events(body, brief.seconds) if evidence.passages else iter(())
@@ -73,8 +73,8 @@ class Upstream:
 
 @dataclass(slots=True)
 class Stream:
-    """Pieces of a draft, once; then `draft`. A stream that breaks off ends, and its draft is cut;
-    one that breaks off before its first word is an error."""
+    """The pieces of a draft, to be iterated once, then `draft`. If the connection breaks, the
+    stream ends and the draft is marked as cut; before the first word, that is an error."""
 
     endpoint: Endpoint
     events: Iterator[Any]
@@ -83,8 +83,8 @@ class Stream:
     def __iter__(self) -> Iterator[str]:
         try:
             for event in self.events:
-                if said := self.reply.hear(event):
-                    yield said
+                if text := self.reply.hear(event):
+                    yield text
         except ModelUnreachable as problem:
             if not self.reply.text.strip():
                 raise
@@ -92,7 +92,7 @@ class Stream:
 
     @property
     def draft(self) -> Draft:
-        """The whole draft; what was not read yet is read now."""
+        """The whole draft; reads the rest of the stream first."""
         for _ in self:
             pass
         return self.reply.draft(self.endpoint)
@@ -100,34 +100,34 @@ class Stream:
 
 @dataclass(slots=True)
 class _Reply:
-    """What has been heard of a reply."""
+    """The part of a reply received so far."""
 
     drafter: str
     passages: Sequence[Passage]
     notes: tuple[str, ...]
     asked: int
-    """The characters of the prompt, to estimate its tokens where they are not told."""
+    """The characters of the prompt, to estimate tokens if usage is not reported."""
     text: str = ""
     finish: str = ""
     tokens: int = 0
     broken: str = ""
-    """Why it broke off, where it did."""
+    """Why the reply was cut off, if it was."""
 
     def hear(self, event: Any) -> str:
-        """What this event adds to the text."""
-        heard = piece(event)
-        self.tokens = self.tokens if heard.tokens is None else heard.tokens
-        self.finish = heard.finish or self.finish
-        self.text += heard.text
-        return heard.text
+        """Add an event and return its text."""
+        part = piece(event)
+        self.tokens = self.tokens if part.tokens is None else part.tokens
+        self.finish = part.finish or self.finish
+        self.text += part.text
+        return part.text
 
     def broke(self, problem: ModelUnreachable) -> None:
-        # A text that ended with a reason of its own is whole, whatever came of the line after it.
+        # With a finish reason the text is complete, even if the connection broke afterwards.
         if not self.finish:
-            self.broken = f"The draft broke off: {problem.message}"
+            self.broken = f"The draft was cut off: {problem.message}"
 
     def draft(self, endpoint: Endpoint) -> Draft:
-        """The draft this is; from no evidence none is asked for, and none is written."""
+        """The parsed draft. Without evidence no request is sent, and the draft is empty."""
         why = self.broken or _CUT.get(self.finish, "")
         draft = read_draft(
             self.text,
@@ -138,6 +138,6 @@ class _Reply:
             tokens=self.tokens or (self.asked + len(self.text)) // _CHARACTERS_A_TOKEN,
         )
         if self.passages and not draft.text:
-            ended = f" (it ended by {self.finish})" if self.finish else ""
-            raise endpoint.problem(f"its reply holds no text{ended}", _EMPTY)
+            ended = f" (finish reason: {self.finish})" if self.finish else ""
+            raise endpoint.problem(f"its reply contains no text{ended}", _EMPTY)
         return draft

@@ -1,8 +1,9 @@
-"""Which part of the question has no support, in words: "nothing about contractors".
+"""The parts of a question that the evidence does not cover: "contractors", "a figure for 2025".
 
-The parts of the question are held against the evidence: things by the stems of their words and by
-words that stand for them, dates as values, the sort of answer by whether a passage on the subject
-has a figure of that sort at all. With an embedder, things said in other words are found too.
+Each part of the question is compared with the evidence: topics by word stems and synonyms, dates as
+values, and the expected kind of answer by whether a passage on the topic contains such a figure.
+With an embedder, paraphrased topics are recognised too. The phrases complete the sentence
+"Not covered by the documents: …".
 """
 
 from __future__ import annotations
@@ -28,10 +29,10 @@ from suffice.types import Evidence, Passage
 _MOST = 3
 _COMPOUND = 6
 _BESIDE = 40
-# Chosen on questions with evidence that answers them and evidence that does not. A thing said in
-# other words has a phrase like it among the evidence; and a question is further from its answer
-# when the thing is left out, but nearer where the answer does not speak of it; which tells
-# something only if the question is close to any sentence at all.
+# Chosen on questions with evidence that answers them and evidence that does not. A paraphrased
+# topic has a similar phrase in the evidence. Removing a topic from the question lowers the
+# similarity to the answer if the answer covers it, and raises it if not; this is informative only
+# if the question is close to some sentence at all.
 _ALIKE = 0.65
 _NEARER = 0.05
 _FURTHER = -0.06
@@ -43,7 +44,7 @@ _NAME = re.compile(r"[A-Z][\w-]*(?: (?:(?:of|and|the|for) )*[A-Z][\w-]*)+")
 
 @dataclass(frozen=True)
 class _Read:
-    """A passage, with what it is asked here worked out once."""
+    """A passage with its derived forms, each computed once."""
 
     passage: Passage
 
@@ -54,11 +55,11 @@ class _Read:
 
     @cached_property
     def lines(self) -> tuple[_Read, ...]:
-        """Its title, and its sentences one by one under their headings."""
+        """The title, and each sentence under its headings."""
         p = self.passage
         titled = replace(p, text="", heading=(), summary="")
-        said = (p.text[start:end] for start, end in sentences(p.text))
-        return (_Read(titled), *(_Read(replace(p, text=text, title="")) for text in said))
+        texts = (p.text[start:end] for start, end in sentences(p.text))
+        return (_Read(titled), *(_Read(replace(p, text=text, title="")) for text in texts))
 
     @cached_property
     def stems(self) -> frozenset[int]:
@@ -66,12 +67,12 @@ class _Read:
 
     @cached_property
     def squeezed(self) -> str:
-        """Without spaces and hyphens: "Port Harcourt" holds "portharcourt"."""
+        """The text without spaces and hyphens, so that "Port Harcourt" matches "portharcourt"."""
         return re.sub(r"[\W_]+", "", self.text.lower())
 
     @cached_property
     def initials(self) -> frozenset[str]:
-        """Of its names: "European Union" holds "eu"."""
+        """Initials of its names, so that "European Union" matches "EU"."""
         runs = ("".join(re.findall(r"\b[A-Z]", name)).lower() for name in _NAME.findall(self.text))
         return frozenset(
             letters[start:end]
@@ -88,7 +89,7 @@ class _Read:
 def missing_aspects(
     evidence: Evidence, embedder: Embedder | None = None, synonyms: Synonyms | None = None
 ) -> tuple[str, ...]:
-    """At most three short phrases in the question's own words; none where all is held."""
+    """At most three short phrases in the question's own words; empty if everything is covered."""
     return _Missing(
         evidence,
         embedder,
@@ -99,7 +100,7 @@ def missing_aspects(
 
 @dataclass(frozen=True)
 class _Missing:
-    """One question against its evidence."""
+    """The comparison of one question with its evidence."""
 
     evidence: Evidence
     embedder: Embedder | None
@@ -107,10 +108,10 @@ class _Missing:
     read: tuple[_Read, ...]
 
     def phrases(self) -> tuple[str, ...]:
-        said = [f"nothing about {name}" for name in self._named(self._unheld())]
-        said += self._dates()
-        said = said or self._answer() or self._together()
-        return tuple(dict.fromkeys(said))[:_MOST]
+        found = self._named(self._unheld())
+        found += self._dates()
+        found = found or self._answer() or self._together()
+        return tuple(dict.fromkeys(found))[:_MOST]
 
     @cached_property
     def question(self) -> str:
@@ -122,13 +123,13 @@ class _Missing:
 
     @cached_property
     def dates(self) -> list[Literal]:
-        """The dates the question names, as far as they have a year."""
+        """The dates in the question that include a year."""
         found = literals(self.question)
         return [one for one in found if one.day and one.day.year and not one.day.decade]
 
     @cached_property
     def parts(self) -> list[Part]:
-        """The things the question names; a date is none."""
+        """The topics of the question, without dates."""
         return [
             part
             for part in parts(self.question)
@@ -142,7 +143,7 @@ class _Missing:
         return unheld
 
     def _in_no_other_words(self, unheld: Sequence[Part], embedder: Embedder) -> list[Part]:
-        """The parts that the evidence does not speak of in other words either."""
+        """The parts that the evidence does not paraphrase either."""
         passages, question = self.evidence.passages, self.question
         texts = [p.text[start:end] for p in passages for start, end in sentences(p.text)]
         if not texts:
@@ -169,8 +170,8 @@ class _Missing:
         ]
 
     def _strange(self, part: Part) -> list[str]:
-        """The words of a part that no passage has: of "hepatitis vaccination" the first, where
-        another vaccination is spoken of."""
+        """The words of a part that no passage contains: "hepatitis" of "hepatitis vaccination" if
+        the evidence covers another vaccination."""
         words = [
             word
             for word in part.telling
@@ -179,7 +180,7 @@ class _Missing:
         return words if 0 < len(words) < len(part.telling) else part.text.split()
 
     def _holds(self, one: _Read, part: Part) -> bool:
-        """Whether a passage speaks of this, in its words or in words that stand for them."""
+        """Whether a passage covers this part, in its own words or in synonyms."""
         whole = self.synonyms.of(" ".join(part.words))
         if any(stems(other) <= one.stems for other in whole):
             return True
@@ -194,7 +195,8 @@ class _Missing:
         return word.upper() in part.text.split() and plain in one.initials
 
     def _named(self, unheld: Sequence[Part]) -> list[str]:
-        """As the question names them: "backups of the mail server" where both are missing."""
+        """The parts as the question words them; adjacent ones are joined: "backups of the mail
+        server"."""
         named: list[str] = []
         last: Part | None = None
         for part in unheld:
@@ -211,15 +213,17 @@ class _Missing:
         return f"the {part.text}" if the else part.text
 
     def _dates(self) -> list[str]:
-        """The dates that no passage names, and at which none is known to have been in force."""
+        """The dates that no passage mentions and on which none is known to have been in force."""
         wants = self.expected
-        sort = "nothing about" if wants is None or wants.answer is Answer.DATE else "no figure for"
+        figure = "" if wants is None or wants.answer is Answer.DATE else "a figure for "
         return [
-            f"{sort} {one.text}" for one in self.dates if not any(_dated(one, r) for r in self.read)
+            f"{figure}{one.text}"
+            for one in self.dates
+            if not any(_dated(one, r) for r in self.read)
         ]
 
     def _answer(self) -> list[str]:
-        """A passage on the subject must have a figure of the sort that is asked for."""
+        """The kind of figure the question asks for, if no passage on the topic contains one."""
         wants = self.expected
         if wants is None:
             return []
@@ -231,12 +235,12 @@ class _Missing:
         if not near or any(_answers(wants, one) for one in near):
             return []
         if wants.of:
-            return [f"no number of {wants.of}"]
+            return [f"the number of {wants.of}"]
         what = f" for {self._with_article(self.parts[0])}" if self.parts else ""
-        return [f"no {wants.answer.value}{what}"]
+        return [f"the {wants.answer.value}{what}"]
 
     def _together(self) -> list[str]:
-        """What is asked for and what it is asked of are both spoken of, but never in one place."""
+        """Two topics that the evidence covers separately but never in the same passage."""
         asked = [part for part in self.parts if part.asked]
         others = [part for part in self.parts if not part.asked]
         pairs = [(first, second, self._holds) for first, second in product(asked, others)]
@@ -245,15 +249,15 @@ class _Missing:
         pairs += [(first, second, self._names) for first, second in combinations(named, 2)]
         for first, second, holds in pairs:
             if not any(holds(one, first) and holds(one, second) for one in self.read):
-                return [f"nothing that speaks of {first.text} and {second.text} together"]
+                return [f"{first.text} and {second.text} together"]
         return []
 
     def _names(self, one: _Read, part: Part) -> bool:
-        """Whether a passage speaks of this as of one thing: "parental leave" is not named where a
-        parent is and, elsewhere, a leave."""
+        """Whether one line of a passage covers this as one topic: "parental leave" is not covered
+        by "parent" in one line and "leave" in another."""
         if len(part.telling) == 1:
             return self._holds(one, part)
-        least = max(len(part.telling) - 1, 2)  # of three words one may be put otherwise
+        least = max(len(part.telling) - 1, 2)  # one of three words may be worded differently
         return any(
             self._holds(line, part)
             or sum(self._holds_word(line, word, part) for word in part.telling) >= least
@@ -273,19 +277,19 @@ def _dated(asked: Literal, one: _Read) -> bool:
 
 
 def _answers(wants: Expected, one: _Read) -> bool:
-    """Whether a passage has a figure of this sort, of what is counted where something is."""
+    """Whether a passage contains a figure of the expected kind, counting the expected thing."""
     figures = [found for found in one.literals if found.kind in KINDS[wants.answer]]
     return any(not wants.of or _counts(found, wants.of, one.text) for found in figures)
 
 
 def _counts(found: Literal, counted: str, text: str) -> bool:
-    """Whether a number is one of these: "3 employees", "employees: 3"."""
+    """Whether a number counts this: "3 employees", "employees: 3"."""
     after = (stem(word.strip(".,;:?!)")) for word in text[found.end :][:_BESIDE].split()[:3])
     words = {*after, *(found.nouns or found.about)}
     return stem(counted.split()[-1]) in words
 
 
 def _less(part: Part, words: Sequence[str]) -> str:
-    """A part without some of its words."""
+    """The text of a part without the given words."""
     gone = {word.lower() for word in words}
     return " ".join(word for word in part.text.split() if word.lower() not in gone)

@@ -1,5 +1,4 @@
-"""What somebody can do whose question stays open: in other words, with more context, in which
-document to look, whom to ask."""
+"""Next steps after a refusal: rephrase, add context, read the nearest document, ask its owner."""
 
 from __future__ import annotations
 
@@ -14,35 +13,37 @@ _FEW_WORDS = 2
 def next_steps(
     decision: GateDecision, evidence: Evidence, contact: str = "", stale: Sequence[Exclusion] = ()
 ) -> tuple[str, ...]:
-    """Steps for the reader, the likeliest to help first. `stale`: left out for their dates."""
+    """Steps for the reader, most helpful first. `stale` are passages excluded for their dates."""
     near = _nearest(evidence)
-    steps = [_rephrase(decision), _context(evidence.question), _other_time(stale)]
+    question = evidence.question
+    steps = [_rephrase(decision, question), _context(question), _other_time(stale)]
     if near:
-        steps.append(f"Look into {_named(near)}, the nearest document.")
+        steps.append(f"Check {_named(near)}, the nearest document.")
     steps.append(_ask(contact, near))
     return tuple(step for step in steps if step)
 
 
-def _rephrase(decision: GateDecision) -> str:
-    about = [phrase.removeprefix("nothing about ") for phrase in decision.missing]
-    about = [phrase for phrase, said in zip(about, decision.missing, strict=True) if phrase != said]
-    if about:
-        return f"Put {_listed(about)} in other words; the documents may call it something else."
-    return "Put the question in other words."
+def _rephrase(decision: GateDecision, question: str) -> str:
+    # Only the reader's own words can be rephrased; "a figure for 2025" is ours.
+    own = [phrase for phrase in decision.missing if phrase.lower() in question.lower()]
+    if own:
+        return f"Try other words for {_listed(own)}; the documents may use a different term."
+    return "Rephrase the question."
 
 
 def _context(question: str) -> str:
     if len(content_words(question)) > _FEW_WORDS:
         return ""
-    return "Say more: which document, place, group of people or time you have in mind."
+    return "Add context: which document, place, group of people or time you mean."
 
 
 def _other_time(stale: Sequence[Exclusion]) -> str:
-    """A version that was left out may be what was meant."""
+    """A hint for readers who mean an excluded version."""
     for p in (one.passage for one in stale):
         if p.since or p.until or p.expires or p.effective:
             label = f", version {p.declared}" if p.declared else ""
-            return f"If you mean {p.title or p.document}{label}, name its time."
+            name = f"{p.title or p.document}{label}"
+            return f"To ask about {name}, add a date, for example “in 2024”."
     return ""
 
 
@@ -58,7 +59,7 @@ def _named(passage: Passage) -> str:
 def _ask(contact: str, near: Passage | None) -> str:
     if contact:
         return f"Ask {contact}."
-    return f"Ask whoever is responsible for {near.title or near.document}." if near else ""
+    return f"Ask the owner of {near.title or near.document}." if near else ""
 
 
 def _listed(names: list[str]) -> str:

@@ -1,4 +1,4 @@
-"""An OpenAI-compatible server on loopback that replies as scripted, for tests of your own."""
+"""A scripted OpenAI-compatible server on loopback, for your own tests."""
 
 from suffice.testing.replies import Scripted, calls, fails, says, streams
 from suffice.testing.upstream import Reply, ScriptedUpstream, slow

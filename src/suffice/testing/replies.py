@@ -1,4 +1,4 @@
-"""The replies of a scripted upstream: what it says, and every way in which upstreams fail."""
+"""The replies of a scripted upstream, including the ways in which upstreams fail."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 Request = Mapping[str, Any]
-"""The body of a request, as it was sent."""
+"""The JSON body of a request."""
 
 
 @dataclass(frozen=True, slots=True)
 class Scripted:
-    """One reply. `cut` breaks the connection off after so many pieces (of a stream) or bytes."""
+    """One reply. `cut` closes the connection after that many pieces (of a stream) or bytes."""
 
     text: str | None = ""
     status: int = 200
     headers: Mapping[str, str] = field(default_factory=dict)
     body: bytes | None = None
-    """Sent as it is, in place of what the text would make."""
+    """Sent unchanged instead of a completion made from `text`."""
     finish: str = "stop"
     cut: int | None = None
     wait: float = 0.0
@@ -28,15 +28,15 @@ class Scripted:
     pause: float = 0.0
     """Seconds between the pieces of a stream."""
     pieces: Sequence[str] | None = None
-    """How a stream cuts the text; `None`: into words."""
+    """The pieces of the stream; `None`: one per word."""
     size: int | None = None
-    """How many bytes go out at a time; `None`: an event at a time."""
+    """The number of bytes per write; `None`: one event per write."""
     noise: bool = False
-    """Comments and a chunk without choices among the events, as some servers send them."""
+    """Add comments and a chunk without choices to the events, as some servers do."""
     hold: tuple[int, threading.Event] | None = None
-    """After so many pieces the stream waits for this."""
+    """The stream waits for the event after this number of pieces."""
     message: Mapping[str, Any] = field(default_factory=dict)
-    """What the message has beside its text: tool calls, fields that nobody knows."""
+    """Further fields of the message: tool calls, unknown fields."""
     others: Sequence[str] = ()
     """The texts of further choices."""
 
@@ -45,13 +45,13 @@ Reply = Scripted | Callable[[Request], Scripted]
 
 
 def says(text: str, *others: str, finish: str = "stop") -> Scripted:
-    """A whole reply; `finish` "length" is a text cut off at its limit. Further texts are further
-    choices."""
+    """A complete reply; with `finish` "length", one cut off at the token limit. Further texts are
+    further choices."""
     return Scripted(text, finish=finish, others=others)
 
 
 def streams(*pieces: str, hold: tuple[int, threading.Event] | None = None) -> Scripted:
-    """A reply that is streamed in these pieces."""
+    """A reply streamed in these pieces."""
     return Scripted("".join(pieces), pieces=pieces, hold=hold)
 
 
@@ -62,7 +62,7 @@ def calls(name: str, arguments: str, text: str = "") -> Scripted:
 
 
 def fails(status: int, *, retry_after: float | None = None, message: str = "scripted") -> Scripted:
-    """An error as OpenAI words it."""
+    """An error in OpenAI's format."""
     error = {"error": {"message": message, "type": "scripted", "param": None, "code": None}}
     headers = {"Content-Type": "application/json"}
     if retry_after is not None:
@@ -71,48 +71,48 @@ def fails(status: int, *, retry_after: float | None = None, message: str = "scri
 
 
 def page(status: int = 200) -> Scripted:
-    """A web page where JSON was asked for."""
+    """An HTML page instead of JSON."""
     body = b"<!doctype html><title>Welcome</title>"
     return Scripted(status=status, headers={"Content-Type": "text/html"}, body=body)
 
 
 def broken() -> Scripted:
-    """JSON that stops in the middle."""
+    """Truncated JSON."""
     return Scripted(headers={"Content-Type": "application/json"}, body=b'{"choices": [{"mess')
 
 
 def empty() -> Scripted:
-    """A reply without a choice."""
+    """A reply without choices."""
     return Scripted(None)
 
 
 def cut(text: str, after: int) -> Scripted:
-    """A connection that breaks off after so many words of a stream, or bytes of a reply."""
+    """A connection that closes after that many words of a stream, or bytes of a reply."""
     return Scripted(text, cut=after)
 
 
 def hangs_up() -> Scripted:
-    """A connection that is closed before a byte of a reply."""
+    """A connection that closes before the first byte of a reply."""
     return Scripted("", status=0)
 
 
 def slow(text: str, wait: float = 0.0, pause: float = 0.0) -> Scripted:
-    """A reply that takes its time, before it or between its words."""
+    """A reply delayed at the start (`wait`) or between words (`pause`)."""
     return Scripted(text, wait=wait, pause=pause)
 
 
 def dribbles(text: str, size: int = 1) -> Scripted:
-    """A stream of single letters, each event in parts of so many bytes."""
+    """A stream of single letters, each event written `size` bytes at a time."""
     return Scripted(text, pieces=list(text), size=size)
 
 
 def noisy(text: str) -> Scripted:
-    """A stream with comments, empty lines and a chunk without choices in it."""
+    """A stream with comments, empty lines and a chunk without choices."""
     return Scripted(text, noise=True)
 
 
 def completion(reply: Scripted) -> dict[str, Any]:
-    """The reply as one JSON object."""
+    """The reply as a chat completion object."""
     message = {"role": "assistant", "content": reply.text or None, **reply.message}
     texts = [message, *({"role": "assistant", "content": other} for other in reply.others)]
     choices = [
@@ -129,7 +129,7 @@ def completion(reply: Scripted) -> dict[str, Any]:
 
 
 def events(reply: Scripted) -> Iterator[str]:
-    """The reply piece by piece, then its end, then its usage."""
+    """The reply as stream events: the pieces, the finish reason, the usage."""
     frame = {"id": "scripted", "object": "chat.completion.chunk", "created": 0, "model": "scripted"}
 
     def chunk(n: int, delta: Mapping[str, Any], finish: str | None = None) -> str:

@@ -1,6 +1,6 @@
-"""A scripted upstream: an OpenAI-compatible server on loopback that replies as it is told.
+"""A scripted upstream: an OpenAI-compatible server on loopback with predefined replies.
 
-For tests, yours too: it speaks the wire format, streams, and fails in every way that upstreams do.
+For tests, including your own: it uses the wire format, streams, and fails the way upstreams do.
 
 >>> with ScriptedUpstream([fails(429, retry_after=0), says("Leave is 20 weeks. [1]")]) as upstream:
 ...     settings = DraftSettings(llm=upstream.url)
@@ -59,28 +59,29 @@ __all__ = [
 
 @dataclass(slots=True)
 class ScriptedUpstream:
-    """Replies in the order of the script, the last one for good. Use it as a context manager."""
+    """Replies in the order of the script and repeats the last reply. Use it as a context
+    manager."""
 
     script: Sequence[Reply]
     requests: list[Request] = field(default_factory=list)
-    """What was asked so far."""
+    """The requests received so far."""
     keys: list[str] = field(default_factory=list)
-    """The key that came with each request."""
+    """The API key of each request."""
     left: threading.Event = field(default_factory=threading.Event)
-    """Set when somebody hung up before the end of a reply."""
+    """Set when a client disconnects before the end of a reply."""
     _server: ThreadingHTTPServer | None = None
     _done: threading.Event = field(default_factory=threading.Event)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
     def __post_init__(self) -> None:
         if not self.script:
-            raise ValueError("A script holds at least one reply.")
+            raise ValueError("The script needs at least one reply.")
 
     @property
     def url(self) -> str:
-        """The base URL, as the settings take it."""
+        """The base URL, in the form the settings expect."""
         if self._server is None:
-            raise RuntimeError("The scripted upstream is not started: use it in a `with`.")
+            raise RuntimeError("The scripted upstream is not running: use it in a `with` block.")
         return f"http://127.0.0.1:{self._server.server_address[1]}/v1"
 
     def __enter__(self) -> ScriptedUpstream:
@@ -104,11 +105,11 @@ class ScriptedUpstream:
         return entry if isinstance(entry, Scripted) else entry(request)
 
     def rest(self, seconds: float) -> None:
-        """Waits, but not past the end of the server."""
+        """Wait, but return when the server stops."""
         self._done.wait(seconds)
 
     def until(self, event: threading.Event, connection: socket.socket) -> None:
-        """Waits for an event, but not past the end of the server or of the caller."""
+        """Wait for an event, but return when the server stops or the client disconnects."""
         while not event.wait(0.02) and not self._done.is_set():
             connection.settimeout(0.001)
             try:
@@ -128,13 +129,13 @@ class _Server(ThreadingHTTPServer):
         self.upstream = upstream
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """A client that hung up is no news."""
+        """Suppress the traceback of a client that disconnected."""
         self.upstream.left.set()
 
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
-    # Small parts go out at once: who reads them may be timed.
+    # Send small pieces at once, so that tests can measure streaming times.
     disable_nagle_algorithm = True
 
     def do_GET(self) -> None:
@@ -142,8 +143,8 @@ class _Handler(BaseHTTPRequestHandler):
         asked = self.path.rpartition("/models")[2].strip("/")
         if asked not in ("", "scripted"):
             return self._send(fails(404, message=f"no such model: {asked}"), b"")
-        said = model if asked else {"object": "list", "data": [model]}
-        return self._send(Scripted(), json.dumps(said).encode())
+        body = model if asked else {"object": "list", "data": [model]}
+        return self._send(Scripted(), json.dumps(body).encode())
 
     def do_POST(self) -> None:
         upstream = cast(_Server, self.server).upstream
@@ -160,7 +161,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.close_connection = True
             return None
         if self.path.endswith("/responses") and reply.body is None:
-            reply = fails(404, message="only a body of its own is sent there")
+            reply = fails(404, message="/responses needs a scripted body")
         if reply.body is None and request.get("stream") and reply.status == 200:
             return self._stream(reply, upstream)
         if reply.hold is not None:
@@ -202,7 +203,7 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.flush()
 
     def log_message(self, *args: object) -> None:
-        """Says nothing."""
+        """Suppress request logging."""
 
 
 def _embeddings(request: Request) -> bytes:

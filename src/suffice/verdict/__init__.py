@@ -1,1 +1,1 @@
-"""The verdict: what leaves, and in which words."""
+"""The verdict: what is released, and with which wording."""

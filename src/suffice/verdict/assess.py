@@ -1,4 +1,4 @@
-"""What the findings say of a draft as a whole: the numbers and flags that routing looks at."""
+"""Aggregates the findings on a draft into the numbers and flags that the routing table uses."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from suffice.types import Claim, Code, Draft, Evidence, Finding, Grade, Support
 
 GRADES = ((0.85, Grade.SUPPORTED), (0.65, Grade.PARTIAL), (0.40, Grade.WEAK))
 UNVERIFIED = "unverified"
-"""The flag of marks that nobody looked up: the check of citations is switched off."""
+"""Flag: the draft has citations, but the citations check is switched off."""
 
 
-_TOLD = (Code.FAILED, Code.BESIDE, Code.UNANSWERED, Code.FAR)
-"""What is a flag although it speaks against no claim."""
+_ALWAYS_FLAGGED = (Code.FAILED, Code.BESIDE, Code.UNANSWERED, Code.FAR)
+"""Codes that are flags even if the finding is not against a claim."""
 
 
 @dataclass(frozen=True, slots=True)
 class Assessment:
-    """Faithfulness is the share of claims that are backed, `facts` that of their atomic facts,
-    `unchecked` that of claims nobody could judge. Flags name what was found, by its code."""
+    """`faithfulness` is the share of claims that are backed, `facts` that of their atomic facts,
+    `unchecked` the share of claims without a judgement. `flags` are the codes of the findings."""
 
     claims: Mapping[Claim, Support]
     faithfulness: float
@@ -31,10 +31,9 @@ class Assessment:
     share_read: float
     flags: frozenset[str]
     confidence: float | None = None
-    """See `verdict.confidence`; `None` where nobody gave a probability, and no row asks for more
-    than that."""
+    """See `verdict.confidence`. `None`: no probability is available; conditions treat it as 1."""
     unread: tuple[str, ...] = ()
-    """What the draft tells outside its claims, where nobody read it."""
+    """Statements outside the claims, which no check reads."""
 
     @property
     def grade(self) -> Grade:
@@ -44,14 +43,14 @@ class Assessment:
         return Grade.UNSUPPORTED
 
     def claims_with(self, *supports: Support) -> tuple[Claim, ...]:
-        """In the order of the draft."""
+        """The claims with one of these judgements, in the order of the draft."""
         return tuple(claim for claim, support in self.claims.items() if support in supports)
 
 
 def assess(
     draft: Draft, findings: Sequence[Finding], evidence: Evidence | None = None
 ) -> Assessment:
-    """With the evidence, what the draft tells outside its claims counts as unread."""
+    """Assess a draft. With the evidence, statements outside its claims are found as well."""
     outside = unread(draft, evidence) if evidence else ()
     by_claim: dict[Claim, list[Finding]] = defaultdict(list)
     for finding in findings:
@@ -71,8 +70,8 @@ def assess(
 
 
 def stands(findings: Iterable[Finding]) -> Support:
-    """Where a claim stands: one finding against it is enough, and without one it takes one for it.
-    A condition left out is a flag: what is said may still be so."""
+    """The overall judgement of a claim: any finding against it decides; otherwise BACKED needs one
+    finding in favour. An omitted condition is only a flag: the statement may still be true."""
     found = [f.support for f in findings if f.code is not Code.OMITTED]
     for support in (Support.CONTRADICTED, Support.UNBACKED, Support.BACKED):
         if support in found:
@@ -81,8 +80,8 @@ def stands(findings: Iterable[Finding]) -> Support:
 
 
 def _facts(standing: Support, findings: Iterable[Finding]) -> list[Support]:
-    """A claim's facts as they were judged one by one; a claim of one fact is that fact. Of a claim
-    that does not stand, none does for sure."""
+    """The judgements of a claim's facts; a claim without separate facts counts as one. If the claim
+    is not backed, at least one fact must not be either."""
     judged = [fact.support for finding in findings for fact in finding.facts]
     if not judged:
         return [standing]
@@ -95,7 +94,7 @@ def _facts(standing: Support, findings: Iterable[Finding]) -> list[Support]:
 def _flags(findings: Sequence[Finding], supports: Sequence[Support]) -> Iterable[str]:
     against = (Support.CONTRADICTED, Support.UNBACKED)
     yield from (f.code.value for f in findings if f.code and f.support in against)
-    yield from (f.code.value for f in findings if f.code in _TOLD)
+    yield from (f.code.value for f in findings if f.code in _ALWAYS_FLAGGED)
     if any(f.check == "citations" and f.code is Code.OFF and f.claim.cites for f in findings):
         yield UNVERIFIED
     if Support.CONTRADICTED in supports:

@@ -1,4 +1,4 @@
-"""Each claim of a checked answer as it is shown: where it stands, what decided, and the source."""
+"""The status of each claim as shown to readers: the judgement, the deciding finding, the source."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from suffice.text.sentences import sentences
 from suffice.types import Claim, Code, Finding, Passage, Support, Verdict
 from suffice.verdict.assess import stands
 
-# Of several findings that say the same of a claim, the first of these tells most.
+# If several findings agree on a claim, the first check in this order is the most informative.
 _TELLING = ("literals", "verbatim", "entailment", "structure", "citations")
 _NEAR = ("omission", "grounding")
 _WORDS = {
@@ -22,9 +22,9 @@ _WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class ClaimStatus:
-    """`decided` is the finding to show; `passage` is the source with its number, `span` where in it
-    the words stand that decided. `nearest`: nothing in the source did, and this is only the place
-    nearest to the claim. `omitted`: a condition of the source that it leaves out."""
+    """`decided` is the finding to show; `passage` is the source with its number, `span` the
+    deciding words in it. `nearest`: no text in the source decided, and this is only the place most
+    similar to the claim. `omitted`: the finding on a condition that the claim leaves out."""
 
     n: int
     claim: Claim
@@ -42,12 +42,12 @@ class ClaimStatus:
 
     @property
     def reason(self) -> str:
-        """Why, without a full stop at its end; empty where nobody said anything."""
+        """The reason without a final full stop; empty if there is no finding."""
         return self.decided.reason.rstrip(".") if self.decided else ""
 
     @property
     def quote(self) -> tuple[str, str, str]:
-        """The sentence of the source that decided: before, within and behind the span."""
+        """The deciding sentence of the source: the text before, within and after the span."""
         if self.passage is None or self.span is None:
             return "", "", ""
         text, (start, end) = self.passage[1].text, self.span
@@ -58,7 +58,7 @@ class ClaimStatus:
 
 
 def claim_statuses(verdict: Verdict) -> list[ClaimStatus]:
-    """One a claim, in the order of the answer."""
+    """One status per claim, in the order of the answer."""
     if verdict.draft is None:
         return []
     numbered = {p.id: (n, p) for n, p in enumerate(verdict.evidence.passages, 1)}
@@ -67,26 +67,26 @@ def claim_statuses(verdict: Verdict) -> list[ClaimStatus]:
         own = tuple(finding for finding in verdict.findings if finding.claim == claim)
         support = stands(own)
         decided = _decided(own, support)
-        told = decided is not None and decided.passage_id in numbered
-        source = decided if told else _nearest(own)
+        located = decided is not None and decided.passage_id in numbered
+        source = decided if located else _nearest(own)
         passage = numbered.get(source.passage_id or "") if source else None
         omitted = next((one for one in own if one.code is Code.OMITTED), None)
         span = source.span if source and passage else None
-        near = not told and passage is not None
+        near = not located and passage is not None
         found.append(ClaimStatus(n, claim, support, own, decided, passage, span, near, omitted))
     return found
 
 
 def _nearest(findings: Sequence[Finding]) -> Finding | None:
-    """Where a claim that nothing in the source decided may be compared with it: at the sentence
-    that shares most words with it, or at the passage nearest in meaning."""
+    """The place to compare a claim with if no text in the source decided: the sentence that shares
+    most words with it, or the most similar passage."""
     near = [one for one in findings if one.check in _NEAR and one.passage_id]
     return min(near, key=lambda one: _NEAR.index(one.check), default=None)
 
 
 def _decided(findings: Sequence[Finding], support: Support) -> Finding | None:
-    """The finding that tells most among those that say so; the one with a place in the source
-    first, where the claim is backed."""
+    """The most informative finding with this judgement; findings with a place in the source come
+    first."""
     saying = [one for one in findings if one.support is support and one.code is not Code.OMITTED]
     if support is Support.UNCHECKED:
         saying = [one for one in saying if one.check == "entailment"] or saying

@@ -1,9 +1,9 @@
-"""One probability for a draft: that it answers the question and that what it says is supported.
+"""One probability for a draft: that it answers the question and that its claims are supported.
 
-The first factor is the gate's probability for what was written freely. For quotations it is known
-better: how well the passages answer, and how well what is quoted does by itself, blended by weights
-that training/confidence.py fits. The second factor is the mean log-odds of the two weakest claims,
-as training/calibrate.py made it a probability.
+For generated text, the first factor is the gate's probability. For quotations it is more precise: a
+blend of the probabilities that the passages answer and that the quotations answer by themselves,
+with weights fitted by training/confidence.py. The second factor is the mean log-odds of the two
+weakest claims, from probabilities calibrated by training/calibrate.py.
 """
 
 from __future__ import annotations
@@ -18,28 +18,29 @@ from suffice.models.odds import chance_of, log_odds
 from suffice.types import Claim, Draft, Finding, GateDecision, Support
 
 FILE = Path(__file__).parent / "confidence.json"
-"""A line over the log-odds of the gate (`passages`) and of the quotation (`quoted`)."""
+"""Linear weights for the log-odds of the gate (`passages`) and of the quotation (`quoted`)."""
 SURE = 6.0
-"""Log-odds of what is certain, as the line was fitted."""
+"""The log-odds that stand for certainty, as used when the weights were fitted."""
 _WEAKEST = 2
 _BACKED = 3.0
 _ABOVE = 1.5
-"""No claim counts for more than `_BACKED` where another is weaker, and together they are at most so
-much surer than the weakest: a quotation must not outweigh the made-up sentence beside it. On 76
-drafts on real documents the AUROC is .794 with this, .785 without and .747 by the weakest alone."""
+"""No claim counts for more than `_BACKED` log-odds if another is weaker, and the mean is at most
+`_ABOVE` over the weakest, so that a quotation cannot outweigh an invented sentence next to it. On
+76 drafts on real documents the AUROC is .794 with this, .785 without, and .747 with the weakest
+claim alone."""
 
 
 def confidence(gate: GateDecision, draft: Draft, findings: Sequence[Finding]) -> float | None:
-    """`None` where nobody gave a probability: no claim was judged, or there is no claim."""
+    """The probability that the draft is correct; `None` if no claim was judged."""
     supported = [_supported(claim, findings) for claim in draft.claims]
     known = [chance for chance in supported if chance is not None]
     return answers(gate, draft) * _together(known) if known else None
 
 
 def answers(gate: GateDecision, draft: Draft) -> float:
-    """How likely the draft answers the question. A policy whose score is no probability has said
-    all it can by opening; where the gate stayed shut, whoever had a draft written all the same has
-    decided that; and what changed between versions no passage says. The caveat tells of both."""
+    """The probability that the draft answers the question. It is 1 if the score of the policy is
+    not a probability, if a person overrode a shut gate, or if the question compares versions, which
+    no single passage answers. A caveat discloses the last two cases."""
     if not gate.open or COMPARE in gate.reasons:
         return 1.0
     calibrated = gate.policy == "learned"

@@ -1,4 +1,4 @@
-"""From findings to what leaves."""
+"""Decides what is released of a draft, from its findings and the routing table."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from suffice.verdict.sources import cited
 
 DEFAULT = read_routes(ROUTES)
 _NEVER = frozenset({Code.FABRICATED.value, "contradicted", "mismatch"})
-"""What makes a draft one that does not leave, whatever a table says…"""
+"""Flags that withhold a draft, regardless of the routing table."""
 _DOUBTED = frozenset(
     {
         UNVERIFIED,
@@ -40,7 +40,7 @@ _DOUBTED = frozenset(
         *(code.value for code in (Code.MISATTRIBUTED, Code.FAILED, Code.UNANSWERED)),
     }
 )
-"""…and one that leaves with a caveat at best."""
+"""Flags that allow CAVEAT at best, regardless of the routing table."""
 _WORD = re.compile(r"\w")
 
 
@@ -52,7 +52,7 @@ def withhold(
     findings: Sequence[Finding] = (),
     action: Action = Action.WITHHOLD,
 ) -> Verdict:
-    """No answer leaves; the reader is told why, what is missing and what is nearest."""
+    """A verdict without an answer: the reason, what is not covered, and the nearest sources."""
     return Verdict(
         question=evidence.question,
         action=action,
@@ -69,19 +69,19 @@ def withhold(
 
 
 def shut(evidence: Evidence, gate: GateDecision) -> Verdict:
-    """The gate stayed shut: withheld, or left to a person where it could not tell."""
+    """The gate is shut: WITHHOLD, or REVIEW if the gate could not decide."""
     action = Action.REVIEW if gate.level is Level.REVIEW else Action.WITHHOLD
     return withhold(evidence, gate, wording.shut(gate, len(evidence)), action=action)
 
 
 def unwritten(evidence: Evidence, gate: GateDecision, problem: str) -> Verdict:
-    """Nobody could write: withheld, with what went wrong among the notes."""
+    """No draft could be written: WITHHOLD, with the problem in the notes."""
     found = withhold(evidence, gate, wording.NOT_WRITTEN)
     return replace(found, notes=(*found.notes, problem))
 
 
 def disagree(evidence: Evidence, gate: GateDecision) -> Verdict:
-    """The documents contradict each other: both are quoted, and neither is chosen."""
+    """The documents contradict each other: both sides are quoted and neither is preferred."""
     opposed = [conflict for conflict in gate.conflicts if not conflict.ambiguous]
     sides = [
         side
@@ -115,8 +115,8 @@ def decide(
     findings: Sequence[Finding],
     routes: Sequence[Route] = DEFAULT,
 ) -> Verdict:
-    """What leaves of a draft: the first row of the table that fits decides. What is contradicted
-    never leaves as it stands, whatever a table says, and what nobody read leaves with a caveat."""
+    """Decide what to release: the first matching row of the routing table wins. Regardless of the
+    table, a contradicted draft is never released, and unchecked text only with a caveat."""
     if not draft.claims:
         return withhold(evidence, gate, wording.unanswered(gate), draft)
     found = replace(assess(draft, findings, evidence), confidence=confidence(gate, draft, findings))
@@ -128,14 +128,14 @@ def decide(
     lacks = lacking(evidence.question, draft.text)
     action = Action.CAVEAT if lacks and action is Action.SERVE else action
     left = next((one.reason for one in findings if one.code is Code.UNANSWERED), "")
-    told = wording.told(
+    reason = wording.told(
         action, gate, found, quoted=_all_quoted(findings, found), lacks=lacks, left=left
     )
     if action in (Action.SERVE, Action.CAVEAT):
         made = Verdict(
             question=evidence.question,
             action=action,
-            reason=told,
+            reason=reason,
             gate=gate,
             evidence=evidence,
             draft=draft,
@@ -146,7 +146,7 @@ def decide(
             notes=(*evidence.notes, *draft.notes, *wording.adds(findings)),
         )
     else:
-        made = withhold(evidence, gate, told, draft, findings, action)
+        made = withhold(evidence, gate, reason, draft, findings, action)
     return replace(
         made,
         confidence=found.confidence,
@@ -160,8 +160,8 @@ def decide(
 
 
 def _bounded(action: Action, found: Assessment, gate: GateDecision, draft: Draft) -> Action:
-    """What no table may loosen."""
-    if action is Action.CONFLICT:  # a row that says so where nothing is opposed
+    """Apply the limits that no routing table can relax."""
+    if action is Action.CONFLICT:  # the row matched although there is no conflict
         return Action.WITHHOLD
     if action not in (Action.SERVE, Action.CAVEAT):
         return action
@@ -174,8 +174,8 @@ def _bounded(action: Action, found: Assessment, gate: GateDecision, draft: Draft
 
 
 def _all_claimed(draft: Draft) -> bool:
-    """Whether the claims are the text: each stands where it says, and nothing that states something
-    stands outside them."""
+    """Whether the claims cover the text: their spans are exact, and no statement is outside
+    them."""
     exact = all(draft.text[claim.start : claim.end] == claim.text for claim in draft.claims)
     left = list(draft.text)
     for claim in draft.claims:
@@ -191,7 +191,7 @@ def _all_quoted(findings: Sequence[Finding], found: Assessment) -> bool:
 
 
 def nearest(evidence: Evidence, most: int = 3) -> tuple[Source, ...]:
-    """The documents nearest to the question, each once."""
+    """The documents of the evidence, best first, each once."""
     found: dict[str, Source] = {}
     for item in evidence:
         passage = item.passage

@@ -1,4 +1,4 @@
-"""Fail closed: what leaves where a check failed, or did not end in time."""
+"""Fail closed: the verdict if a check failed or did not finish in time."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from suffice.types import (
 from suffice.verdict.decide import withhold
 
 FAILED = "Withheld: a check failed, so the answer could not be verified."
-GONE = "Nothing was sent: the request ended before its answer was checked."
+GONE = "Withheld: the request ended before the answer was checked."
 _ACTIONS = {"review": Action.REVIEW, "withhold": Action.WITHHOLD, "caveat": Action.WITHHOLD}
 
 
 def bounded(verdict: Verdict, route: RouteSettings) -> Verdict:
-    """A verdict on a draft that some check failed on: at best what the route says."""
+    """Limit the verdict on a draft on which a check failed to what the route allows."""
     failed = any(finding.code is Code.FAILED for finding in verdict.findings)
     if not failed or not verdict.served or route.failed == "caveat":
         return verdict
@@ -42,7 +42,7 @@ def bounded(verdict: Verdict, route: RouteSettings) -> Verdict:
 def unchecked(
     evidence: Evidence, gate: GateDecision, draft: Draft, route: RouteSettings
 ) -> Verdict:
-    """The checks did not end in time: nothing was checked, and nothing leaves."""
+    """The verdict if the checks did not finish in time: nothing is released."""
     reason = f"the checks took longer than {route.check_seconds:g} s"
     findings = [
         Finding(claim, "checks", Support.UNCHECKED, reason=reason, code=Code.FAILED)
@@ -53,6 +53,6 @@ def unchecked(
 
 
 def abandoned(evidence: Evidence, gate: GateDecision, draft: Draft) -> Verdict:
-    """The caller has gone, or the request ran out of time, before there was a verdict."""
+    """The verdict if the caller disconnected or the request timed out before the checks ended."""
     held = withhold(evidence, gate, GONE, draft)
     return replace(held, attempts=(Attempt(draft, ()),))

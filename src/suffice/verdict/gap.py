@@ -1,4 +1,4 @@
-"""Knowledge gaps: a question that the documents cannot answer, told to whoever keeps them."""
+"""Knowledge gaps: reports a question that the documents cannot answer to a webhook."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _LOG = logging.getLogger("suffice.verdict")
 
 
 def document_request(verdict: Verdict) -> dict[str, Any]:
-    """What is asked for: a document that answers this, and what the present ones lack."""
+    """The webhook payload: the question, and what the documents do not cover."""
     return {
         "question": verdict.question,
         "reason": verdict.reason,
@@ -25,8 +25,8 @@ def document_request(verdict: Verdict) -> dict[str, Any]:
 
 
 def request_document(verdict: Verdict, webhook: str) -> threading.Thread:
-    """Sends the request to a URL in a thread of its own: nobody waits for somebody else's server.
-    A failure is logged and changes nothing else."""
+    """Send the request in a separate thread, so that a slow webhook does not delay the answer. A
+    failure is only logged."""
     thread = threading.Thread(target=_send, args=(document_request(verdict), webhook))
     thread.start()
     return thread
@@ -38,5 +38,5 @@ def _send(request: Mapping[str, Any], webhook: str) -> None:
     try:
         httpx2.post(webhook, json=request, timeout=_SECONDS).raise_for_status()
     except (httpx2.HTTPError, httpx2.InvalidURL) as problem:
-        kind = type(problem).__name__  # the URL may hold a secret
+        kind = type(problem).__name__  # the message may contain the URL, which may hold a secret
         _LOG.warning("The document request could not be sent (%s); check verdict.webhook.", kind)

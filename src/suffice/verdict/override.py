@@ -1,4 +1,4 @@
-"""What a person decided otherwise, as a verdict: what leaves then leaves with a caveat at best."""
+"""Verdicts after a person overrides a decision; an overridden answer is CAVEAT at best."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from suffice.verdict.sources import cited
 
 
 def opened(verdict: Verdict, note: str) -> Verdict:
-    """The verdict on a draft that was written since a person opened the gate."""
+    """The verdict on a draft written after a person overrode the gate."""
     action = Action.CAVEAT if verdict.action is Action.SERVE else verdict.action
     reason = f"{wording.OPENED} {verdict.reason}" if verdict.served else verdict.reason
     return replace(verdict, action=action, reason=reason, notes=(*verdict.notes, note))
 
 
 def released(verdict: Verdict, note: str) -> Verdict:
-    """The answer as it was written, since a person released it."""
+    """The answer as drafted, after a person released it."""
     draft = verdict.draft
-    if draft is None or verdict.released:  # it was served once, or quotes both sides of a conflict
+    if draft is None or verdict.released:  # served before, or quotes both sides of a conflict
         text, citations = verdict.released, verdict.citations
     else:
         text, citations = draft.text, cited(draft, verdict.evidence, verdict.findings)
@@ -34,7 +34,7 @@ def released(verdict: Verdict, note: str) -> Verdict:
 
 
 def withdrawn(verdict: Verdict, note: str) -> Verdict:
-    """No answer any more."""
+    """The verdict after a person withdrew an answer."""
     return replace(
         verdict,
         action=Action.WITHHOLD,

@@ -1,5 +1,4 @@
-"""A draft that cannot leave, saved as far as it can be: its marks put right, then cut to what is
-backed."""
+"""Rescues a draft that cannot be released: corrects its citations, or trims it to backed claims."""
 
 from __future__ import annotations
 
@@ -14,26 +13,26 @@ from suffice.verdict.assess import assess
 
 
 def trimmed(draft: Draft, findings: Sequence[Finding]) -> Draft | None:
-    """The draft with nothing in it but its backed sentences, in their order; `None` where none is,
-    or where all are and there is nothing to cut."""
+    """The draft reduced to its backed claims, in order; `None` if there are none, or if all are
+    backed and there is nothing to remove."""
     kept = assess(draft, findings).claims_with(Support.BACKED)
     if not kept or len(kept) == len(draft.claims):
         return None
     text, claims = "", []
     for claim in sorted(kept, key=lambda claim: claim.start):
         start = len(text) + 1 if text else 0
-        said = draft.text[claim.start : claim.end]
-        marks = "".join(f" [{n}]" for n in claim.cites if n not in _within(said))
-        text = f"{text} {said}{marks}" if text else f"{said}{marks}"
-        claims.append(Claim(said, start, start + len(said), claim.cites))
+        own = draft.text[claim.start : claim.end]
+        marks = "".join(f" [{n}]" for n in claim.cites if n not in _within(own))
+        text = f"{text} {own}{marks}" if text else f"{own}{marks}"
+        claims.append(Claim(own, start, start + len(own), claim.cites))
     named = {n for claim in claims for n in claim.cites}
     cited = tuple(citation for citation in draft.citations if citation.n in named)
     return replace(draft, text=text, claims=tuple(claims), citations=cited, cut=False)
 
 
 def reattributed(draft: Draft, findings: Sequence[Finding], evidence: Evidence) -> Draft | None:
-    """The draft with each claim that names the wrong passage marked with the one that backs it;
-    `None` where there is no such claim."""
+    """The draft with each wrong citation replaced by the passage that backs the claim; `None` if
+    there is no such claim."""
     numbers = {passage.id: n for n, passage in enumerate(evidence.passages, 1)}
     right = {
         one.claim.start: numbers[one.passage_id]
@@ -46,34 +45,35 @@ def reattributed(draft: Draft, findings: Sequence[Finding], evidence: Evidence) 
     ends = [*(claim.start for claim in draft.claims[1:]), len(text)]
     for claim, end in reversed([*zip(draft.claims, ends, strict=True)]):
         if claim.start in right:
-            said, mark = text[claim.start : end], f"[{right[claim.start]}]"
-            for place, (span, _) in reversed([*enumerate(citations(said))]):
-                said = f"{said[: span[0]]}{'' if place else mark}{said[span[1] :]}"
-            text = f"{text[: claim.start]}{said}{text[end:]}"
+            own, mark = text[claim.start : end], f"[{right[claim.start]}]"
+            for place, (span, _) in reversed([*enumerate(citations(own))]):
+                own = f"{own[: span[0]]}{'' if place else mark}{own[span[1] :]}"
+            text = f"{text[: claim.start]}{own}{text[end:]}"
     read = read_draft(text, evidence.passages)
     return replace(draft, text=read.text, claims=read.claims, citations=read.citations)
 
 
 def weak(draft: Draft, findings: Sequence[Finding]) -> bool:
-    """Whether a draft holds a claim that nothing backs: better cut off than told with a caveat."""
+    """Whether a draft has a claim that is not backed, which is better removed than served with a
+    caveat."""
     return bool(assess(draft, findings).claims_with(Support.UNBACKED, Support.UNCHECKED))
 
 
-def _within(said: str) -> set[int]:
-    """The marks that stand inside a claim."""
-    return {n for _, numbers in citations(said) for n in numbers}
+def _within(text: str) -> set[int]:
+    """The citation numbers inside a claim."""
+    return {n for _, numbers in citations(text) for n in numbers}
 
 
 def rescued(verdict: Verdict, how: Rescue, first: Verdict) -> Verdict:
-    """The verdict on what was saved, with a caveat that says how; what the log should know of the
-    first draft stays."""
-    said = _said(how, verdict, first)
-    reason = said if verdict.action is Action.SERVE else f"{said} {verdict.reason}"
+    """The verdict on the rescued draft, with a caveat that says how it was changed. The notes of
+    the first draft are kept for the log."""
+    change = _change(how, verdict, first)
+    reason = change if verdict.action is Action.SERVE else f"{change} {verdict.reason}"
     notes = tuple(dict.fromkeys((*verdict.notes, *first.notes)))
     return replace(verdict, action=Action.CAVEAT, reason=reason, rescue=how, notes=notes)
 
 
-def _said(how: Rescue, verdict: Verdict, first: Verdict) -> str:
+def _change(how: Rescue, verdict: Verdict, first: Verdict) -> str:
     if how is Rescue.REATTRIBUTED:
         wrong = [one.claim for one in first.findings if one.code is Code.MISATTRIBUTED]
         return wording.naming(wording.CORRECTED, list(dict.fromkeys(wrong)))

@@ -1,8 +1,8 @@
-"""The routing table: from what was found of a draft to what leaves. The first row that fits wins.
+"""The routing table: maps the assessment of a draft to an action. The first matching row wins.
 
 A row reads `conditions -> ACTION`: conditions joined by "and", each a flag (`fabricated`) or a
-number held against another (`faithfulness >= 0.85`); `else` fits always. `-> WITHHOLD, NOTE` adds
-what the reader of the log should know.
+comparison (`faithfulness >= 0.85`); `else` always matches. `-> WITHHOLD, NOTE` adds a note for
+readers of the log.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Route:
 
 
 def read_routes(rows: Sequence[str]) -> tuple[Route, ...]:
-    """The table as the settings have it; it must end with a row that always fits."""
+    """Parse the table from the settings; the last row must be an `else` row."""
     routes = tuple(_route(row) for row in rows)
     if not routes or routes[-1].conditions:
         raise SettingsError("verdict.routes does not end with an `else` row.", remedy=_REMEDY)
@@ -59,7 +59,7 @@ def first(routes: Sequence[Route], found: Assessment, *, conflict: bool = False)
 def _route(row: str) -> Route:
     read = _ROW.fullmatch(row.strip())
     if read is None or read["action"] not in Action.__members__:
-        raise SettingsError(f"verdict.routes has the row '{row}'.", remedy=_REMEDY)
+        raise SettingsError(f"verdict.routes has the invalid row '{row}'.", remedy=_REMEDY)
     when = read["when"].strip()
     parts = [] if when == "else" else [part.strip() for part in when.split(" and ")]
     conditions = tuple(_condition(part, row) for part in parts)
@@ -67,7 +67,7 @@ def _route(row: str) -> Route:
 
 
 def _holds(value: float | None, compare: Callable[[float, float], bool], least: float) -> bool:
-    """A number that nobody gave holds nothing back and lets nothing pass by being low."""
+    """Compare a number; an unavailable one counts as 1.0, so that it never blocks a draft."""
     return compare(1.0 if value is None else value, least)
 
 
@@ -80,4 +80,6 @@ def _condition(text: str, row: str) -> Condition:
         return lambda _, conflict: conflict
     if text in _FLAGS:
         return lambda found, _: text in found.flags
-    raise SettingsError(f"verdict.routes: '{text}' in the row '{row}'.", remedy=_REMEDY)
+    raise SettingsError(
+        f"verdict.routes has the unknown condition '{text}' in the row '{row}'.", remedy=_REMEDY
+    )

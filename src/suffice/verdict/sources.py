@@ -1,4 +1,4 @@
-"""The sources of an answer: as they were retrieved, in their own words."""
+"""The citations of an answer: passages as retrieved, with quotes of the deciding sentences."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ Span = tuple[int, int]
 
 
 def cited(draft: Draft, evidence: Evidence, findings: Sequence[Finding]) -> tuple[Citation, ...]:
-    """Each passage that the answer rests on, with the sentences of it that decided, whatever the
-    draft says that it quotes. Where an answer carries no marks, the passages that back it."""
+    """Each passage that the answer cites, with its deciding sentences, independent of what the
+    draft claims to quote. For an answer without citations, the passages that back it."""
     retrieved = {passage.id: passage for passage in evidence.passages}
     if any(claim.cites for claim in draft.claims):
         named = {
@@ -52,13 +52,13 @@ def _quoted(passage: Passage, claims: Sequence[Claim], findings: Sequence[Findin
 
 
 def _place(passage: Passage, claim: Claim, findings: Sequence[Finding]) -> Span | None:
-    """Where the passage says what the claim says: where a check found it, else the sentence that
-    shares most words with it."""
+    """The span of the passage that supports the claim, as found by a check; otherwise the sentence
+    that shares most words with it."""
     own = [one for one in findings if one.claim == claim and one.passage_id == passage.id]
-    told = [one for one in own if one.span]
-    if told:
-        backing = [one for one in told if one.support is Support.BACKED]
-        return (backing or told)[0].span
+    located = [one for one in own if one.span]
+    if located:
+        backing = [one for one in located if one.support is Support.BACKED]
+        return (backing or located)[0].span
     words = set(content_words(claim.text))
     shared = [
         (len(words & set(content_words(passage.text[start:end]))), -start, end)

@@ -1,4 +1,4 @@
-"""What the reader is told, in one place."""
+"""The wording of refusals, caveats and reasons, in one place."""
 
 from __future__ import annotations
 
@@ -20,39 +20,41 @@ from suffice.types import (
 )
 from suffice.verdict.assess import UNVERIFIED, Assessment
 
-DISAGREE = "The documents contradict each other; both are quoted, and neither was chosen."
+DISAGREE = "The documents contradict each other; both sides are quoted and neither was preferred."
 QUOTED = "Every statement is quoted from the document it cites."
-LIMITED = "Based on available information; the evidence covers the question only in part."
-DOUBTED = "Based on available information; the evidence may not answer the question in full."
-THIN = "The evidence was judged too little to answer from; read this with caution."
-NOTHING_FOUND = "Nothing in the documents matches this question."
-ONLY_LEFT_OUT = "What matches this question does not count for the time it asks about"
-NOT_ENOUGH = "The documents do not hold enough to answer this question"
-NO_STATEMENT = (
-    "Documents on the subject were found, but no statement in them answers this question."
+LIMITED = "The available documents cover this question only in part."
+DOUBTED = "The available documents may not answer this question in full."
+THIN = "The evidence was judged insufficient for an answer; read this with caution."
+NOTHING_FOUND = "No document matches this question."
+ONLY_LEFT_OUT = "The only matching documents do not apply to the time this question asks about"
+NOT_ENOUGH = "The documents do not contain enough to answer this question"
+NO_STATEMENT = "Related documents were found, but no statement in them answers this question."
+CHECKED = "Every statement was checked against the documents it is based on."
+NOT_BACKED = "No support was found in the documents for part of the draft"
+NOT_ANSWERED = "This question could not be fully answered from the available documents"
+SAYS_OTHERWISE = "The draft makes a statement that the documents contradict"
+NO_SOURCE = "The draft cites no source, so it could not be verified"
+NO_SUCH_SOURCE = "The draft cites a source that does not exist"
+WRONG_SOURCE = (
+    "The draft cites a source that is out of date or does not support the claim; "
+    "a person must review it"
 )
-CHECKED = "Every statement was checked against the documents it rests on."
-NOT_BACKED = "The draft says something the documents were not found to say"
-NOT_ANSWERED = "This question could not be fully answered from available documents"
-SAYS_OTHERWISE = "The draft says something that the documents contradict"
-NO_SOURCE = "The draft names no source for what it says, so that it could not be verified"
-NO_SUCH_SOURCE = "The draft names a source that does not exist"
-WRONG_SOURCE = "The draft names sources that do not hold as named; a person has to look at it"
-UNSURE = "The answer found is right with probability {:.2f}"
-UNLIKELY = "What the documents say may not answer this question"
-OF_ANOTHER_SORT = "The answer does not give what is asked for: {}."
-ANOTHER_QUESTION = "The draft does not speak of what was asked."
-NOT_VERIFIED = "Not all of this could be verified against the documents"
-UNREAD = "Not everything it says was checked against the documents"
-MARKS = "The numbers of sources in it were not looked up: that check is switched off."
+UNSURE = "The estimated probability that the answer is correct is {:.2f}"
+UNLIKELY = "The documents may not answer this question"
+OF_ANOTHER_SORT = "The answer does not give what the question asks for: {}."
+ANOTHER_QUESTION = "The draft does not address the question."
+NOT_VERIFIED = "Part of this answer could not be verified against the documents"
+UNREAD = "Part of this answer was not checked against the documents"
+MARKS = "Citation numbers were not verified: the citations check is switched off."
 NOT_WRITTEN = "The model that writes answers could not be reached."
-SHORTENED = "What the documents do not back was left out"
-CORRECTED = "A wrong source was named; the mark now names the passage that says it"
-REPLACED = "No answer could be verified; this is quoted from the documents instead."
-UNWRITTEN = "No answer could be written; this is quoted from the documents instead."
-OPENED = "A person had this written."
-RELEASED = "A person released this."
+SHORTENED = "Statements that the documents do not support were removed"
+CORRECTED = "A citation named the wrong passage and was corrected"
+REPLACED = "No answer could be verified; the documents are quoted instead."
+UNWRITTEN = "No answer could be written; the documents are quoted instead."
+OPENED = "A person overrode the gate for this answer."
+RELEASED = "A person released this answer."
 WITHDRAWN = "A person withdrew this answer."
+NOT_COVERED = "Not covered by the documents"
 _LONGEST = 120
 _SOURCES = frozenset(code.value for code in (Code.STALE, Code.EXPIRED, Code.MISATTRIBUTED))
 
@@ -60,7 +62,7 @@ NEXT_STEPS = ("Rephrase the question, name the document you have in mind, or ask
 
 
 def caveat(gate: GateDecision) -> str:
-    """What to bear in mind with an answer from evidence that is not enough."""
+    """The caveat on an answer written from evidence that is less than sufficient."""
     if gate.level is Level.PARTIAL:
         return LIMITED if gate.missing else DOUBTED
     return THIN
@@ -75,14 +77,15 @@ def told(
     lacks: str = "",
     left: str = "",
 ) -> str:
-    """Why a draft leaves as it does; the weak claim is named. `lacks`: the sort of answer that it
-    does not give; `left`: which of several questions it leaves without one."""
+    """The reason for a verdict on a draft, quoting the first weak claim. `lacks` is the kind of
+    value (amount, date) that the question asks for and the draft does not give; `left` says which
+    of several questions is unanswered."""
     against = found.claims_with(Support.CONTRADICTED)
     weak = found.claims_with(Support.UNBACKED, Support.UNCHECKED)
     if action is Action.REVIEW and found.flags & _SOURCES:
         return f"{WRONG_SOURCE}."
     if action is Action.REVIEW:
-        return f"{unsure(found)}; a person has to look at it."
+        return f"{unsure(found)}; a person must review it."
     invented = Code.FABRICATED.value in found.flags
     if action is Action.WITHHOLD and Code.BESIDE.value in found.flags and not invented:
         return ANOTHER_QUESTION
@@ -117,18 +120,18 @@ def unsure(found: Assessment) -> str:
     return UNSURE.format(found.confidence or 0.0)
 
 
-def _lower(said: str) -> str:
-    return f"{said[:1].lower()}{said[1:]}"
+def _lower(text: str) -> str:
+    return f"{text[:1].lower()}{text[1:]}"
 
 
 def adds(findings: Sequence[Finding]) -> list[str]:
-    """The conditions of the source that a draft leaves out. They decide nothing."""
+    """Notes on conditions of the source that the draft omits. They do not affect the verdict."""
     left_out = (f for f in findings if f.code is Code.OMITTED and f.support is Support.UNBACKED)
     return list(dict.fromkeys(f"“{_short(one.claim.text)}”: {one.reason}." for one in left_out))
 
 
 def _lack(found: Assessment) -> str:
-    """What a draft lacks that is withheld and that nothing contradicts."""
+    """The reason for withholding a draft that no evidence contradicts."""
     if Code.FABRICATED.value in found.flags:
         return NO_SUCH_SOURCE
     if Code.UNCITED.value in found.flags and not found.faithfulness:
@@ -136,21 +139,21 @@ def _lack(found: Assessment) -> str:
     return NOT_ANSWERED if found.faithfulness >= 0.4 else NOT_BACKED
 
 
-def naming(said: str, claims: Sequence[Claim]) -> str:
-    """What is said, with the first of the claims it is said of."""
+def naming(message: str, claims: Sequence[Claim]) -> str:
+    """The message, followed by a quote of the first claim and the number of further claims."""
     if not claims:
-        return f"{said}."
+        return f"{message}."
     more = f" and {len(claims) - 1} more" if len(claims) > 1 else ""
-    return f"{said}: “{_short(claims[0].text)}”{more}."
+    return f"{message}: “{_short(claims[0].text)}”{more}."
 
 
-def _short(said: str) -> str:
-    text = bare(" ".join(readable(said).split())).rstrip(".")
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST].rstrip()}…"
+def _short(text: str) -> str:
+    plain = bare(" ".join(readable(text).split())).rstrip(".")
+    return plain if len(plain) <= _LONGEST else f"{plain[:_LONGEST].rstrip()}…"
 
 
 def both_sides(conflicts: Sequence[Conflict], numbered: Mapping[str, int]) -> str:
-    """What each side says, a line a side."""
+    """The statements of both sides of each conflict, one line per side."""
     lines: list[str] = []
     for conflict in conflicts:
         for passage, quote in (
@@ -167,35 +170,36 @@ def both_sides(conflicts: Sequence[Conflict], numbered: Mapping[str, int]) -> st
 
 
 def shut(gate: GateDecision, found: int) -> str:
-    """Why the gate stayed shut."""
+    """The reason for a refusal by the gate; `found` is the number of passages."""
     if not found and not gate.excluded:
         return NOTHING_FOUND
-    # Sources that seem to speak of different things are no reason: there was too little before.
+    # An ambiguous conflict is not why the gate refused: there was too little evidence anyway.
     apart = {conflict.reason for conflict in gate.conflicts if conflict.ambiguous}
     reasons = [one for one in gate.reasons if one not in apart]
     return f"{NOT_ENOUGH if found else ONLY_LEFT_OUT}: {'; '.join(reasons)}."
 
 
 def unanswered(gate: GateDecision) -> str:
-    """Why an open gate led to no answer; what was left out may have been it."""
+    """The reason for an empty draft although the gate was open. It lists the excluded passages,
+    since the answer may be in one of them."""
     lines = left_out(gate.excluded)
-    return f"{NO_STATEMENT} Left out: {'; '.join(lines)}." if lines else NO_STATEMENT
+    return f"{NO_STATEMENT} Excluded: {'; '.join(lines)}." if lines else NO_STATEMENT
 
 
 def steps(gate: GateDecision) -> tuple[str, ...]:
-    """What to do next; where a gate names nothing, the general advice."""
+    """The gate's next steps, or the general advice if it has none."""
     return gate.next_steps or NEXT_STEPS
 
 
 def refusal(verdict: Verdict) -> str:
-    """A refusal as one text: why, what is missing, the nearest sources, what to do next."""
+    """A refusal as one text: the reason, what is not covered, the nearest sources, next steps."""
     return "\n\n".join(_refusal(verdict))
 
 
 def _refusal(verdict: Verdict) -> Iterator[str]:
     yield verdict.reason
     if verdict.missing:
-        yield f"Missing: {'; '.join(verdict.missing)}."
+        yield f"{NOT_COVERED}: {'; '.join(verdict.missing)}."
     if verdict.nearest:
         named = (f"- {source.title or source.document}" for source in verdict.nearest)
         yield "\n".join(("Nearest sources:", *named))

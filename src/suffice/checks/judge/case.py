@@ -1,4 +1,4 @@
-"""What lies before the judge: a claim, what it cites, what stands beside it, and the rest."""
+"""Builds the cases for the judge: a claim, its surroundings, cited passages and other passages."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ _AROUND = 2_000
 
 @dataclass(frozen=True, slots=True)
 class CaseFile:
-    """Cases of one draft. `room`: the characters a case may have."""
+    """The cases of one draft. `room`: the maximum number of characters per case."""
 
     draft: Draft
     question: str
     room: int
     marked: Mapping[int, Passage]
-    """Passages that were retrieved, by the number of their mark."""
+    """Retrieved passages by citation number."""
     others: tuple[Numbered, ...]
-    """All passages but those that try to dictate: these are shown only where a claim cites them."""
+    """All passages except those that try to instruct, which are shown only if a claim cites
+    them."""
 
     @classmethod
     def of(cls, draft: Draft, evidence: Evidence, room: int) -> CaseFile:
@@ -35,8 +36,8 @@ class CaseFile:
         return cls(draft, evidence.question, room, marked, others)
 
     def case(self, place: int) -> Case:
-        """A claim beside what it cites, whole, and as many of the others as there is room for; one
-        that cites nothing beside all of them."""
+        """A claim with all the passages it cites and as many others as fit; a claim without
+        citations gets all passages."""
         claim = self.draft.claims[place]
         cited = [Numbered(self.marked[n], n) for n in claim.cites if n in self.marked]
         known = {one.passage.id for one in cited}
@@ -50,7 +51,7 @@ class CaseFile:
         return case
 
     def _around(self, place: int) -> str:
-        """The claim from the one before it to the one behind it."""
+        """The draft text from the previous claim to the next one."""
         near = self.draft.claims[max(0, place - 1) : place + 2]
         claim = self.draft.claims[place]
         start, end = min(one.start for one in near), max(one.end for one in near)

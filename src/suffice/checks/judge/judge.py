@@ -1,5 +1,5 @@
-"""The last and dearest check, off by default: an LLM is asked five questions about a claim beside
-its evidence. In doubt it says nothing: BACKED takes five times PASS, and nothing else does."""
+"""The last and most expensive check, off by default: an LLM answers five questions about a claim
+and its evidence. BACKED requires five PASS answers; in doubt the claim stays UNCHECKED."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class _Against(NamedTuple):
     kind: Hallucination
 
 
-# What a FAIL means; of several the first in this order speaks for the claim.
+# The finding for each FAIL; if there are several, the first in this order decides.
 _FAILED = {
     Question.EXACT: _Against(Support.CONTRADICTED, Code.CHANGED, Hallucination.FAITHFULNESS),
     Question.CONSISTENT: _Against(Support.CONTRADICTED, None, Hallucination.FAITHFULNESS),
@@ -35,7 +35,7 @@ _FAILED = {
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """Asks about one claim at a time. `claims`: the only ones it looks at (`None`: all)."""
+    """Judges one claim per request. `claims`: the only ones to judge (`None`: all)."""
 
     llm: Llm
     timeout: float = 60.0
@@ -44,31 +44,31 @@ class Judge:
     name: str = "judge"
 
     def only(self, claims: Collection[Claim]) -> Judge:
-        """A judge of these claims alone; the others it leaves as they are."""
+        """A judge restricted to these claims."""
         asked = frozenset(claims) if self.claims is None else self.claims.intersection(claims)
         return replace(self, claims=asked)
 
     def judge(self, draft: Draft, evidence: Evidence) -> list[Finding]:
         deadline = monotonic() + self.timeout
-        desk = CaseFile.of(draft, evidence, self.room)
+        cases = CaseFile.of(draft, evidence, self.room)
         return [
-            self._judge(place, claim, desk, deadline) for place, claim in enumerate(draft.claims)
+            self._judge(place, claim, cases, deadline) for place, claim in enumerate(draft.claims)
         ]
 
-    def _judge(self, place: int, claim: Claim, desk: CaseFile, deadline: float) -> Finding:
+    def _judge(self, place: int, claim: Claim, cases: CaseFile, deadline: float) -> Finding:
         if self.claims is not None and claim not in self.claims:
-            return self._open(claim, "closed by other checks")
-        case = desk.case(place)
+            return self._open(claim, "already decided by other checks")
+        case = cases.case(place)
         return self._finding(claim, self._answers(case, deadline - monotonic()), case)
 
     def _answers(self, case: Case, seconds: float) -> Answers:
-        """What is answered; UNCERTAIN where nothing can be asked, or no PASS be taken."""
+        """The LLM's answers; UNCERTAIN if it cannot be asked or its PASS cannot be trusted."""
         if not case.passages:
-            return uncertain("there is no passage to hold it against")
+            return uncertain("there is no passage to compare with")
         if case.size > self.room:
-            return uncertain("it is too long, with its evidence, to be judged (judge.room)")
+            return uncertain("the claim and its evidence are too long to judge (judge.room)")
         if seconds <= 0:
-            return uncertain("the judge's time was over before its turn (judge.timeout)")
+            return uncertain("the judge ran out of time before this claim (judge.timeout)")
         try:
             answers = read_answers(self.llm.reply(case, seconds), case.mark)
         except SufficeError as problem:
@@ -76,9 +76,9 @@ class Judge:
         if any(answer.mark is not Mark.PASS for answer in answers.values()):
             return answers
         if name := case.steered:
-            return uncertain(f"{name} tries to dictate the judgement, so no PASS is taken")
+            return uncertain(f"{name} tries to dictate the judgement, so PASS is not accepted")
         if case.dangling:
-            return uncertain("it names a passage that is not at hand, so no PASS is taken")
+            return uncertain("it cites a passage that was not retrieved, so PASS is not accepted")
         return answers
 
     def _finding(self, claim: Claim, answers: Answers, case: Case) -> Finding:
@@ -98,7 +98,8 @@ class Judge:
         doubted = [question for question in Question if answers[question].mark is not Mark.PASS]
         if doubted:
             return self._open(claim, _sentences(answers, doubted))
-        # Each of the passages it cites was found to say so.
+        # The judge found that every cited passage supports the claim, so the first one stands for
+        # all.
         place = sources[0].id if sources else None
         reason = _sentences(answers, [Question.FOUND])
         return Finding(claim, self.name, Support.BACKED, passage_id=place, reason=reason)
@@ -108,7 +109,7 @@ class Judge:
 
 
 def open_judge(settings: JudgeSettings, draft: DraftSettings) -> Judge:
-    """The judge the settings name; asks nothing yet."""
+    """The judge described by the settings. Sends no request yet."""
     return Judge(open_llm(settings, draft), settings.timeout, settings.room)
 
 

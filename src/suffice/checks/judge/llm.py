@@ -1,4 +1,4 @@
-"""Who is asked to judge: an OpenAI-compatible endpoint."""
+"""The LLM behind the judge: an OpenAI-compatible endpoint."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from suffice.models.wire import Endpoint
 from suffice.settings import DraftSettings, JudgeSettings
 
 _JSON = {"response_format": {"type": "json_object"}}
-_SHORT = "Raise judge.tokens if the model thinks first."
+_SHORT = "Raise judge.tokens if the model reasons before it answers."
 
 
 class Llm(Protocol):
-    """Replies to a case within a time, or raises a `SufficeError` that says why not."""
+    """Replies to a case within a time limit, or raises a `SufficeError`."""
 
     def reply(self, case: Case, seconds: float) -> str: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Remote:
-    """An endpoint. What it replies is returned as it is, a reply that broke off is none."""
+    """An endpoint. Replies are returned unchanged; a reply that was cut off is an error."""
 
     endpoint: Endpoint
     model: str = ""
@@ -35,17 +35,17 @@ class Remote:
             self.endpoint.ask(body | {"response_format": {"type": "json_object"}}, seconds)
         )
         if said.finish in STOPPED:
-            raise self.endpoint.problem(f"it broke off by {said.finish}", _SHORT)
+            raise self.endpoint.problem(f"the reply was cut off ({said.finish})", _SHORT)
         return said.text
 
 
 def open_llm(settings: JudgeSettings, draft: DraftSettings) -> Llm:
-    """The judge's own LLM or, where it has none, the drafter's with the drafter's key. A key of the
-    drafter's goes to no other URL."""
+    """The judge's own LLM, or the drafter's LLM and key if the judge has none. The drafter's key is
+    never sent to another URL."""
     url = settings.llm or draft.llm
     if not url.startswith(("http://", "https://")):
         raise SettingsError(
-            f"checks.judge is on, and there is no LLM to ask: judge.llm is '{settings.llm}',"
+            f"checks.judge is on, but no LLM is configured: judge.llm is '{settings.llm}',"
             f" draft.llm is '{draft.llm}'.",
             remedy="Set judge.llm to the base URL of an OpenAI-compatible endpoint.",
         )
