@@ -10,15 +10,13 @@ from suffice.bench.judged import Judged
 from suffice.models.llm.verifier import LlmVerifier
 from suffice.models.verifier import Verifier
 
-_MOST = 1_000_000_000
-
 
 def unbounded(verifier: Verifier) -> Verifier:
     """A bench combines many rows in one request, so request budgets do not apply, only the time
     limit of a single row."""
     if not isinstance(verifier, LlmVerifier):
         return verifier
-    settings = replace(verifier.settings, calls=_MOST, tokens=_MOST, seconds=float(_MOST))
+    settings = replace(verifier.settings, calls=1_000_000, tokens=1_000_000_000, seconds=3600.0)
     return replace(verifier, settings=settings)
 
 
