@@ -48,7 +48,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def run(*args: object) -> Result:
-    return CliRunner().invoke(cli, ["bench", *map(str, args)], catch_exceptions=False)
+    return CliRunner().invoke(cli, ["bench", *map(str, args)], catch_exceptions=True)
 
 
 def test_tables_fit_the_terminal(tmp_path: Path, opened: list[str]) -> None:

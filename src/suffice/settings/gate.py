@@ -35,7 +35,7 @@ class LlmSettings(Checked):
     tokens: Annotated[int, Range(100, 1_000_000_000)] = setting(
         64_000, "Budget of tokens for one request, prompts included."
     )
-    seconds: Annotated[float, Range(0.1, 3600)] = setting(
+    seconds: Annotated[float, Range(0.1, 86_400)] = setting(
         60.0, "Budget of seconds for one request, retries and their waits included."
     )
     reply: Annotated[int, Range(16, 1_000_000)] = setting(
