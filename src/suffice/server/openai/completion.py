@@ -205,7 +205,7 @@ def sufficiency_of(choice: Choice) -> dict[str, Any] | None:
         return None
     return {
         "score": round(gate.score, 4),
-        "level": gate.level.value,
+        "level": gate.level.value.lower(),
         "factors": list(gate.factors),
         "missing": list(gate.missing),
     }
