@@ -120,7 +120,7 @@ def test_a_shut_gate_tells_of_a_gap_too() -> None:
 
 def test_what_is_not_stored_cannot_be_read_back_and_is_named() -> None:
     (record,) = of_verdict(some.VERDICT, some.TRACE, Filing())
-    with pytest.raises(StoreError, match="texts is not stored"):
+    with pytest.raises(StoreError, match="Fields not stored: texts"):
         decision_of(stored(record, omit=("texts",)))
     assert decision_of(stored(record, omit=("timings",))).verdict is not None
     with pytest.raises(StoreError, match="no decision"):

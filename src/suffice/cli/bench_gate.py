@@ -93,7 +93,7 @@ def _show(figures: Mapping[str, Any]) -> None:
     by_policy = figures["policies"]
     table = Table(box=box.SIMPLE_HEAD)
     table.add_column("", overflow="ellipsis")
-    for title in (*_COLUMNS.values(), "AURC of learned\nminus this policy"):
+    for title in (*_COLUMNS.values(), "learned AURC\nminus this one"):
         table.add_column(title, justify="right", no_wrap=True)
     sets = list(next(iter(by_policy.values()))["sets"])
     for name in (*sets, "mean of sets"):

@@ -87,7 +87,7 @@ def decision_of(entry: Entry) -> Decision:
     lacking = [*entry.not_stored, *entry.erased]
     if needed := [name for name in lacking if name not in ("who", "timings", "thresholds")]:
         raise StoreError(
-            f"Record {entry.id} is incomplete: {', '.join(needed)} not stored, or erased.",
+            f"Record {entry.id} is incomplete. Fields not stored: {', '.join(needed)}.",
             remedy="Only a record with all its inputs can be read back.",
         )
     shelves = _read_shelves(fields)
