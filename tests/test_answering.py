@@ -227,7 +227,7 @@ def test_nobody_waits_for_a_webhook_and_the_record_comes_first(library: Library)
             raise AssertionError("there is a verdict")
 
     with ScriptedUpstream([slow("", wait=60)]) as slow_one:
-        hooked = VerdictSettings(webhook=slow_one.url)
+        hooked = VerdictSettings(webhook=f"{slow_one.url}/chat/completions")
         made = Pipeline.of(library.search(), library.embedder)
         pipeline = replace(made, verdict=hooked, record=Keeper())
         gap = pipeline.answer("Which antivirus program is installed on company laptops?")
