@@ -158,7 +158,7 @@ def test_wrong_passages_are_told(passages: object, said: str) -> None:
 
 
 def test_wrong_answers_and_questions_are_told() -> None:
-    with pytest.raises(AnswerError, match="not text"):
+    with pytest.raises(AnswerError, match="not a string"):
         checked(3)  # type: ignore[arg-type]
     with pytest.raises(QuestionError):
         checked("Leave lasts.", PASSAGES, "x" * 9_000)
