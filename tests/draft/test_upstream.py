@@ -100,7 +100,11 @@ def test_a_stream_comes_in_pieces() -> None:
     [
         (fails(401, message="bad key sk-secret"), "401 Unauthorized: bad key …", "key_env"),
         (fails(404), "404 Not Found", "looks like http://host:port/v1"),
-        (fails(400, message="no such thing"), "400 Bad Request: no such thing", "Correct the"),
+        (
+            fails(400, message="no such thing"),
+            "400 Bad Request: no such thing",
+            "Correct the request",
+        ),
         (fails(429, retry_after=3600), "429 .*asks to wait 3600 s", "Try again later"),
         (fails(429), "429 Too Many Requests", "Try again later"),
         (fails(500), "500 Internal Server Error", "server is up"),
