@@ -48,7 +48,7 @@ def test_each_claim_stands_in_one_group() -> None:
         "uncited": [()],
     }
     assert report.fabricated[0].claim == "Parental leave is paid in full [7]."
-    assert report.fabricated[0].reason == "[7] names no passage"
+    assert report.fabricated[0].reason == "[7] does not refer to any passage"
     assert not report.ok
 
 
