@@ -259,7 +259,7 @@ def test_a_cost_limit_holds_over_a_new_start(library: Library, upstream: Scripte
     with running(library, settings, host="0.0.0.0") as second:
         reply = second.post("/chat/completions", BODY, headers=headers)
     assert reply.status_code == 429
-    assert "a cost of 3 a day" in reply.json()["error"]["message"]
+    assert "a cost of 3 per day" in reply.json()["error"]["message"]
     assert 86_400 - 5 <= int(reply.headers["retry-after"]) <= 86_400 + 600
 
 

@@ -92,7 +92,7 @@ class RateLimiter:
         """Count one concurrent request; raise 429 if the caller has too many."""
         most = limit_of("concurrent", caller, general)
         if 0 < most <= self._under_way[caller.id]:
-            raise busy(f"Limit reached: at most {most:g} concurrent requests for this key.", 1)
+            raise busy(f"Limit reached for this key: {most:g} concurrent requests.", 1)
         self._under_way[caller.id] += 1
         try:
             yield
@@ -109,7 +109,7 @@ class RateLimiter:
         taken = self._thread.submit(self._usage.take, caller.id, held)
         if over := await asyncio.wrap_future(taken):
             limit = _LIMIT_TEXT[over.name].format(held[over.name])
-            raise busy(f"Limit reached: at most {limit} for this key.", over.wait)
+            raise busy(f"Limit reached for this key: {limit}.", over.wait)
 
     def spent(
         self, caller: Principal, general: LimitSettings, tokens: int, cost: float

@@ -126,14 +126,14 @@ class Member:
             why = "The answer contains no claim" if texts else "There are no passages"
             return self._ballot(Vote.ABSTAIN, f"{why} to judge.")
         (enough,) = self.verifier.sufficiency([Pair(motion.question, texts)])
-        said = [Pair(one, texts, motion.question, motion.answer) for one in claims]
-        scores = self.verifier.support(said)
-        for pair, score in zip(said, scores, strict=True):
+        pairs = [Pair(one, texts, motion.question, motion.answer) for one in claims]
+        scores = self.verifier.support(pairs)
+        for pair, score in zip(pairs, scores, strict=True):
             if score.unchecked:
                 why = f"Could not judge “{pair.said}”: {score.unchecked}"
                 return self._ballot(Vote.ABSTAIN, why)
         weakest = min(range(len(scores)), key=lambda n: scores[n].supported)
-        worst, low = said[weakest].said, scores[weakest].supported
+        worst, low = pairs[weakest].said, scores[weakest].supported
         if not all(map(thresholds.supported, scores)):
             return self._ballot(Vote.REJECT, f"“{worst}” is {_against(scores[weakest])}.", 1 - low)
         if enough.unchecked or not thresholds.enough(enough):
