@@ -90,7 +90,7 @@ def test_what_is_withheld_is_an_ordinary_completion(
     answer = gateway.chat(OFF_TOPIC)
     assert upstream.requests == []  # the gate is shut: no model is called
     assert answer.choices[0].finish_reason == "stop"
-    assert "Nothing in the documents" in answer.choices[0].message.content
+    assert "No document matches this question" in answer.choices[0].message.content
     assert answer.suffice["verdict"] == "WITHHOLD"
     assert answer.sufficiency["level"] == "INSUFFICIENT"
     assert answer.usage.total_tokens == 0

@@ -154,7 +154,7 @@ def test_a_shut_gate_holds_in_any_mode(modes: RunningGateway, upstream: Scripted
     plays(upstream, says("France won."))
     for route in ("default", "signal"):
         parts = list(stream(modes, route, OFF_TOPIC))
-        assert "Nothing in the documents" in text(parts)
+        assert "No document matches this question" in text(parts)
         assert parts[-1].suffice["verdict"] == "WITHHOLD"
     assert upstream.requests == []
 
