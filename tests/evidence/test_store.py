@@ -361,3 +361,9 @@ def test_labels_added_later_close_the_older_contents_too(store: Store, docs: Pat
     (docs / "b.md").write_text("---\naccess: [hr]\n---\nBeta is secret.\n")
     add(store, docs)
     assert {v.access for v in store.versions(document="b.md")} == {frozenset({"hr"})}
+
+
+def test_a_title_is_shown_without_html(store: Store, docs: Path) -> None:
+    (docs / "a.md").write_text("---\ntitle: Travel <em>before</em> joining\n---\nText.\n")
+    add(store, docs)
+    assert "Travel before joining" in {version.title for version in store.versions()}

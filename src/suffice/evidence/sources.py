@@ -15,6 +15,7 @@ from suffice.evidence.rows import NewVersion
 from suffice.evidence.split import Tokens, context, split
 from suffice.evidence.versions import family
 from suffice.sql.storable import kept
+from suffice.text.readable import readable
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +141,8 @@ def _version(
 ) -> NewVersion:
     front = content.front
     digest = hashlib.sha256(data).hexdigest()
-    title = front.title or Path(file.name).stem.replace("-", " ").replace("_", " ")
+    declared = readable(front.title or "").strip()  # a title may hold HTML
+    title = declared or Path(file.name).stem.replace("-", " ").replace("_", " ")
     pieces = tuple(split(content, title, cutting.tokens, cutting.budget))
     texts = [content.text[piece.start : piece.end] for piece in pieces]
     label = front.version or digest[:8]

@@ -24,7 +24,7 @@ class Range:
     high: float
 
     def __str__(self) -> str:
-        return f"a number from {self.low:g} to {self.high:g}"
+        return f"a number from {self.low:,.15g} to {self.high:,.15g}"
 
 
 @dataclass(frozen=True, slots=True)
