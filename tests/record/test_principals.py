@@ -146,7 +146,8 @@ def test_what_is_given_is_what_it_has(
     assert all(found.may_use(name) for name in collections)
     assert all(found.may_call(name) for name in routes)
     assert not found.may_use("something else")
-    assert found.has(Role.REVIEWER) == bool({Role.REVIEWER, Role.ADMIN} & roles)
+    for role in (Role.REVIEWER, Role.LIBRARIAN):
+        assert found.has(role) == bool({role, Role.ADMIN} & roles)
 
 
 def test_all_is_every_one_and_nothing_is_none() -> None:
@@ -166,7 +167,7 @@ def test_all_is_every_one_and_nothing_is_none() -> None:
         ({"name": "0123456789abcdef"}, "not a valid name"),
         ({"name": "x" * 101}, "not a valid name"),
         ({"name": "a\0"}, "not a valid name"),
-        ({"roles": ["king"]}, "caller, reviewer, admin"),
+        ({"roles": ["king"]}, "caller, reviewer, librarian, admin"),
         ({"labels": [""]}, "not a valid label"),
         ({"routes": ["\ud800"]}, "not a valid route"),
         ({"limits": {"speed": 1}}, "requests_per_minute"),

@@ -64,6 +64,8 @@ class Role(StrEnum):
     """May ask, gate and check, and give feedback on its own answers."""
     REVIEWER = "reviewer"
     """May see the review queue and decide on it."""
+    LIBRARIAN = "librarian"
+    """May add, retire and re-index documents of the collections and labels it may use."""
     ADMIN = "admin"
     """Has all rights, including the management of keys."""
 
