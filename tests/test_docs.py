@@ -13,6 +13,10 @@ from suffice.settings import Settings, read_settings
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
 
 
 def docs_script() -> ModuleType:
@@ -44,7 +48,7 @@ def test_files_that_the_readme_names_exist() -> None:
 
 
 def test_every_settings_key_has_a_meaning() -> None:
-    page = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "settings.md").read_text(encoding="utf-8")
     rows = [line for line in page.splitlines() if line.startswith("| `")]
     assert len(rows) > 150
     for row in rows:
@@ -58,13 +62,30 @@ def test_ci_runs_the_test_command_of_the_readme() -> None:
 
 
 def test_links_of_the_readme_and_docs_exist() -> None:
-    for page in (ROOT / "README.md", *(ROOT / "docs").glob("*.md")):
-        for link in re.findall(r"\]\((?!https?:)([^)#]+)\)", page.read_text(encoding="utf-8")):
-            assert (page.parent / link).exists(), f"{page.name} links to {link}"
+    for page in PAGES:
+        for link in re.findall(r"\]\((?!https?:)([^)\s]+)\)", page.read_text(encoding="utf-8")):
+            path, _, anchor = link.partition("#")
+            target = page.parent / path if path else page
+            assert target.exists(), f"{page.name} links to {link}"
+            if anchor:
+                assert anchor in anchors(target), f"{page.name} links to {link}"
+
+
+def test_the_index_names_every_page() -> None:
+    index = (ROOT / "docs" / "README.md").read_text(encoding="utf-8")
+    for page in (ROOT / "docs").rglob("*.md"):
+        name = page.relative_to(ROOT / "docs").as_posix()
+        assert name == "README.md" or f"]({name})" in index, f"docs/README.md does not list {name}"
+
+
+def anchors(page: Path) -> set[str]:
+    """The anchors that Markdown renderers give the headings of a page."""
+    titles = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).strip().replace(" ", "-") for title in titles}
 
 
 def test_the_settings_example_is_valid(tmp_path: Path) -> None:
-    page = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
+    page = (ROOT / "docs" / "reference" / "settings.md").read_text(encoding="utf-8")
     example = re.search(r"```yaml\n(.*?)```", page, re.DOTALL)
     assert example is not None
     file = tmp_path / "suffice.yaml"
@@ -73,10 +94,9 @@ def test_the_settings_example_is_valid(tmp_path: Path) -> None:
     assert Settings().gate.policy == "learned"
 
 
-PAGES = (ROOT / "README.md", ROOT / "docs" / "get-started.md")
 BLOCKS = [
     pytest.param(block, id=f"{page.name}-{n}")
-    for page in PAGES
+    for page in (ROOT / "README.md", ROOT / "docs" / "get-started.md")
     for n, block in enumerate(
         re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.DOTALL)
     )

@@ -1,4 +1,4 @@
-"""JSON of values for command line and gateway. The shapes are documented in docs/cli.md."""
+"""JSON of values for command line and gateway. docs/reference/cli.md describes the shapes."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The command line: parses options, calls the library and renders the result.
 
 Exit codes: 0 for success, 1 for an error, 2 for a negative result, for example an answer that is
-withheld (`ask`, `check`) or files that were skipped (`index`). docs/cli.md lists them all.
+withheld (`ask`, `check`) or files that were skipped (`index`). docs/reference/cli.md lists them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""JSON output of `--json`. The shapes are documented in docs/cli.md."""
+"""JSON output of `--json`. The shapes are documented in docs/reference/cli.md."""
 
 from __future__ import annotations
 

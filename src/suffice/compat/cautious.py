@@ -6,7 +6,7 @@ relevance of what was found reaches a threshold.
 >>> result = rag.answer("How long is parental leave?")
 >>> result.confident, result.answer, result.lower_bound, result.threshold
 
-What the bound promises, and what it does not, stands in docs/gate.md.
+docs/reference/gate.md explains what the bound guarantees and what it does not.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Answer only if a lower confidence bound on mean relevance reaches a threshold.
 
-What the bound promises, and what it does not, stands in docs/gate.md.
+docs/reference/gate.md explains what the bound guarantees and what it does not.
 """
 
 from __future__ import annotations

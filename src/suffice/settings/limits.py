@@ -12,7 +12,7 @@ ABOUT = "about"
 
 
 def setting(default: T, about: str) -> T:
-    """A dataclass field with a description, which docs/settings.md shows."""
+    """A dataclass field with a description, which docs/reference/settings.md shows."""
     return field(default=default, metadata={ABOUT: about})
 
 
