@@ -4,7 +4,8 @@
 
 Fitted on held.jsonl.gz, questions that no verifier was trained on; slope and shift come from the
 dev questions of near.jsonl.gz. What the verifiers say is read from the folders,
-calibrated as their cards say; the rest is computed as the gate computes it. Writes gate/blend.json.
+calibrated as their cards say; the rest is computed as the gate computes it. Writes
+gate/policies/blend.json.
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ from calibrate import NEAR, balanced, chance, judged, logistic, told
 from measure import Item
 from rows import read
 from suffice.bench.gate import evidence_of
-from suffice.gate.blend import Looks, look
+from suffice.gate.policies.blend import Looks, look
 from suffice.models.catalog import open_embedder, open_verifier
 from suffice.settings import EmbedderSettings, VerifierSettings
 
-OUT = Path(__file__).parent.parent / "src/suffice/gate/blend.json"
+OUT = Path(__file__).parent.parent / "src/suffice/gate/policies/blend.json"
 Floats = np.ndarray[Any, Any]
 RIDGE = 1.0
 MOST = 400

@@ -28,7 +28,7 @@ from rows import read_lines
 from suffice.bench.cases import folded
 from suffice.draft.extractive import Extractive
 from suffice.evidence.split import embedded_text
-from suffice.gate.learned import Learned
+from suffice.gate.policies.learned import Learned
 from suffice.models.caching import CachedEmbedder
 from suffice.models.catalog import open_embedder, open_verifier
 from suffice.models.embedder import Embedder

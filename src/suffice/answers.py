@@ -29,7 +29,7 @@ from suffice.errors import AnswerError
 from suffice.evidence.index import today
 from suffice.evidence.inputs import Given, given
 from suffice.evidence.sanitize import sanitized
-from suffice.gate.conflict import Conflicts
+from suffice.gate.conflict.detect import Conflicts
 from suffice.gate.freshness import asked_about, fresh
 from suffice.gate.gate import FindsConflicts
 from suffice.models.caching import CachedEmbedder

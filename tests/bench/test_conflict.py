@@ -11,7 +11,7 @@ import pytest
 
 from suffice.bench.conflict import bench_conflict
 from suffice.errors import SourceMissing, Unreadable
-from suffice.gate.conflict import Conflicts
+from suffice.gate.conflict.detect import Conflicts
 from suffice.models.verifier import Pair, SupportScore, Thresholds
 from suffice.settings import ConflictSettings
 from tests.bench.overlap import OverlapVerifier, silent, write

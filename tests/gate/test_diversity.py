@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from suffice import Library
-from suffice.gate.copies import distinct
+from suffice.gate.deduplicate import distinct
 from suffice.gate.diversity import diverse
 from suffice.gate.kinds import adjusted
-from suffice.gate.tiers import Tiers
+from suffice.gate.policies.tiers import Tiers
 from suffice.settings import DiversitySettings
 from suffice.types import Evidence, Kind, Passage, Retrieved
 

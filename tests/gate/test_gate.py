@@ -13,7 +13,7 @@ import suffice
 from suffice.errors import EvidenceError, QuestionError, SettingsError, SufficeError
 from suffice.evidence.search import gather
 from suffice.gate.gate import Gate
-from suffice.gate.tiers import Tiers
+from suffice.gate.policies.tiers import Tiers
 from suffice.settings import CoverageSettings, DiversitySettings, GateSettings
 from suffice.types import Conflict, Evidence, GateDecision, Kind, Level, Passage, Retrieved
 

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 import suffice
-from suffice.gate.conflict import Conflicts
-from suffice.gate.learned import Learned
+from suffice.gate.conflict.detect import Conflicts
+from suffice.gate.policies.learned import Learned
 from suffice.models.batching import Lanes, shared_verifier
 from suffice.models.catalog import open_verifier
 from suffice.models.llm.verifier import LlmVerifier

@@ -18,9 +18,9 @@ from suffice.bench.judged import Row, choose
 from suffice.bench.rows import TEXT, Kind, read_rows
 from suffice.bench.run_record import run_record
 from suffice.evidence.ingest import Progress
-from suffice.gate.answers import asked
-from suffice.gate.conflict import Conflicts
-from suffice.gate.disagreement import Disagreement
+from suffice.gate.conflict.answers import asked
+from suffice.gate.conflict.detect import Conflicts
+from suffice.gate.conflict.disagreement import Disagreement
 from suffice.types import Evidence, Passage, Retrieved
 
 CORRECT, PLANTED, NOISE = "correct", "misinfo", "noise"

@@ -21,8 +21,8 @@ from suffice.bench.judged import RISK, Row, choose, passages
 from suffice.bench.run_record import run_record
 from suffice.bench.sufficiency import read_questions
 from suffice.evidence.ingest import Progress
-from suffice.gate.blend import blend_for, look
-from suffice.gate.policy import Policy, open_policy
+from suffice.gate.policies.blend import blend_for, look
+from suffice.gate.policies.policy import Policy, open_policy
 from suffice.models.embedder import Embedder
 from suffice.models.verifier import Verifier
 from suffice.settings import GateSettings

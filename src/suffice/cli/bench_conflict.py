@@ -31,7 +31,7 @@ def conflict(
     gzipped.
     """
     from suffice.bench.conflict import bench_conflict
-    from suffice.gate.conflict import Conflicts
+    from suffice.gate.conflict.detect import Conflicts
     from suffice.models.catalog import open_verifier
 
     settings = read_settings(config)

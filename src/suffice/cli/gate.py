@@ -10,7 +10,7 @@ from suffice.cli import as_json as to_json
 from suffice.cli.asking import OpenedQuestion, asking
 from suffice.cli.recording import recorded, show_record
 from suffice.cli.show import show_gate
-from suffice.gate.policy import known_policy
+from suffice.gate.policies.policy import known_policy
 
 
 @click.command()

@@ -8,7 +8,7 @@ from rich.panel import Panel
 from rich.text import Text
 
 from suffice.cli.show import plain
-from suffice.gate.similarity import counted
+from suffice.gate.policies.similarity import counted
 from suffice.types import Action, Passage, Support, Verdict
 from suffice.verdict.claim_status import ClaimStatus, claim_statuses
 

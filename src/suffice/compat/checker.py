@@ -14,7 +14,7 @@ from datetime import UTC, date, datetime
 from math import isfinite, sqrt
 from typing import Any, Protocol
 
-from suffice.gate.coverage import Context, Coverage
+from suffice.gate.policies.coverage import Context, Coverage
 from suffice.settings import CoverageSettings
 from suffice.types import GateDecision
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from suffice.evidence.inputs import Given, given
 from suffice.evidence.sanitize import sanitized
-from suffice.gate.conflict import Conflicts
+from suffice.gate.conflict.detect import Conflicts
 from suffice.models.catalog import open_verifier
 from suffice.models.verifier import Verifier
 from suffice.settings import ConflictSettings, VerifierSettings

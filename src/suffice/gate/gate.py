@@ -14,14 +14,14 @@ from typing import NamedTuple, Protocol
 from suffice.evidence.index import today
 from suffice.evidence.sanitize import sanitized
 from suffice.evidence.search import Found, gather
-from suffice.gate.conflict import Conflicts
-from suffice.gate.copies import distinct
-from suffice.gate.coverage import Coverage
+from suffice.gate.conflict.detect import Conflicts
+from suffice.gate.deduplicate import distinct
 from suffice.gate.diversity import diverse
 from suffice.gate.explain import Explain
 from suffice.gate.freshness import Asked, When, asked_about, fresh
 from suffice.gate.kinds import adjusted
-from suffice.gate.policy import Policy, known_policy, open_policy
+from suffice.gate.policies.coverage import Coverage
+from suffice.gate.policies.policy import Policy, known_policy, open_policy
 from suffice.models.catalog import open_embedder, open_verifier
 from suffice.models.embedder import Embedder
 from suffice.models.verifier import Verifier

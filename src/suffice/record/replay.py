@@ -16,8 +16,8 @@ from suffice.checks.citations import settle
 from suffice.checks.registry import SUPPORTING, open_checks
 from suffice.checks.sources import Documents
 from suffice.evidence.sanitize import sanitized
-from suffice.gate.coverage import Coverage
 from suffice.gate.gate import Gate, Weighed
+from suffice.gate.policies.coverage import Coverage
 from suffice.log.entry import Entry
 from suffice.models.caching import CachedEmbedder
 from suffice.models.catalog import open_embedder, open_verifier

@@ -13,7 +13,7 @@ from suffice.access.keys import Principal, Role
 from suffice.access.visibility import Reader
 from suffice.answers import Checker
 from suffice.errors import ReviewError, StoreError
-from suffice.gate.conflict import Conflicts
+from suffice.gate.conflict.detect import Conflicts
 from suffice.pipeline import Pipeline
 from suffice.record.log import Log
 from suffice.review.case import Rating

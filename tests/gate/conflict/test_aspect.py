@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from suffice.gate.answers import Reading
-from suffice.gate.aspect import Aspect, Stated, both_hold
+from suffice.gate.conflict.answers import Reading
+from suffice.gate.conflict.aspect import Aspect, Stated, both_hold
 from suffice.types import Passage
 
 KEPT = "How long are invoices kept?"

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from suffice.evidence.keywords import stems
-from suffice.gate.answers import DENIALS, Answer, Reading, Span, words, worth
-from suffice.gate.views import View
+from suffice.gate.conflict.answers import DENIALS, Answer, Reading, Span, words, worth
+from suffice.gate.conflict.candidates import View
 from suffice.text.literals.tables import Row, table_rows
 from suffice.text.question import LIGHT, parts
 from suffice.text.stems import listed

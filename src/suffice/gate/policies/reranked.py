@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from suffice.evidence.split import placed
 from suffice.gate.missing import missing_aspects
-from suffice.gate.similarity import NO_PASSAGE, counted
+from suffice.gate.policies.similarity import NO_PASSAGE, counted
 from suffice.models.verifier import Pair, SufficiencyScore, Verifier
 from suffice.settings import RerankedSettings
 from suffice.types import Evidence, Exclusion, GateDecision, Level, Retrieved, Signal

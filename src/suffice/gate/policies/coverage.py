@@ -1,7 +1,7 @@
 """The published weighted score: coverage, relevance, density and count.
 
 By default it reads whole words, and stale contexts lose weight; `exact` reads and says what the
-published form does (gate/exact.py).
+published form does (published_coverage.py).
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from statistics import fmean
 from typing import NamedTuple
 
 from suffice.evidence.index import today
-from suffice.gate import exact
 from suffice.gate.missing import missing_aspects
-from suffice.gate.similarity import NO_PASSAGE, similarity
+from suffice.gate.policies import published_coverage as published
+from suffice.gate.policies.similarity import NO_PASSAGE, similarity
 from suffice.settings import CoverageSettings
 from suffice.text.words import content_words
 from suffice.types import Evidence, GateDecision, Level, Signal
@@ -113,12 +113,12 @@ class Coverage:
 
     def _published(self, score: Score) -> _Said:
         if not score.contexts:
-            return _Said((exact.NO_CONTEXT,), ())
+            return _Said((published.NO_CONTEXT,), ())
         wanted = self.settings.min_contexts
-        lacks = (*exact.aspects(score.missing, score.density, score.contexts, wanted),)
+        lacks = (*published.aspects(score.missing, score.density, score.contexts, wanted),)
         if self._needs_embeddings(score):
             lacks = (*lacks, _NEEDS_EMBEDDINGS)
-        return _Said(lacks, tuple(exact.factors(score.coverage, score.relevance)))
+        return _Said(lacks, tuple(published.factors(score.coverage, score.relevance)))
 
     def _level(self, score: Score) -> Level:
         if not score.contexts or self._needs_embeddings(score):
@@ -134,8 +134,8 @@ class Coverage:
         wanted = self.settings.min_contexts
         if self._needs_embeddings(score):
             yield _NEEDS_EMBEDDINGS
-        if score.density < exact.THIN:
-            yield f"the passages say little: density {score.density:.2f} is under {exact.THIN}"
+        if score.density < published.THIN:
+            yield f"the passages say little: density {score.density:.2f} is under {published.THIN}"
         if score.contexts < wanted:
             yield f"{score.contexts} of the {wanted} contexts wanted"
         if score.stale:
@@ -160,7 +160,7 @@ class Coverage:
             ),
             Signal("coverage", score.coverage),
             Signal("relevance", score.relevance, note=unknown),
-            Signal("density", score.density, exact.THIN),
+            Signal("density", score.density, published.THIN),
             Signal("contexts", score.contexts, settings.min_contexts),
             Signal("stale contexts", score.stale, note=limit),
         )
@@ -180,8 +180,8 @@ def coverage_score(
     and a question without terms is covered."""
     texts = [f"{context.content} {context.summary}" for context in contexts]
     if as_published:
-        asked = exact.terms(question)
-        missing = exact.lacking(asked, texts)
+        asked = published.terms(question)
+        missing = published.lacking(asked, texts)
     else:
         asked = content_words(question)
         held = {word for text in texts for word in content_words(text)}
@@ -244,7 +244,7 @@ def _in_words(score: Score, against: tuple[str, ...]) -> _Said:
         "density": score.density,
         "count": score.count,
     }
-    good = tuple(f"{name} {value:.2f}" for name, value in parts.items() if value > exact.GOOD)
+    good = tuple(f"{name} {value:.2f}" for name, value in parts.items() if value > published.GOOD)
     if not score.contexts:
         return _Said(("no context was found",), good)
     return _Said((*(f"no context speaks of '{word}'" for word in score.missing), *against), good)

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from suffice.gate.policy import Policy, open_policy
+from suffice.gate.policies.policy import Policy, open_policy
 from suffice.models.catalog import open_verifier
 from suffice.settings import GateSettings, VerifierSettings
 from suffice.types import Evidence, Level, Passage, Retrieved

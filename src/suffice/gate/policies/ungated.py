@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from suffice.gate.missing import missing_aspects
-from suffice.gate.similarity import NO_PASSAGE
+from suffice.gate.policies.similarity import NO_PASSAGE
 from suffice.types import Evidence, GateDecision, Level, Signal
 
 OFF = "the gate is switched off"

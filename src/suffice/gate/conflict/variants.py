@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import combinations, takewhile
 
-from suffice.gate.answers import Reading, Span
+from suffice.gate.conflict.answers import Reading, Span
 from suffice.text.literals import Literal, same_amount
 from suffice.text.literals.agree import agrees, rounded
 from suffice.text.words import STOP_WORDS

@@ -6,7 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from suffice.gate.missing import missing_aspects
-from suffice.gate.similarity import NO_PASSAGE, NO_SIMILARITY, Similarity, counted, similarity
+from suffice.gate.policies.similarity import (
+    NO_PASSAGE,
+    NO_SIMILARITY,
+    Similarity,
+    counted,
+    similarity,
+)
 from suffice.settings import CheckpointSettings
 from suffice.types import Evidence, GateDecision, Level, Signal
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from suffice.gate.answers import Span
-from suffice.gate.views import View
+from suffice.gate.conflict.answers import Span
+from suffice.gate.conflict.candidates import View
 from suffice.types import Conflict, Passage
 
 EVEN = 0.5

@@ -6,7 +6,13 @@ from dataclasses import dataclass, field
 from statistics import fmean
 
 from suffice.gate.missing import missing_aspects
-from suffice.gate.similarity import NO_PASSAGE, NO_SIMILARITY, Similarity, counted, similarity
+from suffice.gate.policies.similarity import (
+    NO_PASSAGE,
+    NO_SIMILARITY,
+    Similarity,
+    counted,
+    similarity,
+)
 from suffice.settings import TiersSettings
 from suffice.types import Evidence, GateDecision, Level, Signal
 

@@ -16,7 +16,7 @@ from importlib import resources
 from math import exp, log
 
 from suffice.evidence.split import placed
-from suffice.gate.similarity import similarity
+from suffice.gate.policies.similarity import similarity
 from suffice.text.digest import stems
 from suffice.text.words import content_words
 from suffice.types import Evidence
@@ -88,7 +88,7 @@ def blend_for(tier: str, looks: Looks) -> Blend:
 
 @cache
 def _blends() -> dict[str, dict[str, Blend]]:
-    raw = json.loads((resources.files("suffice.gate") / "blend.json").read_text("utf-8"))
+    raw = json.loads((resources.files("suffice.gate.policies") / "blend.json").read_text("utf-8"))
     return {
         judge: {known: Blend(**values) for known, values in kinds.items()}
         for judge, kinds in raw["blends"].items()

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suffice.gate.answers import Asked, Reading, asked, same_answer
+from suffice.gate.conflict.answers import Asked, Reading, asked, same_answer
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suffice.gate.coverage import Context, Coverage, coverage_score
+from suffice.gate.policies.coverage import Context, Coverage, coverage_score
 from suffice.settings import CoverageSettings
 from suffice.types import Evidence, GateDecision, Level, Passage, Retrieved
 

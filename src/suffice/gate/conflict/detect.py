@@ -12,10 +12,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from suffice.evidence.split import placed
-from suffice.gate.answers import Reading
-from suffice.gate.aspect import Aspect, Stated, given, stated
-from suffice.gate.disagreement import EVEN, Disagreement, Judgement, reported
-from suffice.gate.views import View, views
+from suffice.gate.conflict.answers import Reading
+from suffice.gate.conflict.aspect import Aspect, Stated, given, stated
+from suffice.gate.conflict.candidates import View, views
+from suffice.gate.conflict.disagreement import EVEN, Disagreement, Judgement, reported
 from suffice.models.llm.verifier import LlmVerifier, below_llm
 from suffice.models.verifier import LLM, Pair, SufficiencyScore, SupportScore, Verifier
 from suffice.settings import ConflictSettings

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suffice.gate.copies import _differ, _overlap, _Wording, distinct
-from suffice.gate.tiers import Tiers
+from suffice.gate.deduplicate import _differ, _overlap, _Wording, distinct
+from suffice.gate.policies.tiers import Tiers
 from suffice.settings import DiversitySettings
 from suffice.types import Evidence, Level, Passage, Retrieved
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
 
-from suffice.gate.answers import (
+from suffice.gate.conflict.answers import (
     Answer,
     Asked,
     Reading,
@@ -23,7 +23,7 @@ from suffice.gate.answers import (
     same_answer,
     words,
 )
-from suffice.gate.twins import Slot, partners, slots
+from suffice.gate.conflict.variants import Slot, partners, slots
 from suffice.text.literals.agree import comparable
 from suffice.text.rarity import weight
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suffice.gate.bound import LowerBound, choose
+from suffice.gate.policies.bound import LowerBound, choose
 from suffice.settings import BoundSettings
 from suffice.types import Evidence, GateDecision, Level, Passage, Retrieved
 

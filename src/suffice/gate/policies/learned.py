@@ -6,9 +6,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from suffice.evidence.split import placed
-from suffice.gate.blend import blend_for, look
 from suffice.gate.missing import missing_aspects
-from suffice.gate.similarity import NO_PASSAGE
+from suffice.gate.policies.blend import blend_for, look
+from suffice.gate.policies.similarity import NO_PASSAGE
 from suffice.models.verifier import LLM, Pair, SufficiencyScore, Verifier
 from suffice.settings import LearnedSettings
 from suffice.types import Evidence, GateDecision, Level, Signal

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suffice.gate.tiers import Tiers
+from suffice.gate.policies.tiers import Tiers
 from suffice.settings import TiersSettings
 from suffice.types import Evidence, Level, Passage, Retrieved
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from suffice.gate.blend import blend_for, look
-from suffice.gate.learned import Learned
+from suffice.gate.policies.blend import blend_for, look
+from suffice.gate.policies.learned import Learned
 from suffice.models.verifier import Pair, SufficiencyScore, SupportScore, Thresholds
 from suffice.settings import LearnedSettings
 from suffice.types import Evidence, Level, Passage, Retrieved

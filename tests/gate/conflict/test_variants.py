@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suffice.gate.answers import Reading
-from suffice.gate.twins import partners, slots
+from suffice.gate.conflict.answers import Reading
+from suffice.gate.conflict.variants import partners, slots
 
 LEAVE = "All staff may take {} of paid parental leave, to be asked for {} before the birth."
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any, Protocol, get_args, get_type_hints
 
 from suffice.errors import SettingsError
-from suffice.gate.bound import LowerBound
-from suffice.gate.checkpoint import Checkpoint
-from suffice.gate.coverage import Coverage
-from suffice.gate.learned import Aspects, Learned
 from suffice.gate.missing import missing_aspects
-from suffice.gate.reranked import Reranked
-from suffice.gate.tiers import Tiers
-from suffice.gate.ungated import Ungated
+from suffice.gate.policies.bound import LowerBound
+from suffice.gate.policies.checkpoint import Checkpoint
+from suffice.gate.policies.coverage import Coverage
+from suffice.gate.policies.learned import Aspects, Learned
+from suffice.gate.policies.reranked import Reranked
+from suffice.gate.policies.tiers import Tiers
+from suffice.gate.policies.ungated import Ungated
 from suffice.models.verifier import Verifier
 from suffice.settings import GateSettings
 from suffice.types import Evidence, GateDecision

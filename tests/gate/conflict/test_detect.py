@@ -8,7 +8,7 @@ from datetime import date
 
 import pytest
 
-from suffice.gate.conflict import Conflicts
+from suffice.gate.conflict.detect import Conflicts
 from suffice.models.catalog import open_verifier
 from suffice.models.verifier import Pair, SufficiencyScore, SupportScore, Thresholds, Verifier
 from suffice.settings import ConflictSettings, VerifierSettings

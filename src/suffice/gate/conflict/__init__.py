@@ -1,0 +1,1 @@
+"""Conflict detection: passages of one evidence that answer the question differently."""
