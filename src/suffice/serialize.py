@@ -9,6 +9,8 @@ from typing import Any
 from suffice.evidence.ingest import Report
 from suffice.evidence.rows import VersionInfo
 from suffice.types import (
+    CARRIED,
+    INDEXED,
     Citation,
     Conflict,
     Evidence,
@@ -141,6 +143,7 @@ def source(value: Source) -> dict[str, Any]:
         "title": value.title,
         "version": value.version,
         "heading": list(value.heading),
+        "origin": CARRIED if value.carried else INDEXED,
         "relevance": rounded(value.relevance),
     }
 
@@ -199,6 +202,7 @@ def origin(passage: Passage) -> dict[str, Any]:
         "title": passage.title,
         "version": passage.version,
         "passage": passage.id,
+        "origin": passage.origin,
         "heading": list(passage.heading),
         "page": passage.page,
         "effective": _iso(passage.effective),

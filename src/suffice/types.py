@@ -9,6 +9,7 @@ from datetime import date
 from enum import StrEnum
 
 _DIGEST = re.compile(r"[0-9a-f]{8}")
+CARRIED, INDEXED = "carried", "indexed"
 
 
 class Kind(StrEnum):
@@ -157,6 +158,20 @@ class Passage:
     summary: str = ""
     temperature: float | None = None
     family: str = ""
+    carried: bool = False
+    """Whether a caller supplied the passage, as text or in a request; `False`: a search found it.
+    The document, title and version of a carried passage are the caller's words."""
+
+    @property
+    def origin(self) -> str:
+        """Where the passage comes from: `carried` or `indexed`."""
+        return CARRIED if self.carried else INDEXED
+
+    @property
+    def edition(self) -> tuple[bool, str, str]:
+        """What identifies the version of a document. A carried passage never shares it with an
+        indexed one, whatever it calls itself."""
+        return self.carried, self.document, self.version
 
     @property
     def declared(self) -> str:
@@ -389,6 +404,7 @@ class Source:
     version: str
     heading: tuple[str, ...] = ()
     relevance: float | None = None
+    carried: bool = False
 
 
 @dataclass(frozen=True, slots=True)

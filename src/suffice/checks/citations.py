@@ -112,8 +112,7 @@ def _named(finding: Finding, evidence: Evidence) -> tuple[Passage, ...]:
     at = next((one for one in evidence.passages if one.id == finding.passage_id), None)
     if at is None:
         return ()
-    same = (at.document, at.version)
-    return tuple(one for one in evidence.passages if (one.document, one.version) == same)
+    return tuple(one for one in evidence.passages if one.edition == at.edition)
 
 
 def _resolved(

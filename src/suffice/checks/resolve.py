@@ -80,6 +80,7 @@ class Resolver:
             return None
         for one in self.passages:
             same = one.document == passage.document or (one.title and one.title == passage.title)
+            same = same and one.carried == passage.carried
             if same and one.version and _later(one, passage) and not standing(one, self.day):
                 return one
         return None

@@ -16,7 +16,7 @@ from typing import Any
 
 from suffice.errors import SourceMissing, Unreadable
 from suffice.evidence.index import today
-from suffice.evidence.inputs import Given
+from suffice.evidence.inputs import Given, carried_id
 from suffice.evidence.read import SUFFIXES, Content, read_bytes, read_file
 from suffice.evidence.rows import NewVersion
 from suffice.evidence.sources import Cutting, check_exists, files, read_version
@@ -132,7 +132,7 @@ def _dated(n: int, version: NewVersion) -> Dated:
 def _passages(version: NewVersion, force: Force) -> Iterator[Passage]:
     for piece, (digest, _) in zip(version.pieces, version.hashes, strict=True):
         yield Passage(
-            id=f"{version.document}@{version.key}#{piece.start}-{piece.end}",
+            id=carried_id(f"{version.document}@{version.key}#{piece.start}-{piece.end}"),
             text=version.text[piece.start : piece.end],
             document=version.document,
             version=version.label,
@@ -149,6 +149,7 @@ def _passages(version: NewVersion, force: Force) -> Iterator[Passage]:
             until=_known(force.until),
             access=version.access,
             family=version.family,
+            carried=True,
         )
 
 

@@ -3,6 +3,7 @@ an answer refers to the n-th passage."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import date, datetime
@@ -17,6 +18,7 @@ from suffice.types import Kind, Passage, Retrieved
 Given = str | Passage | Retrieved | Mapping[str, Any]
 _TEXTS = ("text", "content", "page_content")
 _KNOWN = ("title", "version", "effective", "expires", "kind", "access", "id")
+_INDEXED = re.compile(r"#\d+-\d+\Z")
 _REMEDY = (
     'Give a text, or an object with "text" and, where known, "title", "version", "effective", '
     '"expires", "document", "id", "heading", "page", "summary" and "temperature".'
@@ -66,7 +68,7 @@ def _called(value: object) -> str:
 def _passage(n: int, text: str) -> Passage:
     name = f"passage-{n}"
     said = storable(text)
-    return Passage(id=name, text=said, document=name, end=len(said))
+    return Passage(id=name, text=said, document=name, end=len(said), carried=True)
 
 
 def _described(n: int, entry: Mapping[str, Any]) -> Passage:
@@ -81,7 +83,7 @@ def _described(n: int, entry: Mapping[str, Any]) -> Passage:
     page = entry.get("page")
     return replace(
         plain,
-        id=front.id or plain.id,
+        id=carried_id(front.id) if front.id else plain.id,
         document=_document(n, entry.get("document")) or front.title or plain.document,
         title=front.title or "",
         version=front.version or "",
@@ -94,6 +96,12 @@ def _described(n: int, entry: Mapping[str, Any]) -> Passage:
         summary=_line(entry.get("summary")),
         temperature=_number(entry.get("temperature")),
     )
+
+
+def carried_id(id: str) -> str:
+    """The id of a carried passage. It is never that of an indexed passage, which ends with its
+    offsets."""
+    return f"{id} (carried)" if _INDEXED.search(id) else id
 
 
 def _plain(value: object) -> object:

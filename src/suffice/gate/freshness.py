@@ -135,13 +135,15 @@ def _titled(passage: Passage) -> str:
 
 
 def _lines(passages: Sequence[Passage]) -> list[list[_Version]]:
-    families: dict[str, str] = {}
+    families: dict[tuple[bool, str], str] = {}
     for p in passages:
         front = FrontMatter(title=p.title or None, version=p.version or None, effective=p.effective)
-        families.setdefault(p.document, p.family or family(front, p.document))
-    lines: dict[tuple[str, str], list[Passage]] = {}
+        families.setdefault((p.carried, p.document), p.family or family(front, p.document))
+    # A passage that a request carries supersedes no indexed document, whatever it calls itself.
+    lines: dict[tuple[bool, str, str], list[Passage]] = {}
     for passage in passages:
-        lines.setdefault((passage.collection, families[passage.document]), []).append(passage)
+        own = (passage.carried, passage.collection, families[passage.carried, passage.document])
+        lines.setdefault(own, []).append(passage)
     return [_line(members) for members in lines.values()]
 
 

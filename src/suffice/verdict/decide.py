@@ -192,11 +192,16 @@ def _all_quoted(findings: Sequence[Finding], found: Assessment) -> bool:
 
 def nearest(evidence: Evidence, most: int = 3) -> tuple[Source, ...]:
     """The documents of the evidence, best first, each once."""
-    found: dict[str, Source] = {}
+    found: dict[tuple[bool, str], Source] = {}
     for item in evidence:
         passage = item.passage
         source = Source(
-            passage.document, passage.title, passage.version, passage.headings, item.relevance
+            passage.document,
+            passage.title,
+            passage.version,
+            passage.headings,
+            item.relevance,
+            passage.carried,
         )
-        found.setdefault(passage.document, source)
+        found.setdefault((passage.carried, passage.document), source)
     return tuple(found.values())[:most]

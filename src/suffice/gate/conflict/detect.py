@@ -263,8 +263,7 @@ def _apart(passages: Sequence[Passage], view: View, then: bool) -> bool:
     first, second = passages[view.first], passages[view.second]
     if then and first.family and first.family == second.family:
         return False
-    same = (first.document, first.version) == (second.document, second.version)
-    return not (same and first.document)
+    return not (first.edition == second.edition and first.document)
 
 
 def _pairs(view: View, readings: Sequence[Reading], question: str) -> tuple[Pair, ...]:

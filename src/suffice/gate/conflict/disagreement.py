@@ -60,7 +60,7 @@ def _reason(one: Disagreement, first: Passage, second: Passage) -> str:
         said += "; by literals alone, the verifier did not judge it"
     if one.ambiguous:
         return f"{said}; they seem to speak of different things of one name"
-    if first.document and first.document == second.document:
+    if first.document and first.edition[:2] == second.edition[:2]:
         return f"{said}; these are two versions of one document"
     return said
 
