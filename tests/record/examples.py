@@ -36,7 +36,7 @@ from suffice.types import (
 LEAVE = Passage(
     "leave@2#0-30", "Parental leave lasts 18 weeks.", "leave.md", "2", "Leave", Kind.PROCEDURE,
     ("Leave", "Parental"), 0, 30, 3, "abc", date(2026, 1, 1), date(2027, 1, 1), date(2026, 1, 1),
-    date(2027, 1, 1), "hr", frozenset({"staff", "all"}), "on leave", 0.5, "leave",
+    date(2027, 1, 1), "hr", frozenset({"staff", "all"}), "on leave", 0.5, "leave", True,
 )  # fmt: skip
 OLD = Passage("leave@1#0-30", "Parental leave lasts 16 weeks.", "leave.md", "1", "Leave")
 FOUND = Evidence(
@@ -71,7 +71,7 @@ FINDING = Finding(
 VERDICT = Verdict(
     FOUND.question, Action.CAVEAT, "Based on little.", GATE, COUNTED, DRAFT, DRAFT.text, (FINDING,),
     (Citation(1, LEAVE, "18 weeks"),), ("a figure for 2025",),
-    (Source("leave.md", "Leave", "2", ("Leave",), 0.7),), 0.9, ("a note",), 0.5, 0.25,
+    (Source("leave.md", "Leave", "2", ("Leave",), 0.7, True),), 0.9, ("a note",), 0.5, 0.25,
     Grade.PARTIAL, "else -> CAVEAT", Rescue.TRIMMED,
     (Attempt(Draft("A first one."), (FINDING,), "else -> WITHHOLD"), Attempt(DRAFT)), 0.7,
 )  # fmt: skip

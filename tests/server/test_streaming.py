@@ -46,7 +46,7 @@ AS_DRAFTED = CollectionSettings(
 
 @pytest.fixture(scope="module")
 def modes(library: Library, upstream: ScriptedUpstream) -> Iterator[RunningGateway]:
-    buffer = RouteSettings(upstream=upstream.url, own=AS_DRAFTED)
+    buffer = RouteSettings(upstream=upstream.url, own=AS_DRAFTED, show_withheld=True)
     named = {"default": buffer, "signal": replace(buffer, mode="signal")}
     with running(library, routes(named, keep_alive=0.2)) as gateway:
         yield gateway

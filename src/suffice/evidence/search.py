@@ -24,6 +24,7 @@ Found = Evidence | Iterable[Given] | Given
 Retriever = Callable[[str], Found]
 """Any search: takes a question and returns passages, best first."""
 
+KEYWORDS_ONLY = "Searched by keywords only"
 # BM25 is unbounded; at this score it counts half.
 _HALF_KEYWORDS = 10.0
 
@@ -122,7 +123,7 @@ class Search:
         try:
             return list(self.embedder.embed(texts)), []
         except ModelUnreachable as problem:
-            note = f"Searched by keywords only: {problem.message}"
+            note = f"{KEYWORDS_ONLY}: {problem.message}"
             return [None] * len(texts), [note]
 
     @property

@@ -19,7 +19,8 @@ from suffice.record.log import Log
 from suffice.review.case import Rating
 from suffice.review.review import Review
 from suffice.server.errors import ApiError, bad
-from suffice.server.openai.completion import claims_of, gate_of
+from suffice.server.openai.completion import gate_of
+from suffice.server.openai.disclosure import claims_of
 from suffice.server.openai.request import read_given
 from suffice.server.request import RequestContext, as_response
 from suffice.server.route import Route, Way

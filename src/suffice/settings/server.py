@@ -124,6 +124,11 @@ class RouteSettings(Checked):
         "withhold",
         "Best verdict possible if a check fails or takes longer than `check_seconds`.",
     )
+    show_withheld: bool = setting(
+        False,
+        "Send the claims of a withheld draft, truncated, to every caller. `false`: to reviewers "
+        "only; other callers receive their spans and statuses.",
+    )
     timeout: Seconds = setting(120.0, "Seconds to wait for the upstream's reply.")
     check_seconds: Seconds = setting(60.0, "Seconds the checks of an answer may take.")
     price_in: Annotated[float, Range(0, 1e6)] = setting(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from suffice.gate.freshness import left_out
@@ -145,6 +146,28 @@ def naming(message: str, claims: Sequence[Claim]) -> str:
         return f"{message}."
     more = f" and {len(claims) - 1} more" if len(claims) > 1 else ""
     return f"{message}: “{_short(claims[0].text)}”{more}."
+
+
+def unquoted(text: str, claims: Sequence[Claim]) -> str:
+    """A reason without its quotes of these claims: their number instead."""
+    for claim in claims:
+        quote = re.escape(f": “{_short(claim.text)}”")
+        text = re.sub(rf"{quote}(?: and (\d+) more)?", _counted, text)
+    return text
+
+
+def _counted(quoted: re.Match[str]) -> str:
+    return f" ({int(quoted[1]) + 1} statements)" if quoted[1] else ""
+
+
+def quotes(text: str, claims: Sequence[Claim]) -> bool:
+    """Whether a note quotes one of these claims."""
+    return any(f"“{_short(claim.text)}”" in text for claim in claims)
+
+
+def plain_claim(claim: Claim) -> str:
+    """The words of a claim, without marks and Markdown."""
+    return bare(" ".join(readable(claim.text).split())).rstrip(".")
 
 
 def _short(text: str) -> str:

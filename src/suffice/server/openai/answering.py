@@ -16,10 +16,11 @@ from typing import Any, ParamSpec, TypeVar
 from suffice.access.keys import Principal
 from suffice.draft.brief import PLAIN, Brief
 from suffice.draft.revision import Revised, Round, revising
-from suffice.errors import ModelError, SufficeError
+from suffice.errors import ModelError, ModelUnreachable, SufficeError
 from suffice.pipeline import Pipeline, Trip
 from suffice.server.inference_pool import InferencePool
 from suffice.server.openai.completion import LEFT_OUT, Choice, decided, passed_on
+from suffice.server.openai.disclosure import disclosure
 from suffice.server.openai.prompt import forwarded, told
 from suffice.server.openai.request import ChatRequest
 from suffice.server.openai.upstream import EMPTY, UpstreamFault
@@ -30,6 +31,7 @@ from suffice.verdict.fail_closed import abandoned, bounded, unchecked
 
 P = ParamSpec("P")
 T = TypeVar("T")
+FAILED = "The upstream failed"
 Raw = Mapping[str, Any]
 
 
@@ -138,11 +140,9 @@ class Answering:
             gate = await self.work.run(pipeline.noted, trip)
             return passed_on(one.choice, kept, "" if kept or not text else LEFT_OUT, gate)
         if shut is not None:
-            return decided(
-                await self.work.run(pipeline.keep, trip, shut), structured=self.asked.structured
-            )
+            return self.told_choice(await self.work.run(pipeline.keep, trip, shut))
         verdict, choice = await self.judged(pipeline, trip, one)
-        return decided(verdict, choice, structured=self.asked.structured)
+        return self.told_choice(verdict, choice)
 
     async def judged(self, pipeline: Pipeline, trip: Trip, one: Written) -> tuple[Verdict, Raw]:
         """The verdict on a draft, after the revisions that the settings allow, and the upstream
@@ -213,8 +213,10 @@ class Answering:
             raise problem.fault
         # Nothing was sent yet, so quotations are possible even in signal mode.
         pipeline = replace(pipeline, verdict=self.route.base.verdict)
+        # The upstream's own words about its failure are unchecked text.
+        failed = ModelUnreachable(f"{FAILED}: status {problem.status}.")
         try:
-            verdict = await self.work.run(pipeline.instead, trip, problem)
+            verdict = await self.work.run(pipeline.instead, trip, failed)
         except ModelError:
             raise problem.fault from None
         if not verdict.served:
@@ -222,8 +224,12 @@ class Answering:
         return self.refused(await self.work.run(pipeline.keep, trip, verdict))
 
     def refused(self, verdict: Verdict) -> Answered:
-        choice = decided(verdict, structured=self.asked.structured)
-        return Answered([choice] * self.asked.n)
+        return Answered([self.told_choice(verdict)] * self.asked.n)
+
+    def told_choice(self, verdict: Verdict, choice: Raw | None = None) -> Choice:
+        """The choice to release, with as much about a withheld draft as the caller may see."""
+        shown = disclosure(self.caller, self.route.settings)
+        return decided(verdict, choice, structured=self.asked.structured, shown=shown)
 
 
 def _used(draft: Draft) -> Raw:

@@ -9,10 +9,10 @@ from typing import Any
 
 from suffice import serialize as as_json
 from suffice.log.record import new_id
-from suffice.server.openai.passthrough import beside, logprobs_of
+from suffice.server.openai.disclosure import Disclosure, claims_of, disclosed
+from suffice.server.openai.passthrough import beside, finish_of, logprobs_of
 from suffice.types import Action, GateDecision, Verdict
 from suffice.verdict import wording
-from suffice.verdict.claim_status import claim_statuses
 
 UNVERIFIED = "Unverified: no documents were consulted for this answer."
 NOT_AN_ANSWER = "A tool call is not an answer; it was not checked."
@@ -39,10 +39,12 @@ class Choice:
     """The gate decision if there is no verdict."""
     shaped: Mapping[str, Any] = field(default_factory=dict)
     """The `suffice` object if there is no verdict; otherwise fields added to it."""
+    shown: Disclosure = Disclosure.RELEASED
 
     @property
     def suffice(self) -> dict[str, Any]:
-        return {**(suffice_of(self.verdict) if self.verdict else {}), **self.shaped}
+        ours = suffice_of(self.verdict, self.shown) if self.verdict else {}
+        return {**ours, **self.shaped}
 
     @property
     def others(self) -> dict[str, Any]:
@@ -67,23 +69,24 @@ def decided(
     choice: Mapping[str, Any] | None = None,
     *,
     structured: bool = False,
+    shown: Disclosure = Disclosure.RELEASED,
 ) -> Choice:
     """Apply a verdict to an upstream's choice (`None`: there is none). Structured output stays as
     it was written; a refusal then goes into the `refusal` field."""
     choice = choice or {}
+    told = spoken(disclosed(verdict, shown))
     message = _object(choice.get("message"))
-    written, finish = message.get("content"), choice.get("finish_reason")
+    written, finish = message.get("content"), finish_of(choice.get("finish_reason"))
     kept = verdict.served and verdict.action is not Action.CONFLICT
     same = kept and isinstance(written, str) and verdict.released == written.strip()
     # Other fields belong to the upstream's text, and are released only together with it.
     others = beside(message, *_SAID) if same else {}
     rest = _rest(choice, str(written)) if same else {}
     if structured and kept:
-        return Choice(verdict.released, verdict, finish or "stop", None, others, rest)
+        return Choice(verdict.released, verdict, finish, None, others, rest, shown=shown)
     if structured:
-        return Choice(None, verdict, "stop", spoken(verdict))
-    reason = finish if kept and isinstance(finish, str) else "stop"
-    return Choice(spoken(verdict), verdict, reason, None, others, rest)
+        return Choice(None, verdict, "stop", told, shown=shown)
+    return Choice(told, verdict, finish if kept else "stop", None, others, rest, shown=shown)
 
 
 def passed_on(
@@ -103,7 +106,7 @@ def passed_on(
         "reason": NOT_AN_ANSWER,
     }
     shaped |= {"claims": [], "share_read": 0.0, "sources": [], "notes": [note] if note else []}
-    finish = choice.get("finish_reason") or "tool_calls"
+    finish = finish_of(choice.get("finish_reason"), calls)
     others = beside(message, *_SAID)
     return Choice(content, None, finish, None, {**others, **calls}, gate=gate, shaped=shaped)
 
@@ -114,19 +117,13 @@ def completion(
     choices: Sequence[Choice],
     usage: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """The complete response. Other fields of the upstream's reply pass through unless they contain
-    text."""
+    """The complete response. Id, time and model name are the gateway's own; other fields of the
+    upstream's reply pass through unless they contain text."""
     fields = {key: value for key, value in (raw or {}).items() if value is not None}
     first = choices[0]
-    base: dict[str, Any] = {
-        "id": f"chatcmpl-{new_id()}",
-        "object": "chat.completion",
-        "created": int(time.time()),
-        "model": model,
-    }
     return {
-        **base,
         **beside(fields, "choices", "usage"),
+        **framed(model),
         "object": "chat.completion",
         "choices": [
             {
@@ -149,15 +146,21 @@ def completion(
     }
 
 
-def suffice_of(verdict: Verdict) -> dict[str, Any]:
+def framed(model: str) -> dict[str, Any]:
+    """The fields that identify a reply. An upstream could write anything into its own."""
+    return {"id": f"chatcmpl-{new_id()}", "created": int(time.time()), "model": model}
+
+
+def suffice_of(verdict: Verdict, shown: Disclosure = Disclosure.RELEASED) -> dict[str, Any]:
     """The `suffice` object: the decision and its reasons."""
+    verdict = disclosed(verdict, shown)
     return {
         "record": verdict.record or None,
         "question": verdict.question,
         "gate": gate_of(verdict.gate),
         "verdict": verdict.action.value,
         "reason": verdict.reason,
-        "claims": claims_of(verdict),
+        "claims": claims_of(verdict, shown),
         "share_read": round(verdict.share_read, 4),
         "confidence": as_json.rounded(verdict.confidence),
         "faithfulness": as_json.rounded(verdict.faithfulness),
@@ -172,30 +175,6 @@ def suffice_of(verdict: Verdict) -> dict[str, Any]:
 def gate_of(gate: GateDecision) -> dict[str, Any]:
     score = round(gate.score, 4)
     return {"level": gate.level.value, "score": score, "policy": gate.policy}
-
-
-def claims_of(verdict: Verdict) -> list[dict[str, Any]]:
-    """Every claim with its span in the draft, its findings and its source."""
-    numbers = {passage.id: n for n, passage in enumerate(verdict.evidence.passages, 1)}
-    return [
-        {
-            "text": one.claim.text,
-            "span": [one.claim.start, one.claim.end],
-            "support": one.support.value,
-            "reason": one.reason,
-            "findings": [as_json.finding(found, numbers) for found in one.findings],
-            "evidence": _evidence(one.passage, one.span),
-        }
-        for one in claim_statuses(verdict)
-    ]
-
-
-def _evidence(passage: Any, span: tuple[int, int] | None) -> dict[str, Any] | None:
-    if passage is None:
-        return None
-    n, source = passage
-    quote = source.text[span[0] : span[1]] if span else None
-    return {"n": n, **as_json.origin(source), "quote": quote}
 
 
 def sufficiency_of(choice: Choice) -> dict[str, Any] | None:

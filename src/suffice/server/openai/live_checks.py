@@ -17,7 +17,9 @@ from suffice.errors import SufficeError
 from suffice.pipeline import Pipeline, Trip
 from suffice.server.openai.answering import Answering
 from suffice.server.openai.completion import BESIDE_CALL, Choice, decided, passed_on
+from suffice.server.openai.disclosure import Disclosure
 from suffice.server.openai.flow import Flow
+from suffice.server.openai.passthrough import finish_of
 from suffice.server.openai.streamed_choice import StreamedChoice
 from suffice.server.openai.upstream import EMPTY, UpstreamFault
 from suffice.server.openai.upstream_drafts import Written, usage_of
@@ -127,6 +129,6 @@ def last_words(verdict: Verdict) -> str:
 
 def _ending(choice: Choice, telling: StreamedChoice) -> Choice:
     """The choice with the upstream's own finish reason, because its text was streamed."""
-    finish = telling.finish or "length"
+    finish = finish_of(telling.finish or "length", telling.calls)
     turn = {"turn": "tool_calls", "notes": [BESIDE_CALL]} if telling.calls else {}
-    return replace(choice, finish=finish, shaped=turn)
+    return replace(choice, finish=finish, shaped=turn, shown=Disclosure.ALL)

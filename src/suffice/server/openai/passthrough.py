@@ -1,24 +1,31 @@
 """Pass the upstream's other fields through, unless they contain text.
 
-These fields are not checked. Therefore reasoning, audio and every value that reads as text are
-removed; names, numbers and addresses pass. Field names that the gateway uses itself are removed
-too.
+These fields are not checked. Therefore reasoning, annotations, audio and every value that reads as
+text are removed; names, numbers and addresses pass. Fields that the gateway writes itself are
+removed too.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 OURS = ("suffice", "sufficiency")
-_KNOWN = frozenset({"id", "object", "created", "model", "system_fingerprint", "service_tier"})
-_UNCHECKED = re.compile(r"reasoning|think|thought|audio|transcript", re.IGNORECASE)
+_FRAME = ("id", "object", "created", "model")
+"""Fields that the gateway writes itself."""
+_TIERS = frozenset({"auto", "default", "flex", "scale", "priority"})
+_FINISHES = frozenset({"stop", "length", "content_filter"})
+_CALLED = frozenset({"tool_calls", "function_call"})
+_TOKEN = ("token", "logprob", "bytes")
+_UNCHECKED = re.compile(r"reasoning|think|thought|audio|transcript|annotation", re.IGNORECASE)
 _OPAQUE = re.compile(r"signature$|encrypted", re.IGNORECASE)
 """Values that only the upstream can read, and that clients send back to it."""
 _WORDS = 3
 _DEEPEST = 16
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://\S*\Z", re.IGNORECASE)
+_PART = re.compile(r"[^\W\d_]{2,}")
 _LETTER = re.compile(r"[^\W\d_]")
 # Scripts that put no spaces between words.
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{4}")
@@ -28,9 +35,33 @@ _SPEAKS = object()
 
 def beside(fields: Mapping[str, Any], *apart: str) -> dict[str, Any]:
     """The fields that may be released, except `apart`, which the caller handles itself."""
-    plain = (name for name in fields.keys() & _KNOWN if not isinstance(fields[name], dict | list))
-    known = {name: fields[name] for name in sorted(plain)}
-    return {**known, **_within(unheard(fields, *apart, *_KNOWN), 0)}
+    plain = _within(unheard(fields, *apart, *_FRAME, *_NAMED), 0)
+    named = {name: told(fields[name]) for name, told in _NAMED.items() if fields.get(name)}
+    return {**plain, **{name: value for name, value in named.items() if value}}
+
+
+def finish_of(reason: Any, calls: Any = False) -> str:
+    """A finish reason of OpenAI's; `calls`: whether the choice calls tools."""
+    if calls:
+        return reason if reason in _CALLED else "tool_calls"
+    return reason if isinstance(reason, str) and reason in _FINISHES else "stop"
+
+
+def _tier(value: Any) -> str | None:
+    return value if isinstance(value, str) and value in _TIERS else None
+
+
+def _fingerprint(value: Any) -> str | None:
+    """A hash: clients compare fingerprints and never read them."""
+    if not isinstance(value, str):
+        return None
+    return f"fp_{hashlib.sha256(value.encode(errors='replace')).hexdigest()[:10]}"
+
+
+_NAMED: dict[str, Callable[[Any], str | None]] = {
+    "service_tier": _tier,
+    "system_fingerprint": _fingerprint,
+}
 
 
 def unheard(fields: Mapping[str, Any], *apart: str) -> dict[str, Any]:
@@ -51,8 +82,14 @@ def logprobs_of(logprobs: Any, text: str) -> Any:
         return None
     if tokens and _joined(tokens) != text:
         return None
-    own = {name: value for name, value in logprobs.items() if name in ("content", "refusal")}
-    return {**beside(logprobs, *own), **own}
+    refusal = {"refusal": None} if "refusal" in logprobs else {}
+    return {"content": [_of_token(one) for one in tokens], **refusal}
+
+
+def _of_token(token: Mapping[str, Any]) -> dict[str, Any]:
+    """A token without its alternatives: another text could be read from them."""
+    own = {name: token[name] for name in _TOKEN if name in token}
+    return {**own, "top_logprobs": []}
 
 
 def _joined(tokens: list[Any]) -> str | None:
@@ -67,11 +104,16 @@ def _joined(tokens: list[Any]) -> str | None:
 
 
 def speaks(text: str) -> bool:
-    """Whether a value reads as text: more than a name, a number or an address."""
+    """Whether a value reads as text: more than a name ("eu-west-1", "Google AI Studio"), a number
+    or an address."""
     words = text.split()
     if len(words) > _WORDS or _UNSPACED.search(text):
         return True
-    return len(words) > 1 and bool(re.search(r"\d", text) and _LETTER.search(text))
+    if len(words) == 1:
+        return not _ADDRESS.match(text) and len(_PART.findall(text)) > _WORDS
+    if not _LETTER.search(text):
+        return False
+    return bool(re.search(r"\d", text)) or not all(word[0].isupper() for word in words)
 
 
 def _silent(name: str, value: Any) -> bool:

@@ -9,8 +9,8 @@ from typing import Any, Protocol
 from suffice.server.errors import ApiError
 from suffice.server.json_body import DONE, event
 from suffice.server.openai.answering import Answered
-from suffice.server.openai.chunks import CHUNK, chunk, chunks, frame
-from suffice.server.openai.completion import Choice, completion, sufficiency_of
+from suffice.server.openai.chunks import CHUNK, chunk, chunks
+from suffice.server.openai.completion import Choice, completion, framed, sufficiency_of
 from suffice.server.openai.passthrough import beside
 from suffice.server.openai.request import ChatRequest
 from suffice.server.openai.upstream_drafts import usage_of
@@ -60,10 +60,10 @@ class ChatVoice:
         if fields != self._last_fields:  # most chunks differ in their choices only
             self._last_fields = fields
             known = {key: fields[key] for key in fields if fields[key] is not None}
-            self._shared = {**beside(known), "object": CHUNK}
+            self._shared = beside(known)
         if not self._base:
-            self._base = frame({"id": "", "created": 0, "model": self.asked.model, **self._shared})
-        yield event({**self._shared, "choices": going})
+            self._base = {**self._shared, **framed(self.asked.model), "object": CHUNK}
+        yield event({**self._shared, **self._base, "choices": going})
 
     def found(self, index: int, kind: str, said: Raw) -> Iterator[bytes]:
         if self.asked.events:

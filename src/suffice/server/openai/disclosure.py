@@ -1,0 +1,106 @@
+"""What a response says about a draft that was not released.
+
+The words of a withheld draft are unchecked text, so they stay in the record. A reviewer, or any
+caller of a route that allows it, receives them truncated; other callers receive spans and statuses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from enum import StrEnum
+from typing import Any
+
+from suffice import serialize as as_json
+from suffice.access.keys import Principal, Role
+from suffice.evidence.search import KEYWORDS_ONLY
+from suffice.settings import RouteSettings
+from suffice.types import Action, Claim, Finding, Verdict
+from suffice.verdict import wording
+from suffice.verdict.claim_status import ClaimStatus, claim_statuses
+
+_LONGEST = 200
+
+
+class Disclosure(StrEnum):
+    """Which words of a draft the caller receives."""
+
+    RELEASED = "released"
+    """Only released ones."""
+    EXCERPT = "excerpt"
+    """Withheld claims too, truncated."""
+    ALL = "all"
+    """All of them: the caller wrote them, or they were already streamed."""
+
+
+def disclosure(caller: Principal, route: RouteSettings) -> Disclosure:
+    """What this caller may see of a withheld draft."""
+    may = caller.has(Role.REVIEWER) or route.show_withheld
+    return Disclosure.EXCERPT if may else Disclosure.RELEASED
+
+
+def disclosed(verdict: Verdict, shown: Disclosure) -> Verdict:
+    """The verdict with no words of a withheld draft in its reason and notes, unless they may be
+    shown. What the record holds is unchanged."""
+    notes = tuple(_without_prose(note) for note in verdict.notes)
+    if shown is not Disclosure.RELEASED:
+        return replace(verdict, notes=notes)
+    hidden = tuple(dict.fromkeys(_hidden(verdict)))
+    kept = tuple(note for note in notes if not wording.quotes(note, hidden))
+    return replace(verdict, reason=wording.unquoted(verdict.reason, hidden), notes=kept)
+
+
+def claims_of(verdict: Verdict, shown: Disclosure = Disclosure.ALL) -> list[dict[str, Any]]:
+    """Every claim with its span in the draft, its findings and its source."""
+    numbers = {passage.id: n for n, passage in enumerate(verdict.evidence.passages, 1)}
+    shown = Disclosure.ALL if _released(verdict) else shown
+    return [_claim(one, numbers, shown) for one in claim_statuses(verdict)]
+
+
+def _claim(one: ClaimStatus, numbers: Mapping[str, int], shown: Disclosure) -> dict[str, Any]:
+    secret = shown is Disclosure.RELEASED
+    return {
+        "text": None if secret else _cut(one.claim.text, shown),
+        "span": [one.claim.start, one.claim.end],
+        "support": one.support.value,
+        "reason": None if secret else one.reason,
+        "findings": [_finding(found, numbers, secret=secret) for found in one.findings],
+        "evidence": _evidence(one),
+    }
+
+
+def _finding(found: Finding, numbers: Mapping[str, int], *, secret: bool) -> dict[str, Any]:
+    # Reasons and facts repeat the words and values of the claim.
+    return as_json.finding(found, numbers) | ({"reason": None, "facts": []} if secret else {})
+
+
+def _evidence(one: ClaimStatus) -> dict[str, Any] | None:
+    if one.passage is None:
+        return None
+    n, source = one.passage
+    quote = source.text[one.span[0] : one.span[1]] if one.span else None
+    return {"n": n, **as_json.origin(source), "quote": quote}
+
+
+def _cut(text: str, shown: Disclosure) -> str:
+    long = shown is Disclosure.EXCERPT and len(text) > _LONGEST
+    return f"{text[:_LONGEST].rstrip()}…" if long else text
+
+
+def _released(verdict: Verdict) -> bool:
+    """Whether the verdict's draft is what was released."""
+    return verdict.action in (Action.SERVE, Action.CAVEAT)
+
+
+def _hidden(verdict: Verdict) -> Iterator[Claim]:
+    """The claims of all drafts that are not part of the released text."""
+    drafts = [verdict.draft, *(one.draft for one in verdict.attempts)]
+    claims = [claim for draft in drafts if draft for claim in draft.claims]
+    kept = verdict.draft.claims if verdict.draft and _released(verdict) else ()
+    texts = {wording.plain_claim(claim) for claim in kept}
+    return (claim for claim in claims if wording.plain_claim(claim) not in texts)
+
+
+def _without_prose(note: str) -> str:
+    """A note on a failed embedder without the error that its server sent."""
+    return f"{KEYWORDS_ONLY}." if note.startswith(KEYWORDS_ONLY) else note
