@@ -107,7 +107,7 @@ def test_a_gap_is_a_record_of_its_own_with_what_is_nearest() -> None:
         "missing": ["no king"],
         "nearest": [
             {"document": "leave.md", "title": "Leave", "version": "2", "heading": ["Leave"],
-             "relevance": 0.7}
+             "relevance": 0.7, "carried": True}
         ],
         "reason": "Nothing.",
     }  # fmt: skip
