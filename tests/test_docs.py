@@ -7,10 +7,6 @@ import re
 from pathlib import Path
 from types import ModuleType
 
-import pytest
-
-from suffice.settings import Settings, read_settings
-
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGES = [
@@ -82,33 +78,3 @@ def anchors(page: Path) -> set[str]:
     """The anchors that Markdown renderers give the headings of a page."""
     titles = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", title.lower()).strip().replace(" ", "-") for title in titles}
-
-
-def test_the_settings_example_is_valid(tmp_path: Path) -> None:
-    page = (ROOT / "docs" / "reference" / "settings.md").read_text(encoding="utf-8")
-    example = re.search(r"```yaml\n(.*?)```", page, re.DOTALL)
-    assert example is not None
-    file = tmp_path / "suffice.yaml"
-    file.write_text(example[1])
-    assert read_settings(file, {}).collection("legal").search.top_k == 8
-    assert Settings().gate.policy == "learned"
-
-
-BLOCKS = [
-    pytest.param(block, id=f"{page.name}-{n}")
-    for page in (ROOT / "README.md", ROOT / "docs" / "get-started.md")
-    for n, block in enumerate(
-        re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.DOTALL)
-    )
-]
-
-
-@pytest.mark.parametrize("block", BLOCKS)
-def test_python_blocks_run_and_print_what_they_say(
-    block: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(ROOT)
-    exec(compile(block, "block", "exec"), {})
-    printed = capsys.readouterr().out
-    for label in re.findall(r"# (SERVE|CAVEAT|WITHHOLD)$", block, re.MULTILINE):
-        assert label in printed
