@@ -19,7 +19,7 @@ from suffice.checks.judge.llm import Remote, open_llm
 from suffice.checks.judge.prompt import SYSTEM, Case, Numbered, Question, dictates, form
 from suffice.checks.judge.replies import Mark
 from suffice.errors import SettingsError
-from suffice.models import wire
+from suffice.models.wire import blocking
 from suffice.settings import DraftSettings, JudgeSettings, Settings
 from suffice.testing.upstream import (
     Reply,
@@ -45,7 +45,7 @@ unhurried = settings(deadline=None)  # the machine may be busy
 @pytest.fixture(autouse=True)
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Skips the waits between retries and removes API keys from the environment."""
-    monkeypatch.setattr(wire, "sleep", lambda seconds: None)
+    monkeypatch.setattr(blocking, "sleep", lambda seconds: None)
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
 
 
@@ -235,7 +235,7 @@ JSON = {"Content-Type": "application/json"}
         (fails(401), "key_env"),
         (page(), "a web page"),
         (broken(), "is not JSON"),
-        (Scripted(body=b"[1]", headers=JSON), "not the requested object"),
+        (Scripted(body=b"[1]", headers=JSON), "not a JSON object"),
         (empty(), "not the requested object"),
         (cut("x", 9), "no judgement"),
     ],

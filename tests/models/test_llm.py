@@ -11,13 +11,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from suffice.errors import SettingsError
-from suffice.models import wire
 from suffice.models.llm.open import open_llm_verifier
 from suffice.models.llm.quotes import stands
 from suffice.models.llm.replies import read_assessment, read_rulings
 from suffice.models.llm.verifier import SURE, LlmVerifier
 from suffice.models.llm.words import Word, support_word
 from suffice.models.verifier import Pair, SupportScore, Thresholds
+from suffice.models.wire import blocking
 from suffice.settings import DraftSettings, LlmSettings
 from suffice.testing.upstream import (
     Reply,
@@ -52,7 +52,7 @@ QUESTION = Pair("How long is parental leave?", EVIDENCE)
 @pytest.fixture(autouse=True)
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Waits between retries are not waited for."""
-    monkeypatch.setattr(wire, "sleep", lambda seconds: None)
+    monkeypatch.setattr(blocking, "sleep", lambda seconds: None)
 
 
 def judged(*script: Reply, pair: Pair = CLAIM, **changes: Any) -> SupportScore:

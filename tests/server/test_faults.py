@@ -213,3 +213,13 @@ def test_it_is_tried_again_within_the_time(
     plays(upstream, fails(503, retry_after=0), hangs_up(), says(RIGHT))
     assert RIGHT in gateway.chat().choices[0].message.content
     assert len(upstream.requests) == 3
+
+
+def test_a_long_rate_limit_stays_one_and_is_not_waited_for(
+    gateway: RunningGateway, upstream: ScriptedUpstream
+) -> None:
+    plays(upstream, fails(429, retry_after=100))
+    with pytest.raises(openai.RateLimitError) as told:
+        gateway.chat(tools=[{"type": "function", "function": {"name": "look_up"}}])
+    assert told.value.response.headers["retry-after"] == "100"
+    assert len(upstream.requests) == 1

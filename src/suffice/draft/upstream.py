@@ -13,7 +13,8 @@ from suffice.draft.reading import read_draft
 from suffice.draft.shown import Rank, left_out, shown
 from suffice.errors import ModelUnreachable
 from suffice.models.chat import Message, chat_body, chat_endpoint, piece
-from suffice.models.wire import Endpoint
+from suffice.models.wire.blocking import ask, events
+from suffice.models.wire.endpoint import Endpoint
 from suffice.settings import DraftSettings
 from suffice.types import Draft, Evidence, Passage
 
@@ -46,15 +47,15 @@ class Upstream:
     def write(self, evidence: Evidence, brief: Brief = PLAIN) -> Draft:
         prompt, reply = self._begun(evidence, brief)
         if evidence.passages:
-            reply.hear(self.endpoint.ask(self._body(prompt), brief.seconds))
+            reply.hear(ask(self.endpoint, self._body(prompt), brief.seconds))
         return reply.draft(self.endpoint)
 
     def stream(self, evidence: Evidence, brief: Brief = PLAIN) -> Stream:
         """Stream the draft. Its pieces are unchecked text."""
         prompt, reply = self._begun(evidence, brief)
         body = self._body(prompt) | {"stream": True, "stream_options": {"include_usage": True}}
-        events = self.endpoint.events(body, brief.seconds) if evidence.passages else iter(())
-        return Stream(self.endpoint, events, reply)
+        came = events(self.endpoint, body, brief.seconds) if evidence.passages else iter(())
+        return Stream(self.endpoint, came, reply)
 
     @property
     def name(self) -> str:

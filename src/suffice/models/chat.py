@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from suffice.models.wire import Endpoint, endpoint_url
+from suffice.models.wire.endpoint import Endpoint, endpoint_url
 
 # Some servers use the newer name of the token limit; some models accept no temperature or seed.
 _SPARE = {

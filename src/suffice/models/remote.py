@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from suffice.models.embedder import OnnxEmbedder, Vectors, pooled, windows
-from suffice.models.wire import Endpoint, endpoint_url
+from suffice.models.wire.blocking import ask
+from suffice.models.wire.endpoint import Endpoint, endpoint_url
 from suffice.settings import EmbedderSettings
 
 _TEXTS_A_CALL = 64
@@ -54,7 +55,7 @@ class RemoteEmbedder:
         return self.counter.token_ends(text)
 
     def _ask(self, texts: Sequence[str]) -> Vectors:
-        reply = self.endpoint.ask({"model": self.model, "input": list(texts)})
+        reply = ask(self.endpoint, {"model": self.model, "input": list(texts)})
         try:
             return _vectors(reply, len(texts))
         except (ValueError, KeyError, TypeError) as problem:

@@ -8,7 +8,8 @@ from typing import Protocol
 from suffice.checks.judge.prompt import Case
 from suffice.errors import SettingsError
 from suffice.models.chat import STOPPED, chat_body, chat_endpoint, piece
-from suffice.models.wire import Endpoint
+from suffice.models.wire.blocking import ask
+from suffice.models.wire.endpoint import Endpoint
 from suffice.settings import DraftSettings, JudgeSettings
 
 _JSON = {"response_format": {"type": "json_object"}}
@@ -31,9 +32,7 @@ class Remote:
 
     def reply(self, case: Case, seconds: float) -> str:
         body = chat_body(self.model, case.messages(), self.tokens)
-        said = piece(
-            self.endpoint.ask(body | {"response_format": {"type": "json_object"}}, seconds)
-        )
+        said = piece(ask(self.endpoint, body | _JSON, seconds))
         if said.finish in STOPPED:
             raise self.endpoint.problem(f"the reply was cut off ({said.finish})", _SHORT)
         return said.text

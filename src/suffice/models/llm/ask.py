@@ -9,7 +9,8 @@ from time import monotonic
 from suffice.errors import ModelError
 from suffice.models.chat import STOPPED, chat_body, piece
 from suffice.models.llm.prompt import Prompt
-from suffice.models.wire import Endpoint
+from suffice.models.wire.blocking import ask
+from suffice.models.wire.endpoint import Endpoint
 from suffice.settings import LlmSettings
 
 _SIGNS_A_TOKEN = 3
@@ -100,9 +101,8 @@ class Llm:
         endpoint = replace(self.endpoint, lesser=_JSON)
         start, used = monotonic(), size
         try:
-            said = piece(
-                endpoint.ask(body | {"response_format": prompt.format}, budget.seconds_left)
-            )
+            wanted = {"response_format": prompt.format}
+            said = piece(ask(endpoint, body | wanted, budget.seconds_left))
             used = max(said.tokens, 0) if said.tokens is not None else size + _estimate(said.text)
         finally:
             budget.calls += 1

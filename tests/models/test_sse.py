@@ -8,7 +8,7 @@ from time import process_time
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suffice.server.sse import EventReader, Sent
+from suffice.models.wire.sse import EventReader, Sent
 
 DATA = st.sampled_from(['{"a": 1}', '{"b": "x\u2028y"}', "[DONE]", '{\n"c":\n[1]\n}'])
 

@@ -1,0 +1,177 @@
+"""One URL that is called with JSON: the request to send, and the errors that name it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+from suffice.models.wire.failures import (
+    KEY,
+    SLOW,
+    UP,
+    URL,
+    CallFailed,
+    Kind,
+    kind_of,
+    message_of,
+    phrase,
+    remedy_of,
+)
+
+Body = Mapping[str, Any]
+
+
+def _encoded(value: Any) -> bytes:
+    # Escaped to ASCII, so that any text can be sent.
+    return json.dumps(value).encode()
+
+
+@dataclass(frozen=True, slots=True)
+class Codec:
+    """JSON to and from bytes. `decode` raises `ValueError`."""
+
+    encode: Callable[[Any], bytes] = _encoded
+    decode: Callable[[bytes], Any] = json.loads
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """A request to send within `seconds`."""
+
+    method: str
+    url: str
+    headers: Mapping[str, str] = field(repr=False)
+    content: bytes | None
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """A URL that accepts JSON by POST. `wanted` names the expected result in error messages.
+    `timeout` covers a whole call, retries and their waits included; no single wait is longer than
+    `patience`. `spare` lists parameters that some servers reject, each with its alternative name
+    ("" to omit it); `lesser` holds a value to try once before that. `called` replaces the URL in
+    error messages for readers who need not know it."""
+
+    url: str
+    key: str = field(default="", repr=False)
+    wanted: str = "answer"
+    timeout: float = 60.0
+    retries: int = 0
+    spare: Mapping[str, str] = field(default_factory=dict)
+    called: str = ""
+    lesser: Mapping[str, Any] = field(default_factory=dict)
+    patience: float = 3600.0
+    most_bytes: int = 16_000_000
+    codec: Codec = Codec()
+
+    @property
+    def name(self) -> str:
+        """The URL as it may be shown: without user, password and query."""
+        if self.called:
+            return self.called
+        try:
+            parts = urlsplit(self.url)
+        except ValueError:
+            return self.url
+        return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="").geturl()
+
+    def request(self, body: Body | None, seconds: float) -> Send:
+        """The request with this body; without one, a GET request."""
+        if seconds <= 0:
+            raise self.late()
+        # No compression, so that the size limit applies to the bytes received.
+        headers = {"Accept-Encoding": "identity"}
+        if self.key and not (self.key.isascii() and self.key.isprintable()):
+            raise self.problem("the API key contains invalid characters", KEY, kind=Kind.DENIED)
+        if self.key:
+            headers["Authorization"] = f"Bearer {self.key}"
+        if body is None:
+            return Send("GET", self.url, headers, None, seconds)
+        headers["Content-Type"] = "application/json"
+        return Send("POST", self.url, headers, self.codec.encode(body), seconds)
+
+    def problem(self, why: str, remedy: str, **more: Any) -> CallFailed:
+        """The error for a call that failed; see `CallFailed` for further fields."""
+        why = why.replace(self.key, "…") if self.key else why
+        return CallFailed(
+            f"{self.name} returned no {self.wanted}: {why.rstrip('.')}.", remedy=remedy, **more
+        )
+
+    def late(self) -> CallFailed:
+        return self.problem("it took too long", SLOW, kind=Kind.TIMEOUT)
+
+    def refusal(self, status: int, data: bytes, wait: float | None) -> CallFailed:
+        """The error for a reply without a success status."""
+        error = self._error_in(data)
+        why = f"it answered {phrase(status)}"
+        why += f" and asks to wait {wait:.0f} s" if wait else ""
+        why += f": {message_of(error)}" if error else ""
+        # A reader who does not know the URL cannot act on a remedy about it.
+        remedy = "" if self.called else remedy_of(status)
+        if self.key and isinstance(error, dict):
+            error = {
+                name: value.replace(self.key, "…") if isinstance(value, str) else value
+                for name, value in error.items()
+            }
+        return self.problem(
+            why, remedy, kind=kind_of(status), status=status, wait=wait, error=error
+        )
+
+    def _error_in(self, data: bytes) -> Any:
+        try:
+            value = self.codec.decode(data)
+        except (ValueError, RecursionError):
+            return None
+        return value.get("error") if isinstance(value, dict) else None
+
+    def spared(self, body: Body | None, message: str) -> Body | None:
+        """The body without the optional parameter that a refusal names, or with its lesser
+        value; `None` if it names none."""
+        for name, other in self.spare.items():
+            if body and name in body and re.search(rf"\b{name}\b", message):
+                if body[name] != self.lesser.get(name, body[name]):
+                    return {**body, name: self.lesser[name]}
+                rest = {key: value for key, value in body.items() if key != name}
+                return rest | ({other: body[name]} if other else {})
+        return None
+
+    def failure(self, problem: Exception) -> CallFailed:
+        """An exception of the HTTP client as the failure of a call; others are raised again."""
+        import httpx2
+
+        if isinstance(problem, CallFailed):
+            return problem
+        if isinstance(problem, TimeoutError | httpx2.TimeoutException):
+            return self.late()
+        if isinstance(problem, httpx2.UnsupportedProtocol | httpx2.InvalidURL):
+            return self.problem(f"it cannot be called: {problem}", URL, kind=Kind.CONNECTION)
+        if isinstance(problem, httpx2.HTTPError | OSError):
+            again = httpx2.ConnectError | httpx2.RemoteProtocolError | httpx2.ReadError
+            return self.problem(
+                str(problem) or type(problem).__name__,
+                UP,
+                kind=Kind.CONNECTION,
+                again=isinstance(problem, again),
+            )
+        raise problem
+
+    @contextmanager
+    def failures(self) -> Iterator[None]:
+        """Raise exceptions of the HTTP client as failures of this call."""
+        try:
+            yield
+        except CallFailed:
+            raise
+        except Exception as problem:
+            raise self.failure(problem) from problem
+
+
+def endpoint_url(base: str, path: str) -> str:
+    """The full URL of `path` under a base URL; a base that already ends with it is unchanged."""
+    return base.rstrip("/").removesuffix(f"/{path}").rstrip("/") + f"/{path}"

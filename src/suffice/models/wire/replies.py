@@ -1,0 +1,82 @@
+"""The bytes of a reply as JSON objects: one for a whole reply, one for each event of a stream."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from suffice.models.wire.endpoint import Endpoint
+from suffice.models.wire.failures import QUOTED, UP, URL, Kind, clipped, message_of
+from suffice.models.wire.sse import DONE, EventReader
+
+
+@dataclass(slots=True)
+class ReplyReader:
+    """Feed it the parts of a reply, then `close` it. `stream`: the reply is a stream of events;
+    `ends`: it must end with `[DONE]`."""
+
+    endpoint: Endpoint
+    stream: bool = False
+    ends: bool = True
+    done: bool = False
+    """`[DONE]` was received: there is nothing more to read."""
+    _size: int = 0
+    _parts: list[bytes] = field(default_factory=list)
+    _events: EventReader = field(default_factory=EventReader)
+
+    @classmethod
+    def of_stream(cls, endpoint: Endpoint, content_type: str, *, ends: bool = True) -> ReplyReader:
+        """For a request that asked for a stream. A server that does not stream sends one object,
+        which becomes one event."""
+        whole = not content_type or re.search("json|html", content_type)
+        return cls(endpoint, stream=not whole, ends=ends)
+
+    def feed(self, part: bytes) -> Iterator[dict[str, Any]]:
+        self._size += len(part)
+        if self._size > self.endpoint.most_bytes:
+            most = self.endpoint.most_bytes
+            raise self.endpoint.problem(f"its reply has more than {most:,} bytes", URL)
+        if self.stream:
+            yield from self._read(self._events.feed(part))
+        else:
+            self._parts.append(part)
+
+    def close(self) -> Iterator[dict[str, Any]]:
+        if not self.stream:
+            yield parsed(self.endpoint, self.body)
+            return
+        yield from self._read(self._events.close())
+        if self.ends and not self.done:
+            raise self.endpoint.problem("the stream ended early", UP)
+
+    @property
+    def body(self) -> bytes:
+        """The body so far, if it is not a stream."""
+        return b"".join(self._parts)
+
+    def _read(self, events: Iterator[tuple[str, bytes]]) -> Iterator[dict[str, Any]]:
+        for name, data in events:
+            self.done = self.done or data == DONE
+            if self.done:
+                return
+            yield parsed(self.endpoint, data, error=name == "error")
+
+
+def parsed(endpoint: Endpoint, data: bytes, *, error: bool = False) -> dict[str, Any]:
+    """The JSON object in these bytes. An object that reports an error is raised as one."""
+    try:
+        value = endpoint.codec.decode(data)
+    except (ValueError, RecursionError):
+        text = data[: 4 * QUOTED].decode("utf-8", "replace").strip()
+        if text.startswith("<"):
+            raise endpoint.problem("it replied with a web page, not with JSON", URL) from None
+        quoted = "" if endpoint.called else f": {clipped(text)!r}"
+        raise endpoint.problem(f"its reply is not JSON{quoted}", UP) from None
+    if not isinstance(value, dict):
+        raise endpoint.problem("its reply is not a JSON object", UP)
+    if error or value.get("error"):
+        why = message_of(value.get("error") or value)
+        raise endpoint.problem(why, UP, kind=Kind.FAILED)
+    return value
