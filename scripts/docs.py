@@ -41,6 +41,7 @@ def place(name: str) -> Path:
 def pages() -> dict[str, str]:
     """Every page that has a generated part, as it should be."""
     parts = {
+        "headline": ("README.md", "\n".join(headline())),
         "quality": ("README.md", "\n".join(quality())),
         "commands": ("reference/cli.md", "\n".join(commands())),
         "keys": ("reference/settings.md", "\n".join(keys())),
@@ -73,6 +74,27 @@ def _result(name: str) -> dict[str, Any]:
     """What a bench left in results/; empty where it has not run."""
     path = RESULTS / f"{name}.json"
     return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+
+
+def headline() -> Iterator[str]:
+    """Language, quality and speed in three lines, for the first screen."""
+    found, speed = _result("rules-real"), _result("speed")
+    answerable = _outcome_shares(found["outcomes"], "answerable: ")
+    others = _outcome_shares(found["outcomes"], "unanswerable: ")
+    wrong = _outcome_shares(found["outcomes"], "wrong draft: ")
+    seconds = speed["fast_ms"] / 1000
+    yield "- **English only.** Text in another language is not judged; it never counts as supported."
+    right, bad = answerable["right"], answerable["wrong"]
+    yield (
+        f"- **How good:** on real documents it was not trained on, it answers {right:.0%} of the "
+        f"answerable questions right, {bad:.0%} wrong and refuses the rest; it answers "
+        f"{others['served']:.0%} of the unanswerable ones, and stops {1 - wrong['served']:.0%} of "
+        "an LLM's wrong drafts ([all figures](#how-good-it-is))."
+    )
+    yield (
+        f"- **How fast:** {seconds:.1f} s to check five sentences against five passages on "
+        f"{_cores(speed)}, without a GPU."
+    )
 
 
 def quality() -> Iterator[str]:

@@ -6,6 +6,7 @@ Run: .venv/bin/python scripts/picture.py
 from __future__ import annotations
 
 import re
+from io import StringIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -22,8 +23,16 @@ QUESTIONS = (
 )
 
 
+TARGET = ROOT / "docs" / "images" / "answers.svg"
+
+
 def main() -> None:
-    console = Console(record=True, width=92, force_terminal=True)
+    TARGET.parent.mkdir(parents=True, exist_ok=True)
+    TARGET.write_text(picture(), encoding="utf-8")
+
+
+def picture() -> str:
+    console = Console(record=True, width=92, force_terminal=True, file=StringIO())
     with TemporaryDirectory() as folder:
         library = Library.open(Path(folder) / "s.db", create=True)
         library.add(ROOT / "examples" / "handbook")
@@ -33,11 +42,8 @@ def main() -> None:
             console.print(Text.assemble(("$ ", "bold green"), command))
             show_verdict(pipeline.answer(question), console)
             console.print()
-    target = ROOT / "docs" / "images" / "answers.svg"
-    target.parent.mkdir(parents=True, exist_ok=True)
     # Without the web fonts: a picture should not fetch anything.
-    picture = re.sub(r"@font-face \{.*?\}", "", console.export_svg(title="suffice"), flags=re.S)
-    target.write_text(picture, encoding="utf-8")
+    return re.sub(r"@font-face \{.*?\}", "", console.export_svg(title="suffice"), flags=re.S)
 
 
 if __name__ == "__main__":
