@@ -83,7 +83,7 @@ def headline() -> Iterator[str]:
     others = _outcome_shares(found["outcomes"], "unanswerable: ")
     wrong = _outcome_shares(found["outcomes"], "wrong draft: ")
     seconds = speed["fast_ms"] / 1000
-    yield "- **English only.** Text in another language is not judged; it never counts as supported."
+    yield "- **English only.** Text in another language is not judged and never counts as backed."
     right, bad = answerable["right"], answerable["wrong"]
     yield (
         f"- **How good:** on real documents it was not trained on, it answers {right:.0%} of the "
