@@ -251,3 +251,17 @@ def test_a_long_draft_is_read_in_linear_time(unit: str) -> None:
 )
 def test_a_statement_can_be_read_alone(text: str, alone: str) -> None:
     assert claims(text)[-1].alone == alone
+
+
+@pytest.mark.parametrize(
+    "stop", ["week. [1]", "week. [1][2]", "week.¹", "week 【1】.", "week ①.", "HR. [1]", "5 p.m. [1]"]
+)
+def test_a_sentence_after_a_mark_may_begin_with_capitals(stop: str) -> None:
+    found = claims(f"Work remotely 3 days per {stop} HR approves the request.")
+    assert [one.words for one in found][1:] == ["HR approves the request."]
+    assert found[0].cites[:1] == (1,)
+
+
+def test_a_mark_after_an_abbreviation_ends_no_sentence() -> None:
+    for said in ("Smith et al. [1] HR was first.", "See Sec. [3] HR for details."):
+        assert len(claims(said)) == 1

@@ -32,7 +32,14 @@ _AFTER_STATE = re.compile(
 # disagrees.
 _PLAIN_END = re.compile(
     r"\b([a-z]{3,}|so|it|up|us|me|do|go|is|on|be|to)\."
-    r"(?=(?:\s*[\[【]\^?\d[\d,;\s–-]*[\]】])*\s+[A-Z][a-z]*['’]?[a-z]*,?\s)"
+    r"(?=\s+[A-Z][a-z]*['’]?[a-z]*,?\s)"
+)
+# "…per week. [1] HR approves": a citation mark after the stop ends the sentence, whatever word
+# stands before it, unless the stop belongs to an abbreviation ("Smith et al. [1] found").
+_MARKED_END = re.compile(
+    r"(?<![^\s.])([^\s.]+)\."
+    r"(?:[⁰¹²³⁴-⁹]{1,3}|(?=\s*[\[【])|(?<=[①-⑳]\.))"
+    r"(?=(?:\s*[\[【]\^?\d[\d,;\s–-]*[\]】])*\s+[^\W\d_a-z])"
 )
 _ABBREVIATIONS = frozenset(
     """approx art assn ave avg bldg blvd cert chap cont dept dist div eds est etc exc excl ext
@@ -40,6 +47,8 @@ _ABBREVIATIONS = frozenset(
     para pres prof pvt ref refs resp rev sched sec secs sect sept spec std subsec supp
     tbsp tel temp tsp univ vol vols yrs viz esp""".split()
 )
+# Stops before a reference: "et al. [1]", "No. [2]", "pp. [3]".
+_REFERRING = _ABBREVIATIONS | frozenset("al cf ch ed eq ibid no nos p pp pt vs".split())
 _FENCE = re.compile(r"[ \t]*(?:```|~~~)")
 
 
@@ -118,6 +127,9 @@ def _missed(block: str, first: int, last: int) -> list[int]:
     ends |= {match.end() for match in _AFTER_STATE.finditer(block, first, last)}
     for match in _PLAIN_END.finditer(block, first, last):
         if match[1] not in _ABBREVIATIONS:
+            ends.add(match.end())
+    for match in _MARKED_END.finditer(block, first, last):
+        if match[1].lower() not in _REFERRING:
             ends.add(match.end())
     return sorted(ends)
 
