@@ -12,7 +12,7 @@ import pytest
 SOURCE = Path(__file__).parent.parent / "src" / "suffice"
 
 FLOORS: tuple[tuple[str, ...], ...] = (
-    ("types", "errors"),
+    ("types", "errors", "deadline"),
     ("settings", "bounds", "switch"),
     ("text",),
     ("sql",),

@@ -22,6 +22,7 @@ from suffice.checks.judge.judge import open_judge
 from suffice.checks.registry import SUPPORTING, open_checks
 from suffice.checks.sources import Documents
 from suffice.checks.verbatim import Verbatim
+from suffice.deadline import within
 from suffice.draft.brief import Brief
 from suffice.draft.drafter import Drafter, open_drafter
 from suffice.draft.extractive import Extractive
@@ -188,7 +189,8 @@ class Pipeline:
         """Record the verdict before it is returned, and report a knowledge gap to the webhook."""
         if self.record is not None:
             trace = replace(trip.trace, timings=trip.laps.timings)
-            verdict = replace(verdict, record=self.record.verdict(verdict, trace))
+            with within(None):  # a decision that was made is recorded, even if nobody waits for it
+                verdict = replace(verdict, record=self.record.verdict(verdict, trace))
         if verdict.gap and self.verdict.webhook:
             request_document(verdict, self.verdict.webhook)
         return verdict

@@ -11,8 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from suffice.deadline import Cancelled, Deadline, within
 from suffice.models.batching import Batcher, Lanes, SharedEmbedder, SharedVerifier
 from suffice.models.catalog import open_verifier
+from suffice.models.tokens import batches
 from suffice.models.verifier import Pair
 from suffice.settings import VerifierSettings
 from tests.fakes import HashEmbedder
@@ -56,12 +58,12 @@ def test_calls_that_wait_go_as_one() -> None:
     assert slow.sizes == [1, 6]
 
 
-def test_a_run_takes_no_more_than_it_may_unless_one_call_brings_more() -> None:
+def test_a_run_takes_no_more_than_it_may_and_a_longer_call_takes_several() -> None:
     slow = Slow()
     together = Batcher[int, int](slow, Lanes(1), most=3)
     results = queued(slow, together, [[1], [2, 3], [4, 5], [6, 7, 8, 9, 10]])
     assert [list(result()) for result in results] == [[2], [4, 6], [8, 10], [12, 14, 16, 18, 20]]
-    assert sorted(slow.sizes) == [1, 2, 2, 5]
+    assert sorted(slow.sizes) == [1, 2, 2, 2, 3]
 
 
 def test_what_fails_for_one_fails_for_that_one_alone() -> None:
@@ -71,6 +73,44 @@ def test_what_fails_for_one_fails_for_that_one_alone() -> None:
     assert (first(), good()) == ([2], [6])
     with pytest.raises(ValueError, match="no"):
         bad()
+
+
+def test_a_call_past_its_deadline_leaves_the_queue_and_its_neighbour_is_answered() -> None:
+    slow, deadline = Slow(), Deadline()
+    together = Batcher[int, int](slow, Lanes(1))
+
+    def abandoned() -> None:
+        with within(deadline), pytest.raises(Cancelled):
+            together([2])
+
+    with ThreadPoolExecutor(3) as pool:
+        first = pool.submit(together, [1])
+        assert slow.started.wait(60)
+        gone, other = pool.submit(abandoned), pool.submit(together, [3])
+        while len(together._waiting) < 2:
+            threading.Event().wait(0.001)
+        deadline.cancel()
+        gone.result(60)  # although the first call still holds the only lane
+        slow.go_on.set()
+        assert (first.result(60), other.result(60)) == ([2], [6])
+    assert slow.sizes == [1, 1]
+
+
+def test_a_run_that_nobody_waits_for_ends_between_two_model_batches() -> None:
+    deadline, seen = Deadline(), 0
+    lanes = Lanes(1)
+
+    def run(items: Sequence[int]) -> list[int]:
+        nonlocal seen
+        for _ in batches([512] * len(items)):
+            seen += 1
+            deadline.cancel()
+        return list(items)
+
+    with within(deadline), pytest.raises(Cancelled):
+        Batcher[int, int](run, lanes)(range(100))
+    assert seen == 1
+    assert lanes.free == 1
 
 
 def test_lanes_bound_what_runs_at_once() -> None:

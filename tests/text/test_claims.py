@@ -254,7 +254,8 @@ def test_a_statement_can_be_read_alone(text: str, alone: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "stop", ["week. [1]", "week. [1][2]", "week.¹", "week 【1】.", "week ①.", "HR. [1]", "5 p.m. [1]"]
+    "stop",
+    ["week. [1]", "week. [1][2]", "week.¹", "week 【1】.", "week ①.", "HR. [1]", "5 p.m. [1]"],
 )
 def test_a_sentence_after_a_mark_may_begin_with_capitals(stop: str) -> None:
     found = claims(f"Work remotely 3 days per {stop} HR approves the request.")

@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol, runtime_checkable
 
+from suffice.deadline import watched
 from suffice.types import Claim, Code, Draft, Evidence, Finding, Support
 
 _LOG = logging.getLogger("suffice.checks")
@@ -49,7 +50,7 @@ def run_checks(checks: Sequence[Check], draft: Draft, evidence: Evidence) -> tup
     """Exactly one finding per check and claim, in that order. A claim that a check fails to judge
     is UNCHECKED. List cheap checks first: a `Costly` one only receives the claims still open."""
     found: list[Finding] = []
-    for check in checks:
+    for check in watched(checks):
         found += _judged(check, draft, evidence, found)
     return tuple(found)
 

@@ -11,6 +11,7 @@ from suffice.checks.aligned import Sentences, roots
 from suffice.checks.claim_text import alone, cited, numbered
 from suffice.checks.resolve import Resolver
 from suffice.checks.sources import Documents, Resolved, described
+from suffice.deadline import watched
 from suffice.evidence.index import today
 from suffice.text.named import named
 from suffice.types import Claim, Code, Draft, Evidence, Finding, Hallucination, Passage, Support
@@ -48,7 +49,7 @@ class Citations:
         read = zip(draft.claims, alone(draft), cited(draft, evidence), strict=True)
         return [
             self._finding(claim, list(_resolved(claim, text, within, resolver, sentences)))
-            for claim, text, within in read
+            for claim, text, within in watched(read)
         ]
 
     def _finding(self, claim: Claim, found: list[Resolved]) -> Finding:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from suffice.deadline import watched
 from suffice.evidence.split import context
 from suffice.models.llm.verifier import LlmVerifier
 from suffice.models.odds import together
@@ -75,7 +76,8 @@ def read_closely(
     whose first judgement is final."""
     if isinstance(verifier, LlmVerifier) or not isinstance(verifier, FindsSentences):
         return [None] * len(pairs)
-    near = [nearest(verifier, pair.said, own) for pair, own in zip(pairs, passages, strict=True)]
+    each = watched(zip(pairs, passages, strict=True))
+    near = [nearest(verifier, pair.said, own) for pair, own in each]
     asked = [
         replace(pair, evidence=(one.beside(count),))
         for pair, one in zip(pairs, near, strict=True)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from suffice.checks.aligned import Sentences, roots
 from suffice.checks.claim_text import alone, cited, told
 from suffice.checks.closely import read_closely
+from suffice.deadline import watched
 from suffice.models.verifier import Pair, SupportScore, Verifier
 from suffice.settings import EntailmentSettings
 from suffice.switch import rule
@@ -90,7 +91,7 @@ class Entailment:
             return {}
         sentences = Sentences.of(evidence.passages)
         found = {}
-        for one in read:
+        for one in watched(read):
             finding = self._finding(one, next(scores), sentences)
             parts = tuple(Fact(text, self._support(next(scores))) for text in one.facts)
             found[one.claim] = replace(finding, facts=parts)
@@ -164,7 +165,7 @@ def _readings(draft: Draft, evidence: Evidence) -> list[_Reading]:
     read = zip(draft.claims, alone(draft), cited(draft, evidence), strict=True)
     return [
         _Reading(claim, said, _several(said), sources or evidence.passages)
-        for claim, said, sources in read
+        for claim, said, sources in watched(read)
     ]
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from suffice.checks.claim_text import alone, cited
+from suffice.deadline import watched
 from suffice.models.embedder import Embedder
 from suffice.settings import GroundingSettings
 from suffice.types import Claim, Code, Draft, Evidence, Finding, Passage, Support
@@ -29,7 +30,7 @@ class Grounding:
         vectors = dict(zip(texts, self.embedder.embed(list(texts)), strict=True)) if texts else {}
         return [
             self._finding(claim, {p.id: float(vectors[text] @ vectors[p.text]) for p in own}, own)
-            for claim, text, own in zip(draft.claims, said, sources, strict=True)
+            for claim, text, own in watched(zip(draft.claims, said, sources, strict=True))
         ]
 
     def _finding(

@@ -9,6 +9,7 @@ from enum import IntEnum
 
 from suffice.checks.claim_text import alone, cited
 from suffice.checks.literal_cache import Held, LiteralCache
+from suffice.deadline import watched
 from suffice.text.language import unknown_language
 from suffice.text.literals import (
     Comparison,
@@ -48,7 +49,10 @@ class Literals:
         cache = LiteralCache(evidence.passages)
         asked = Reading.of(evidence.question)
         read = zip(draft.claims, alone(draft), cited(draft, evidence), strict=True)
-        return [self._judge(claim, text, sources, cache, asked) for claim, text, sources in read]
+        return [
+            self._judge(claim, text, sources, cache, asked)
+            for claim, text, sources in watched(read)
+        ]
 
     def _judge(
         self,

@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from suffice.checks.aligned import Sentence, Sentences, roots
 from suffice.checks.claim_text import alone, cited
+from suffice.deadline import watched
 from suffice.text.conditions import Condition, ConditionKind, conditions, leaning, parts
 from suffice.text.language import unknown_language
 from suffice.text.literals import Literal, literals, same_amount
@@ -86,7 +87,7 @@ class Omission:
         source = Sentences.of(evidence.passages)
         said = _with_neighbours(alone(draft))
         read = zip(draft.claims, said, cited(draft, evidence), strict=True)
-        return [self._judge(claim, one, source, within) for claim, one, within in read]
+        return [self._judge(claim, one, source, within) for claim, one, within in watched(read)]
 
     def _judge(
         self, claim: Claim, said: _Said, source: Sentences, within: Sequence[Passage]

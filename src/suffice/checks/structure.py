@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 
 from suffice.checks.claim_text import statements
+from suffice.deadline import watched
 from suffice.text.claims import Statement, StatementKind
 from suffice.text.cutoff import cut_off
 from suffice.text.marks import bare
@@ -71,7 +72,7 @@ class Structure:
         broken = last if last and not seen.complete and _ends(draft.text, last) else None
         return [
             self._judge(claim, read.get((claim.start, claim.end)), seen, claim == broken)
-            for claim in draft.claims
+            for claim in watched(draft.claims)
         ]
 
     def _judge(self, claim: Claim, read: Statement | None, seen: Shape, broken: bool) -> Finding:

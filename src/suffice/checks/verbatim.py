@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from suffice.checks.aligned import roots
 from suffice.checks.claim_text import statements, told
 from suffice.checks.quotes import Quotable, Quote, heads
+from suffice.deadline import watched
 from suffice.text.claims import Statement
 from suffice.text.marks import bare
 from suffice.text.nonclaims import nonclaim
@@ -39,7 +40,7 @@ class Verbatim:
         page = _Page.of(draft, evidence.question)
         return [
             self._judge(claim, everywhere or [cited.get(n) for n in claim.cites], page)
-            for claim in draft.claims
+            for claim in watched(draft.claims)
         ]
 
     def _judge(self, claim: Claim, sources: Sequence[Quotable | None], page: _Page) -> Finding:

@@ -2,7 +2,8 @@
 
 A call that arrives while the model is idle starts at once; calls that arrive during a run wait and
 form the next batch. There is no delay without load, and batches grow with the load. A score does
-not depend on the rest of its batch, so results equal those of separate calls.
+not depend on the rest of its batch, so results equal those of separate calls. A call whose deadline
+passes leaves the queue; a run ends early if the deadlines of all its calls have passed.
 """
 
 from __future__ import annotations
@@ -10,11 +11,12 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
 import numpy as np
 
+from suffice.deadline import Cancelled, Deadline, LastOf, current, within
 from suffice.models.embedder import Embedder, Vectors
 from suffice.models.llm.verifier import LlmVerifier
 from suffice.models.threads import bounded
@@ -31,8 +33,12 @@ from suffice.models.wrapped import Wrapped, WrappedVerifier
 A = TypeVar("A")
 B = TypeVar("B")
 MOST = 256
-"""Item limit of one run; a single call may exceed it."""
+"""Item limit of one run. A longer call takes several runs, so that others need not wait for all
+of it."""
 ALONE = 1
+"""One call a run, however long."""
+_LOOK = 0.05
+"""Seconds between two looks at the deadline of a call that waits."""
 
 
 class Lanes:
@@ -44,7 +50,7 @@ class Lanes:
         self.changed = threading.Condition()
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class _Call(Generic[A, B]):
     items: Sequence[A]
     found: Sequence[B] = ()
@@ -52,6 +58,11 @@ class _Call(Generic[A, B]):
     taken: bool = False
     """Whether a thread is running this call, so that its caller only has to wait."""
     done: bool = False
+    deadline: Deadline | None = field(default_factory=current)
+
+    @property
+    def abandoned(self) -> bool:
+        return self.deadline is not None and self.deadline.passed
 
 
 class Batcher(Generic[A, B]):
@@ -70,6 +81,9 @@ class Batcher(Generic[A, B]):
     def __call__(self, items: Sequence[A]) -> Sequence[B]:
         if not items:
             return self._run(items)
+        if len(items) > self._most > ALONE:
+            parts = (items[n : n + self._most] for n in range(0, len(items), self._most))
+            return [one for part in parts for one in self(part)]
         call: _Call[A, B] = _Call(items)
         lanes = self._lanes
         with lanes.changed:
@@ -77,7 +91,10 @@ class Batcher(Generic[A, B]):
         while True:
             with lanes.changed:
                 while not call.done and (call.taken or not lanes.free):
-                    lanes.changed.wait()
+                    if call.abandoned:
+                        self._leave(call)
+                        raise Cancelled
+                    lanes.changed.wait(_LOOK if call.deadline else None)
                 if call.done:
                     break
                 lanes.free -= 1
@@ -92,6 +109,11 @@ class Batcher(Generic[A, B]):
             raise call.problem
         return call.found
 
+    def _leave(self, call: _Call[A, B]) -> None:
+        """Drop a call that nobody waits for; if it is running, its result is ignored."""
+        if not call.taken:
+            self._waiting.remove(call)
+
     def _next(self) -> list[_Call[A, B]]:
         """The longest-waiting calls, as many as fit."""
         batch: list[_Call[A, B]] = []
@@ -105,13 +127,16 @@ class Batcher(Generic[A, B]):
     def _serve(self, batch: Sequence[_Call[A, B]]) -> None:
         self.runs += 1
         try:
-            found = self._run([item for call in batch for item in call.items])
+            with within(LastOf([call.deadline for call in batch])):
+                found = self._run([item for call in batch for item in call.items])
         except BaseException as problem:
-            if len(batch) > 1:  # a failure of one call must not affect the others
+            # A failure of one call must not affect the others; a cancelled run ends for all.
+            if len(batch) > 1 and not isinstance(problem, Cancelled):
                 for call in batch:
                     self._serve([call])
                 return
-            batch[0].problem, batch[0].done = problem, True
+            for call in batch:
+                call.problem, call.done = problem, True
             return
         start = 0
         for call in batch:

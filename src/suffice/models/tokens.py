@@ -7,6 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from suffice.deadline import check
 from suffice.errors import ModelDamaged
 from suffice.models.session import state_of
 
@@ -37,12 +38,15 @@ def _loaded(path: Path, _state: object) -> Any:
 
 
 def batches(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Batch texts of similar length, to minimise padding."""
+    """Batch texts of similar length, to minimise padding. The deadline is looked at before each
+    batch."""
     batch: list[int] = []
     for row in sorted(range(len(lengths)), key=lambda i: lengths[i]):
         if batch and lengths[row] * (len(batch) + 1) > _TOKENS_A_BATCH:
+            check()
             yield batch
             batch = []
         batch.append(row)
     if batch:
+        check()
         yield batch

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import socket
+from math import ceil
 from typing import Any
 
 import uvicorn
@@ -89,6 +90,6 @@ def config_of(app: ASGIApp, server: ServerSettings) -> uvicorn.Config:
         ws="none",
         h11_max_incomplete_event_size=limits.header_bytes,
         timeout_keep_alive=_IDLE,
-        timeout_graceful_shutdown=int(server.stop) + 1,
+        timeout_graceful_shutdown=ceil(server.stop),
         lifespan="on",
     )

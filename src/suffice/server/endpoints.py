@@ -68,8 +68,13 @@ async def check(context: RequestContext) -> Response:
     if given is None:
         raise bad("'evidence' is missing: send the passages the answer is based on.", "evidence")
     checker = checker_of(route, context, uncited=bool(uncited))
-    call = context.gateway.work.run(checker.check, answer, list(given), question)
-    verdict = await while_there(context.request, call)
+    seconds = route.settings.check_seconds
+    call = context.gateway.work.run_within(seconds, checker.check, answer, list(given), question)
+    try:
+        verdict = await while_there(context.request, call)
+    except TimeoutError:
+        message = f"The checks took longer than {seconds:g} s (check_seconds of the route)."
+        raise ApiError(504, message, "check_timeout") from None
     context.stats.verdicts.append(verdict)
     return as_response(_checked(verdict))
 
@@ -101,7 +106,7 @@ async def feedback(context: RequestContext) -> Response:
     log = context.gateway.log
     if log is None:
         raise ApiError(404, "This gateway keeps no records.", "record_not_found", "record")
-    call = context.gateway.work.run(_rated, log, context.caller, record, Rating(rating), comment)
+    call = context.gateway.work.record(_rated, log, context.caller, record, Rating(rating), comment)
     try:
         made = await call
     except ReviewError as problem:

@@ -1,7 +1,8 @@
 """Inference outside the event loop: in a bounded number of threads, with a bounded queue.
 
 A request is admitted or refused before any work is done for it; an admitted request is not refused
-later.
+later. A job whose caller no longer waits for it is cancelled: it ends at the next look at its
+deadline (see `suffice.deadline`). Records are written apart from inference and never cancelled.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from functools import partial
+from time import monotonic
 from typing import ParamSpec, TypeVar
 
+from suffice.deadline import Cancelled, Deadline, check, within
 from suffice.models.threads import bounded
 from suffice.server.errors import ApiError, busy
 from suffice.settings import WorkSettings
@@ -23,6 +26,7 @@ T = TypeVar("T")
 _FULL = "The gateway is busy: too many requests are waiting. Try again in a moment."
 _AGAIN = 1.0
 _A_CORE = 4
+_RECORDING = 16
 
 
 class InferencePool:
@@ -31,11 +35,22 @@ class InferencePool:
     def __init__(self, settings: WorkSettings) -> None:
         self._settings = settings
         self._pool = _pool(settings)
+        self._recording = ThreadPoolExecutor(_RECORDING, thread_name_prefix="suffice-record")
+        self._deadlines: set[Deadline] = set()
         self.under_way = 0
         """Requests admitted and not answered yet."""
         self.waiting = 0
         """Jobs that are queued or running."""
-        self.closing = False
+        self._closing_since: float | None = None
+
+    @property
+    def closing(self) -> bool:
+        return self._closing_since is not None
+
+    def refuse(self) -> None:
+        """Refuse new requests from now on."""
+        if self._closing_since is None:
+            self._closing_since = monotonic()
 
     def change(self, settings: WorkSettings) -> None:
         """Apply new settings. Threads of the old pool finish their jobs and end when the pool is
@@ -63,31 +78,71 @@ class InferencePool:
         return self.under_way >= self._settings.requests or self.waiting >= room
 
     async def run(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run a call in one of the threads."""
+        """Run a call in one of the threads, until the caller no longer waits for it."""
+        try:
+            return await self._run(Deadline(), partial(call, *args, **kwargs))
+        except Cancelled:  # by `close`
+            raise closing() from None
+
+    async def run_within(
+        self, seconds: float, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs
+    ) -> T:
+        """Run a call that may take this long; raises `TimeoutError` and ends the call after
+        that."""
+        async with asyncio.timeout(seconds):
+            try:
+                return await self._run(Deadline(seconds), partial(call, *args, **kwargs))
+            except Cancelled:  # the thread was first to notice
+                raise TimeoutError from None
+
+    async def record(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run a call that writes a record. It goes on if the caller no longer waits for it."""
         context = contextvars.copy_context()
-        made = self._pool.submit(context.run, partial(call, *args, **kwargs))
+        made = self._recording.submit(context.run, partial(call, *args, **kwargs))
+        return await asyncio.shield(asyncio.wrap_future(made))
+
+    async def _run(self, deadline: Deadline, call: Callable[[], T]) -> T:
+        context = contextvars.copy_context()
+        made = self._pool.submit(context.run, _under, deadline, call)
         self.waiting += 1
+        self._deadlines.add(deadline)
         # Counted until the thread is done, even if the caller no longer waits for the result.
-        made.add_done_callback(partial(self._done, asyncio.get_running_loop()))
-        return await asyncio.wrap_future(made)
+        made.add_done_callback(partial(self._done, asyncio.get_running_loop(), deadline))
+        try:
+            return await asyncio.wrap_future(made)
+        except asyncio.CancelledError:
+            deadline.cancel()
+            raise
 
-    def _done(self, loop: asyncio.AbstractEventLoop, made: object) -> None:
+    def _done(self, loop: asyncio.AbstractEventLoop, deadline: Deadline, made: object) -> None:
         with suppress(RuntimeError):  # the loop ended before the thread did
-            loop.call_soon_threadsafe(self._one_less)
+            loop.call_soon_threadsafe(self._one_less, deadline)
 
-    def _one_less(self) -> None:
+    def _one_less(self, deadline: Deadline) -> None:
         self.waiting -= 1
+        self._deadlines.discard(deadline)
 
     async def drain(self, seconds: float) -> bool:
-        """Refuse new requests and wait for those in progress; return whether all finished."""
-        self.closing = True
-        deadline = asyncio.get_running_loop().time() + seconds
-        while self.under_way and asyncio.get_running_loop().time() < deadline:
+        """Refuse new requests and wait for those in progress, at most `seconds` since the first
+        refusal; return whether all finished."""
+        self.refuse()
+        assert self._closing_since is not None
+        while self.under_way and monotonic() < self._closing_since + seconds:
             await asyncio.sleep(0.02)
         return not self.under_way
 
     def close(self) -> None:
+        """Cancel all jobs. A thread that does not look at its deadline is left behind."""
+        for deadline in self._deadlines:
+            deadline.cancel()
         self._pool.shutdown(wait=False, cancel_futures=True)
+        self._recording.shutdown(wait=False)
+
+
+def _under(deadline: Deadline, call: Callable[[], T]) -> T:
+    with within(deadline):
+        check()
+        return call()
 
 
 def closing() -> ApiError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import socket
 import sys
@@ -19,6 +20,9 @@ from suffice.server.gateway import Gateway
 from suffice.server.telemetry.logs import start_logs
 from suffice.server.telemetry.tracing import start_tracing
 from suffice.settings import Settings
+
+_GRACE = 3.0
+"""Seconds after the stop time to write the last records and close the store."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +67,7 @@ def serve(
     app = create_app(settings, library, host=settings.server.host)
     gateway: Gateway = app.state.gateway
     start_logs(text=lambda: gateway.state.settings.server.log_text)
-    server = _Server(config_of(app, settings.server), lambda: started(gateway))
+    server = _Server(config_of(app, settings.server), gateway, lambda: started(gateway))
     try:
         server.run([listening])
     finally:
@@ -71,16 +75,40 @@ def serve(
 
 
 class _Server(uvicorn.Server):
-    """A uvicorn server that calls `started` once it accepts connections."""
+    """A uvicorn server that calls `started` once it accepts connections, and that ends in time:
+    work that outlasts the stop time is left behind."""
 
-    def __init__(self, config: uvicorn.Config, started: Callable[[], None]) -> None:
+    def __init__(
+        self, config: uvicorn.Config, gateway: Gateway, started: Callable[[], None]
+    ) -> None:
         super().__init__(config)
+        self._gateway = gateway
         self._on_started = started
+
+    def handle_exit(self, sig: int, frame: Any) -> None:
+        if not self.should_exit:
+            self._gateway.work.refuse()
+            seconds = self._gateway.state.settings.server.stop + _GRACE
+            leaving = threading.Timer(seconds, _leave)
+            leaving.daemon = True
+            leaving.start()
+        super().handle_exit(sig, frame)
 
     async def startup(self, sockets: Any = None) -> None:
         await super().startup(sockets)
         if self.started:
             self._on_started()
+
+
+def _leave() -> None:
+    """End the process although a thread is still at work, for example in a model or a regular
+    expression, which cannot be interrupted. Acknowledged records are in the store."""
+    print(
+        "Some work did not end within `server.stop`; the process ends without it.",
+        file=sys.stderr,
+        flush=True,
+    )
+    os._exit(1)
 
 
 def _on_stop() -> None:

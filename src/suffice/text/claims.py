@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from suffice.deadline import watched
 from suffice.text.clauses import finite, subject, tokens
 from suffice.text.marks import bare, citations
 from suffice.text.nonclaims import StatementKind, nonclaim
@@ -88,7 +89,7 @@ class Statement:
 def claims(text: str) -> list[Statement]:
     """Every sentence of a draft in order, claims and others; rulers and lone marks are left out."""
     found: list[Statement] = []
-    for start, end, cites in _cited(text):
+    for start, end, cites in watched(_cited(text)):
         said = text[start:end]
         if not any(char.isalnum() for char in said) or _RULE.fullmatch(said):
             continue

@@ -8,6 +8,8 @@ from functools import cache
 from itertools import pairwise
 from typing import Any
 
+from suffice.deadline import watched
+
 Span = tuple[int, int]
 
 # The prefix of the answer in a question-and-answer pair.
@@ -54,7 +56,7 @@ _FENCE = re.compile(r"[ \t]*(?:```|~~~)")
 
 def sentences(text: str) -> list[Span]:
     """The spans of the sentences of a text, in order; Markdown items and rows stay whole."""
-    return [span for block in blocks(text) for span in _split_block(text, *block)]
+    return [span for block in watched(blocks(text)) for span in _split_block(text, *block)]
 
 
 def blocks(text: str) -> Iterator[Span]:

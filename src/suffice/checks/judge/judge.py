@@ -12,6 +12,7 @@ from suffice.checks.judge.case import CaseFile
 from suffice.checks.judge.llm import Llm, open_llm
 from suffice.checks.judge.prompt import Case, Question
 from suffice.checks.judge.replies import Answers, Mark, read_answers, uncertain
+from suffice.deadline import watched
 from suffice.errors import SufficeError
 from suffice.settings import DraftSettings, JudgeSettings
 from suffice.types import Claim, Code, Draft, Evidence, Finding, Hallucination, Support
@@ -52,7 +53,8 @@ class Judge:
         deadline = monotonic() + self.timeout
         cases = CaseFile.of(draft, evidence, self.room)
         return [
-            self._judge(place, claim, cases, deadline) for place, claim in enumerate(draft.claims)
+            self._judge(place, claim, cases, deadline)
+            for place, claim in enumerate(watched(draft.claims))
         ]
 
     def _judge(self, place: int, claim: Claim, cases: CaseFile, deadline: float) -> Finding:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from time import monotonic, sleep
 from typing import TYPE_CHECKING, Any
 
+from suffice.deadline import check, current, watched
 from suffice.models.wire.attempts import Head, Wait, attempts
 from suffice.models.wire.endpoint import Body, Endpoint, Send
 from suffice.models.wire.replies import ReplyReader
@@ -38,7 +38,10 @@ def events(
 
 
 def _deadline(endpoint: Endpoint, timeout: float | None) -> float:
-    return monotonic() + min(endpoint.timeout, math.inf if timeout is None else timeout)
+    """When this call must end: the deadline of the work that makes it applies too."""
+    work = current()
+    left = None if work is None else work.left
+    return monotonic() + min(t for t in (endpoint.timeout, timeout, left) if t is not None)
 
 
 @contextmanager
@@ -65,6 +68,7 @@ def _sent(client: httpx2.Client, endpoint: Endpoint, body: Body, deadline: float
                 result = Head(reply.status_code, reply.headers)
             elif isinstance(step, Wait):
                 sleep(step.seconds)
+                check()
             elif reply is not None:
                 result = _whole(endpoint, reply, deadline)
         except Exception as problem:
@@ -108,7 +112,7 @@ def _values(
 
 
 def _parts(endpoint: Endpoint, reply: httpx2.Response, deadline: float) -> Iterator[bytes]:
-    for part in reply.iter_bytes():
+    for part in watched(reply.iter_bytes()):
         if monotonic() > deadline:
             raise endpoint.late()
         yield part

@@ -137,10 +137,10 @@ class Answering:
             text = content_of(one.choice)
             beside = draft_of(text, ()) if text else None
             kept = text if beside is None or not beside.claims else None
-            gate = await self.work.run(pipeline.noted, trip)
+            gate = await self.work.record(pipeline.noted, trip)
             return passed_on(one.choice, kept, "" if kept or not text else LEFT_OUT, gate)
         if shut is not None:
-            return self.told_choice(await self.work.run(pipeline.keep, trip, shut))
+            return self.told_choice(await self.work.record(pipeline.keep, trip, shut))
         verdict, choice = await self.judged(pipeline, trip, one)
         return self.told_choice(verdict, choice)
 
@@ -152,9 +152,9 @@ class Answering:
             verdict, choice = await self._decided(pipeline, trip, one)
         except asyncio.CancelledError:
             gone = abandoned(trip.read, trip.weighed.decision, one.draft or Draft(""))
-            await self.work.run(pipeline.keep, trip, gone)
+            await self.work.record(pipeline.keep, trip, gone)
             raise
-        return await self.work.run(pipeline.keep, trip, verdict), choice
+        return await self.work.record(pipeline.keep, trip, verdict), choice
 
     async def _decided(self, pipeline: Pipeline, trip: Trip, one: Written) -> tuple[Verdict, Raw]:
         steps = revising(pipeline.draft)
@@ -162,14 +162,14 @@ class Answering:
         while True:
             draft = one.draft or Draft("")
             try:
-                findings = await self._in_time(pipeline.checked, trip, draft)
+                findings = await self.in_time(pipeline.checked, trip, draft)
                 seconds = trip.laps.seconds.get("draft", 0.0)
                 came = Round(draft, findings, seconds, draft.tokens)
                 again = await self._revised(pipeline, trip, steps, came)
                 if isinstance(again, Written):
                     one = again
                     continue
-                verdict = await self._in_time(self._concluded, pipeline, trip, again.rounds, one)
+                verdict = await self.in_time(self._concluded, pipeline, trip, again.rounds, one)
             except TimeoutError:
                 verdict = unchecked(trip.read, trip.weighed.decision, draft, self.route.settings)
             return verdict, one.choice
@@ -195,9 +195,9 @@ class Answering:
             return revised
         return again[0]
 
-    async def _in_time(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        async with asyncio.timeout(self.route.settings.check_seconds):
-            return await self.work.run(call, *args, **kwargs)
+    async def in_time(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Run checks within `check_seconds`; raises `TimeoutError` and ends them after that."""
+        return await self.work.run_within(self.route.settings.check_seconds, call, *args, **kwargs)
 
     def _concluded(
         self, pipeline: Pipeline, trip: Trip, rounds: Sequence[Round], one: Written
@@ -221,7 +221,7 @@ class Answering:
             raise problem.fault from None
         if not verdict.served:
             raise problem.fault
-        return self.refused(await self.work.run(pipeline.keep, trip, verdict))
+        return self.refused(await self.work.record(pipeline.keep, trip, verdict))
 
     def refused(self, verdict: Verdict) -> Answered:
         return Answered([self.told_choice(verdict)] * self.asked.n)

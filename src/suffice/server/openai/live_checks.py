@@ -57,8 +57,8 @@ class LiveChecks:
         while self._waiting:
             telling = self._waiting.pop(next(iter(self._waiting)))
             try:
-                checked = await self.answering.work.run(self._checked, telling)
-            except SufficeError:
+                checked = await self.answering.in_time(self._checked, telling)
+            except (SufficeError, TimeoutError):
                 return
             if checked is not None:
                 self._report(flow, telling, *checked)
@@ -100,7 +100,7 @@ class LiveChecks:
         )
         # Text beside a tool call is not an answer, but its claims were already streamed.
         if telling.calls and not draft.claims:
-            gate = await self.answering.work.run(self.pipeline.noted, self.trip)
+            gate = await self.answering.work.record(self.pipeline.noted, self.trip)
             return "", passed_on(telling.choice, None, gate=gate)
         if not draft.text:
             raise UpstreamFault(EMPTY)

@@ -51,7 +51,7 @@ async def marked(
         return passed_on(one.choice, text or None, UNVERIFIED if text else "")
     verdict = unverified(asked.question, text, one.draft)
     if route.recorder:
-        verdict = await work.run(recorded, route, caller, asked, verdict)
+        verdict = await work.record(recorded, route, caller, asked, verdict)
     return decided(verdict, one.choice, structured=asked.structured)
 
 

@@ -1,0 +1,99 @@
+"""Cancels work that runs in a thread: the work looks at its deadline between two steps.
+
+A deadline passes when its time is up or somebody cancels it. It belongs to the context of the work
+(like the timeout of an asyncio task), so checks and models need no parameter for it. Without a
+deadline, nothing is ever cancelled.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from time import monotonic
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+class Cancelled(BaseException):
+    """The deadline of this work has passed. Not an `Exception`, as in asyncio: no part may take it
+    for a failure of its own and go on."""
+
+
+class Deadline:
+    """`seconds`: how long the work may take; `None` sets no limit, but the work can be
+    cancelled."""
+
+    __slots__ = ("_cancelled", "_until")
+
+    def __init__(self, seconds: float | None = None) -> None:
+        self._until = None if seconds is None else monotonic() + seconds
+        self._cancelled = False
+
+    def cancel(self) -> None:
+        self._cancelled = True
+
+    @property
+    def passed(self) -> bool:
+        return self._cancelled or (self._until is not None and monotonic() >= self._until)
+
+    @property
+    def left(self) -> float | None:
+        """The seconds that are left; `None` if the time is not limited."""
+        if self._cancelled:
+            return 0.0
+        return None if self._until is None else max(self._until - monotonic(), 0.0)
+
+
+class LastOf(Deadline):
+    """Passes when all of these deadlines have passed: for work that several callers share. A caller
+    without a deadline keeps the work going."""
+
+    __slots__ = ("_all",)
+
+    def __init__(self, all_: Sequence[Deadline | None]) -> None:
+        super().__init__()
+        self._all = tuple(all_)
+
+    @property
+    def passed(self) -> bool:
+        return all(one is not None and one.passed for one in self._all)
+
+    @property
+    def left(self) -> float | None:
+        known = [None if one is None else one.left for one in self._all]
+        times = [one for one in known if one is not None]
+        return max(times) if len(times) == len(known) else None
+
+
+_CURRENT: ContextVar[Deadline | None] = ContextVar("deadline", default=None)
+
+
+def current() -> Deadline | None:
+    """The deadline of the running work."""
+    return _CURRENT.get()
+
+
+@contextmanager
+def within(deadline: Deadline | None) -> Iterator[None]:
+    """Run the block under this deadline."""
+    token = _CURRENT.set(deadline)
+    try:
+        yield
+    finally:
+        _CURRENT.reset(token)
+
+
+def check() -> None:
+    """Raise `Cancelled` if the deadline of the running work has passed."""
+    deadline = _CURRENT.get()
+    if deadline is not None and deadline.passed:
+        raise Cancelled
+
+
+def watched(items: Iterable[T]) -> Iterator[T]:
+    """The same items; the deadline is looked at before each of them."""
+    for item in items:
+        check()
+        yield item
