@@ -19,6 +19,7 @@ from suffice.types import (
 from suffice.verdict.decide import withhold
 
 FAILED = "Withheld: a check failed, so the answer could not be verified."
+LATE = "Withheld: the checks took longer than {:g} s, so the answer could not be verified."
 GONE = "Withheld: the request ended before the answer was checked."
 _ACTIONS = {"review": Action.REVIEW, "withhold": Action.WITHHOLD, "caveat": Action.WITHHOLD}
 
@@ -48,7 +49,14 @@ def unchecked(
         Finding(claim, "checks", Support.UNCHECKED, reason=reason, code=Code.FAILED)
         for claim in draft.claims
     ]
-    held = withhold(evidence, gate, FAILED, draft, findings, _ACTIONS[route.failed])
+    held = withhold(
+        evidence,
+        gate,
+        LATE.format(route.check_seconds),
+        draft,
+        findings,
+        _ACTIONS[route.failed],
+    )
     return replace(held, attempts=(Attempt(draft, tuple(findings)),))
 
 
