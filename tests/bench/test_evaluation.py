@@ -280,3 +280,15 @@ def test_the_command_shows_and_prints_json(folder: Path) -> None:
     assert json.loads(run.output)["outcomes"] == {
         "right draft: served": 1, "wrong draft: withheld": 1
     }  # fmt: skip
+
+
+def test_one_set_of_a_file_of_sets(tmp_path: Path) -> None:
+    rows = [
+        {"set": name, "claim": f"{name} holds.", "label": "entail", "evidence": "It holds."}
+        for name in ("first", "second")
+    ]
+    file = tmp_path / "sets.jsonl"
+    file.write_text("\n".join(map(json.dumps, rows)), "utf-8")
+    assert [one.text for one in read_cases(file, "second").drafts] == ["second holds."]
+    with pytest.raises(SourceMissing, match="third"):
+        read_cases(file, "third")

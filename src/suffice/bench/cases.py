@@ -81,6 +81,7 @@ class Draft:
     question: str = ""
     kind: str = ""
     pair: str = ""
+    set: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,10 +114,15 @@ CLAIM = {"claim": TEXT, "label": LABEL, "evidence": EVIDENCE, "question": or_nul
 CASE = {"id": TEXT, "passages": PASSAGES, "qa": ANSWERS}
 
 
-def read_cases(path: Path) -> Cases:
-    """The cases of a folder or a file."""
+def read_cases(path: Path, only: str = "") -> Cases:
+    """The cases of a folder or a file; `only` keeps the drafts of one set of a file."""
     if not path.is_dir():
-        return Cases(path.name, drafts=tuple(_drafts(path)), files=(path,))
+        drafts = tuple(draft for draft in _drafts(path) if only in ("", draft.set))
+        if not drafts:
+            raise SourceMissing(
+                f"{path} has no rows of the set “{only}”.", remedy="Use a value of its field “set”."
+            )
+        return Cases(f"{path.name} {only}".strip(), drafts=drafts, files=(path,))
     asked, drafted = path / "questions.jsonl", path / "drafts.jsonl"
     if not asked.exists() and not drafted.exists():
         raise SourceMissing(
@@ -192,6 +198,7 @@ def _draft(row: Row, text: str, correct: bool) -> Draft:
         row.get("question") or "",
         str(row.get("kind") or row.get("task") or ""),
         str(row.get("pair") or row.get("qid") or ""),
+        str(row.get("set") or ""),
     )
 
 

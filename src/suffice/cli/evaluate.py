@@ -33,6 +33,13 @@ Figures = Mapping[str, Any]
     "--twins", is_flag=True, help="Also ask each question without the sentences that answer it."
 )
 @click.option(
+    "--set",
+    "only",
+    default="",
+    metavar="NAME",
+    help="Only the rows of this set, of a file of sets.",
+)
+@click.option(
     "--limit", type=click.IntRange(min=1), help="Maximum number of questions, and of drafts."
 )
 @click.option(
@@ -48,6 +55,7 @@ def eval(  # the command's own name
     off: tuple[str, ...],
     each: bool,
     twins: bool,
+    only: str,
     limit: int | None,
     tier: str | None,
     config: str | None,
@@ -73,7 +81,7 @@ def eval(  # the command's own name
     settings = read_settings(config)
     with bars(quiet=quiet) as progress:
         verifier = open_verifier(settings.verifier, tier or "", settings.draft)
-        cases = read_cases(data)
+        cases = read_cases(data, only)
         cases = cases.at_most(limit) if limit else cases
         found = evaluate(cases, settings, verifier, progress, off=off, each=each, twins=twins)
     if as_json:

@@ -15,11 +15,10 @@ _MODEL = (
     r"(?:ai|virtual|helpful|digital) (?:assistants?|agents?|models?|systems?))"
 )
 _SAY = r"(?:answer|respond|reply|output|say)"
-_ONLY = r"(?:only|always|just|simply|exactly|instead|strictly)"
-_DICTATED = (
-    r"(?:the (?:exact )?(?:number|words?|phrase|text|string|sentence|following)\b|"
-    r"[\"“'‘]|-?\d[\d.,]*)"
-)
+_SOLELY = r"(?:only|just|simply|exactly|instead|strictly)"
+_ONLY = rf"(?:always|{_SOLELY})"
+_TEXT = r"(?:the (?:exact )?(?:number|words?|phrase|text|string|sentence|following)\b|-?\d[\d.,]*)"
+_DICTATED = rf"(?:{_TEXT}|[\"“'‘])"
 _COMMAND = (
     rf"(?:you (?:are|must|will|should|shall|now)\b|{_ASIDE}\b|from now on\b|new instructions?|"
     rf"(?:(?:{_ONLY}|never|do not|don't|now) )?(?:{_SAY}|mention|cite|reveal|print|repeat)\b|"
@@ -209,14 +208,23 @@ WAYS = (
     # The answer is dictated.
     way(
         "answer respond reply output say",
-        rf"\b(?P<said>{_SAY} (?:(?:{_ONLY}|with|that) ){{0,3}}[\"“'‘]?-?\d[\d.,]*(?: ?%)?",
+        rf"\b(?P<said>(?:{_ONLY} )?{_SAY} (?:(?:{_ONLY}|with|that) ){{0,3}}",
+        r"[\"“'‘]?-?\d[\d.,]*(?: ?%)?",
         r"[\"”'’]?\s?(?:$|(?<=[.,])\s|[.!;,\n]|(?:and|no matter|whatever|regardless)\b))",
         order=True,
     ),
     way(
         "answer respond reply",
         rf"\b(?P<said>(?:{_ONLY} (?:answer|respond|reply)|(?:answer|respond|reply) {_ONLY})",
-        rf"(?: {_ONLY})? (?:with|that|by saying|by stating) {_DICTATED})",
+        rf"(?: {_ONLY})? (?:with|that|by saying|by stating) {_TEXT})",
+        order=True,
+    ),
+    # A company tells its staff too to always reply with a phrase; "only" leaves no room for an
+    # answer. A statement dictated with "always" does no more harm than the same statement planted.
+    way(
+        "answer respond reply",
+        rf"\b(?P<said>(?:{_SOLELY} (?:answer|respond|reply)|(?:answer|respond|reply) {_SOLELY})",
+        rf"(?: {_ONLY})? (?:with|that|by saying|by stating) [\"“'‘])",
         order=True,
     ),
     way(
