@@ -33,7 +33,7 @@ def answered(
     with ScriptedUpstream(list(replies)) as upstream:
         settings = CollectionSettings(
             draft=DraftSettings(
-                llm=upstream.url, model="any", rounds=rounds, retries=0, timeout=120
+                llm=upstream.url, model="any", revisions=rounds, retries=0, timeout=120
             ),
             verdict=VerdictSettings(rescue=rescue, routes=routes),
         )
@@ -200,7 +200,7 @@ def test_a_gap_asks_for_a_document(library: Library, caplog: pytest.LogCaptureFi
     server = ThreadingHTTPServer(("127.0.0.1", 0), Hook)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
-        hooked = VerdictSettings(webhook=f"http://127.0.0.1:{server.server_port}/gaps")
+        hooked = VerdictSettings(gap_webhook=f"http://127.0.0.1:{server.server_port}/gaps")
         pipeline = replace(Pipeline.of(library.search(), library.embedder), verdict=hooked)
         gap = pipeline.answer("Which antivirus program is installed on company laptops?")
         assert gap.gap
@@ -212,7 +212,7 @@ def test_a_gap_asks_for_a_document(library: Library, caplog: pytest.LogCaptureFi
         server.shutdown()
         server.server_close()
     assert pipeline.answer("Which antivirus program is installed on company laptops?").gap
-    until(lambda: "verdict.webhook" in caplog.text)
+    until(lambda: "verdict.gap_webhook" in caplog.text)
 
 
 def test_nobody_waits_for_a_webhook_and_the_record_comes_first(library: Library) -> None:
@@ -227,7 +227,7 @@ def test_nobody_waits_for_a_webhook_and_the_record_comes_first(library: Library)
             raise AssertionError("there is a verdict")
 
     with ScriptedUpstream([slow("", wait=60)]) as slow_one:
-        hooked = VerdictSettings(webhook=f"{slow_one.url}/chat/completions")
+        hooked = VerdictSettings(gap_webhook=f"{slow_one.url}/chat/completions")
         made = Pipeline.of(library.search(), library.embedder)
         pipeline = replace(made, verdict=hooked, record=Keeper())
         gap = pipeline.answer("Which antivirus program is installed on company laptops?")

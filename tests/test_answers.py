@@ -253,6 +253,6 @@ def test_a_version_out_of_date_contradicts_nothing() -> None:
 
 
 def test_nobody_looks_for_conflicts_where_the_settings_say_so() -> None:
-    off = Settings(gate=GateSettings(conflict=ConflictSettings(on=False)))
+    off = Settings(gate=GateSettings(conflict=ConflictSettings(enabled=False)))
     said = "Parental leave lasts 18 weeks [1]."
     assert suffice.check(said, APART, settings=off).action is Action.SERVE

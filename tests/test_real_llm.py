@@ -36,7 +36,7 @@ OPEN = GateSettings(policy="coverage", coverage=CoverageSettings(sufficient=0.02
 
 
 def asked(url: str, library: Library, question: str, gate: GateSettings = OPEN) -> Verdict:
-    draft = DraftSettings(llm=url, tokens=32, rounds=0, retries=0, timeout=120)
+    draft = DraftSettings(llm=url, max_tokens=32, revisions=0, retries=0, timeout=120)
     settings = CollectionSettings(draft=draft, gate=gate)
     return Pipeline.of(lambda _: PASSAGES, library.embedder, settings).answer(question)
 
@@ -104,7 +104,7 @@ def test_where_the_gate_is_shut_the_model_is_not_asked(real_llm: str, library: L
 
 @pytest.fixture(scope="module")
 def verifier(real_llm: str) -> LlmVerifier:
-    llm = LlmSettings(url=real_llm, ask="always", reply=48, retries=0, seconds=120)
+    llm = LlmSettings(url=real_llm, ask="always", max_tokens=48, retries=0, total_seconds=120)
     opened = open_verifier(VerifierSettings(llm=llm))
     assert isinstance(opened, LlmVerifier)
     return opened

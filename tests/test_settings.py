@@ -30,7 +30,12 @@ def test_defaults_are_the_published_ones(tmp_path: Path, monkeypatch: pytest.Mon
     settings = read_settings(environ={})
     assert settings == Settings()
     tiers = settings.gate.tiers
-    assert (tiers.relevant, tiers.one, tiers.two, tiers.three) == (0.30, 0.40, 0.35, 0.30)
+    assert (tiers.relevant, tiers.one_passage, tiers.two_passages, tiers.three_passages) == (
+        0.30,
+        0.40,
+        0.35,
+        0.30,
+    )
 
 
 def test_file_then_environment(tmp_path: Path) -> None:
@@ -53,12 +58,12 @@ def test_the_working_folder_and_the_variable_name_the_file(
 def test_a_collection_changes_only_what_it_names(tmp_path: Path) -> None:
     file = write(
         tmp_path,
-        "search:\n  top_k: 4\ncollections:\n  legal:\n    passages:\n      tokens: 99\n",
+        "search:\n  top_k: 4\ncollections:\n  legal:\n    passages:\n      max_tokens: 99\n",
     )
     settings = read_settings(file, {})
     legal = settings.collection("legal")
-    assert (legal.passages.tokens, legal.search.top_k) == (99, 4)
-    assert settings.collection("other").passages.tokens == Settings().passages.tokens
+    assert (legal.passages.max_tokens, legal.search.top_k) == (99, 4)
+    assert settings.collection("other").passages.max_tokens == Settings().passages.max_tokens
 
 
 @pytest.mark.parametrize(
@@ -69,9 +74,18 @@ def test_a_collection_changes_only_what_it_names(tmp_path: Path) -> None:
         ("search:\n  top_k: many\n", ["'search.top_k' is 'many'", "a whole number from 1"]),
         ("search:\n  top_k: 2.5\n", ["'search.top_k' is 2.5", "a whole number from 1"]),
         ("search:\n  dense_weight: 1.5\n", ["'search.dense_weight'", "from 0 to 1"]),
-        ("verifier:\n  llm: {low: 0.95}\n", ["'verifier.llm.low' is 0.95", "which is 0.8"]),
-        ("verifier:\n  llm: {high: 0}\n", ["'verifier.llm.high' is 0", "at least 'low'"]),
-        ("verifier: {llm: {low: 0.6, high: 0.5}}\n", ["llm.low' is 0.6", "which is 0.5"]),
+        (
+            "verifier:\n  llm: {band_low: 0.95}\n",
+            ["'verifier.llm.band_low' is 0.95", "which is 0.8"],
+        ),
+        (
+            "verifier:\n  llm: {band_high: 0}\n",
+            ["'verifier.llm.band_high' is 0", "at least 'band_low'"],
+        ),
+        (
+            "verifier: {llm: {band_low: 0.6, band_high: 0.5}}\n",
+            ["llm.band_low' is 0.6", "which is 0.5"],
+        ),
         ("gate: yes\n", ["'gate' is True", "a mapping"]),
         ("- a\n- b\n", ["(top level)", "a mapping"]),
         ("gate: [\n", ["cannot be read as YAML"]),
@@ -109,12 +123,16 @@ def test_a_wrong_variable_is_named() -> None:
 
 
 def test_two_settings_of_a_group_keep_their_order_over_file_and_environment(tmp_path: Path) -> None:
-    file = write(tmp_path, "verifier: {llm: {low: 0.3, high: 0.3}}\n")
-    assert read_settings(file, {}).verifier.llm.high == 0.3
-    assert read_settings(file, {"SUFFICE_VERIFIER__LLM__LOW": "0.2"}).verifier.llm.low == 0.2
-    wrong = r"environment: 'verifier.llm.high' is 0.2. Allowed: at least 'low', which is 0.3"
+    file = write(tmp_path, "verifier: {llm: {band_low: 0.3, band_high: 0.3}}\n")
+    assert read_settings(file, {}).verifier.llm.band_high == 0.3
+    assert (
+        read_settings(file, {"SUFFICE_VERIFIER__LLM__BAND_LOW": "0.2"}).verifier.llm.band_low == 0.2
+    )
+    wrong = (
+        r"environment: 'verifier.llm.band_high' is 0.2. Allowed: at least 'band_low', which is 0.3"
+    )
     with pytest.raises(SettingsError, match=wrong):
-        read_settings(file, {"SUFFICE_VERIFIER__LLM__HIGH": "0.2"})
+        read_settings(file, {"SUFFICE_VERIFIER__LLM__BAND_HIGH": "0.2"})
 
 
 def test_a_missing_file_is_reported(tmp_path: Path) -> None:
@@ -142,8 +160,8 @@ def test_the_judge_of_the_settings_is_every_collections_judge(tmp_path: Path) ->
     [
         lambda: SearchSettings(top_k=-5),
         lambda: SearchSettings(rewrite="sometimes"),  # type: ignore[arg-type]
-        lambda: replace(SearchSettings(), floor=2.0),
-        lambda: LlmSettings(low=0.9, high=0.1),
+        lambda: replace(SearchSettings(), min_dense_similarity=2.0),
+        lambda: LlmSettings(band_low=0.9, band_high=0.1),
         lambda: SearchSettings(top_k=2.5),  # type: ignore[arg-type]
     ],
 )

@@ -90,7 +90,7 @@ class Pipeline:
     """Selects the evidence that a drafter reads; `None`: all of it."""
     quotes: Drafter | None = None
     """Quotes the evidence if no other draft can be released."""
-    draft: DraftSettings = field(default_factory=lambda: DraftSettings(rounds=0))
+    draft: DraftSettings = field(default_factory=lambda: DraftSettings(revisions=0))
     verdict: VerdictSettings = field(default_factory=VerdictSettings)
     rewrite: bool = True
     record: RecordSink | None = None
@@ -121,7 +121,7 @@ class Pipeline:
             open_drafter(settings.draft, embedder, verifier),
             open_checks(settings.checks, verifier, embedder, documents, judge),
             embedder=embedder,
-            filter=Helpful(embedder, settings.filter) if settings.filter.on else None,
+            filter=Helpful(embedder, settings.filter) if settings.filter.enabled else None,
             quotes=Extractive(embedder, settings.draft, verifier) if writes else None,
             draft=settings.draft if writes else replace(settings.draft, rounds=0),
             verdict=settings.verdict,
@@ -191,8 +191,8 @@ class Pipeline:
             trace = replace(trip.trace, timings=trip.laps.timings)
             with within(None):  # a decision that was made is recorded, even if nobody waits for it
                 verdict = replace(verdict, record=self.record.verdict(verdict, trace))
-        if verdict.gap and self.verdict.webhook:
-            request_document(verdict, self.verdict.webhook)
+        if verdict.gap and self.verdict.gap_webhook:
+            request_document(verdict, self.verdict.gap_webhook)
         return verdict
 
     def open(self, weighed: Weighed, trace: Trace, note: str) -> tuple[Verdict, Trace]:

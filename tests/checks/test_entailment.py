@@ -148,7 +148,7 @@ def test_the_same_names_in_another_order_are_not_backed(
 
 
 def test_a_threshold_of_ones_own() -> None:
-    strict = Entailment(Told(), EntailmentSettings(threshold=0.95))
+    strict = Entailment(Told(), EntailmentSettings(backed=0.95))
     assert judged(strict, "It is paid. [1]")[0].support is Support.UNBACKED
 
 

@@ -107,7 +107,7 @@ PASSES = Says(lambda case: json.dumps(reply(case.mark)))
 
 def test_five_times_pass_is_backed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JUDGE_KEY", "sk-judge")
-    with upstream(answers(), model="m-2", key_env="JUDGE_KEY", tokens=99) as (judge, server):
+    with upstream(answers(), model="m-2", key_env="JUDGE_KEY", max_tokens=99) as (judge, server):
         finding = only(judge, SAID, LEAVE)
     assert (finding.support, finding.code, finding.kind) == (Support.BACKED, None, None)
     assert (finding.passage_id, finding.reason) == (f"a@1#0-{len(LEAVE)}", "On found.")
@@ -221,7 +221,7 @@ def test_a_reply_at_its_limit_is_none() -> None:
     finding = found(lambda request: replace(whole(request), finish="length"))
     assert finding.support is Support.UNCHECKED
     assert "cut off (length)" in finding.reason
-    assert "judge.tokens" in finding.reason
+    assert "judge.max_tokens" in finding.reason
 
 
 JSON = {"Content-Type": "application/json"}
@@ -350,11 +350,11 @@ def test_a_claim_without_a_mark_is_held_against_all() -> None:
 def test_what_is_too_long_is_not_cut() -> None:
     huge = "Parental leave lasts 20 weeks" + ", and it is long" * 20_000 + " [1]."
     many = ["Lunch is served at noon in the canteen. " * 10] * 9
-    with upstream(answers(), room=1000) as (judge, server):
+    with upstream(answers(), max_characters=1000) as (judge, server):
         for text, sources in ((huge, [LEAVE]), (SAID, [LEAVE * 40]), ("It is long.", many)):
             finding = only(judge, text, *sources)
             assert finding.support is Support.UNCHECKED
-            assert "judge.room" in finding.reason
+            assert "judge.max_characters" in finding.reason
         assert not server.requests
         # What it cites fits, of the others as many as there is room for.
         assert only(judge, SAID, LEAVE, *many).support is Support.BACKED
@@ -520,7 +520,7 @@ def test_it_is_off_by_default_and_has_settings_of_its_own() -> None:
 def test_without_one_of_its_own_it_asks_the_drafters_llm(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DRAFT_KEY", "sk-draft")
     drafter = DraftSettings(llm="http://here/v1", model="m-1", key_env="DRAFT_KEY")
-    llm = open_llm(JudgeSettings(timeout=7, retries=4, tokens=50), drafter)
+    llm = open_llm(JudgeSettings(timeout=7, retries=4, max_tokens=50), drafter)
     assert isinstance(llm, Remote)
     assert (llm.endpoint.url, llm.endpoint.key) == ("http://here/v1/chat/completions", "sk-draft")
     assert (llm.model, llm.tokens) == ("m-1", 50)

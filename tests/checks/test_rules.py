@@ -73,7 +73,7 @@ def test_an_answer_without_marks_is_read_without_the_citations_check() -> None:
 
 
 def test_quotations_of_the_handbook_meet_no_objection(library: Library) -> None:
-    drafter = Extractive(library.embedder, DraftSettings(answers=0.2, keep=0.5))
+    drafter = Extractive(library.embedder, DraftSettings(min_similarity=0.2, min_share_of_best=0.5))
     search = library.search()
     checks = (*rule_checks(ChecksSettings(), search.documents), Verbatim())
     for asked in ("How many days of leave?", "Who approves trips abroad?", "How long is notice?"):

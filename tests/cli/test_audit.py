@@ -44,7 +44,7 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str
     evidence.write_text("Leave lasts 18 weeks.")
     who = ("--caller", "alice@example.org", "--tag", "case-7")
     config = folder / "suffice.yaml"
-    config.write_text("record: {borderline: 0}\n")  # nothing waits for a person
+    config.write_text("record: {review_borderline: 0}\n")  # nothing waits for a person
     common = ("--store", store, *who, "--config", config)
     ids = {
         "ask": loaded("ask", ASKED, *common)["record"],

@@ -35,7 +35,7 @@ def start(docs: Path, store: Path | str) -> subprocess.Popen[bytes]:
         [*INDEX, str(docs), "--store", str(store)],
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
-        env={**os.environ, "SUFFICE_WAIT": "120"},
+        env={**os.environ, "SUFFICE_STORE_WAIT_SECONDS": "120"},
     )
 
 
@@ -94,7 +94,7 @@ def test_on_a_server_killed_and_then_two_at_once(
 def test_a_second_writer_says_who_is_in_the_way_and_readers_go_on(
     library: Library, handbook: Path
 ) -> None:
-    impatient = Library(library.store, library.embedder, Settings(wait=0.2))
+    impatient = Library(library.store, library.embedder, Settings(store_wait_seconds=0.2))
     with FileLock(f"{library.store.where}.lock"):
         with pytest.raises(StoreBusy, match="Another process is writing"):
             impatient.add(handbook)

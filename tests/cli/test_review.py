@@ -33,7 +33,7 @@ def read(*arguments: str) -> Any:
 def store(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = tmp_path_factory.mktemp("review")
     file, config = str(folder / "s.db"), folder / "suffice.yaml"
-    config.write_text("record: {sample: 1.0, mask_emails: false}\n")
+    config.write_text("record: {review_sample: 1.0, mask_emails: false}\n")
     run("index", HANDBOOK, "--store", file, "--quiet")
     for question in (SERVED, UNKNOWN, UNKNOWN.replace(" for ", "  for ")):
         run("ask", question, "--store", file, "--config", str(config), "--json")

@@ -18,7 +18,7 @@ from tests.fakes import HashEmbedder
 
 
 def opened(llm: str) -> Drafter:
-    settings = DraftSettings(llm=llm, answers=0.0, timeout=300)
+    settings = DraftSettings(llm=llm, min_similarity=0.0, timeout=300)
     return open_drafter(settings, HashEmbedder())
 
 

@@ -18,7 +18,7 @@ from suffice.settings import DraftSettings
 from suffice.types import Evidence, Passage, Retrieved, Support
 from tests.fakes import HashEmbedder
 
-QUOTER = Extractive(HashEmbedder(), DraftSettings(answers=0.0))
+QUOTER = Extractive(HashEmbedder(), DraftSettings(min_similarity=0.0))
 
 
 def evidence(question: str, *texts: str) -> Evidence:
@@ -42,7 +42,7 @@ def test_the_sentence_that_answers_not_the_first() -> None:
 
 
 def test_it_declines_when_nothing_answers() -> None:
-    quoter = Extractive(HashEmbedder(), DraftSettings(answers=0.9))
+    quoter = Extractive(HashEmbedder(), DraftSettings(min_similarity=0.9))
     draft = quoter.write(evidence("how long is parental leave", "Bicycles are blue."))
     assert draft.text == ""
     assert draft.claims == ()
@@ -119,7 +119,7 @@ def test_a_row_of_a_table_that_began_in_another_passage_comes_with_its_header() 
     passage = Passage("a", rows, "a", heading=("Releases", "| Version | Released |"))
     found = Evidence("When was 3.5 released?", (Retrieved(passage, 0.9),))
     reader = Reader({"  3.5   23 July 2025  ": 0.9}, {"| 3.5 | 23 July 2025 |": 0.9})
-    draft = Extractive(HashEmbedder(), DraftSettings(sentences=1), reader).write(found)
+    draft = Extractive(HashEmbedder(), DraftSettings(max_sentences=1), reader).write(found)
     assert draft.text == ("| Version | Released |\n|---|---|\n| 3.5 | 23 July 2025 |\n\n[1]")
     (finding,) = Verbatim().judge(draft, found)
     assert finding.support is Support.BACKED
@@ -129,7 +129,7 @@ def test_a_row_of_a_table_that_began_in_another_passage_comes_with_its_header() 
 def test_a_statement_comes_with_the_one_before_where_it_says_more_with_it() -> None:
     both = f"{SAID[0]} {SAID[1]}"
     reader = Reader({SAID[1]: 0.7}, {SAID[1]: 0.3, both: 0.9})
-    drafter = Extractive(HashEmbedder(), DraftSettings(sentences=1), reader)
+    drafter = Extractive(HashEmbedder(), DraftSettings(max_sentences=1), reader)
     draft = drafter.write(evidence("Which?", both))
     assert draft.text == f"{both} [1]"
     assert draft.answers == 0.9

@@ -16,7 +16,7 @@ from suffice.errors import ModelUnreachable
 from suffice.settings import DraftSettings
 from suffice.types import Draft, Finding, Support
 
-SETTINGS = DraftSettings(rounds=1, seconds=100, budget=10_000)
+SETTINGS = DraftSettings(revisions=1, total_seconds=100, total_tokens=10_000)
 
 
 @dataclass
@@ -80,13 +80,13 @@ def test_a_draft_that_broke_off_goes_back() -> None:
 @pytest.mark.parametrize(
     ("changes", "stopped", "count"),
     [
-        ({"rounds": 0}, Stopped.ROUNDS, 1),
-        ({"rounds": 1}, Stopped.ROUNDS, 2),
-        ({"rounds": 3}, Stopped.ROUNDS, 4),
-        ({"rounds": 9, "seconds": 2.9}, Stopped.TIME, 2),
-        ({"rounds": 9, "seconds": 0}, Stopped.TIME, 1),
-        ({"rounds": 9, "budget": 30}, Stopped.TOKENS, 3),
-        ({"rounds": 9, "budget": 0}, Stopped.TOKENS, 1),
+        ({"revisions": 0}, Stopped.ROUNDS, 1),
+        ({"revisions": 1}, Stopped.ROUNDS, 2),
+        ({"revisions": 3}, Stopped.ROUNDS, 4),
+        ({"revisions": 9, "total_seconds": 2.9}, Stopped.TIME, 2),
+        ({"revisions": 9, "total_seconds": 0}, Stopped.TIME, 1),
+        ({"revisions": 9, "total_tokens": 30}, Stopped.TOKENS, 3),
+        ({"revisions": 9, "total_tokens": 0}, Stopped.TOKENS, 1),
     ],
 )
 def test_it_ends(changes: dict[str, int], stopped: Stopped, count: int) -> None:
@@ -107,7 +107,7 @@ def test_beyond_the_first_draft_the_budget_holds(
     takes: float, tokens: int, rounds: int, seconds: float, budget: int
 ) -> None:
     desk = Desk([f"Leave is bad {n}." for n in range(20)], takes, tokens)
-    settings = DraftSettings(rounds=rounds, seconds=seconds, budget=budget)
+    settings = DraftSettings(revisions=rounds, total_seconds=seconds, total_tokens=budget)
     revised = revise(desk.write, desk.check, settings, clock=desk.clock)
     assert len(revised.rounds) <= rounds + 1
     if len(revised.rounds) > 1:
@@ -118,7 +118,7 @@ def test_beyond_the_first_draft_the_budget_holds(
 def test_the_same_again_and_nothing_at_all_end_it() -> None:
     for given_, stopped in (("Leave is bad.", Stopped.SAME), ("", Stopped.DECLINED)):
         desk = Desk([given_])
-        settings = replace(SETTINGS, rounds=5)
+        settings = replace(SETTINGS, revisions=5)
         assert revise(desk.write, desk.check, settings, clock=desk.clock).stopped is stopped
         assert len(desk.briefs) <= 2
 

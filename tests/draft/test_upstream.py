@@ -73,7 +73,7 @@ Way = Callable[[Upstream], Draft]
 @WAYS
 def test_a_draft_with_claims_and_citations(way: Way, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret\n")
-    with upstream(says(ANSWER), tokens=77) as (drafter, server):
+    with upstream(says(ANSWER), max_tokens=77) as (drafter, server):
         draft = way(drafter)
     assert draft.text == ANSWER
     assert [claim.cites for claim in draft.claims] == [(1,), (2,)]
@@ -122,9 +122,9 @@ def test_a_stream_comes_in_pieces() -> None:
             "draft: full",
             "server is up",
         ),
-        (empty(), "contains no text", "draft.tokens"),
-        (says(""), "contains no text", "draft.tokens"),
-        (says("<think>Hm, leave [1].", finish="length"), "no text .*length", "draft.tokens"),
+        (empty(), "contains no text", "draft.max_tokens"),
+        (says(""), "contains no text", "draft.max_tokens"),
+        (says("<think>Hm, leave [1].", finish="length"), "no text .*length", "draft.max_tokens"),
         (cut(ANSWER, 0), "peer closed|disconnected|incomplete", "server is up"),
     ],
 )
@@ -332,7 +332,7 @@ def test_a_long_draft_is_read_and_an_endless_one_refused() -> None:
 def test_evidence_that_does_not_fit_is_shown_in_its_best_parts() -> None:
     filler = "Bicycles are blue and parked outside. " * 40
     long = evidence(f"{filler}Parental leave does last 20 weeks. {filler}", filler)
-    with upstream(says(ANSWER), room=400) as (drafter, server):
+    with upstream(says(ANSWER), max_evidence_characters=400) as (drafter, server):
         draft = drafter.write(long)
     asked = server.requests[0]["messages"][1]["content"]
     assert "Parental leave does last 20 weeks." in asked

@@ -104,11 +104,15 @@ def test_both_numbers_are_settings(library: Library) -> None:
     def removed(**settings: Any) -> float:
         return Helpful(library.embedder, FilterSettings(**settings))(evidence(MENU)).removed
 
-    assert removed(similarity=0.0) < removed(similarity=0.3)
+    assert removed(min_similarity=0.0) < removed(min_similarity=0.3)
     many = "Allowed days are many, remote or not, he sighed into his soup."
     found = evidence(f"{MENU} {many}")
-    strict = Helpful(library.embedder, FilterSettings(similarity=0.95, overlap=1.0))(found)
-    loose = Helpful(library.embedder, FilterSettings(similarity=0.95, overlap=0.5))(found)
+    strict = Helpful(library.embedder, FilterSettings(min_similarity=0.95, min_word_overlap=1.0))(
+        found
+    )
+    loose = Helpful(library.embedder, FilterSettings(min_similarity=0.95, min_word_overlap=0.5))(
+        found
+    )
     assert strict.items[0].reading == many
     assert loose.items[0].reading == f"{MENU[:42]}\n{many}"
 
@@ -196,9 +200,9 @@ def test_the_extractive_drafter_answers_as_before(library: Library) -> None:
 def test_a_drafter_quotes_only_what_it_may_read(library: Library) -> None:
     text = "Leave is 20 weeks. Leave is paid in full."
     item = Retrieved(Passage(id="p", text=text, document="d"), 0.5, kept=((0, 18),))
-    draft = Extractive(library.embedder, DraftSettings(answers=0.0, keep=0.0)).write(
-        Evidence("How is leave paid?", (item,))
-    )
+    draft = Extractive(
+        library.embedder, DraftSettings(min_similarity=0.0, min_share_of_best=0.0)
+    ).write(Evidence("How is leave paid?", (item,)))
     assert draft.text == "Leave is 20 weeks. [1]"
 
 
@@ -207,7 +211,7 @@ def test_the_pipeline_reports_what_was_removed(library: Library) -> None:
     verdict = Pipeline.of(library.search(), library.embedder).answer(question)
     assert verdict.served
     assert 0 < verdict.evidence.removed < 1
-    off = CollectionSettings(filter=FilterSettings(on=False))
+    off = CollectionSettings(filter=FilterSettings(enabled=False))
     whole = Pipeline.of(library.search(), library.embedder, off).answer(question)
     assert whole.evidence.removed == 0
     assert whole.released == verdict.released

@@ -21,7 +21,7 @@ from tests.fakes import HashEmbedder
 
 
 def opened(path: Path, engine: str = "edge") -> Library:
-    settings = replace(Settings(), engine=engine)  # type: ignore[arg-type]
+    settings = replace(Settings(), index_engine=engine)  # type: ignore[arg-type]
     return Library(Store.open(path, create=True), HashEmbedder(), settings)
 
 
@@ -43,7 +43,7 @@ def test_best_first_and_raw(library: Library) -> None:
 def test_keywords_alone_when_nothing_is_near(tmp_path: Path) -> None:
     library = opened(tmp_path / "s.db")
     library.add_texts([("a", "", "zyxgrommet valve"), ("b", "", "ordinary words here")])
-    strict = replace(library.search(), settings=SearchSettings(floor=1.0))
+    strict = replace(library.search(), settings=SearchSettings(min_dense_similarity=1.0))
     evidence = strict("zyxgrommet")
     assert [p.document for p in evidence.passages] == ["a"]
     assert "keywords only" in evidence.notes[0]

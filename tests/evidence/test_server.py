@@ -21,7 +21,7 @@ from tests.fakes import HashEmbedder
 @pytest.fixture
 def machines(postgres_url: str, tmp_path: Path) -> Iterator[tuple[Library, Library]]:
     """Two machines: one store, and an index of its own for each."""
-    settings = replace(Settings(), wait=60.0)
+    settings = replace(Settings(), store_wait_seconds=60.0)
     stores = [
         Store.open(postgres_url, create=True, wait=60.0, index=str(tmp_path / name))
         for name in ("one", "other")
@@ -112,7 +112,7 @@ def test_one_writer_at_a_time_and_readers_go_on(machines: tuple[Library, Library
     one, other = machines
     one.add_texts([("a", "", "alpha one")])
     documents(other)
-    hasty = replace(other, settings=replace(other.settings, wait=0.1))
+    hasty = replace(other, settings=replace(other.settings, store_wait_seconds=0.1))
     with one.store.alone(5):
         with pytest.raises(StoreBusy, match="Another process is writing"):
             hasty.add_texts([("b", "", "alpha two")])

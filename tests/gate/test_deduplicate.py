@@ -87,7 +87,7 @@ def test_tiers_count_copies_once() -> None:
 def test_the_share_is_a_setting() -> None:
     shorter = POLICY.replace("On Thursdays everybody is in the office.", "")
     assert kept(POLICY, shorter) == ["p0"]
-    strict = distinct(evidence(POLICY, shorter), DiversitySettings(copies=0.95))
+    strict = distinct(evidence(POLICY, shorter), DiversitySettings(duplicate_overlap=0.95))
     assert len(strict[0]) == 2
 
 
@@ -105,7 +105,7 @@ words = st.lists(st.sampled_from("a b c d 1 2 not may The".split()), max_size=12
 def test_as_if_each_were_compared_with_each(texts: list[str], least: float) -> None:
     """Nothing is lost by looking only where rare runs are shared; nothing is dropped unnamed."""
     found = evidence(*texts)
-    stay, excluded = distinct(found, DiversitySettings(copies=least))
+    stay, excluded = distinct(found, DiversitySettings(duplicate_overlap=least))
     slow: list[tuple[str, _Wording]] = []
     for passage in found.passages:
         mine = _Wording.of(passage)

@@ -15,7 +15,7 @@ from suffice.gate.policies.tiers import Tiers
 from suffice.settings import DiversitySettings
 from suffice.types import Evidence, Kind, Passage, Retrieved
 
-ON = DiversitySettings(factual=True)
+ON = DiversitySettings(require_fact=True)
 
 
 def evidence(*found: tuple[Kind, float | None]) -> Evidence:

@@ -85,7 +85,7 @@ def test_near_copies_count_once() -> None:
 
 def test_talk_alone_opens_nothing_where_a_fact_is_asked_for() -> None:
     talk = Evidence(QUESTION, (item("a", kind=Kind.DISCUSSION),))
-    asked = GateSettings(diversity=DiversitySettings(factual=True))
+    asked = GateSettings(diversity=DiversitySettings(require_fact=True))
     assert gate().decide(talk).open
     refused = gate(settings=asked).decide(talk)
     assert refused.level is Level.INSUFFICIENT

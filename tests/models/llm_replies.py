@@ -48,7 +48,7 @@ def llm(
 ) -> Iterator[tuple[LlmVerifier, ScriptedUpstream]]:
     """The tier around `inner` with a scripted endpoint."""
     with ScriptedUpstream(script) as server:
-        settings = LlmSettings(**{"url": server.url, "seconds": 5.0, "retries": 0, **changes})
+        settings = LlmSettings(**{"url": server.url, "total_seconds": 5.0, "retries": 0, **changes})
         yield open_llm_verifier(inner or Rough(), settings), server
 
 

@@ -153,7 +153,7 @@ def test_nothing_is_asked_where_there_is_nothing_to_judge(pair: Pair) -> None:
 
 
 def test_the_request() -> None:
-    with llm(SUPPORTED, model="big-1", reply=99) as (verifier, server):
+    with llm(SUPPORTED, model="big-1", max_tokens=99) as (verifier, server):
         verifier.support([CLAIM])
     (request,) = server.requests
     assert (request["model"], request["max_tokens"], request["temperature"]) == ("big-1", 99, 0)
@@ -214,7 +214,7 @@ def test_answers_and_questions_are_calls_of_their_own() -> None:
 
 
 def test_the_prompt_depends_on_its_content_alone_and_begins_with_the_evidence() -> None:
-    with llm(NOT_MENTIONED, cache=0) as (verifier, server):
+    with llm(NOT_MENTIONED, cache_size=0) as (verifier, server):
         for said in ("One thing.", "One thing.", "Another thing."):
             verifier.support([Pair(said, EVIDENCE, "Q?", said)])
     one, again, other = (request["messages"][1]["content"] for request in server.requests)
@@ -367,7 +367,7 @@ def test_a_reply_that_was_cut_off_does_not_count_though_it_looks_whole() -> None
 
 
 def test_a_slow_endpoint_is_waited_for_so_long_and_no_longer() -> None:
-    score = judged(slow(SUPPORTED.text or "", wait=30.0), seconds=0.3)
+    score = judged(slow(SUPPORTED.text or "", wait=30.0), total_seconds=0.3)
     assert stood(score)
     assert "took too long" in score.note
 
@@ -377,19 +377,19 @@ def test_a_slow_endpoint_is_waited_for_so_long_and_no_longer() -> None:
 
 def test_calls_are_counted_a_request() -> None:
     pairs = [Pair("A b c.", EVIDENCE, "", answer) for answer in ("One.", "Two.", "Three.")]
-    with llm(NOT_MENTIONED, calls=2, cache=0) as (verifier, server):
+    with llm(NOT_MENTIONED, total_calls=2, cache_size=0) as (verifier, server):
         scores = verifier.support(pairs)
         assert [score.tier for score in scores] == ["llm", "llm", "fast"]
-        assert "2 calls is used up (verifier.llm.calls)" in scores[2].note
+        assert "2 calls is used up (verifier.llm.total_calls)" in scores[2].note
         assert verifier.support(pairs[:1])[0].tier == "llm"  # the next request has its own
         assert len(server.requests) == 3
 
 
 def test_tokens_are_counted_a_request() -> None:
-    with llm(NOT_MENTIONED, tokens=100) as (verifier, server):
+    with llm(NOT_MENTIONED, total_tokens=100) as (verifier, server):
         (score,) = verifier.support([CLAIM])
     assert stood(score)
-    assert "verifier.llm.tokens" in score.note
+    assert "verifier.llm.total_tokens" in score.note
     assert server.requests == []
 
 
@@ -427,7 +427,7 @@ def test_a_failure_is_not_kept() -> None:
 
 
 def test_the_cache_is_bounded() -> None:
-    with llm(NOT_MENTIONED, cache=2) as (verifier, _):
+    with llm(NOT_MENTIONED, cache_size=2) as (verifier, _):
         for n in range(5):
             verifier.support([Pair(f"Claim {n}.", EVIDENCE)])
         assert len(verifier.cache) == 2

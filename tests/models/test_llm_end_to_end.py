@@ -94,7 +94,7 @@ def test_what_nobody_could_read_stays_unchecked_with_the_caveat() -> None:
 def test_the_settings_alone_are_enough() -> None:
     """Our own fast tier is not sure of such a claim; `always` asks whatever it says."""
     with ScriptedUpstream([SUPPORTED]) as server:
-        own = LlmSettings(url=server.url, ask="always", seconds=60.0, retries=0)
+        own = LlmSettings(url=server.url, ask="always", total_seconds=60.0, retries=0)
         settings = Settings(verifier=VerifierSettings(llm=own))
         verdict = suffice.check(f"{CLAIM} [1].", [LEAVE], settings=settings)
     assert entailed(verdict).reason == "supported by the evidence (0.95, llm)"
@@ -184,7 +184,10 @@ def test_a_slow_llm_holds_no_lane_and_requests_keep_their_own_budget() -> None:
         return NOT_MENTIONED
 
     chances = Rough(lambda said: 0.5 if "asked" in said else 0.9)
-    with llm(waits, inner=chances, calls=1, cache=0, seconds=240.0) as (verifier, _):
+    with llm(waits, inner=chances, total_calls=1, cache_size=0, total_seconds=240.0) as (
+        verifier,
+        _,
+    ):
         shared = shared_verifier(verifier, lanes)
 
         def support(said: str) -> Sequence[Any]:

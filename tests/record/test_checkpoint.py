@@ -237,7 +237,9 @@ def lines(path: Path) -> list[int]:
 
 def test_one_is_written_after_so_many_records(place: str, key: str, tmp_path: Path) -> None:
     to = tmp_path / "points.jsonl"
-    settings = RecordSettings(checkpoint=SignSettings(key, (str(to),), every=5, minutes=0))
+    settings = RecordSettings(
+        checkpoint=SignSettings(key, (str(to),), every_records=5, every_minutes=0)
+    )
     log = Log.open(place, settings, create=True)
     for n in range(4):
         log.append(some.note(n))
@@ -253,7 +255,9 @@ def test_one_is_written_after_so_many_records(place: str, key: str, tmp_path: Pa
 
 def test_one_is_written_after_so_many_minutes(place: str, key: str, tmp_path: Path) -> None:
     to = tmp_path / "points.jsonl"
-    settings = RecordSettings(checkpoint=SignSettings(key, (str(to),), every=0, minutes=10))
+    settings = RecordSettings(
+        checkpoint=SignSettings(key, (str(to),), every_records=0, every_minutes=10)
+    )
     moment = [datetime(2026, 1, 1, tzinfo=UTC)]
     database = Database.open(place, create=True)
 
@@ -275,7 +279,9 @@ def test_no_answer_waits_for_a_place_that_fails_and_it_is_tried_again(
 ) -> None:
     folder = tmp_path / "later"
     to = folder / "points.jsonl"
-    settings = RecordSettings(checkpoint=SignSettings(key, (str(to),), every=1, minutes=0))
+    settings = RecordSettings(
+        checkpoint=SignSettings(key, (str(to),), every_records=1, every_minutes=0)
+    )
     log = Log.open(place, settings, create=True)
     with caplog.at_level(logging.WARNING, "suffice.record"):
         log.append(some.note(1))

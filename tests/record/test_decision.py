@@ -133,9 +133,9 @@ def test_thresholds_name_their_certificate() -> None:
 
 
 def test_a_setup_is_named_by_what_it_says_and_read_back() -> None:
-    draft = DraftSettings(llm="https://user:secret@host/v1", sentences=5)
+    draft = DraftSettings(llm="https://user:secret@host/v1", max_sentences=5)
     chosen = CollectionSettings(
-        draft=draft, verdict=VerdictSettings(webhook="https://hooks.example/secret")
+        draft=draft, verdict=VerdictSettings(gap_webhook="https://hooks.example/secret")
     )
     setup = Setup(chosen, models={"verifier": "v-1"}, options={"tier": "fast"})
     record = setup.record()
@@ -143,7 +143,7 @@ def test_a_setup_is_named_by_what_it_says_and_read_back() -> None:
     assert "secret" not in canonical(dict(record.fields))
     found, packages = setup_of(stored(record))
     assert found.settings.draft == replace(draft, llm="https://host/v1")
-    assert found.settings.verdict.webhook == "https://hooks.example"
+    assert found.settings.verdict.gap_webhook == "https://hooks.example"
     assert found.models == {"verifier": "v-1"}
     assert packages["suffice"]
 

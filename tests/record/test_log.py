@@ -164,7 +164,7 @@ def test_masked_before_it_is_written(log: Log, place: str, tmp_path: Path) -> No
 
 
 def test_fields_can_be_left_out(place: str) -> None:
-    settings = RecordSettings(omit=("question", "texts", "who"))
+    settings = RecordSettings(omit_fields=("question", "texts", "who"))
     log = Log.open(place, settings, create=True)
     id = log.write(some.VERDICT, some.TRACE, Filing("alice", "case-1"))
     entry = log.entry(id)
@@ -176,11 +176,11 @@ def test_fields_can_be_left_out(place: str) -> None:
     log.close()
     log.database.close()
     with pytest.raises(SettingsError, match="'nonsense'"):
-        Log.open(place, RecordSettings(omit=("nonsense",)))
+        Log.open(place, RecordSettings(omit_fields=("nonsense",)))
 
 
 def test_what_is_queued_is_written_in_the_end(place: str) -> None:
-    log = Log.open(place, RecordSettings(durable="queued"), create=True)
+    log = Log.open(place, RecordSettings(durability="queued"), create=True)
     for n in range(50):
         log.append(some.note(n))
     log.close()
@@ -221,7 +221,7 @@ def test_a_store_that_fails_is_told_to_everyone_and_recovers(log: Log) -> None:
 
 
 def test_a_queue_waits_for_the_store_and_refuses_more_meanwhile(place: str) -> None:
-    log = Log.open(place, RecordSettings(durable="queued"), create=True)
+    log = Log.open(place, RecordSettings(durability="queued"), create=True)
     stop_writes(log)
     log.append(some.note(1))
     refused = threading.Event()
@@ -246,7 +246,7 @@ def test_a_queue_waits_for_the_store_and_refuses_more_meanwhile(place: str) -> N
 
 
 def test_what_is_queued_and_cannot_be_written_is_told_at_the_end(place: str) -> None:
-    log = Log.open(place, RecordSettings(durable="queued"), create=True)
+    log = Log.open(place, RecordSettings(durability="queued"), create=True)
     stop_writes(log)
     log.append(some.note(1))
     with pytest.raises(StoreError, match="1 records could not be written"):

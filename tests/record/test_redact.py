@@ -64,7 +64,7 @@ def test_a_mask_keeps_the_length_and_is_not_masked_again(text: str) -> None:
 
 
 def test_patterns_of_the_settings_are_masked_and_all_is_counted() -> None:
-    masks = Masks.of(RecordSettings(patterns=(r"\bEMP-\d+", "^Dear .*,")))
+    masks = Masks.of(RecordSettings(mask_patterns=(r"\bEMP-\d+", "^Dear .*,")))
     counts: Counter[str] = Counter()
     assert masks.text("EMP-12 and EMP-7 at a@b.de", counts) == "xxx-## and xxx-# at x@x.xx"
     assert masks.text("Dear Bob, hello", counts) == "xxxx xxx, hello"
@@ -81,7 +81,7 @@ def test_each_sort_can_be_switched_off() -> None:
 
 def test_a_pattern_that_is_none_is_told() -> None:
     with pytest.raises(SettingsError, match=r"record\.patterns"):
-        Masks.of(RecordSettings(patterns=("(",)))
+        Masks.of(RecordSettings(mask_patterns=("(",)))
 
 
 def test_names_of_things_are_kept() -> None:

@@ -79,7 +79,7 @@ def test_with_the_settings_of_then(library: Library, log: Log, policy: str) -> N
 )
 def test_what_an_llm_wrote_is_checked_again(library: Library, log: Log, reply: Reply) -> None:
     with ScriptedUpstream([reply] * 3) as upstream:
-        draft = DraftSettings(llm=upstream.url, model="any", rounds=1, retries=0, timeout=120)
+        draft = DraftSettings(llm=upstream.url, model="any", revisions=1, retries=0, timeout=120)
         settings = CollectionSettings(draft=draft)
         verdict = pipeline(library, log, settings).answer(QUESTION)
     assert again(log, verdict.record).same

@@ -37,7 +37,9 @@ GAP = replace(some.GAP, gate=SHUT)
 
 @pytest.fixture
 def log(place: str) -> Iterator[Log]:
-    opened = Log.open(place, RecordSettings(sample=0, borderline=0), create=True, wait=60)
+    opened = Log.open(
+        place, RecordSettings(review_sample=0, review_borderline=0), create=True, wait=60
+    )
     yield opened
     opened.close()
     opened.database.close()
@@ -50,7 +52,7 @@ def review(log: Log) -> Review:
 
 def sampling(review: Review) -> Review:
     """The same store, with every answer sampled."""
-    return Review(Log(review.log.database, RecordSettings(sample=1, borderline=0)))
+    return Review(Log(review.log.database, RecordSettings(review_sample=1, review_borderline=0)))
 
 
 def ids(review: Review, wanted: Wanted | None = None, most: int = 20) -> list[str]:
@@ -250,7 +252,9 @@ def test_gaps_are_those_of_ones_collections(review: Review) -> None:
 
 def test_errors_are_estimated_from_those_that_were_chosen(review: Review) -> None:
     chosen = [sampling(review).log.write(SERVED) for _ in range(4)]
-    others = Review(Log(review.log.database, RecordSettings(sample=1e-12, borderline=0)))
+    others = Review(
+        Log(review.log.database, RecordSettings(review_sample=1e-12, review_borderline=0))
+    )
     missed = [others.log.write(SERVED) for _ in range(4)]
     review.log.write(HELD)
     for id, act in zip(chosen, (Act.WITHDRAW, Act.CONFIRM, Act.DISMISS, Act.CONFIRM), strict=True):
@@ -299,7 +303,9 @@ def test_what_was_erased_or_never_stored_is_said_so(review: Review) -> None:
     assert (case.decided[0].reason, case.feedback[0].rating) == ("", None)
     with pytest.raises(ReviewError, match="is incomplete"):
         review.decide(id, Act.RELEASE, reason="x", by="Ada")
-    bare = Review(Log(review.log.database, RecordSettings(omit=("question", "drafts", "reason"))))
+    bare = Review(
+        Log(review.log.database, RecordSettings(omit_fields=("question", "drafts", "reason")))
+    )
     kept = bare.log.write(HELD)
     bare.decide(kept, Act.DISMISS, reason="Secret.", by="Ada")
     assert "Secret" not in review.log.page(Choice(kind="review"))[0].payload

@@ -66,7 +66,7 @@ def test_chance_chooses_among_what_was_served() -> None:
 
 
 def test_the_rate_is_that_of_the_settings() -> None:
-    sampler = Sampler.of(RecordSettings(sample=0.25, borderline=0.0))
+    sampler = Sampler.of(RecordSettings(review_sample=0.25, review_borderline=0.0))
     drawn = sum(bool(sampler.verdict(SERVED).why) for _ in range(4_000))
     assert 800 < drawn < 1_200
 

@@ -78,7 +78,7 @@ def running(
     app = create_app(settings, library, host=host)
     listening = socket.socket()
     listening.bind(("127.0.0.1", 0))
-    server = uvicorn.Server(config_of(app, replace(settings.server, stop=stop)))
+    server = uvicorn.Server(config_of(app, replace(settings.server, shutdown_seconds=stop)))
     thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
     thread.start()
     until(lambda: server.started)

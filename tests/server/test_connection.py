@@ -130,9 +130,9 @@ def test_a_request_has_a_time_to_end_in(
 ) -> None:
     plays(upstream, slow(RIGHT, wait=PATIENCE))
     settings = routes(
-        RouteSettings(upstream=upstream.url, mode="signal" if mode == "signal" else "buffer"),
+        RouteSettings(upstream=upstream.url, streaming="signal" if mode == "signal" else "buffer"),
         timeout=1.5,
-        keep_alive=0.2,
+        keep_alive_seconds=0.2,
     )
     with running(library, settings) as gateway:
         reply = gateway.post("/chat/completions", {**BODY, "stream": mode != "whole"})

@@ -245,7 +245,7 @@ def votes_as(vote: str) -> Any:
 def council(*urls: str) -> Settings:
     routes = {"default": RouteSettings()}
     routes |= {f"judge-{n}": RouteSettings(upstream=url) for n, url in enumerate(urls)}
-    judges = CouncilSettings(tuple(routes)[1:], seconds=60)
+    judges = CouncilSettings(tuple(routes)[1:], judge_seconds=60)
     return Settings(server=ServerSettings(routes=routes, council=judges))
 
 

@@ -65,9 +65,9 @@ def patient_and_hasty(upstream: ScriptedUpstream, own: CollectionSettings) -> Se
     return routes(
         {
             "default": patient,
-            "signal": replace(patient, mode="signal"),
+            "signal": replace(patient, streaming="signal"),
             "hasty": hasty,
-            "hasty-signal": replace(hasty, mode="signal"),
+            "hasty-signal": replace(hasty, streaming="signal"),
         }
     )
 
@@ -76,7 +76,7 @@ def patient_and_hasty(upstream: ScriptedUpstream, own: CollectionSettings) -> Se
 def strict(library: Library, upstream: ScriptedUpstream) -> Iterator[RunningGateway]:
     """Routes on which nothing replaces a failed upstream's answer."""
     own = CollectionSettings(
-        draft=DraftSettings(retries=0, rounds=0), verdict=VerdictSettings(rescue=False)
+        draft=DraftSettings(retries=0, revisions=0), verdict=VerdictSettings(rescue=False)
     )
     with running(library, patient_and_hasty(upstream, own)) as gateway:
         yield gateway
@@ -85,7 +85,7 @@ def strict(library: Library, upstream: ScriptedUpstream) -> Iterator[RunningGate
 @pytest.fixture(scope="module")
 def rescuing(library: Library, upstream: ScriptedUpstream) -> Iterator[RunningGateway]:
     """Routes on which quotations replace a failed upstream's answer."""
-    own = CollectionSettings(draft=DraftSettings(retries=0, rounds=0))
+    own = CollectionSettings(draft=DraftSettings(retries=0, revisions=0))
     with running(library, patient_and_hasty(upstream, own)) as gateway:
         yield gateway
 
@@ -201,7 +201,7 @@ def test_what_fails_late_is_told_inside_the_stream(
     own = CollectionSettings(draft=DraftSettings(retries=0), verdict=VerdictSettings(rescue=False))
     route = RouteSettings(upstream=upstream.url, own=own)
     plays(upstream, Scripted(status=500, wait=0.6, body=b"{}"))
-    with running(library, routes(route, keep_alive=0.1)) as gateway:
+    with running(library, routes(route, keep_alive_seconds=0.1)) as gateway:
         parts = gateway.chat(stream=True)  # starts with 200: comments keep it open
         with pytest.raises(openai.APIError, match="answered 500"):
             list(parts)

@@ -38,7 +38,7 @@ def judge(support: Scripted, sufficiency: Scripted) -> Any:
 
 
 def settings_of(judging: ScriptedUpstream) -> VerifierSettings:
-    own = LlmSettings(url=judging.url, ask="always", seconds=60.0, retries=0)
+    own = LlmSettings(url=judging.url, ask="always", total_seconds=60.0, retries=0)
     return VerifierSettings(llm=own)
 
 

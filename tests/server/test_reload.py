@@ -68,7 +68,7 @@ def test_work_has_the_new_room_and_drops_nothing(
         first = pool.submit(fresh.post, "/chat/completions", body)
         while not upstream.requests:
             pass
-        reloaded(fresh, work=WorkSettings(threads=3, queue=1, requests=1))
+        reloaded(fresh, capacity=WorkSettings(threads=3, max_queued=1, max_requests=1))
         assert fresh.post("/chat/completions", body).status_code == 429
         assert first.result().status_code == 200
     assert fresh.inner.work._pool._max_workers == 3

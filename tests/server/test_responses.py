@@ -32,7 +32,7 @@ from tests.server.gateway import (
 )
 
 OWN = CollectionSettings(
-    draft=DraftSettings(rounds=0, retries=0), verdict=VerdictSettings(rescue=False)
+    draft=DraftSettings(revisions=0, retries=0), verdict=VerdictSettings(rescue=False)
 )
 
 
@@ -41,7 +41,7 @@ def modes(library: Library, upstream: ScriptedUpstream) -> Iterator[RunningGatew
     buffer = RouteSettings(upstream=upstream.url, own=OWN)
     named = {
         "default": buffer,
-        "signal": replace(buffer, mode="signal"),
+        "signal": replace(buffer, streaming="signal"),
         "free": replace(buffer, grounding=False),
         "shadow": replace(buffer, shadow=True, models={"m": "there"}),
     }

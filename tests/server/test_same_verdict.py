@@ -48,7 +48,7 @@ PASSAGES = [
     "Überstunden werden am Monatsende ausgezahlt. Unused days lapse.",
 ]
 OWN = CollectionSettings(
-    draft=DraftSettings(rounds=0, retries=0), verdict=VerdictSettings(rescue=False)
+    draft=DraftSettings(revisions=0, retries=0), verdict=VerdictSettings(rescue=False)
 )
 
 

@@ -267,8 +267,8 @@ def test_a_full_queue_is_told_at_once_and_nothing_unchecked_leaves(
     library: Library, upstream: ScriptedUpstream
 ) -> None:
     plays(upstream, slow(RIGHT, wait=0.5))
-    work = WorkSettings(threads=1, queue=1, requests=2)
-    with running(library, routes(RouteSettings(upstream=upstream.url), work=work)) as gateway:
+    work = WorkSettings(threads=1, max_queued=1, max_requests=2)
+    with running(library, routes(RouteSettings(upstream=upstream.url), capacity=work)) as gateway:
         with ThreadPoolExecutor(8) as pool:
             asked = [pool.submit(gateway.post, "/chat/completions", BODY) for _ in range(8)]
             replies = [one.result() for one in asked]
@@ -294,7 +294,7 @@ def test_a_check_that_fails_or_is_late_closes(library: Library, upstream: Script
     for failed, verdict in (("withhold", "WITHHOLD"), ("review", "REVIEW")):
         plays(upstream, says(RIGHT))
         own = CollectionSettings(verdict=VerdictSettings(rescue=False))
-        route = RouteSettings(upstream=upstream.url, own=own, failed=failed)  # type: ignore[arg-type]
+        route = RouteSettings(upstream=upstream.url, own=own, on_check_failure=failed)  # type: ignore[arg-type]
         with running(library, routes(route)) as gateway:
             opened = gateway.inner.state.routes["default"]
             checks = opened.checks(frozenset(), marks=True)

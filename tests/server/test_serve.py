@@ -195,5 +195,5 @@ def test_a_route_changes_only_what_it_names(tmp_path: Path) -> None:
     )
     route = read_settings(file, {}).server.routes["hr"]
     assert route.own is not None
-    assert (route.own.gate.policy, route.own.gate.tiers.one) == ("tiers", 0.9)
+    assert (route.own.gate.policy, route.own.gate.tiers.one_passage) == ("tiers", 0.9)
     assert route.own.search.top_k == 9

@@ -40,15 +40,15 @@ def given_passages(texts: list[str]) -> tuple[Passage, ...]:
 
 
 AS_DRAFTED = CollectionSettings(
-    draft=DraftSettings(rounds=0, retries=0), verdict=VerdictSettings(rescue=False)
+    draft=DraftSettings(revisions=0, retries=0), verdict=VerdictSettings(rescue=False)
 )
 
 
 @pytest.fixture(scope="module")
 def modes(library: Library, upstream: ScriptedUpstream) -> Iterator[RunningGateway]:
     buffer = RouteSettings(upstream=upstream.url, own=AS_DRAFTED, show_withheld=True)
-    named = {"default": buffer, "signal": replace(buffer, mode="signal")}
-    with running(library, routes(named, keep_alive=0.2)) as gateway:
+    named = {"default": buffer, "signal": replace(buffer, streaming="signal")}
+    with running(library, routes(named, keep_alive_seconds=0.2)) as gateway:
         yield gateway
 
 

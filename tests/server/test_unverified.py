@@ -16,7 +16,7 @@ from tests.server.events import asked, heard, piece, raw, replies, said, sends, 
 from tests.server.gateway import RIGHT, WRONG, RunningGateway, plays, routes, running
 
 OWN = CollectionSettings(
-    draft=DraftSettings(rounds=0, retries=0), verdict=VerdictSettings(rescue=False)
+    draft=DraftSettings(revisions=0, retries=0), verdict=VerdictSettings(rescue=False)
 )
 TOOLS: Any = [{"type": "function", "function": {"name": "find", "parameters": {}}}]
 CALL = {"index": 0, "id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
@@ -30,7 +30,7 @@ def modes(library: Library, upstream: ScriptedUpstream) -> Iterator[RunningGatew
     buffer = RouteSettings(upstream=upstream.url, own=OWN, show_withheld=True)
     named = {
         "default": buffer,
-        "signal": replace(buffer, mode="signal"),
+        "signal": replace(buffer, streaming="signal"),
         "free": replace(buffer, grounding=False),
     }
     with running(library, routes(named)) as gateway:

@@ -18,7 +18,7 @@ async def until(true: Callable[[], bool]) -> None:
 
 def test_what_nobody_waits_for_still_has_its_thread() -> None:
     async def left_behind() -> None:
-        work, free = InferencePool(WorkSettings(threads=2, queue=1)), threading.Event()
+        work, free = InferencePool(WorkSettings(threads=2, max_queued=1)), threading.Event()
         calls = [asyncio.create_task(work.run(free.wait)) for _ in range(3)]
         await until(lambda: work.waiting == 3)
         assert work.full

@@ -90,8 +90,8 @@ def bench_conflict(
         "tier": conflicts.verifier.tier,
         "model": conflicts.verifier.id,
         "threshold": settings.threshold,
-        "copies": settings.copies,
-        "statements": settings.statements,
+        "copies": settings.same_text_overlap,
+        "statements": settings.statement_overlap,
         "limit": limit,
         "pairs": {**_figures(compared), "kinds": _by_relation(compared)},
         "asked": {

@@ -46,14 +46,14 @@ def _check_off(name: str) -> Callable[[Settings], Settings]:
 
 
 def _no_conflicts(settings: Settings) -> Settings:
-    off = replace(settings.gate.conflict, on=False)
+    off = replace(settings.gate.conflict, enabled=False)
     return replace(settings, gate=replace(settings.gate, conflict=off))
 
 
 SETTINGS: Mapping[str, Callable[[Settings], Settings]] = {
     **{name: _check_off(name) for name in CHECKS},
     "conflicts": _no_conflicts,
-    "filter": lambda one: replace(one, filter=replace(one.filter, on=False)),
+    "filter": lambda one: replace(one, filter=replace(one.filter, enabled=False)),
     "rewrite": lambda one: replace(one, search=replace(one.search, rewrite="never")),
     "rescue": lambda one: replace(one, verdict=replace(one.verdict, rescue=False)),
 }

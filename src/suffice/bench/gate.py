@@ -59,7 +59,7 @@ class _Without:
 def policies(names: Sequence[str], settings: GateSettings, verifier: Verifier) -> dict[str, Policy]:
     """The policies by name. The review band is switched off, so that each policy decides every
     row."""
-    learned = replace(settings.learned, review=0.0)
+    learned = replace(settings.learned, review_band=0.0)
     made: dict[str, Policy] = {}
     for name in names:
         chosen = replace(settings, policy=cast(Any, name), learned=learned)

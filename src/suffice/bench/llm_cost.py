@@ -16,7 +16,9 @@ def unbounded(verifier: Verifier) -> Verifier:
     limit of a single row."""
     if not isinstance(verifier, LlmVerifier):
         return verifier
-    settings = replace(verifier.settings, calls=1_000_000, tokens=1_000_000_000, seconds=86_400.0)
+    settings = replace(
+        verifier.settings, total_calls=1_000_000, total_tokens=1_000_000_000, total_seconds=86_400.0
+    )
     return replace(verifier, settings=settings)
 
 

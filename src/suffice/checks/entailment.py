@@ -147,9 +147,9 @@ class Entailment:
         """Apply the thresholds to the probability, whichever tier it comes from."""
         if score.unchecked:
             return Support.UNCHECKED
-        if score.supported >= self.settings.threshold:
+        if score.supported >= self.settings.backed:
             return Support.BACKED
-        against = score.contradicted >= self.settings.contradiction
+        against = score.contradicted >= self.settings.contradicted
         return Support.CONTRADICTED if against else Support.UNBACKED
 
 

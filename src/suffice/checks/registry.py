@@ -33,9 +33,9 @@ def open_checks(
     `SwitchedOff` replaces checks that are switched off. See `rule_checks` for the parameters."""
     wanted: tuple[tuple[bool, Check], ...] = (
         (settings.verbatim, Verbatim(uncited)),
-        (settings.grounding, Grounding(embedder, settings.near)),
+        (settings.grounding, Grounding(embedder, settings.grounding_thresholds)),
         (settings.addresses, Addresses(verifier)),
-        (settings.entailment, Entailment(verifier, settings.support)),
+        (settings.entailment, Entailment(verifier, settings.entailment_thresholds)),
     )
     rules = rule_checks(settings, documents, day=day, uncited=uncited)
     models = (check if on else SwitchedOff(check.name) for on, check in wanted)

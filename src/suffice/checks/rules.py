@@ -27,7 +27,7 @@ def rule_checks(
     be in force. `uncited`: the answer has no citations and needs none.
     """
     wanted: tuple[tuple[bool, Check], ...] = (
-        (settings.structure, Structure(settings.shortest, uncited)),
+        (settings.structure, Structure(settings.min_words, uncited)),
         (settings.citations and not uncited, Citations(documents, day)),
         (settings.literals, Literals()),
         (settings.omission, Omission()),

@@ -191,13 +191,15 @@ def key(out: Path, as_json: bool) -> int:
     if as_json:
         to_json.show({"key": str(out), "public": public})
     else:
-        click.echo(f"Private key: {out} (keep it secret; set record.checkpoint.key to this file)")
+        click.echo(
+            f"Private key: {out} (keep it secret; set record.checkpoint.key_file to this file)"
+        )
         click.echo(f"Public key:  {out}.pub ({public})")
     return 0
 
 
 @audit.command()
-@click.option("--key", "file", help="Private key file (default: record.checkpoint.key).")
+@click.option("--key", "file", help="Private key file (default: record.checkpoint.key_file).")
 @click.option(
     "--to", multiple=True, metavar="PLACE", help="Destination: a file, URL or another store."
 )
@@ -208,12 +210,12 @@ def checkpoint(
     """Write a signed checkpoint of the log's current state."""
     settings = read_settings(config)
     own = settings.record.checkpoint
-    signing = replace(own, key=file or own.key, to=to or own.to)
-    if not signing.key:
+    signing = replace(own, key_file=file or own.key_file, destinations=to or own.destinations)
+    if not signing.key_file:
         raise SettingsError(
             "No signing key is configured.",
             remedy="Run: suffice audit key --out FILE. Then pass --key or set "
-            "record.checkpoint.key.",
+            "record.checkpoint.key_file.",
         )
     log = open_log(settings, store)
     point = replace(log.signer, settings=signing).write(always=True)
@@ -221,10 +223,10 @@ def checkpoint(
         raise SufficeError(
             "The log is empty.", remedy="Record a decision first, for example with suffice ask."
         )
-    if as_json or not signing.to:
+    if as_json or not signing.destinations:
         click.echo(point.text())
     else:
-        places = ", ".join(signing.to)
+        places = ", ".join(signing.destinations)
         click.echo(f"Checkpoint at record {point.sequence} ({point.link}) written to {places}")
     return 0
 
@@ -247,7 +249,9 @@ def erase(
 
 
 @audit.command()
-@click.option("--days", type=click.IntRange(1), help="Maximum age (default: record.days).")
+@click.option(
+    "--days", type=click.IntRange(1), help="Maximum age (default: record.retention_days)."
+)
 @click.option(
     "--field", "fields", multiple=True, type=click.Choice(sorted(FIELDS)), help="Only this field."
 )
@@ -263,11 +267,11 @@ def retain(
 ) -> int:
     """Erase the content of records older than --days. The chain stays verifiable."""
     settings = read_settings(config)
-    limit = days or settings.record.days
+    limit = days or settings.record.retention_days
     if not limit:
         raise SettingsError(
-            "No retention period is set: record.days is 0, which keeps records for ever.",
-            remedy="Set record.days or pass --days.",
+            "No retention period is set: record.retention_days is 0, which keeps records for ever.",
+            remedy="Set record.retention_days or pass --days.",
         )
     log = open_log(settings, store)
     before = now() - timedelta(days=limit)

@@ -85,7 +85,9 @@ def check(
         options = {"uncited": str(uncited), "tier": tier or ""}
         own = settings.collection("")
         setup = Setup.of(settings, own, embedder.id, verifier.id, door="answers", options=options)
-        database = Database.open(store or settings.store, create=True, wait=settings.wait)
+        database = Database.open(
+            store or settings.store, create=True, wait=settings.store_wait_seconds
+        )
         checker = replace(checker, record=recorder(database, settings, wish, setup))
     verdict = checker.check(text, passages, question)
     if html is not None:
@@ -135,7 +137,7 @@ def _passages(source: str, settings: Settings, embedder: Embedder) -> list[Given
     most = settings.read.max_bytes
     if source == "-":
         return read_piece(sys.stdin.buffer.read(most + 1), "standard input", most)
-    cutting = Cutting(embedder, min(settings.passages.tokens, embedder.window))
+    cutting = Cutting(embedder, min(settings.passages.max_tokens, embedder.window))
     return read_bundle(Path(source), cutting, most)
 
 

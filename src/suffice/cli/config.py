@@ -61,8 +61,8 @@ def shown(value: Any) -> Any:
     appear; credentials, query strings and webhook paths in URLs are masked."""
     if is_dataclass(value):
         tree = {field.name: shown(getattr(value, field.name)) for field in fields(value)}
-        if tree.get("webhook"):
-            tree["webhook"] = "/".join(str(tree["webhook"]).split("/")[:3]) + f"/{_MASK}"
+        if tree.get("gap_webhook"):
+            tree["gap_webhook"] = "/".join(str(tree["gap_webhook"]).split("/")[:3]) + f"/{_MASK}"
         if tree.get("own", "") is None:
             del tree["own"]
         return tree

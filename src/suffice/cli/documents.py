@@ -21,7 +21,9 @@ def documents() -> None:
 
 def _store(config: str | None, store: str | None, collection: str) -> Store:
     settings = read_settings(config)
-    opened = Store.open(store or settings.store, wait=settings.wait, index=settings.index)
+    opened = Store.open(
+        store or settings.store, wait=settings.store_wait_seconds, index=settings.index
+    )
     check_collection(opened, collection)
     return opened
 

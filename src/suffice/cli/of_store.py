@@ -32,7 +32,9 @@ def of_store(command: F) -> F:
 
 def open_database(settings: Settings, store: str | None, *, create: bool = False) -> Database:
     """Open the store's database; it is closed when the command ends."""
-    database = Database.open(store or settings.store, create=create, wait=settings.wait)
+    database = Database.open(
+        store or settings.store, create=create, wait=settings.store_wait_seconds
+    )
     click.get_current_context().call_on_close(database.close)
     return database
 

@@ -91,7 +91,7 @@ class Extractive:
     def answer(self, question: str, evidence: Evidence) -> list[Ranked]:
         """The few statements that answer one question."""
         ranked = self.rank(evidence, question)
-        best = max(_READ_ALONE, self.settings.sentences)
+        best = max(_READ_ALONE, self.settings.max_sentences)
         return self.choose(self.reread(question, ranked[:best]), ranked[best:])
 
     def rank(self, evidence: Evidence, question: str = "") -> list[Ranked]:
@@ -135,13 +135,13 @@ class Extractive:
         """The best statement and those nearly as good; with a verifier, also those with at least
         even odds. With similarity alone, none if even the best is too dissimilar."""
         by_verifier = isinstance(self.verifier, FindsSentences)
-        if not ranked or (not by_verifier and ranked[0].score < self.settings.answers):
+        if not ranked or (not by_verifier and ranked[0].score < self.settings.min_similarity):
             return []
-        good = ranked[0].score * self.settings.keep
+        good = ranked[0].score * self.settings.min_share_of_best
         good = min(good, EVEN) if by_verifier else good
         chosen: list[Ranked] = []
         for entry in ranked:
-            if len(chosen) == self.settings.sentences or entry.score < good:
+            if len(chosen) == self.settings.max_sentences or entry.score < good:
                 break
             if any(_said_in(entry, other) for other in chosen):
                 continue

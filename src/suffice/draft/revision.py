@@ -80,7 +80,7 @@ def revising(
     """
     began = clock()
     rounds: list[Round] = []
-    current = replace(brief, seconds=settings.seconds)
+    current = replace(brief, seconds=settings.total_seconds)
     while True:
         result = yield current
         if isinstance(result, SufficeError):
@@ -88,7 +88,7 @@ def revising(
                 raise result
             return Revised(tuple(rounds), Stopped.FAILED, str(result))
         rounds.append(result)
-        left = settings.seconds - (clock() - began)
+        left = settings.total_seconds - (clock() - began)
         if stopped := _stopped(rounds, settings, left, again):
             return Revised(tuple(rounds), stopped)
         current = replace(brief, earlier=result.draft, findings=result.findings, seconds=left)
@@ -137,8 +137,8 @@ def _stopped(
         return Stopped.GOOD
     if any(last.draft.text == entry.draft.text for entry in rounds[:-1]):
         return Stopped.SAME
-    if len(rounds) > settings.rounds:
+    if len(rounds) > settings.revisions:
         return Stopped.ROUNDS
     if last.seconds > left:
         return Stopped.TIME
-    return Stopped.TOKENS if spent + last.tokens > settings.budget else None
+    return Stopped.TOKENS if spent + last.tokens > settings.total_tokens else None

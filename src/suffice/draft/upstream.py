@@ -19,11 +19,13 @@ from suffice.settings import DraftSettings
 from suffice.types import Draft, Evidence, Passage
 
 _CUT = {
-    "length": "The draft was cut off at the token limit (draft.tokens).",
+    "length": "The draft was cut off at the token limit (draft.max_tokens).",
     "content_filter": "The draft was cut off by the upstream's content filter.",
 }
 _CHARACTERS_A_TOKEN = 4
-_EMPTY = "Check that the model writes text, and raise draft.tokens if it reasons before it answers."
+_EMPTY = (
+    "Check that the model writes text, and raise draft.max_tokens if it reasons before it answers."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +64,17 @@ class Upstream:
         return self.model or self.endpoint.name
 
     def _begun(self, evidence: Evidence, brief: Brief) -> tuple[Sequence[Message], _Reply]:
-        parts, flags = shown(evidence, self.settings.room, self.rank), flagged(evidence)
+        parts, flags = (
+            shown(evidence, self.settings.max_evidence_characters, self.rank),
+            flagged(evidence),
+        )
         notes = (*left_out(evidence, parts), *flag_notes(flags))
         prompt = messages(evidence.question, parts, brief, flags)
         asked = sum(len(message.content) for message in prompt)
         return prompt, _Reply(self.name, evidence.passages, notes, asked)
 
     def _body(self, prompt: Sequence[Message]) -> dict[str, Any]:
-        return chat_body(self.model, prompt, self.settings.tokens)
+        return chat_body(self.model, prompt, self.settings.max_tokens)
 
 
 @dataclass(slots=True)

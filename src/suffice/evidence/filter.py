@@ -67,13 +67,13 @@ class Helpful:
         """Which texts help by themselves. Only texts that the word overlap does not decide are
         embedded."""
         asked = _stems(question)
-        least = max(self.settings.overlap * len(asked), 1)
+        least = max(self.settings.min_word_overlap * len(asked), 1)
         helps = [len(asked & _stems(text)) >= least for text in texts]
         unsure = [n for n, sure in enumerate(helps) if not sure]
         if unsure:
             vectors = self.embedder.embed([question, *(texts[n] for n in unsure)])
             for n, vector in zip(unsure, vectors[1:], strict=True):
-                helps[n] = float(vector @ vectors[0]) >= self.settings.similarity
+                helps[n] = float(vector @ vectors[0]) >= self.settings.min_similarity
         return helps
 
 

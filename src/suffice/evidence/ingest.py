@@ -66,7 +66,7 @@ class Ingest:
 
     @property
     def cutting(self) -> Cutting:
-        wanted = self.settings.collection(self.collection).passages.tokens
+        wanted = self.settings.collection(self.collection).passages.max_tokens
         return Cutting(self.embedder, min(wanted, self.embedder.window))
 
     def folder(self, source: Path, *, rebuild: bool = False) -> Report:
@@ -109,7 +109,7 @@ class Ingest:
         """Embed passages without a vector, then publish the index. Returns the number embedded."""
         embedded = self._embed()
         self._tell_kinds()
-        if self.settings.engine == "edge":
+        if self.settings.index_engine == "edge":
             total = self.store.count_changes(0)
             publish(
                 self.store,

@@ -34,7 +34,9 @@ class Library:
         cls, store: str | Path, settings: Settings | None = None, *, create: bool = False
     ) -> Library:
         settings = settings or Settings()
-        opened = Store.open(store, create=create, wait=settings.wait, index=settings.index)
+        opened = Store.open(
+            store, create=create, wait=settings.store_wait_seconds, index=settings.index
+        )
         return cls(opened, open_embedder(settings.embedder), settings)
 
     def add(
@@ -48,7 +50,7 @@ class Library:
     ) -> Report:
         """Index a folder or a file incrementally, and update the search index."""
         run = self._run(collection, strict, progress)
-        with self.store.alone(self.settings.wait):
+        with self.store.alone(self.settings.store_wait_seconds):
             report = run.folder(Path(source), rebuild=rebuild)
             return replace(report, embedded=run.finish(rebuild=rebuild))
 
@@ -64,7 +66,7 @@ class Library:
         """Index one document that is not a file, under the given name."""
         run = self._run(collection, True, progress)
         limit = self.settings.read.max_bytes
-        with self.store.alone(self.settings.wait):
+        with self.store.alone(self.settings.store_wait_seconds):
             version = read_input(data, name, collection, run.cutting, run.today, limit)
             report = run.document(version, rebuild=rebuild)
             return replace(report, embedded=run.finish(rebuild=rebuild))
@@ -78,7 +80,7 @@ class Library:
     ) -> Report:
         """Index many documents that are not files, given as (name, title, text)."""
         run = self._run(collection, True, progress)
-        with self.store.alone(self.settings.wait):
+        with self.store.alone(self.settings.store_wait_seconds):
             added = run.documents(
                 read_text(name, title, text, collection, run.cutting, run.today)
                 for name, title, text in texts
@@ -88,7 +90,7 @@ class Library:
     def rebuild(self, progress: Progress = _silent) -> Report:
         """Rebuild the index from the store; with another embedder, also the vectors."""
         run = self._run("default", False, progress)
-        with self.store.alone(self.settings.wait):
+        with self.store.alone(self.settings.store_wait_seconds):
             return Report(embedded=run.finish(rebuild=True))
 
     def retire(self, document: str, *, collection: str = "default") -> None:
@@ -96,7 +98,7 @@ class Library:
         self.store.versions(collection=collection, document=document)
         run = self._run(collection, False, _silent)
         run.check_model()
-        with self.store.alone(self.settings.wait):
+        with self.store.alone(self.settings.store_wait_seconds):
             self.store.retire(collection, [document], run.today, by="person")
             run.finish()
 
@@ -107,10 +109,10 @@ class Library:
         settings = own.search
         if top is not None:
             settings = replace(settings, top_k=top, candidates=max(top, settings.candidates))
-        if self.settings.engine == "edge" and self.store.database.path is None:
+        if self.settings.index_engine == "edge" and self.store.database.path is None:
             model = self.embedder
-            catch_up(self.store, model.id, model.dimension, self.settings.wait)
-        index = open_index(self.store, self.settings.engine, self.embedder.id)
+            catch_up(self.store, model.id, model.dimension, self.settings.store_wait_seconds)
+        index = open_index(self.store, self.settings.index_engine, self.embedder.id)
         return Search(self.store, index, self.embedder, settings, allowed, own=own)
 
     def _run(self, collection: str, strict: bool, progress: Progress) -> Ingest:

@@ -152,7 +152,7 @@ class Search:
         return sorted(worded, key=lambda hit: (-hit.keywords, hit.number))
 
     def _any_near(self, hits: Sequence[Hit]) -> bool:
-        return any((hit.similarity or 0.0) >= self.settings.floor for hit in hits)
+        return any((hit.similarity or 0.0) >= self.settings.min_dense_similarity for hit in hits)
 
     def read(
         self, hits: Sequence[Hit], allowed: Filter, most: int | None = None

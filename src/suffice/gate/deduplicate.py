@@ -113,7 +113,7 @@ def distinct(
     settings = settings or DiversitySettings()
     wordings = [_Wording.of(passage) for passage in evidence.passages]
     counts = Counter(run for wording in wordings for run in wording.shingles)
-    shelf = _Shelf(settings.copies, counts)
+    shelf = _Shelf(settings.duplicate_overlap, counts)
     excluded: list[Exclusion] = []
     for item, wording in zip(evidence, wordings, strict=True):
         found = shelf.copied(wording)

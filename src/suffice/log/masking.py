@@ -99,8 +99,8 @@ class Masks:
             (settings.mask_cards, _Sort("card number", _CARD, _card, number=True)),
             (settings.mask_phones, _Sort("phone number", _PHONE, _phone, number=True)),
         )
-        own = (_Sort(f"pattern {n}", _compiled(p)) for n, p in enumerate(settings.patterns, 1))
-        return cls((*(sort for on, sort in ours if on), *own), bool(settings.patterns))
+        own = (_Sort(f"pattern {n}", _compiled(p)) for n, p in enumerate(settings.mask_patterns, 1))
+        return cls((*(sort for on, sort in ours if on), *own), bool(settings.mask_patterns))
 
     def text(self, text: str, counts: Counter[str]) -> str:
         """The masked text; the number of masks per kind is added to `counts`."""
@@ -169,6 +169,6 @@ def _compiled(pattern: str) -> re.Pattern[str]:
         return re.compile(pattern)
     except re.error as problem:
         raise SettingsError(
-            f"record.patterns: {pattern!r} is not a valid regular expression: {problem}.",
+            f"record.mask_patterns: {pattern!r} is not a valid regular expression: {problem}.",
             remedy="Use the syntax of Python's re module.",
         ) from problem

@@ -15,7 +15,7 @@ FIELDS = (
     "question passages texts evidence gate claims drafts findings released outcome thresholds "
     "timings nearest missing reason comment"
 ).split()
-"""Fields that `record.omit` can exclude."""
+"""Fields that `record.omit_fields` can exclude."""
 LARGEST = 256_000_000
 _NO_TEXT = str.maketrans(dict.fromkeys((0, *range(55296, 57344)), "�"))
 
@@ -41,13 +41,13 @@ class Prepare:
 
     @classmethod
     def of(cls, settings: RecordSettings) -> Prepare:
-        unknown = set(settings.omit) - {*FIELDS, WHO}
+        unknown = set(settings.omit_fields) - {*FIELDS, WHO}
         if unknown:
             raise SettingsError(
-                f"record.omit: records have no field '{min(unknown)}'.",
+                f"record.omit_fields: records have no field '{min(unknown)}'.",
                 remedy=f"Allowed values: {', '.join((WHO, *FIELDS))}.",
             )
-        return cls(Masks.of(settings), frozenset(settings.omit))
+        return cls(Masks.of(settings), frozenset(settings.omit_fields))
 
     def __call__(self, record: Record, never: frozenset[str] = frozenset()) -> Prepared:
         """`never` names fields of this record that are not stored, regardless of the settings."""
@@ -57,7 +57,7 @@ class Prepare:
         if len(written.text) > LARGEST:
             raise StoreError(
                 f"A record of {len(written.text):,} characters is over the limit of {LARGEST:,}.",
-                remedy="Exclude large fields with record.omit.",
+                remedy="Exclude large fields with record.omit_fields.",
             )
         known = WHO not in self.omit
         return Prepared(

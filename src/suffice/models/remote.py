@@ -34,7 +34,7 @@ class RemoteEmbedder:
         url = endpoint_url(settings.model, "embeddings")
         key = os.environ.get(settings.key_env, "").strip()
         endpoint = Endpoint(url, key, "vectors", settings.timeout)
-        return cls(endpoint, settings.remote_model, settings.window, counter)
+        return cls(endpoint, settings.remote_model, settings.window_tokens, counter)
 
     @property
     def id(self) -> str:

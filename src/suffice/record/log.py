@@ -48,12 +48,12 @@ class Log:
         self._prepare = Prepare.of(settings)
         self._sampler = Sampler.of(settings)
         self._clock = clock
-        signs = settings.checkpoint.key and settings.checkpoint.to
+        signs = settings.checkpoint.key_file and settings.checkpoint.destinations
         self._schedule = Schedule(self.signer) if signs else None
         self._writer = Writer(
             database,
             clock,
-            queued=settings.durable == "queued",
+            queued=settings.durability == "queued",
             sealed=self._schedule.sealed if self._schedule else lambda head: None,
         )
 

@@ -1,9 +1,10 @@
 """Selects decisions for human review and records the probability of each selection.
 
 Decisions with the verdict REVIEW, with a fabricated source, or near a threshold are always
-selected. Each other served answer is sampled at random with the rate `record.sample`, independently
-of its content and of other answers. The randomness comes from the operating system, so the sample
-cannot be predicted or reproduced. It need not be: outcome and probability are both recorded.
+selected. Each other served answer is sampled at random with the rate `record.review_sample`,
+independently of its content and of other answers. The randomness comes from the operating system,
+so the sample cannot be predicted or reproduced. It need not be: outcome and probability are both
+recorded.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ class Sampler:
 
     @classmethod
     def of(cls, settings: RecordSettings) -> Sampler:
-        return cls(settings.sample, settings.borderline)
+        return cls(settings.review_sample, settings.review_borderline)
 
     def verdict(self, verdict: Verdict) -> Draw:
         why = [Why.REVIEW] if verdict.action is Action.REVIEW else []

@@ -99,11 +99,11 @@ def _unsecret(settings: Any) -> Any:
         llm = replace(settings.llm, url=_USER.sub("", settings.llm.url))
         return replace(settings, llm=llm)
     draft, judge, verdict = settings.draft, settings.judge, settings.verdict
-    hook = urlsplit(verdict.webhook)
+    hook = urlsplit(verdict.gap_webhook)
     host = f"{hook.scheme}://{hook.hostname}" if hook.hostname else ""
     return replace(
         settings,
         draft=replace(draft, llm=_USER.sub("", draft.llm)),
         judge=replace(judge, llm=_USER.sub("", judge.llm)),
-        verdict=replace(verdict, webhook=host),
+        verdict=replace(verdict, gap_webhook=host),
     )

@@ -50,7 +50,7 @@ def create_app(
         try:
             yield
         finally:
-            await gateway.work.drain(gateway.state.settings.server.stop)
+            await gateway.work.drain(gateway.state.settings.server.shutdown_seconds)
             await gateway.close()
             metrics.close()
 

@@ -90,6 +90,6 @@ def config_of(app: ASGIApp, server: ServerSettings) -> uvicorn.Config:
         ws="none",
         h11_max_incomplete_event_size=limits.header_bytes,
         timeout_keep_alive=_IDLE,
-        timeout_graceful_shutdown=ceil(server.stop),
+        timeout_graceful_shutdown=ceil(server.shutdown_seconds),
         lifespan="on",
     )

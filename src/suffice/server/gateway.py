@@ -66,7 +66,7 @@ class Gateway:
     def __init__(self, library: Library, settings: Settings, host: str) -> None:
         self.library = library
         self._local = is_local(host)
-        self.work = InferencePool(settings.server.work)
+        self.work = InferencePool(settings.server.capacity)
         self.limits = RateLimiter(Usage(library.store.database))
         self.watches: list[StatsListener] = []
         self.log = None if settings.record.enabled == "never" else self._log(settings)
@@ -118,7 +118,7 @@ class Gateway:
         except SufficeError as problem:
             return f"{NOT_RELOADED}: {problem}"
         self.state, self.authenticator = state, self._authenticator(new)
-        self.work.change(new.server.work)
+        self.work.change(new.server.capacity)
         return f"The settings were reloaded: {len(self.state.routes)} routes."
 
     def route(self, named: str, model: object, caller: Principal) -> Route:

@@ -74,8 +74,8 @@ class InferencePool:
 
     @property
     def full(self) -> bool:
-        room = self._pool._max_workers + self._settings.queue
-        return self.under_way >= self._settings.requests or self.waiting >= room
+        room = self._pool._max_workers + self._settings.max_queued
+        return self.under_way >= self._settings.max_requests or self.waiting >= room
 
     async def run(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """Run a call in one of the threads, until the caller no longer waits for it."""

@@ -84,7 +84,7 @@ class Route:
             self.base,
             retriever=self._retriever(allowed, way),
             checks=self.checks(caller.labels, marks=way.marks),
-            draft=replace(self.base.draft, rounds=0) if way.as_drafted else self.base.draft,
+            draft=replace(self.base.draft, revisions=0) if way.as_drafted else self.base.draft,
             verdict=replace(self.base.verdict, rescue=rescue),
             record=self.recorder.by(caller.name, tag) if self.recorder else None,
         )

@@ -157,7 +157,7 @@ class Workers:
         self.listening.socket.close()
         for worker in self._workers:
             worker.process.terminate()
-        until = monotonic() + self.settings.server.stop + _GRACE
+        until = monotonic() + self.settings.server.shutdown_seconds + _GRACE
         for worker in self._workers:
             worker.process.join(max(until - monotonic(), 0))
             if worker.process.is_alive():

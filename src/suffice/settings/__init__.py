@@ -125,12 +125,12 @@ class Settings(Checked):
         "Folder of the search index. Empty: beside the SQLite store, or in the cache folder for "
         "PostgreSQL.",
     )
-    engine: Literal["edge", "memory"] = setting(
+    index_engine: Literal["edge", "memory"] = setting(
         "edge",
         "Index engine. `edge`: Qdrant in the process, on disk. `memory`: exact search in memory, "
         "for small collections.",
     )
-    wait: Annotated[float, Range(0, 86400)] = setting(
+    store_wait_seconds: Annotated[float, Range(0, 86400)] = setting(
         60.0, "Seconds to wait for another process that writes to the store."
     )
     read: ReadSettings = field(default_factory=ReadSettings)

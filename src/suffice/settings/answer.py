@@ -13,15 +13,15 @@ from suffice.settings.limits import AtMost, Count, Range, Share, setting
 class DraftSettings(Checked):
     """How a draft is written: by quoting the evidence, or by an LLM."""
 
-    sentences: Annotated[int, Range(1, 20)] = setting(
+    max_sentences: Annotated[int, Range(1, 20)] = setting(
         3, "Extractive drafter: statement limit of an answer."
     )
-    answers: Share = setting(
+    min_similarity: Share = setting(
         0.40,
         "Extractive drafter without a verifier that ranks sentences: minimum similarity of the "
         "best statement to the question.",
     )
-    keep: Share = setting(
+    min_share_of_best: Share = setting(
         0.90,
         "Extractive drafter: further statements must score at least this share of the best one's "
         "score. Statements that the verifier finds to answer at even odds are kept in any case.",
@@ -39,17 +39,17 @@ class DraftSettings(Checked):
         60.0, "Seconds the endpoint has for one draft, retries and their waits included."
     )
     retries: Annotated[int, Range(0, 20)] = setting(2, "Retries of a failed call.")
-    room: Annotated[int, Range(200, 10_000_000)] = setting(
+    max_evidence_characters: Annotated[int, Range(200, 10_000_000)] = setting(
         24_000, "Characters of evidence that an LLM receives."
     )
-    tokens: Annotated[int, Range(8, 1_000_000)] = setting(512, "Token limit of an LLM's draft.")
-    rounds: Annotated[int, Range(0, 10)] = setting(
+    max_tokens: Annotated[int, Range(8, 1_000_000)] = setting(512, "Token limit of an LLM's draft.")
+    revisions: Annotated[int, Range(0, 10)] = setting(
         1, "How many times a draft that fails its checks is sent back for revision."
     )
-    seconds: Annotated[float, Range(0, 86400)] = setting(
+    total_seconds: Annotated[float, Range(0, 86400)] = setting(
         120.0, "Time limit for all drafts of one answer, in seconds."
     )
-    budget: Annotated[int, Range(0, 1_000_000_000)] = setting(
+    total_tokens: Annotated[int, Range(0, 1_000_000_000)] = setting(
         32_000, "Token limit for all drafts of one answer, prompts included."
     )
 
@@ -58,8 +58,8 @@ class DraftSettings(Checked):
 class EntailmentSettings(Checked):
     """Thresholds of the entailment check. The probabilities are calibrated: .5 is even odds."""
 
-    threshold: Share = setting(0.50, "Probability of support from which a claim is BACKED.")
-    contradiction: Share = setting(
+    backed: Share = setting(0.50, "Probability of support from which a claim is BACKED.")
+    contradicted: Share = setting(
         0.50, "Probability of contradiction from which a claim is CONTRADICTED."
     )
 
@@ -99,9 +99,9 @@ class ChecksSettings(Checked):
     addresses: bool = setting(True, "Detect answers that do not address the question.")
     entailment: bool = setting(True, "Ask the verifier whether the evidence supports each claim.")
     judge: bool = setting(False, "Ask an LLM five questions about each claim. See `judge`.")
-    shortest: Count = setting(3, "A draft of fewer words is reported as suspiciously short.")
-    near: GroundingSettings = field(default_factory=GroundingSettings)
-    support: EntailmentSettings = field(default_factory=EntailmentSettings)
+    min_words: Count = setting(3, "A draft of fewer words is reported as suspiciously short.")
+    grounding_thresholds: GroundingSettings = field(default_factory=GroundingSettings)
+    entailment_thresholds: EntailmentSettings = field(default_factory=EntailmentSettings)
 
 
 ROUTES = (
@@ -135,7 +135,7 @@ class VerdictSettings(Checked):
         "Before a draft is withheld, revise it, then trim it to the claims that are backed, then "
         "replace it by quotations.",
     )
-    webhook: str = setting("", "URL that receives the questions the documents cannot answer.")
+    gap_webhook: str = setting("", "URL that receives the questions the documents cannot answer.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +157,7 @@ class JudgeSettings(Checked):
         60.0, "Seconds for all claims of a draft, retries and their waits included."
     )
     retries: Annotated[int, Range(0, 20)] = setting(2, "Retries of a failed call.")
-    room: Annotated[int, Range(200, 10_000_000)] = setting(
+    max_characters: Annotated[int, Range(200, 10_000_000)] = setting(
         24_000, "Character limit of a claim with its evidence. Longer claims are not judged."
     )
-    tokens: Annotated[int, Range(8, 1_000_000)] = setting(1_024, "Token limit of a reply.")
+    max_tokens: Annotated[int, Range(8, 1_000_000)] = setting(1_024, "Token limit of a reply.")

@@ -22,7 +22,7 @@ class ReadSettings(Checked):
 class PassageSettings(Checked):
     """How documents are split into passages."""
 
-    tokens: Annotated[int, Range(32, 8192)] = setting(
+    max_tokens: Annotated[int, Range(32, 8192)] = setting(
         256,
         "Length limit of a passage, in tokens of the embedder. The title and headings that are "
         "embedded with the passage count.",
@@ -45,7 +45,7 @@ class EmbedderSettings(Checked):
     threads: Annotated[int, Range(0, 256)] = setting(
         0, "Threads the embedder runs on. 0: one for each core, at most 4."
     )
-    window: Annotated[int, Range(16, 1_000_000)] = setting(
+    window_tokens: Annotated[int, Range(16, 1_000_000)] = setting(
         512,
         "Longest text sent to the endpoint in one piece, in tokens of the built-in tokenizer. "
         "Longer texts are sent in parts.",
@@ -64,7 +64,7 @@ class SearchSettings(Checked):
     dense_weight: Share = setting(
         0.5, "Weight of the cosine in the score. BM25 has the rest of the weight."
     )
-    floor: Share = setting(
+    min_dense_similarity: Share = setting(
         0.2, "If no candidate reaches this cosine, keywords alone decide the ranking."
     )
     rewrite: Literal["auto", "always", "never"] = setting(
@@ -85,13 +85,13 @@ class FilterSettings(Checked):
     """Which sentences are left out of the text a drafter reads. A sentence is left out if it is
     below both thresholds and shares no name or number with a sentence that is kept."""
 
-    on: bool = setting(
+    enabled: bool = setting(
         True, "Whether sentences unrelated to the question are left out of what the drafter reads."
     )
-    similarity: Share = setting(
+    min_similarity: Share = setting(
         0.20, "A sentence with at least this cosine to the question is kept."
     )
-    overlap: Share = setting(
+    min_word_overlap: Share = setting(
         0.34, "A sentence that holds at least this share of the question's words is kept."
     )
 

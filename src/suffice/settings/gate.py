@@ -26,23 +26,25 @@ class LlmSettings(Checked):
     key_env: str = setting("", "Environment variable that holds the API key of `url`.")
     ask: Literal["band", "always", "never"] = setting(
         "band",
-        "`band`: ask only if the cheaper tier's probability lies from `low` to `high`, or if that "
-        "tier cannot read the text.",
+        "`band`: ask only if the cheaper tier's probability lies from `band_low` to "
+        "`band_high`, or if that tier cannot read the text.",
     )
-    low: Annotated[Share, AtMost("high")] = setting(0.2, "Lower end of the band, included.")
-    high: Share = setting(0.8, "Upper end of the band, included.")
-    calls: Count = setting(8, "Budget of calls for one request.")
-    tokens: Annotated[int, Range(100, 1_000_000_000)] = setting(
+    band_low: Annotated[Share, AtMost("band_high")] = setting(
+        0.2, "Lower end of the band, included."
+    )
+    band_high: Share = setting(0.8, "Upper end of the band, included.")
+    total_calls: Count = setting(8, "Budget of calls for one request.")
+    total_tokens: Annotated[int, Range(100, 1_000_000_000)] = setting(
         64_000, "Budget of tokens for one request, prompts included."
     )
-    seconds: Annotated[float, Range(0.1, 86_400)] = setting(
+    total_seconds: Annotated[float, Range(0.1, 86_400)] = setting(
         60.0, "Budget of seconds for one request, retries and their waits included."
     )
-    reply: Annotated[int, Range(16, 1_000_000)] = setting(
+    max_tokens: Annotated[int, Range(16, 1_000_000)] = setting(
         4_096, "Token limit of one reply. Raise it for a reasoning model."
     )
     retries: Annotated[int, Range(0, 20)] = setting(1, "Retries of a failed call.")
-    cache: Annotated[int, Range(0, 10_000_000)] = setting(
+    cache_size: Annotated[int, Range(0, 10_000_000)] = setting(
         4_096, "Number of LLM judgements cached in memory. 0: none."
     )
 
@@ -81,11 +83,11 @@ class TiersSettings(Checked):
     """The published similarity tiers."""
 
     relevant: Share = setting(0.30, "Cosine from which a passage counts as relevant.")
-    one: Share = setting(0.40, "The gate opens if the best passage reaches this cosine.")
-    two: Share = setting(
+    one_passage: Share = setting(0.40, "The gate opens if the best passage reaches this cosine.")
+    two_passages: Share = setting(
         0.35, "With two relevant passages, the gate opens if the best one reaches this cosine."
     )
-    three: Share = setting(
+    three_passages: Share = setting(
         0.30,
         "With three relevant passages, the gate opens if the mean cosine of all passages reaches "
         "this.",
@@ -139,7 +141,7 @@ class BoundSettings(Checked):
     retrieval: Literal["independent", "sequential", "reranked", "low-variance"] = setting(
         "independent", "How the passages were retrieved. Used with `inequality: auto`."
     )
-    c: Share = setting(
+    score_half_width: Share = setting(
         0.5,
         "Half-width of the range of a score, for Azuma's inequality. 0: estimated from the scores, "
         "which the reason reports.",
@@ -155,15 +157,15 @@ class BoundSettings(Checked):
 class CheckpointSettings(Checked):
     """A minimum number of passages and a minimum best similarity."""
 
-    passages: Count = setting(3, "Minimum number of passages.")
-    top: Share = setting(0.65, "Minimum cosine of the best passage.")
+    min_passages: Count = setting(3, "Minimum number of passages.")
+    min_best_similarity: Share = setting(0.65, "Minimum cosine of the best passage.")
 
 
 @dataclass(frozen=True, slots=True)
 class RerankedSettings(Checked):
     """The verifier reads each passage by itself."""
 
-    relevance: Share = setting(
+    min_relevance: Share = setting(
         0.60, "A passage that answers with a lower probability, by the verifier, is dropped."
     )
 
@@ -174,7 +176,7 @@ class LearnedSettings(Checked):
 
     threshold: Share = setting(0.50, "Probability from which the gate opens.")
     sufficient: Share = setting(0.60, "Below this probability the answer carries a caveat.")
-    review: Share = setting(
+    review_band: Share = setting(
         0.06, "Width of the band around the threshold in which a person decides (REVIEW)."
     )
 
@@ -201,14 +203,16 @@ class KindSettings(Checked):
 class DiversitySettings(Checked):
     """Deduplication, and the optional rule that the evidence must hold a fact."""
 
-    copies: Annotated[float, Range(0.5, 1)] = setting(
+    duplicate_overlap: Annotated[float, Range(0.5, 1)] = setting(
         0.8, "Passages that share this much of their wording count as one."
     )
-    factual: bool = setting(
+    require_fact: bool = setting(
         False, "Require a fact or a question-and-answer pair among the evidence."
     )
-    fact: Share = setting(0.30, "Relevance that the required fact must reach.")
-    qa: Share = setting(0.40, "Relevance that the required question-and-answer pair must reach.")
+    min_fact_relevance: Share = setting(0.30, "Relevance that the required fact must reach.")
+    min_qa_relevance: Share = setting(
+        0.40, "Relevance that the required question-and-answer pair must reach."
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,16 +220,16 @@ class ConflictSettings(Checked):
     """When passages contradict each other. Passages that share too few names and numbers are about
     different subjects: they are reported as ambiguous, not as a conflict."""
 
-    on: bool = setting(True, "Look for contradictions among the passages.")
+    enabled: bool = setting(True, "Look for contradictions among the passages.")
     threshold: Share = setting(0.8, "Score from which a conflict is reported.")
-    passages: Annotated[int, Range(2, 100)] = setting(
+    max_passages: Annotated[int, Range(2, 100)] = setting(
         10, "Number of passages compared, best first."
     )
-    copies: Share = setting(
+    same_text_overlap: Share = setting(
         0.5,
         "Share of names and numbers that two wordings of one text must have in common to conflict.",
     )
-    statements: Share = setting(
+    statement_overlap: Share = setting(
         0.28,
         "Share of names and numbers that any other two statements must have in common to conflict.",
     )

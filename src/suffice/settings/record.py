@@ -13,12 +13,14 @@ from suffice.settings.limits import Range, Share, setting
 class SignSettings(Checked):
     """Signed checkpoints of the log, and where they are written."""
 
-    key: str = setting("", "File that holds the private signing key. Empty: no checkpoints.")
-    to: tuple[str, ...] = setting((), "Where checkpoints are written: files, URLs or other stores.")
-    every: Annotated[int, Range(0, 1_000_000_000)] = setting(
+    key_file: str = setting("", "File that holds the private signing key. Empty: no checkpoints.")
+    destinations: tuple[str, ...] = setting(
+        (), "Where checkpoints are written: files, URLs or other stores."
+    )
+    every_records: Annotated[int, Range(0, 1_000_000_000)] = setting(
         1_000, "Write a checkpoint after this many records. 0: not by count."
     )
-    minutes: Annotated[float, Range(0, 1_000_000)] = setting(
+    every_minutes: Annotated[float, Range(0, 1_000_000)] = setting(
         60.0, "Write a checkpoint after this many minutes. 0: not by time."
     )
 
@@ -32,27 +34,27 @@ class RecordSettings(Checked):
         "When decisions are recorded. `auto`: if there is a store, but not for a folder that is "
         "only read (`--docs`).",
     )
-    durable: Literal["committed", "queued"] = setting(
+    durability: Literal["committed", "queued"] = setting(
         "committed",
         "`committed`: an answer is released once its record is stored. `queued`: it does not wait, "
         "and a crash loses the queued records.",
     )
-    omit: tuple[str, ...] = setting(
+    omit_fields: tuple[str, ...] = setting(
         (), "Fields that are not stored. The record keeps a hash commitment to each."
     )
     mask_emails: bool = setting(True, "Mask e-mail addresses before a record is written.")
     mask_phones: bool = setting(True, "Mask phone numbers before a record is written.")
     mask_cards: bool = setting(True, "Mask card numbers before a record is written.")
-    patterns: tuple[str, ...] = setting(
+    mask_patterns: tuple[str, ...] = setting(
         (), "Regular expressions whose matches are masked before a record is written."
     )
-    days: Annotated[int, Range(0, 100_000)] = setting(
+    retention_days: Annotated[int, Range(0, 100_000)] = setting(
         0, "Days after which `suffice audit retain` erases the contents of records. 0: never."
     )
-    sample: Share = setting(
+    review_sample: Share = setting(
         0.0, "Share of served answers that are sent to a person for review, at random."
     )
-    borderline: Share = setting(
+    review_borderline: Share = setting(
         0.02, "A gate score this close to its threshold is always sent for review."
     )
     checkpoint: SignSettings = field(default_factory=SignSettings)

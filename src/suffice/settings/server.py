@@ -31,7 +31,9 @@ class LimitSettings(Checked):
         1_000_000, "Limit on the evidence a request carries, in characters."
     )
     evidence_passages: Count = setting(200, "Limit on the evidence a request carries, in passages.")
-    choices: Annotated[int, Range(1, 128)] = setting(8, "Limit on `n`, the choices of a request.")
+    max_choices: Annotated[int, Range(1, 128)] = setting(
+        8, "Limit on `n`, the choices of a request."
+    )
     requests_per_minute: Annotated[float, Range(0, 1e9)] = setting(
         0, "Requests per minute and key. 0: no limit."
     )
@@ -56,8 +58,8 @@ class WorkSettings(Checked):
     threads: Annotated[int, Range(0, 256)] = setting(
         0, "Threads for inference. 0: four for each core, at most 16."
     )
-    queue: Count = setting(64, "Number of tasks that may wait for an inference thread.")
-    requests: Count = setting(512, "Number of requests in progress.")
+    max_queued: Count = setting(64, "Number of tasks that may wait for an inference thread.")
+    max_requests: Count = setting(512, "Number of requests in progress.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +78,7 @@ class CouncilSettings(Checked):
     judges: tuple[str, ...] = setting(
         (), "Routes whose upstreams vote. Empty: the built-in verifiers vote."
     )
-    seconds: Seconds = setting(60.0, "A judge that takes longer abstains.")
+    judge_seconds: Seconds = setting(60.0, "A judge that takes longer abstains.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,19 +110,19 @@ class RouteSettings(Checked):
         "`false`: chat without documents. Nothing is searched or checked, and every answer is "
         "labelled as unverified.",
     )
-    mode: Literal["buffer", "signal"] = setting(
+    streaming: Literal["buffer", "signal"] = setting(
         "buffer",
         "How a stream is sent. `buffer`: after the verdict. `signal`: as it is written, before it "
         "is checked, with retractions.",
     )
-    marks: bool = setting(
+    ask_for_citations: bool = setting(
         True,
         "Ask the model for citation marks. `false`: claims are checked against all passages.",
     )
     shadow: bool = setting(
         False, "Decide and record, but pass requests and answers through unchanged."
     )
-    failed: Literal["caveat", "review", "withhold"] = setting(
+    on_check_failure: Literal["caveat", "review", "withhold"] = setting(
         "withhold",
         "Best verdict possible if a check fails or takes longer than `check_seconds`.",
     )
@@ -155,15 +157,15 @@ class ServerSettings(Checked):
     )
     workers: Annotated[int, Range(1, 256)] = setting(1, "Number of processes that serve.")
     timeout: Seconds = setting(600.0, "Time limit of a whole request, in seconds.")
-    keep_alive: Seconds = setting(
+    keep_alive_seconds: Seconds = setting(
         10.0, "Seconds between the comments that keep a waiting stream open."
     )
-    stop: Seconds = setting(30.0, "Seconds a shutdown waits for requests in progress.")
+    shutdown_seconds: Seconds = setting(30.0, "Seconds a shutdown waits for requests in progress.")
     log_text: bool = setting(
         False, "Allow texts of questions, documents and answers in the process log."
     )
     limits: LimitSettings = field(default_factory=LimitSettings)
-    work: WorkSettings = field(default_factory=WorkSettings)
+    capacity: WorkSettings = field(default_factory=WorkSettings)
     cors: CorsSettings = field(default_factory=CorsSettings)
     council: CouncilSettings = field(default_factory=CouncilSettings)
     routes: Mapping[str, RouteSettings] = field(

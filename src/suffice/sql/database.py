@@ -100,5 +100,5 @@ class Database:
         except PoolTimeout as problem:
             raise StoreBusy(
                 f"All connections to {self.where} are in use.",
-                remedy="Try again later, or increase `wait` in the settings.",
+                remedy="Try again later, or increase `store_wait_seconds` in the settings.",
             ) from problem

@@ -40,7 +40,8 @@ def translated(where: str) -> Iterator[None]:
 def busy(where: str, wait: float) -> StoreBusy:
     return StoreBusy(
         f"Another process is writing to {where} (waited {wait:g} s).",
-        remedy="Wait for it to finish, or increase `wait` in the settings. Searches need no lock.",
+        remedy="Wait for it to finish, or increase `store_wait_seconds` in the settings. "
+        "Searches need no lock.",
     )
 
 

@@ -148,7 +148,7 @@ class Postgresql:
         if state in ("55P03", "40P01", "40001", "57014"):
             return StoreBusy(
                 f"{self.where} is locked by another process: {message}",
-                remedy="Wait for it to finish, or increase `wait` in the settings.",
+                remedy="Wait for it to finish, or increase `store_wait_seconds` in the settings.",
             )
         if state.startswith("XX"):
             return StoreDamaged(

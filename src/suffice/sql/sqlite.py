@@ -92,7 +92,7 @@ class Sqlite:
         if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
             return StoreBusy(
                 f"{self.where} is locked by another process.",
-                remedy="Wait for it to finish, or increase `wait` in the settings.",
+                remedy="Wait for it to finish, or increase `store_wait_seconds` in the settings.",
             )
         if name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
             return StoreDamaged(

@@ -27,7 +27,7 @@ _ACTIONS = {"review": Action.REVIEW, "withhold": Action.WITHHOLD, "caveat": Acti
 def bounded(verdict: Verdict, route: RouteSettings) -> Verdict:
     """Limit the verdict on a draft on which a check failed to what the route allows."""
     failed = any(finding.code is Code.FAILED for finding in verdict.findings)
-    if not failed or not verdict.served or route.failed == "caveat":
+    if not failed or not verdict.served or route.on_check_failure == "caveat":
         return verdict
     held = withhold(
         verdict.evidence,
@@ -35,7 +35,7 @@ def bounded(verdict: Verdict, route: RouteSettings) -> Verdict:
         FAILED,
         verdict.draft,
         verdict.findings,
-        _ACTIONS[route.failed],
+        _ACTIONS[route.on_check_failure],
     )
     return replace(held, attempts=verdict.attempts, faithfulness=verdict.faithfulness)
 
@@ -55,7 +55,7 @@ def unchecked(
         LATE.format(route.check_seconds),
         draft,
         findings,
-        _ACTIONS[route.failed],
+        _ACTIONS[route.on_check_failure],
     )
     return replace(held, attempts=(Attempt(draft, tuple(findings)),))
 

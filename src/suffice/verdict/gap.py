@@ -39,4 +39,6 @@ def _send(request: Mapping[str, Any], webhook: str) -> None:
         httpx2.post(webhook, json=request, timeout=_SECONDS).raise_for_status()
     except (httpx2.HTTPError, httpx2.InvalidURL) as problem:
         kind = type(problem).__name__  # the message may contain the URL, which may hold a secret
-        _LOG.warning("The document request could not be sent (%s); check verdict.webhook.", kind)
+        _LOG.warning(
+            "The document request could not be sent (%s); check verdict.gap_webhook.", kind
+        )

@@ -339,7 +339,7 @@ def test_work_grows_with_the_passages(wording: str) -> None:
     for count in (5, 10, 20, 40):
         counting = Counting()
         texts = [wording.format(n + 2, n + 3) for n in range(count)]
-        settings = ConflictSettings(passages=count)
+        settings = ConflictSettings(max_passages=count)
         assert Conflicts(counting, settings).find(evidence(LEAVE, *texts))
         assert len(counting.calls) == 1
         asked[count] = counting.calls[0]

@@ -116,8 +116,11 @@ def test_the_inequality_follows_the_retrieval_unless_named(
 @pytest.mark.parametrize(
     ("settings", "says"),
     [
-        (BoundSettings(inequality="azuma", c=0), "c = 0.150, estimated from these scores"),
-        (BoundSettings(inequality="azuma", c=0.1), "c = 0.100, given"),
+        (
+            BoundSettings(inequality="azuma", score_half_width=0),
+            "c = 0.150, estimated from these scores",
+        ),
+        (BoundSettings(inequality="azuma", score_half_width=0.1), "c = 0.100, given"),
         (BoundSettings(inequality="azuma"), "holds for any scores in [0, 1]"),
         (BoundSettings(inequality="bernstein"), "variance 0.0100, estimated from these scores"),
         (BoundSettings(inequality="bernstein", variance=0.02), "variance 0.0200, given"),
@@ -131,9 +134,9 @@ def test_an_estimate_is_said(settings: BoundSettings, says: str) -> None:
 @pytest.mark.parametrize(
     ("settings", "says"),
     [
-        (BoundSettings(inequality="adaptive", c=0), "best of 3"),
-        (BoundSettings(inequality="adaptive", c=0.5), "best of 3"),
-        (BoundSettings(inequality="adaptive", c=0.2, variance=0.01), "best of 4"),
+        (BoundSettings(inequality="adaptive", score_half_width=0), "best of 3"),
+        (BoundSettings(inequality="adaptive", score_half_width=0.5), "best of 3"),
+        (BoundSettings(inequality="adaptive", score_half_width=0.2, variance=0.01), "best of 4"),
     ],
 )
 def test_adaptive_estimates_nothing(settings: BoundSettings, says: str) -> None:

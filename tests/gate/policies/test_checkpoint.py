@@ -40,7 +40,9 @@ def test_passages_and_top(scores: tuple[float | None, ...], says: tuple[str, ...
 
 
 def test_the_numbers_are_settings_and_signals() -> None:
-    decision = Checkpoint(CheckpointSettings(passages=2, top=0.4)).decide(evidence(0.45, 0.2))
+    decision = Checkpoint(CheckpointSettings(min_passages=2, min_best_similarity=0.4)).decide(
+        evidence(0.45, 0.2)
+    )
     assert decision.open
     held = [(signal.name, signal.value, signal.threshold) for signal in decision.signals]
     assert held == [("passages", 2, 2), ("best similarity", 0.45, 0.4)]

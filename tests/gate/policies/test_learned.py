@@ -53,7 +53,7 @@ def test_the_probability_decides(
     threshold: float, sufficient: float, level: Level, missing: tuple[str, ...]
 ) -> None:
     score = chance(0.5)
-    settings = LearnedSettings(score + threshold, score + sufficient, review=0.02)
+    settings = LearnedSettings(score + threshold, score + sufficient, review_band=0.02)
     verifier = Told(SufficiencyScore(0.5, 0, tier="fast"))
     decision = Learned(verifier, settings, lambda _: missing).decide(EVIDENCE)
     assert decision.level is level

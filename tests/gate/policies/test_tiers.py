@@ -46,7 +46,9 @@ def test_each_tier(scores: tuple[float, ...], tier: str | None) -> None:
 
 
 def test_the_thresholds_are_settings() -> None:
-    strict = Tiers(TiersSettings(relevant=0.5, one=0.9, two=0.8, three=0.6))
+    strict = Tiers(
+        TiersSettings(relevant=0.5, one_passage=0.9, two_passages=0.8, three_passages=0.6)
+    )
     assert not strict.decide(evidence(0.79, 0.7, 0.4)).open
     assert strict.decide(evidence(0.8, 0.7)).tier == "two relevant passages"
 

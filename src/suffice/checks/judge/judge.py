@@ -68,7 +68,9 @@ class Judge:
         if not case.passages:
             return uncertain("there is no passage to compare with")
         if case.size > self.room:
-            return uncertain("the claim and its evidence are too long to judge (judge.room)")
+            return uncertain(
+                "the claim and its evidence are too long to judge (judge.max_characters)"
+            )
         if seconds <= 0:
             return uncertain("the judge ran out of time before this claim (judge.timeout)")
         try:
@@ -112,7 +114,7 @@ class Judge:
 
 def open_judge(settings: JudgeSettings, draft: DraftSettings) -> Judge:
     """The judge described by the settings. Sends no request yet."""
-    return Judge(open_llm(settings, draft), settings.timeout, settings.room)
+    return Judge(open_llm(settings, draft), settings.timeout, settings.max_characters)
 
 
 def _sentences(answers: Answers, questions: Sequence[Question]) -> str:

@@ -13,7 +13,7 @@ from suffice.models.wire.endpoint import Endpoint
 from suffice.settings import DraftSettings, JudgeSettings
 
 _JSON = {"response_format": {"type": "json_object"}}
-_SHORT = "Raise judge.tokens if the model reasons before it answers."
+_SHORT = "Raise judge.max_tokens if the model reasons before it answers."
 
 
 class Llm(Protocol):
@@ -51,4 +51,4 @@ def open_llm(settings: JudgeSettings, draft: DraftSettings) -> Llm:
     key_env = settings.key_env or ("" if settings.llm else draft.key_env)
     model = settings.model or ("" if settings.llm else draft.model)
     endpoint = chat_endpoint(url, key_env, "judgement", settings.timeout, settings.retries)
-    return Remote(endpoint, model, settings.tokens)
+    return Remote(endpoint, model, settings.max_tokens)

@@ -52,7 +52,7 @@ class Conflicts:
 
     def find(self, evidence: Evidence) -> tuple[Conflict, ...]:
         """The conflicts, surest first; then what is ambiguous."""
-        if not self.settings.on:
+        if not self.settings.enabled:
             return ()
         found = [one for one in self.weigh(evidence) if self._reported(one)]
         found.sort(key=lambda one: (one.ambiguous, -one.score, one.view.first, one.view.second))
@@ -73,7 +73,7 @@ class Conflicts:
 
     def weigh(self, evidence: Evidence) -> list[Disagreement]:
         """Every pair of passages that both answer, once, with its score."""
-        passages = evidence.passages[: self.settings.passages]
+        passages = evidence.passages[: self.settings.max_passages]
         readings = [Reading.of(passage.text, evidence.question) for passage in passages]
         open_views = [
             view
@@ -238,7 +238,9 @@ class Conflicts:
         return kept
 
     def _ambiguous(self, view: View) -> bool:
-        return view.same < (self.settings.copies if view.copied else self.settings.statements)
+        return view.same < (
+            self.settings.same_text_overlap if view.copied else self.settings.statement_overlap
+        )
 
     def _weighed(self, view: View, judgement: Judgement) -> Disagreement:
         """Two wordings of one text show by themselves that they differ; of two statements the

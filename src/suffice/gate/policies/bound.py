@@ -80,7 +80,7 @@ def choose(settings: BoundSettings) -> Inequality:
     name = settings.inequality
     each: dict[str, Inequality] = {
         "hoeffding": Hoeffding(),
-        "azuma": Azuma(settings.c or None),
+        "azuma": Azuma(settings.score_half_width or None),
         "bernstein": Bernstein(known),
         "empirical-bernstein": EmpiricalBernstein(),
         "betting": Betting(),
@@ -93,7 +93,9 @@ def adaptive(settings: BoundSettings) -> Adaptive:
     """The best of those that estimate nothing; Azuma only where its `c` can make it the best."""
     variance = settings.variance
     bernstein = Bernstein(variance) if variance else EmpiricalBernstein()
-    narrow = (Azuma(settings.c),) if 0 < settings.c < HALF_RANGE else ()
+    narrow = (
+        (Azuma(settings.score_half_width),) if 0 < settings.score_half_width < HALF_RANGE else ()
+    )
     return Adaptive((Hoeffding(), bernstein, Betting(), *narrow))
 
 

@@ -41,16 +41,16 @@ class Checkpoint:
         if not found.passages:
             yield NO_PASSAGE
             return
-        if found.passages < self.settings.passages:
-            yield f"{found.passages} of the {counted(self.settings.passages)} wanted"
+        if found.passages < self.settings.min_passages:
+            yield f"{found.passages} of the {counted(self.settings.min_passages)} wanted"
         if not found.scores:
             yield NO_SIMILARITY
-        elif found.best < self.settings.top:
-            yield f"best similarity {found.best:.3f} is under {self.settings.top:g}"
+        elif found.best < self.settings.min_best_similarity:
+            yield f"best similarity {found.best:.3f} is under {self.settings.min_best_similarity:g}"
 
     def _signals(self, found: Similarity) -> tuple[Signal, ...]:
         best = found.best if found.scores else None
         return (
-            Signal("passages", found.passages, self.settings.passages),
-            Signal("best similarity", best, self.settings.top),
+            Signal("passages", found.passages, self.settings.min_passages),
+            Signal("best similarity", best, self.settings.min_best_similarity),
         )

@@ -86,7 +86,7 @@ class Learned:
     def _level(self, chance: float) -> tuple[Level, str]:
         told = f"the passages answer the question with probability {chance:.2f}"
         opens, least = self.settings.threshold, self.settings.sufficient
-        if abs(chance - opens) < self.settings.review / 2:
+        if abs(chance - opens) < self.settings.review_band / 2:
             return Level.REVIEW, f"{told}, too near to {opens:.2f} to tell"
         if chance < opens:
             return Level.INSUFFICIENT, f"{told}, under {opens:.2f}"

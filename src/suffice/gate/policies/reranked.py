@@ -33,7 +33,7 @@ class Reranked:
             reasons=tuple(self._reasons(items, kept)),
             missing=() if kept else missing_aspects(evidence),
             signals=(
-                Signal("best passage", best if scores else None, self.settings.relevance),
+                Signal("best passage", best if scores else None, self.settings.min_relevance),
                 Signal("passages kept", len(kept), 1),
             ),
             excluded=tuple(
@@ -44,18 +44,18 @@ class Reranked:
         )
 
     def _kept(self, score: SufficiencyScore) -> bool:
-        return not score.unchecked and score.enough >= self.settings.relevance
+        return not score.unchecked and score.enough >= self.settings.min_relevance
 
     def _why(self, score: SufficiencyScore) -> str:
         if score.unchecked:
             return f"nobody could judge it: {score.unchecked}"
-        return f"answers with probability {score.enough:.2f}, under {self.settings.relevance:g}"
+        return f"answers with probability {score.enough:.2f}, under {self.settings.min_relevance:g}"
 
     def _reasons(self, items: dict[str, Retrieved], kept: list[str]) -> Iterator[str]:
         if not items:
             yield NO_PASSAGE
             return
-        least = self.settings.relevance
+        least = self.settings.min_relevance
         yield f"{len(kept)} of {counted(len(items))} answer with probability {least:g} or more"
         if all(item.relevance is None for item in items.values()):
             yield "no similarity is known for these passages; this policy needs none"

@@ -44,11 +44,11 @@ class Tiers:
         )
 
     def _tier(self, found: Similarity, relevant: list[float]) -> str | None:
-        if found.best >= self.settings.one:
+        if found.best >= self.settings.one_passage:
             return "one strong passage"
-        if found.best >= self.settings.two and len(relevant) >= 2:
+        if found.best >= self.settings.two_passages and len(relevant) >= 2:
             return "two relevant passages"
-        if len(relevant) >= 3 and fmean(found.scores) >= self.settings.three - _ROUNDING:
+        if len(relevant) >= 3 and fmean(found.scores) >= self.settings.three_passages - _ROUNDING:
             return "three relevant passages"
         return None
 
@@ -67,7 +67,7 @@ class Tiers:
         mean = fmean(found.scores) if found.scores else None
         at = f"those at {self.settings.relevant:.2f} or more"
         return (
-            Signal("best similarity", best, self.settings.one),
+            Signal("best similarity", best, self.settings.one_passage),
             Signal("relevant passages", len(relevant), note=at),
-            Signal("mean similarity", mean, self.settings.three, "of all passages"),
+            Signal("mean similarity", mean, self.settings.three_passages, "of all passages"),
         )

@@ -59,7 +59,7 @@ class _File:
         except OSError as problem:
             raise StoreError(
                 f"Cannot write the checkpoint to {self.path}: {problem.strerror}.",
-                remedy="Check record.checkpoint.to. The log itself is not affected.",
+                remedy="Check record.checkpoint.destinations. The log itself is not affected.",
             ) from problem
 
     def kept(self) -> Sequence[Checkpoint]:
@@ -101,7 +101,8 @@ class _Url:
         except (httpx2.HTTPError, httpx2.InvalidURL) as problem:
             raise StoreUnreachable(
                 f"The {method} request for checkpoints to {masked(self.url)} failed: {problem}.",
-                remedy="Check record.checkpoint.to or --checkpoints. The log is not affected.",
+                remedy="Check record.checkpoint.destinations or --checkpoints. "
+                "The log is not affected.",
             ) from problem
         return str(reply.text)
 

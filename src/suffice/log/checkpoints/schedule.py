@@ -38,23 +38,23 @@ class Signer:
         new = head.sequence - head.checkpoint
         if new <= 0:
             return False
-        if 0 < self.settings.every <= new:
+        if 0 < self.settings.every_records <= new:
             return True
-        if not self.settings.minutes:
+        if not self.settings.every_minutes:
             return False
-        passed = timedelta(minutes=self.settings.minutes)
+        passed = timedelta(minutes=self.settings.every_minutes)
         return not head.checkpoint_time or self.clock() - read(head.checkpoint_time) >= passed
 
     def write(self, *, always: bool = False) -> Checkpoint | None:
         """Write a checkpoint if one is due. If a destination fails, it stays due."""
-        key = read_key(self.settings.key)
+        key = read_key(self.settings.key_file)
         head = self._claim(always)
         if head is None:
             return None
         now, count = written(self.clock()), head.sequence
         point = sign(Checkpoint(head.log, count, head.link, now, count, key=""), key)
         try:
-            for where in self.settings.to:
+            for where in self.settings.destinations:
                 place(where).keep(point)
         except SufficeError:
             self._give_back(head)
@@ -112,7 +112,7 @@ class Schedule:
             self._thread.join()
 
     def _run(self) -> None:
-        seconds = self._signer.settings.minutes * 60 or None
+        seconds = self._signer.settings.every_minutes * 60 or None
         while not self._closed:
             self._wake.wait(seconds)
             self._wake.clear()

@@ -44,7 +44,7 @@ def make_key(path: Path) -> str:
 
 def read_key(path: str | Path) -> Ed25519PrivateKey:
     serialization, ed25519 = _library()
-    remedy = "Run: suffice audit key --out FILE. Then set record.checkpoint.key to FILE."
+    remedy = "Run: suffice audit key --out FILE. Then set record.checkpoint.key_file to FILE."
     try:
         key = serialization.load_pem_private_key(Path(path).read_bytes(), None)
     except OSError as problem:

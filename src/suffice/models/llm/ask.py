@@ -16,7 +16,7 @@ from suffice.settings import LlmSettings
 _SIGNS_A_TOKEN = 3
 """Deliberately low, so that an estimate is rarely below the actual count."""
 _JSON = {"response_format": {"type": "json_object"}}
-_SHORT = "Raise verifier.llm.reply for a reasoning model."
+_SHORT = "Raise verifier.llm.max_tokens for a reasoning model."
 
 
 @dataclass(slots=True)
@@ -30,19 +30,24 @@ class Budget:
 
     @property
     def seconds_left(self) -> float:
-        return self.settings.seconds - (monotonic() - self.started)
+        return self.settings.total_seconds - (monotonic() - self.started)
 
     def spent(self, prompt: int) -> str:
         """The reason a call with this many tokens is no longer possible, or ""."""
         limits = self.settings
-        if self.calls >= limits.calls:
-            return f"its budget of {limits.calls:,} calls is used up (verifier.llm.calls)"
+        if self.calls >= limits.total_calls:
+            return (
+                f"its budget of {limits.total_calls:,} calls is used up (verifier.llm.total_calls)"
+            )
         if self.seconds_left <= 0:
-            return f"its budget of {limits.seconds:g} seconds is used up (verifier.llm.seconds)"
-        if self.tokens + prompt + limits.reply > limits.tokens:
+            return (
+                f"its budget of {limits.total_seconds:g} seconds is used up "
+                "(verifier.llm.total_seconds)"
+            )
+        if self.tokens + prompt + limits.max_tokens > limits.total_tokens:
             return (
                 f"a call of about {prompt:,} tokens and its reply would exceed its budget of "
-                f"{limits.tokens:,} tokens (verifier.llm.tokens)"
+                f"{limits.total_tokens:,} tokens (verifier.llm.total_tokens)"
             )
         return ""
 
@@ -97,7 +102,7 @@ class Llm:
         size = _estimate(prompt.text)
         if why := budget.spent(size):
             raise ModelError(f"{why[0].upper()}{why[1:]}.", remedy="Raise that setting.")
-        body = chat_body(self.model, prompt.messages, budget.settings.reply)
+        body = chat_body(self.model, prompt.messages, budget.settings.max_tokens)
         endpoint = replace(self.endpoint, lesser=_JSON)
         start, used = monotonic(), size
         try:

@@ -30,7 +30,7 @@ def open_llm_verifier(
         )
     key_env = settings.key_env or (shared.key_env if shared else "")
     model = settings.model or (shared.model if shared else "")
-    endpoint = chat_endpoint(url, key_env, "verdict", settings.seconds, settings.retries)
+    endpoint = chat_endpoint(url, key_env, "verdict", settings.total_seconds, settings.retries)
     # Notes are shown to callers, who need not know the URL.
     llm = Llm(replace(endpoint, called="the endpoint"), model)
-    return LlmVerifier(inner, llm, settings, Cache(settings.cache))
+    return LlmVerifier(inner, llm, settings, Cache(settings.cache_size))

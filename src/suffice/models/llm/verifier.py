@@ -43,7 +43,7 @@ class LlmVerifier:
     llm: Llm
     settings: LlmSettings = field(default_factory=LlmSettings)
     cache: Cache[Word | Enough | NoWord] = field(
-        default_factory=lambda: Cache(LlmSettings().cache), compare=False
+        default_factory=lambda: Cache(LlmSettings().cache_size), compare=False
     )
     tier: str = LLM
 
@@ -105,7 +105,7 @@ class LlmVerifier:
             _tells(pair.said) and any(map(_tells, pair.evidence))
         ):
             return False
-        inside = self.settings.low <= chance <= self.settings.high
+        inside = self.settings.band_low <= chance <= self.settings.band_high
         return self.settings.ask == "always" or bool(unchecked) or inside
 
     def _judged(

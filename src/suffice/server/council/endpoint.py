@@ -128,7 +128,7 @@ def _moved(pipeline: Pipeline, put: Put) -> tuple[Evidence, GateDecision, str, s
         evidence, gate = pipeline.find(put.question)
         return evidence, gate, put.answer, gate.record
     quotes = pipeline.quotes or pipeline.drafter
-    verdict = replace(pipeline, drafter=quotes, draft=replace(pipeline.draft, rounds=0)).answer(
+    verdict = replace(pipeline, drafter=quotes, draft=replace(pipeline.draft, revisions=0)).answer(
         put.question
     )
     answer = verdict.released if verdict.served else ""
@@ -155,11 +155,11 @@ async def _asked(
 
     async def vote(judge: ModelJudge) -> Ballot:
         try:
-            async with asyncio.timeout(settings.seconds):
+            async with asyncio.timeout(settings.judge_seconds):
                 return await judge.vote(motion)
         except TimeoutError:
             return Ballot(
-                judge.name, Vote.ABSTAIN, f"The judge timed out after {settings.seconds:g} s."
+                judge.name, Vote.ABSTAIN, f"The judge timed out after {settings.judge_seconds:g} s."
             )
 
     return list(await asyncio.gather(*map(vote, judges)))

@@ -60,7 +60,9 @@ class Answering:
     _spent: list[Raw] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.marks = self.marks and self.route.settings.marks and not self.asked.structured
+        self.marks = (
+            self.marks and self.route.settings.ask_for_citations and not self.asked.structured
+        )
 
     async def whole(self) -> Answered:
         """The whole answer, with its verdicts."""
@@ -107,7 +109,14 @@ class Answering:
         body = forwarded(self.asked.body, route.model(self.asked.body.get("model")))
         if bare:
             return body
-        return told(body, trip.read, brief, route.rank, route.own.draft.room, marks=self.marks)
+        return told(
+            body,
+            trip.read,
+            brief,
+            route.rank,
+            route.own.draft.max_evidence_characters,
+            marks=self.marks,
+        )
 
     async def _written(
         self, pipeline: Pipeline, trip: Trip, brief: Brief, *, bare: bool = False

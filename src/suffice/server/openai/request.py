@@ -131,8 +131,8 @@ def _n(n: Any, limits: LimitSettings) -> int:
     if n is None:
         return 1
     whole = isinstance(n, int | float) and not isinstance(n, bool) and n == int(n)
-    if not whole or not 1 <= n <= limits.choices:
-        raise bad(f"'n' must be a whole number from 1 to {limits.choices}.", "n")
+    if not whole or not 1 <= n <= limits.max_choices:
+        raise bad(f"'n' must be a whole number from 1 to {limits.max_choices}.", "n")
     return int(n)
 
 

@@ -46,7 +46,7 @@ async def streamed(
         body = forwarded(asked.body, route.model(asked.body.get("model")))
         return await opened(context, _flowing(context, route, asked, ending, body, voice), voice)
     # Whether a text is an answer or accompanies a tool call is only known at its end.
-    if route.url and settings.mode == "signal" and not asked.tools:
+    if route.url and settings.streaming == "signal" and not asked.tools:
         return await _signalled(context, route, asked, voice)
     return await opened(context, _decided(answer(context, route, asked), voice), voice)
 
@@ -130,7 +130,7 @@ async def _known(answered: Answered) -> Answered:
 async def opened(context: RequestContext, events: Sent, voice: StreamFormat) -> Response:
     """Start a stream whose first event may take long. A failure before the first keep-alive comment
     sets the HTTP status; a later one is reported as an event in the stream."""
-    keep_alive = context.gateway.state.settings.server.keep_alive
+    keep_alive = context.gateway.state.settings.server.keep_alive_seconds
     first: asyncio.Future[bytes] = asyncio.ensure_future(anext(events))
     try:
         await while_there(context.request, _wait(first, keep_alive))
