@@ -109,7 +109,8 @@ class Pipeline:
         """The pipeline described by the settings, over any retriever. Without settings, those of
         the searched library apply. `documents` looks up sources that a draft names but that were
         not retrieved."""
-        settings = settings or getattr(retriever, "own", None) or CollectionSettings()
+        own: CollectionSettings | None = getattr(retriever, "own", None)
+        settings = settings or own or CollectionSettings()
         read_routes(settings.verdict.routes)  # report an invalid table before the first question
         embedder = CachedEmbedder(embedder)  # filter, drafter and checks embed the same statements
         verifier = verifier or open_verifier(VerifierSettings())
@@ -123,7 +124,7 @@ class Pipeline:
             embedder=embedder,
             filter=Helpful(embedder, settings.filter) if settings.filter.enabled else None,
             quotes=Extractive(embedder, settings.draft, verifier) if writes else None,
-            draft=settings.draft if writes else replace(settings.draft, rounds=0),
+            draft=settings.draft if writes else replace(settings.draft, revisions=0),
             verdict=settings.verdict,
             rewrite=settings.rewrites,
         )

@@ -213,7 +213,7 @@ def test_they_are_kept_in_a_file_behind_a_url_and_in_another_store(
 def test_a_place_that_cannot_be_used_is_told(log: Log, key: str, tmp_path: Path) -> None:
     log.append(some.note())
     gone = str(tmp_path / "no" / "such" / "folder")
-    with pytest.raises(StoreError, match=r"record\.checkpoint\.to"):
+    with pytest.raises(StoreError, match=r"record\.checkpoint\.destinations"):
         signed(log, key, gone)
     with pytest.raises(StoreUnreachable):
         signed(log, key, "http://127.0.0.1:1/")

@@ -20,7 +20,7 @@ LIE = "Eligible employees may work remotely up to 12 days per week"
 LONG = f"{LIE}, as the board of directors {'has very often and very clearly ' * 12}said. [1]"
 SECRET = "12 days"
 OWN = CollectionSettings(
-    draft=DraftSettings(rounds=0, retries=0), verdict=VerdictSettings(rescue=False)
+    draft=DraftSettings(revisions=0, retries=0), verdict=VerdictSettings(rescue=False)
 )
 
 
@@ -31,7 +31,7 @@ def modes(library: Library, upstream: ScriptedUpstream) -> Iterator[RunningGatew
         "default": held,
         "shown": replace(held, show_withheld=True),
         "trims": RouteSettings(upstream=upstream.url),
-        "signal": replace(held, mode="signal"),
+        "signal": replace(held, streaming="signal"),
         "free": replace(held, grounding=False),
     }
     with running(library, routes(named)) as gateway:

@@ -37,8 +37,8 @@ NOT_RELOADED = "The settings were not reloaded; the old ones stay in effect"
 _NOT_BY_RELOAD = (
     "store",
     "index",
-    "engine",
-    "wait",
+    "index_engine",
+    "store_wait_seconds",
     "embedder",
     "verifier",
     "record",
