@@ -162,7 +162,7 @@ def test_a_subject_is_erased(store: Path, asked: tuple[Path, dict[str, str]]) ->
 
 
 def test_what_is_old_is_erased_by_setting(store: Path, tmp_path: Path) -> None:
-    with pytest.raises(SettingsError, match=r"record\.days is 0"):
+    with pytest.raises(SettingsError, match=r"record\.retention_days is 0"):
         run("audit", "retain", "--store", store)
     assert loaded("audit", "retain", "--days", "1", "--store", store)["records"] == 0
     with closing(sqlite3.connect(store)) as connection, connection:

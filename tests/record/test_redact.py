@@ -80,7 +80,7 @@ def test_each_sort_can_be_switched_off() -> None:
 
 
 def test_a_pattern_that_is_none_is_told() -> None:
-    with pytest.raises(SettingsError, match=r"record\.patterns"):
+    with pytest.raises(SettingsError, match=r"record\.mask_patterns"):
         Masks.of(RecordSettings(mask_patterns=("(",)))
 
 

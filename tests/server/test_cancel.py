@@ -57,7 +57,7 @@ def endless(
 ) -> Iterator[tuple[RunningGateway, Endless]]:
     """A gateway with a single inference thread."""
     settings = routes(
-        RouteSettings(upstream=upstream.url, **route), work=WorkSettings(threads=1, queue=8)
+        RouteSettings(upstream=upstream.url, **route), capacity=WorkSettings(threads=1, max_queued=8)
     )
     with running(library, settings) as gateway:
         opened = gateway.inner.state.routes["default"]

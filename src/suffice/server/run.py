@@ -88,7 +88,7 @@ class _Server(uvicorn.Server):
     def handle_exit(self, sig: int, frame: Any) -> None:
         if not self.should_exit:
             self._gateway.work.refuse()
-            seconds = self._gateway.state.settings.server.stop + _GRACE
+            seconds = self._gateway.state.settings.server.shutdown_seconds + _GRACE
             leaving = threading.Timer(seconds, _leave)
             leaving.daemon = True
             leaving.start()
