@@ -57,7 +57,8 @@ def endless(
 ) -> Iterator[tuple[RunningGateway, Endless]]:
     """A gateway with a single inference thread."""
     settings = routes(
-        RouteSettings(upstream=upstream.url, **route), capacity=WorkSettings(threads=1, max_queued=8)
+        RouteSettings(upstream=upstream.url, **route),
+        capacity=WorkSettings(threads=1, max_queued=8),
     )
     with running(library, settings) as gateway:
         opened = gateway.inner.state.routes["default"]
@@ -73,7 +74,7 @@ def test_the_time_limit_ends_the_work_and_the_next_client_is_answered(
 ) -> None:
     plays(upstream, says(WRONG), says(RIGHT))
     mode: Any = "signal" if stream else "buffer"
-    with endless(library, upstream, check_seconds=0.3, mode=mode) as (gateway, check):
+    with endless(library, upstream, check_seconds=0.3, streaming=mode) as (gateway, check):
         late = gateway.post("/chat/completions", {**BODY, "stream": stream})
         assert check.begun.is_set()
         assert "took longer than 0.3 s" in late.text
@@ -121,7 +122,7 @@ def started(gateway):
 run._GRACE = 0.2
 with ScriptedUpstream([says("Remote work is allowed 3 days per week. [1]")]) as upstream:
     route = RouteSettings(upstream=upstream.url)
-    settings = Settings(server=ServerSettings(routes={"default": route}, port=0, stop=0.2))
+    settings = Settings(server=ServerSettings(routes={"default": route}, port=0, shutdown_seconds=0.2))
     library = Library.open(Path(sys.argv[1]), settings, create=True)
     listening = bound("127.0.0.1", 0)
     run.serve(settings, library, listening, started)

@@ -104,7 +104,7 @@ def _leave() -> None:
     """End the process although a thread is still at work, for example in a model or a regular
     expression, which cannot be interrupted. Acknowledged records are in the store."""
     print(
-        "Some work did not end within `server.stop`; the process ends without it.",
+        "Some work did not end within `server.shutdown_seconds`; the process ends without it.",
         file=sys.stderr,
         flush=True,
     )
