@@ -122,7 +122,8 @@ def started(gateway):
 run._GRACE = 0.2
 with ScriptedUpstream([says("Remote work is allowed 3 days per week. [1]")]) as upstream:
     route = RouteSettings(upstream=upstream.url)
-    settings = Settings(server=ServerSettings(routes={"default": route}, port=0, shutdown_seconds=0.2))
+    server = ServerSettings(routes={"default": route}, port=0, shutdown_seconds=0.2)
+    settings = Settings(server=server)
     library = Library.open(Path(sys.argv[1]), settings, create=True)
     listening = bound("127.0.0.1", 0)
     run.serve(settings, library, listening, started)
