@@ -148,7 +148,8 @@ def test_a_call_in_pieces_after_words(modes: RunningGateway, upstream: ScriptedU
     named = piece({"tool_calls": [{"index": 0, "id": "c", "function": {"name": "find"}}]})
     pieces = [*said("Can you ", "wait?"), named, part('{"q"'), part(": 1}")]
     plays(upstream, sends(*pieces, piece({}, "tool_calls")))
-    with client(modes, "signal").responses.stream(model="m", input=QUESTION) as stream:
+    tool: Any = {"type": "function", "name": "find", "parameters": {"type": "object"}}
+    with client(modes, "free").responses.stream(model="m", input=QUESTION, tools=[tool]) as stream:
         stream.until_done()
         message, call = stream.get_final_response().output
     assert message.content[0].text == "Can you wait?"

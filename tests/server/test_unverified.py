@@ -19,7 +19,8 @@ OWN = CollectionSettings(
     draft=DraftSettings(revisions=0, retries=0), verdict=VerdictSettings(rescue=False)
 )
 TOOLS: Any = [{"type": "function", "function": {"name": "find", "parameters": {}}}]
-CALL = {"index": 0, "id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+CALL: Any = {"index": 0, "id": "c", "type": "function"}
+CALL |= {"function": {"name": "find", "arguments": "{}"}}
 SECRET = "12 days"
 THOUGHT = "Surely it is 12 days, is it not?"
 END = piece({}, "stop")
@@ -107,9 +108,10 @@ def test_text_before_a_call_is_checked_all_the_same(
 ) -> None:
     pieces = [*said(f"{WRONG} ", "One moment"), piece({"tool_calls": [CALL]}, "tool_calls")]
     plays(upstream, sends(*pieces))
-    parts = heard(modes)  # a call to a tool that was not offered: nothing was held back
+    parts = heard(modes)  # a call to a tool that was not offered: it is dropped
     last = parts[-1]
-    assert last["choices"][0]["finish_reason"] == last["suffice"]["turn"] == "tool_calls"
+    assert last["choices"][0]["finish_reason"] == "stop"
+    assert not any(one["choices"][0]["delta"].get("tool_calls") for one in parts)
     assert last["suffice"]["verdict"] == "WITHHOLD"
     assert any("retraction" in part.get("suffice", ()) for part in parts)
     assert "Some claims could not be verified" in text(parts)

@@ -119,6 +119,12 @@ class RouteSettings(Checked):
         True,
         "Ask the model for citation marks. `false`: claims are checked against all passages.",
     )
+    tools: Literal["check", "pass", "refuse"] = setting(
+        "check",
+        "Tool calls. `check`: arguments that state something are checked like an answer. `pass`: "
+        "calls are passed on unchecked. `refuse`: requests that offer tools are refused. Calls to "
+        "tools that were not offered are always dropped.",
+    )
     shadow: bool = setting(
         False, "Decide and record, but pass requests and answers through unchanged."
     )

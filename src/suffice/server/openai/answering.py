@@ -19,12 +19,28 @@ from suffice.draft.revision import Revised, Round, revising
 from suffice.errors import ModelError, ModelUnreachable, SufficeError
 from suffice.pipeline import Pipeline, Trip
 from suffice.server.inference_pool import InferencePool
-from suffice.server.openai.completion import LEFT_OUT, Choice, decided, passed_on
+from suffice.server.openai.completion import (
+    LEFT_OUT,
+    NOT_AN_ANSWER,
+    NOTHING_STATED,
+    Choice,
+    decided,
+    noted,
+    passed_on,
+)
 from suffice.server.openai.disclosure import disclosure
 from suffice.server.openai.prompt import forwarded, told
 from suffice.server.openai.request import ChatRequest
+from suffice.server.openai.tool_calls import DROPPED, Stated, only_offered, stated_in
 from suffice.server.openai.upstream import EMPTY, UpstreamFault
-from suffice.server.openai.upstream_drafts import Written, added, content_of, draft_of, written
+from suffice.server.openai.upstream_drafts import (
+    Written,
+    added,
+    calls_tools,
+    content_of,
+    draft_of,
+    written,
+)
 from suffice.server.route import Route, Way
 from suffice.types import Draft, Verdict
 from suffice.verdict.fail_closed import abandoned, bounded, unchecked
@@ -57,6 +73,8 @@ class Answering:
     marks: bool = True
     """Whether the model is asked for citation marks, and the checks expect them."""
     timings: Mapping[str, float] = field(default_factory=dict)
+    dropped: int = 0
+    """The number of calls to tools that were not offered."""
     _spent: list[Raw] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -75,6 +93,7 @@ class Answering:
         except UpstreamFault as problem:
             return await self.instead(pipeline, trip, problem)
         choices = [await self._settled(pipeline, trip, one, shut) for one in drafts]
+        choices = [noted(one, DROPPED) for one in choices] if self.dropped else choices
         return Answered(choices, raw, added(*self._spent) if self._spent else added({}))
 
     async def begun(self) -> tuple[Pipeline, Trip, Verdict | None]:
@@ -130,7 +149,8 @@ class Answering:
             body = await self.work.run(self.body, trip, brief, bare=bare)
             if brief.earlier is not None:
                 body.pop("n", None)
-            raw = await self.route.upstream.ask(body)
+            raw, dropped = only_offered(await self.route.upstream.ask(body), self.asked.offer.names)
+        self.dropped += dropped
         self._spent.append(raw)
         structured, n = self.asked.structured, self.asked.n
         drafts = written(raw, trip.read.passages, structured=structured, n=n)
@@ -143,15 +163,42 @@ class Answering:
     ) -> Choice:
         """The choice to release in place of the upstream's."""
         if one.draft is None:
-            text = content_of(one.choice)
-            beside = draft_of(text, ()) if text else None
-            kept = text if beside is None or not beside.claims else None
-            gate = await self.work.record(pipeline.noted, trip)
-            return passed_on(one.choice, kept, "" if kept or not text else LEFT_OUT, gate)
+            return await self._called(pipeline, trip, one, shut)
         if shut is not None:
             return self.told_choice(await self.work.record(pipeline.keep, trip, shut))
         verdict, choice = await self.judged(pipeline, trip, one)
         return self.told_choice(verdict, choice)
+
+    async def _called(
+        self, pipeline: Pipeline, trip: Trip, one: Written, shut: Verdict | None
+    ) -> Choice:
+        """A turn in which the model calls tools. What the arguments state is checked like an
+        answer, and if it is withheld, no call is released."""
+        text = content_of(one.choice)
+        beside = await self.work.run(draft_of, text, ()) if text else None
+        kept = text if beside is None or not beside.claims else None
+        note = "" if kept or not text else LEFT_OUT
+        stated = Stated()
+        if self.route.settings.tools == "check":
+            stated = await self.work.run(stated_in, one.choice, self.asked.offer)
+        if not stated.texts:
+            gate = await self.work.record(pipeline.noted, trip)
+            why = NOTHING_STATED if self.route.settings.tools == "check" else NOT_AN_ANSWER
+            return passed_on(one.choice, kept, note, gate, why)
+        checked = {"turn": "tool_calls", "checked": list(stated.fields)}
+        if shut is not None:
+            return self.told_choice(
+                await self.work.record(pipeline.keep, trip, shut), shaped=checked
+            )
+        way = Way(self.asked.given, self.asked.indexed, marks=False, as_drafted=True)
+        unmarked = self.route.pipeline(self.caller, way, self.asked.tag)
+        draft = await self.work.run(stated.draft, trip.read.passages, self.route.name)
+        verdict, _ = await self.judged(unmarked, trip, Written(one.choice, draft))
+        if not verdict.served:
+            return self.told_choice(verdict, shaped=checked)
+        calls = passed_on(one.choice, kept)
+        choice = replace(calls, verdict=verdict, shaped=checked)
+        return noted(choice, note) if note else choice
 
     async def judged(self, pipeline: Pipeline, trip: Trip, one: Written) -> tuple[Verdict, Raw]:
         """The verdict on a draft, after the revisions that the settings allow, and the upstream
@@ -212,7 +259,7 @@ class Answering:
         self, pipeline: Pipeline, trip: Trip, rounds: Sequence[Round], one: Written
     ) -> Verdict:
         verdict = bounded(pipeline.conclude(trip, rounds), self.route.settings)
-        if self.asked.structured and verdict.released:
+        if self.asked.structured and verdict.released and not calls_tools(one.choice):
             verdict = replace(verdict, released=content_of(one.choice))
         return verdict
 
@@ -235,10 +282,13 @@ class Answering:
     def refused(self, verdict: Verdict) -> Answered:
         return Answered([self.told_choice(verdict)] * self.asked.n)
 
-    def told_choice(self, verdict: Verdict, choice: Raw | None = None) -> Choice:
+    def told_choice(
+        self, verdict: Verdict, choice: Raw | None = None, shaped: Raw | None = None
+    ) -> Choice:
         """The choice to release, with as much about a withheld draft as the caller may see."""
         shown = disclosure(self.caller, self.route.settings)
-        return decided(verdict, choice, structured=self.asked.structured, shown=shown)
+        made = decided(verdict, choice, structured=self.asked.structured, shown=shown)
+        return replace(made, shaped=shaped) if shaped else made
 
 
 def _used(draft: Draft) -> Raw:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from suffice import serialize as as_json
@@ -16,7 +16,7 @@ from suffice.verdict import wording
 
 UNVERIFIED = "Unverified: no documents were consulted for this answer."
 NOT_AN_ANSWER = "A tool call is not an answer; it was not checked."
-BESIDE_CALL = "This text accompanied a tool call and was streamed before the call was known."
+NOTHING_STATED = "A tool call that states nothing is not an answer; there was nothing to check."
 LEFT_OUT = "Text next to the tool call was removed because it was not checked."
 _CALLS = ("tool_calls", "function_call")
 _SAID = ("role", "content", "refusal", *_CALLS)
@@ -94,6 +94,7 @@ def passed_on(
     content: str | None,
     note: str = "",
     gate: GateDecision | None = None,
+    reason: str = NOT_AN_ANSWER,
 ) -> Choice:
     """A turn in which the model calls tools: it is passed on, marked as not an answer."""
     message = _object(choice.get("message"))
@@ -103,12 +104,19 @@ def passed_on(
         **({"gate": gate_of(gate)} if gate else {}),
         "verdict": None,
         "turn": "tool_calls",
-        "reason": NOT_AN_ANSWER,
+        "reason": reason,
+        "checked": [],
     }
     shaped |= {"claims": [], "share_read": 0.0, "sources": [], "notes": [note] if note else []}
     finish = finish_of(choice.get("finish_reason"), calls)
     others = beside(message, *_SAID)
     return Choice(content, None, finish, None, {**others, **calls}, gate=gate, shaped=shaped)
+
+
+def noted(choice: Choice, note: str) -> Choice:
+    """The choice with one more note in its `suffice` object."""
+    notes = choice.suffice.get("notes") or []
+    return replace(choice, shaped={**choice.shaped, "notes": [*notes, note]})
 
 
 def completion(

@@ -44,6 +44,8 @@ class Flow:
     voice: StreamFormat
     n: int = 1
     untouched: bool = False
+    offered: frozenset[str] | None = None
+    """The tools that may be called; `None`: any."""
     frame: dict[str, Any] = field(default_factory=dict)
     """Fields that all chunks of the upstream share, such as id and model."""
     tellings: dict[int, StreamedChoice] = field(default_factory=dict)
@@ -125,7 +127,7 @@ class Flow:
         index = index if isinstance(index, int) else 0
         if not 0 <= index < self.n:
             return None
-        return self.tellings.setdefault(index, StreamedChoice(index))
+        return self.tellings.setdefault(index, StreamedChoice(index, self.offered))
 
     async def _end(self) -> None:
         for telling in sorted(self.tellings.values(), key=lambda one: one.index):

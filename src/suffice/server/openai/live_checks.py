@@ -16,11 +16,12 @@ from suffice import serialize as as_json
 from suffice.errors import SufficeError
 from suffice.pipeline import Pipeline, Trip
 from suffice.server.openai.answering import Answering
-from suffice.server.openai.completion import BESIDE_CALL, Choice, decided, passed_on
+from suffice.server.openai.completion import Choice, decided, noted
 from suffice.server.openai.disclosure import Disclosure
 from suffice.server.openai.flow import Flow
 from suffice.server.openai.passthrough import finish_of
 from suffice.server.openai.streamed_choice import StreamedChoice
+from suffice.server.openai.tool_calls import DROPPED
 from suffice.server.openai.upstream import EMPTY, UpstreamFault
 from suffice.server.openai.upstream_drafts import Written, usage_of
 from suffice.types import Action, Draft, Finding, Support, Verdict
@@ -98,11 +99,7 @@ class LiveChecks:
             structured=structured,
             tokens=usage_of({"usage": flow.spent})["total_tokens"],
         )
-        # Text beside a tool call is not an answer, but its claims were already streamed.
-        if telling.calls and not draft.claims:
-            gate = await self.answering.work.record(self.pipeline.noted, self.trip)
-            return "", passed_on(telling.choice, None, gate=gate)
-        if not draft.text:
+        if not draft.text:  # requests that offer tools are buffered, so there are no calls here
             raise UpstreamFault(EMPTY)
         written = Written(telling.choice, draft)
         verdict, _ = await self.answering.judged(self.pipeline, self.trip, written)
@@ -129,6 +126,6 @@ def last_words(verdict: Verdict) -> str:
 
 def _ending(choice: Choice, telling: StreamedChoice) -> Choice:
     """The choice with the upstream's own finish reason, because its text was streamed."""
-    finish = finish_of(telling.finish or "length", telling.calls)
-    turn = {"turn": "tool_calls", "notes": [BESIDE_CALL]} if telling.calls else {}
-    return replace(choice, finish=finish, shaped=turn, shown=Disclosure.ALL)
+    finish = finish_of(telling.finish or "length")
+    choice = replace(choice, finish=finish, shown=Disclosure.ALL)
+    return noted(choice, DROPPED) if telling.dropped else choice

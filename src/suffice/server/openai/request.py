@@ -10,10 +10,12 @@ from suffice.evidence.inputs import Given, given
 from suffice.server.errors import bad
 from suffice.server.openai.carried_evidence import evidence_of, question_of
 from suffice.server.openai.prompt import OURS
+from suffice.server.openai.tool_calls import Offer, offer_of
 from suffice.settings import LimitSettings, RouteSettings
 from suffice.text.asked import checked_question
 from suffice.types import Retrieved
 
+NO_TOOLS = Offer()
 _FROM = ("index", "request", "both")
 _ROLES = ("system", "developer", "user", "assistant", "tool", "function")
 
@@ -35,6 +37,7 @@ class ChatRequest:
     tools: bool = False
     events: bool = False
     tag: str = ""
+    offer: Offer = NO_TOOLS
 
     @property
     def model(self) -> str:
@@ -68,7 +71,15 @@ def read_asked(body: Any, route: RouteSettings, limits: LimitSettings) -> ChatRe
         bool(body.get("tools") or body.get("functions")) and body.get("tool_choice") != "none",
         _flag(ours, "events"),
         _tag(ours.get("tag")),
+        _offered(body, route),
     )
+
+
+def _offered(body: Mapping[str, Any], route: RouteSettings) -> Offer:
+    offer = offer_of(body)
+    if offer.names and route.tools == "refuse" and not route.shadow:
+        raise bad("This route accepts no tools.", "tools" if body.get("tools") else "functions")
+    return offer
 
 
 def _messages(messages: Any) -> Sequence[Mapping[str, Any]]:

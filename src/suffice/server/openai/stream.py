@@ -85,7 +85,8 @@ async def _flowing(
     body = {**body, "stream": True}
     if not shadow or options:
         body["stream_options"] = options if shadow else {**options, **_USAGE}
-    flow = Flow(route.upstream, body, ending, voice, asked.n, untouched=shadow)
+    offered = None if shadow else asked.offer.names
+    flow = Flow(route.upstream, body, ending, voice, asked.n, shadow, offered)
     events = flow.events()
     try:
         async for one in events:

@@ -10,6 +10,7 @@ from typing import Any
 from suffice.draft.reading import answer_begins, storable, thought_aloud
 from suffice.models.chat import content_in, refusal_in
 from suffice.server.openai.passthrough import logprobs_of, unheard
+from suffice.server.openai.tool_calls import call_id, name_of
 from suffice.server.openai.upstream_drafts import Written, draft_of
 from suffice.types import Draft, Passage
 
@@ -28,9 +29,11 @@ class StreamedChoice:
     """`text` is the text forwarded so far. `held` is the reasoning before it, which is not
     forwarded, like every unchecked field. `checked` is the offset up to which claims were checked,
     and `again` the text length at which to look for new ones. `over` is the end of the last
-    complete sentence in the text `scanned` so far. `calls` has the last chunk of a tool call."""
+    complete sentence in the text `scanned` so far. `calls` has the last chunk of a tool call; calls
+    to other tools than those `offered` (`None`: any) are `dropped`."""
 
     index: int
+    offered: frozenset[str] | None = None
     text: str = ""
     finish: str = ""
     held: str = ""
@@ -41,6 +44,8 @@ class StreamedChoice:
     calls: dict[str, Any] = field(default_factory=dict)
     others: dict[str, Any] = field(default_factory=dict)
     rest: dict[str, Any] = field(default_factory=dict)
+    dropped: bool = False
+    _going: dict[int, bool] = field(default_factory=dict)
     _refused: str = ""
     _thinking: bool = False
     _begun: bool = False
@@ -57,13 +62,33 @@ class StreamedChoice:
         if content and (text := self._grow(content)):
             forwarded["content"] = text
         for name in _CALLS:
-            if made := delta.get(name):
-                self.calls[name] = forwarded[name] = made
+            if (made := delta.get(name)) and (kept := self._offered(made)):
+                self.calls[name] = forwarded[name] = kept
         if not delta.keys() <= _SAID:
             self._beside(delta)
         if not choice.keys() <= _CHOICE:
             self.rest |= {k: v for k, v in choice.items() if k not in _CHOICE and v is not None}
         return self._piece(forwarded, choice.get("logprobs")) if forwarded else {}
+
+    def _offered(self, made: Any) -> Any:
+        """The parts of tool calls to forward: those of tools that the request offers. The first
+        part of a call has its name."""
+        if self.offered is None:
+            return made
+        if isinstance(made, dict):
+            made = [{"index": -1, "function": made}]
+            return next((one["function"] for one in self._offered(made)), None)
+        kept = []
+        for n, part in enumerate(made if isinstance(made, list) else ()):
+            index = part.get("index", n) if isinstance(part, dict) else None
+            if not isinstance(index, int):
+                continue
+            if (name := name_of(part)) is not None:
+                self._going[index] = name in self.offered
+                self.dropped |= name not in self.offered
+            if self._going.get(index):
+                kept.append({**part, "id": call_id(part["id"])} if part.get("id") else part)
+        return kept
 
     def flush(self) -> dict[str, Any]:
         """Text held back until the end of the stream: the beginning of a tag that was never

@@ -10,9 +10,10 @@ from suffice.answers import NOT_GATED
 from suffice.record.trace import Trace
 from suffice.server.inference_pool import InferencePool
 from suffice.server.openai.answering import Answered
-from suffice.server.openai.completion import UNVERIFIED, Choice, decided, passed_on
+from suffice.server.openai.completion import UNVERIFIED, Choice, decided, noted, passed_on
 from suffice.server.openai.prompt import forwarded
 from suffice.server.openai.request import ChatRequest
+from suffice.server.openai.tool_calls import DROPPED, only_offered
 from suffice.server.openai.upstream import EMPTY, UpstreamFault
 from suffice.server.openai.upstream_drafts import Written, added, content_of, written
 from suffice.server.route import Route
@@ -33,13 +34,14 @@ async def ungrounded(
     assert route.upstream is not None
     body = forwarded(asked.body, route.model(asked.body.get("model")))
     try:
-        raw = await route.upstream.ask(body)
+        raw, dropped = only_offered(await route.upstream.ask(body), asked.offer.names)
     except UpstreamFault as problem:
         raise problem.fault from None
     drafts = written(raw, (), structured=asked.structured, n=asked.n)
     if not drafts or any(one.draft is not None and not one.draft.text for one in drafts):
         raise UpstreamFault(EMPTY).fault
     choices = [await marked(route, caller, asked, one, work) for one in drafts]
+    choices = [noted(one, DROPPED) for one in choices] if dropped else choices
     return Answered(choices, raw, added(raw))
 
 

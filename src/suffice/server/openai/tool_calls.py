@@ -1,0 +1,199 @@
+"""Tool calls of an upstream: which are passed on, and what their arguments state.
+
+A call to a tool that was not offered is dropped. With `tools: check`, arguments are checked like an
+answer, because structured output by function calling puts the answer there. If the request forces
+the call, all arguments are the answer; otherwise those strings are checked that state something: a
+sentence, or a quantity with its unit. A search query or a name states nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from suffice.log.record import new_id
+from suffice.server.openai.passthrough import beside, speaks
+from suffice.server.openai.upstream_drafts import draft_of
+from suffice.text.claims import claims
+from suffice.text.clauses import finite, tokens
+from suffice.text.literals import QUANTITIES, LiteralKind, literals
+from suffice.types import Draft, Passage
+
+DROPPED = "Removed: a call to a tool that the request does not offer."
+CALLS = ("tool_calls", "function_call")
+_KINDS = {"function": "arguments", "custom": "input"}
+_AMOUNTS = QUANTITIES - {LiteralKind.NUMBER}
+_DEEPEST = 64
+Call = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """The tools that a request offers. `forced`: the model must call one, so that its arguments are
+    the answer."""
+
+    names: frozenset[str] = frozenset()
+    forced: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """What the arguments of calls state: the texts to check, and where each was found."""
+
+    texts: tuple[str, ...] = ()
+    fields: tuple[Mapping[str, Any], ...] = ()
+    """For each call the name of the tool and the fields that were checked."""
+    structured: bool = False
+
+    def draft(self, passages: Sequence[Passage], drafter: str) -> Draft:
+        text = "\n\n".join(self.texts)
+        return draft_of(text, passages, drafter=drafter, structured=self.structured)
+
+
+def offer_of(body: Mapping[str, Any]) -> Offer:
+    """The tools in a request body, including the older `functions`."""
+    chosen = body.get("tool_choice") or body.get("function_call")
+    if chosen == "none":
+        return Offer()
+    tools, functions = body.get("tools"), body.get("functions")
+    found = [_described(tool) for tool in (tools if isinstance(tools, list) else ())]
+    found += functions if isinstance(functions, list) else []
+    names = (one.get("name") for one in found if isinstance(one, dict))
+    forced = isinstance(chosen, dict) or chosen in ("required", "any")
+    return Offer(frozenset(name for name in names if isinstance(name, str)), forced)
+
+
+def only_offered(raw: Mapping[str, Any], names: frozenset[str]) -> tuple[dict[str, Any], int]:
+    """A completion with only the calls of offered tools, and the number of calls dropped."""
+    choices, dropped = raw.get("choices"), 0
+    kept = []
+    for choice in choices if isinstance(choices, list) else ():
+        message = choice.get("message") if isinstance(choice, dict) else None
+        if not isinstance(message, dict) or not any(message.get(name) for name in CALLS):
+            kept.append(choice)
+            continue
+        calls = {name: cleaned(message.get(name), names) for name in CALLS}
+        dropped += sum(_count(message.get(name)) - _count(calls[name]) for name in CALLS)
+        rest = {name: value for name, value in message.items() if name not in CALLS}
+        said = {**rest, **{name: made for name, made in calls.items() if made}}
+        kept.append({**choice, "message": said})
+    return {**raw, **({"choices": kept} if isinstance(choices, list) else {})}, dropped
+
+
+def cleaned(made: Any, names: frozenset[str]) -> Any:
+    """A `tool_calls` list or a `function_call` with offered tools only, and without other text."""
+    if isinstance(made, list):
+        return [_clean(one) for one in made if name_of(one) in names]
+    if isinstance(made, dict) and made.get("name") in names:
+        return {"name": made["name"], "arguments": _text(made.get("arguments"))}
+    return None
+
+
+def name_of(call: Any) -> str | None:
+    """The name of the tool that a call names."""
+    inner = _described(call) if isinstance(call, dict) else None
+    name = inner.get("name") if isinstance(inner, dict) else None
+    return name if isinstance(name, str) else None
+
+
+def call_id(value: Any) -> str:
+    """The upstream's id of a call, or one of ours if it reads as text."""
+    usable = isinstance(value, str) and value.isascii() and value.isprintable()
+    return value if usable and len(value) <= 64 and not speaks(value) else f"call_{new_id()}"
+
+
+def stated_in(choice: Mapping[str, Any], offer: Offer) -> Stated:
+    """What the arguments of a choice's calls state. It reads the texts, so do not call it on the
+    event loop."""
+    texts: list[str] = []
+    fields: list[Mapping[str, Any]] = []
+    for name, arguments in _calls(choice.get("message")):
+        if offer.forced:
+            found = [("", arguments)] if arguments.strip(" \n{}[]") else []
+        else:
+            found = [(path, text) for path, text in _strings(arguments) if states(text)]
+        texts += [text for _, text in found]
+        if found:
+            fields.append({"tool": name, "fields": [path for path, _ in found if path] or ["*"]})
+    return Stated(tuple(texts), tuple(fields), offer.forced)
+
+
+def states(text: str) -> bool:
+    """Whether a text states something that can be checked: a sentence or a quantity."""
+    for one in claims(text):
+        if not one.checkable:
+            continue
+        words = tokens(one.words)
+        if words is None:  # unbalanced quotes or brackets: its structure is not known
+            return True
+        if any(finite(words, place) for place in range(len(words))):
+            return True
+        if any(literal.kind in _AMOUNTS for literal in literals(one.words)):
+            return True
+    return False
+
+
+def _calls(message: Any) -> Iterator[tuple[str, str]]:
+    message = message if isinstance(message, dict) else {}
+    made = message.get("tool_calls")
+    for call in made if isinstance(made, list) else ():
+        inner = _described(call)
+        if isinstance(inner, dict):
+            written = next((inner[key] for key in _KINDS.values() if inner.get(key)), "")
+            yield str(inner.get("name")), _text(written)
+    if isinstance(call := message.get("function_call"), dict):
+        yield str(call.get("name")), _text(call.get("arguments"))
+
+
+def _strings(arguments: str) -> Iterator[tuple[str, str]]:
+    """The strings in arguments with their paths; arguments that are not JSON are one text."""
+    try:
+        value = json.loads(arguments, object_pairs_hook=list)
+    except (ValueError, RecursionError):
+        yield "", arguments
+        return
+    yield from _leaves(value, "", 0)
+
+
+def _leaves(value: Any, path: str, depth: int) -> Iterator[tuple[str, str]]:
+    if isinstance(value, str):
+        yield path, value
+    elif depth > _DEEPEST:
+        yield path, json.dumps(value)
+    elif isinstance(value, list):
+        for n, one in enumerate(value):
+            # A pair is a field of an object; a name used twice is kept twice.
+            if isinstance(one, tuple):
+                name = "…" if speaks(one[0]) else one[0]
+                yield from _leaves(one[1], f"{path}.{name}".lstrip("."), depth + 1)
+            else:
+                yield from _leaves(one, f"{path}[{n}]", depth + 1)
+
+
+def _clean(call: Mapping[str, Any]) -> Call:
+    kind = next((kind for kind in _KINDS if isinstance(call.get(kind), dict)), "function")
+    inner, field = call[kind], _KINDS[kind]
+    made = {"name": inner.get("name"), field: _text(inner.get(field))}
+    return {
+        **beside(call, "type", *_KINDS),
+        "id": call_id(call.get("id")),
+        "type": kind,
+        kind: made,
+    }
+
+
+def _described(tool: Any) -> Any:
+    """The description of a function or custom tool, or the call of one."""
+    if not isinstance(tool, dict):
+        return None
+    return next((tool[kind] for kind in _KINDS if isinstance(tool.get(kind), dict)), None)
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else "" if value is None else json.dumps(value)
+
+
+def _count(made: Any) -> int:
+    return len(made) if isinstance(made, list) else 1 if made else 0
