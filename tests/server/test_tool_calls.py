@@ -21,7 +21,7 @@ TRUE = "Eligible employees may work remotely up to 3 days per week."
 LIE = TRUE.replace("3 days", "12 days")
 SECRET = "12 days"
 OWN = CollectionSettings(
-    draft=DraftSettings(rounds=0, retries=0), verdict=VerdictSettings(rescue=False)
+    draft=DraftSettings(revisions=0, retries=0), verdict=VerdictSettings(rescue=False)
 )
 TOOLS: Any = [{"type": "function", "function": {"name": "reply", "parameters": {}}}]
 FORCED: Any = {"type": "function", "function": {"name": "reply"}}
@@ -33,7 +33,7 @@ def modes(library: Library, upstream: ScriptedUpstream) -> Iterator[RunningGatew
     checks = RouteSettings(upstream=upstream.url, own=OWN)
     named = {
         "default": checks,
-        "signal": replace(checks, mode="signal"),
+        "signal": replace(checks, streaming="signal"),
         "passes": replace(checks, tools="pass"),
         "refuses": replace(checks, tools="refuse"),
         "free": replace(checks, grounding=False),
