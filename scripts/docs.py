@@ -19,7 +19,7 @@ import click
 from suffice.cli import cli
 from suffice.models.card import read_card
 from suffice.models.catalog import EMBEDDERS, weights
-from suffice.settings import CollectionSettings, RouteSettings, Settings
+from suffice.settings import CollectionSettings, RouteSettings, Settings, UpstreamSettings
 from suffice.settings.limits import ABOUT
 
 DOCS = Path(__file__).parent.parent / "docs"
@@ -166,6 +166,8 @@ def _keys(value: Any, where: str) -> Iterator[str]:
             yield _line(f"`{key}.NAME`", "", own, about)
         elif field.name == "routes" and isinstance(entry, Mapping):
             yield from _keys(RouteSettings(), f"{key}.NAME.")
+        elif field.name == "upstreams":
+            yield from _keys(UpstreamSettings(), f"{key}.NAME.")
         elif field.name == "own":
             own = ", ".join(f"`{one.name}`" for one in fields(CollectionSettings))
             yield _line(f"`{where}…`", "", own, about)

@@ -84,7 +84,7 @@ def _settings(
         workers=workers or server.workers,
     )
     if llm:
-        route = replace(server.routes.get(DEFAULT, RouteSettings()), upstream=llm)
+        route = replace(server.routes.get(DEFAULT, RouteSettings()), upstream=llm, upstreams={})
         server = replace(server, routes={**server.routes, DEFAULT: route})
     return replace(settings, server=server)
 

@@ -41,7 +41,7 @@ def create_app(
     """The gateway over a library. `host` is the address it is bound to: only a gateway that listens
     on this machine alone may work without keys. `more` adds routes from other packages."""
     gateway = Gateway(library, settings, host)
-    metrics = Metrics(gateway.work)
+    metrics = Metrics(gateway.work, lambda: gateway.breakers)
     logged = access_log(lambda: gateway.state.settings.server.log_text)
     gateway.watches += [metrics.watch, logged, watch_spans]
 
@@ -93,7 +93,8 @@ async def healthz(request: Request) -> Response:
 
 async def readyz(request: Request) -> Response:
     """The gateway accepts requests: it is not shutting down, and its queue is not full. An
-    authenticated caller also gets the list of routes it may call."""
+    authenticated caller also gets the list of routes it may call, and the state of their
+    circuit breakers."""
     gateway: Gateway = request.app.state.gateway
     if gateway.work.closing:
         return ApiError(503, "The gateway is shutting down.", "shutting_down").response
@@ -104,7 +105,9 @@ async def readyz(request: Request) -> Response:
     except (ApiError, StoreError):
         return as_response({"status": "ready"})
     named = [name for name, one in gateway.state.routes.items() if gateway.may(caller, one)]
-    return as_response({"status": "ready", "routes": sorted(named)})
+    breakers = {name: states for name, states in gateway.breakers.items() if name in named}
+    known = {"upstreams": breakers} if breakers else {}
+    return as_response({"status": "ready", "routes": sorted(named), **known})
 
 
 async def openapi(request: Request) -> Response:

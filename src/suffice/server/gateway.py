@@ -140,6 +140,11 @@ class Gateway:
     def may(self, caller: Principal, route: Route) -> bool:
         return caller.may_call(route.name) and caller.may_use(route.settings.collection)
 
+    @property
+    def breakers(self) -> dict[str, dict[str, str]]:
+        """The state of each circuit breaker, by route and upstream."""
+        return {name: states for name, one in self.state.routes.items() if (states := one.states)}
+
     def tell(self, stats: RequestStats) -> None:
         """Pass the statistics of a finished request to all listeners."""
         for watch in self.watches:

@@ -24,7 +24,9 @@ from suffice.models.embedder import Embedder
 from suffice.pipeline import Pipeline
 from suffice.record.sink import Recorder
 from suffice.server.errors import ApiError
-from suffice.server.openai.upstream import Upstream
+from suffice.server.openai.breaker import Breaker
+from suffice.server.openai.upstream import Upstream, UpstreamClient
+from suffice.server.openai.upstreams import Target, Upstreams
 from suffice.server.parts import Parts
 from suffice.settings import CollectionSettings, RouteSettings, Settings
 from suffice.text.times import When
@@ -54,7 +56,7 @@ class Route:
     own: CollectionSettings
     parts: Parts
     base: Pipeline
-    upstream: Upstream | None
+    upstream: UpstreamClient | None
     recorder: Recorder | None
     _checks: dict[tuple[frozenset[str], bool], Sequence[Check]] = field(default_factory=dict)
 
@@ -62,6 +64,11 @@ class Route:
     def url(self) -> bool:
         """Whether an upstream writes the drafts, not a built-in drafter."""
         return self.upstream is not None
+
+    @property
+    def states(self) -> dict[str, str]:
+        """The state of the circuit breaker of each upstream, if the route has several."""
+        return self.upstream.states if isinstance(self.upstream, Upstreams) else {}
 
     def model(self, asked: Any) -> str:
         """The upstream's name for the model that the caller requested."""
@@ -157,11 +164,7 @@ def open_route(
     environ = os.environ if environ is None else environ
     own = settings_of_route(route, settings)
     base = Pipeline.of(_nothing, parts.embedder, own, parts.verifier)
-    upstream = None
-    if own.draft.llm.startswith(_URL):
-        key = environ.get(own.draft.key_env, "").strip() if own.draft.key_env else ""
-        retries = own.draft.retries
-        upstream = Upstream(own.draft.llm.rstrip("/"), key, client, route.timeout, retries)
+    upstream = _upstream(route, own, client, environ)
     if upstream is None and (route.shadow or not route.grounding):
         raise SettingsError(
             f"server.routes.{name} has no upstream.",
@@ -170,16 +173,52 @@ def open_route(
     return Route(name, route, own, parts, base, upstream, None)
 
 
+def _upstream(
+    route: RouteSettings,
+    own: CollectionSettings,
+    client: httpx2.AsyncClient,
+    environ: Mapping[str, str],
+) -> UpstreamClient | None:
+    def opened(url: str, key_env: str) -> Upstream:
+        key = environ.get(key_env, "").strip() if key_env else ""
+        return Upstream(url.rstrip("/"), key, client, route.timeout, own.draft.retries)
+
+    if not route.upstreams:
+        draft = own.draft
+        return opened(draft.llm, draft.key_env) if draft.llm.startswith(_URL) else None
+    return Upstreams(
+        [
+            Target(
+                name,
+                opened(one.url, one.key_env),
+                one.weight,
+                one.model,
+                one.models,
+                one.first_token_seconds,
+                Breaker(route.breaker),
+            )
+            for name, one in route.upstreams.items()
+        ],
+        route.timeout,
+    )
+
+
 def settings_of_route(route: RouteSettings, settings: Settings) -> CollectionSettings:
     """The settings of the route's collection, with the route's own values applied."""
     own = route.own or settings.collection(route.collection)
     draft = own.draft
-    draft = replace(
-        draft,
-        llm=route.upstream or draft.llm,
-        key_env=route.key_env or draft.key_env,
-        model=route.model or draft.model,
-    )
+    if route.upstreams:
+        # For what else uses the drafter's endpoint, such as the judge.
+        main = max(route.upstreams.values(), key=lambda one: one.weight)
+        model = route.model or main.model
+        draft = replace(draft, llm=main.url, key_env=main.key_env, model=model)
+    else:
+        draft = replace(
+            draft,
+            llm=route.upstream or draft.llm,
+            key_env=route.key_env or draft.key_env,
+            model=route.model or draft.model,
+        )
     gate = replace(own.gate, policy=route.policy) if route.policy else own.gate
     return replace(own, draft=draft, gate=gate)
 

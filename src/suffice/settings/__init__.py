@@ -60,6 +60,7 @@ from suffice.settings.server import (
     ServerSettings,
     WorkSettings,
 )
+from suffice.settings.upstreams import BreakerSettings, UpstreamSettings
 
 DEFAULT_FILE = "suffice.yaml"
 
@@ -69,6 +70,7 @@ __all__ = [
     "ROUTES",
     "AtMost",
     "BoundSettings",
+    "BreakerSettings",
     "CheckpointSettings",
     "ChecksSettings",
     "CollectionSettings",
@@ -103,6 +105,7 @@ __all__ = [
     "Share",
     "SignSettings",
     "TiersSettings",
+    "UpstreamSettings",
     "VerdictSettings",
     "VerifierSettings",
     "Weight",

@@ -113,6 +113,14 @@ def _value(hint: Any, raw: Any, origin: str, where: str, base: Any) -> Any:
         if not isinstance(raw, dict) or not all(isinstance(entry, str) for entry in raw.values()):
             raise wrong(origin, where, raw, "a mapping of names to names")
         return {str(name): value for name, value in raw.items()}
+    if typing.get_origin(hint) is Mapping:
+        if not isinstance(raw, dict):
+            raise wrong(origin, where, raw, "a mapping of names to settings")
+        shape = typing.get_args(hint)[1]
+        return {
+            str(name): build(shape, tree, origin, _join(where, str(name)))
+            for name, tree in raw.items()
+        }
     raise wrong(origin, where, raw, {str: "text", bool: "true or false"}.get(hint, str(hint)))
 
 

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 from suffice.settings.checked import Checked
 from suffice.settings.collection import CollectionSettings
 from suffice.settings.limits import ABOUT, Count, Range, setting
+from suffice.settings.upstreams import BreakerSettings, UpstreamSettings, checked_upstreams
 
 Seconds = Annotated[float, Range(0.01, 86_400)]
 
@@ -89,6 +90,11 @@ class RouteSettings(Checked):
     upstream: str = setting(
         "", "The drafter: `extractive` or the base URL of an upstream. Empty: `draft.llm`."
     )
+    upstreams: Mapping[str, UpstreamSettings] = field(
+        default_factory=dict,
+        metadata={ABOUT: "Several upstreams by name, instead of `upstream`."},
+    )
+    breaker: BreakerSettings = field(default_factory=BreakerSettings)
     key_env: str = setting("", "Environment variable that holds the upstream's API key.")
     model: str = setting("", "Model requested if the caller names none.")
     models: Mapping[str, str] = field(
@@ -148,6 +154,10 @@ class RouteSettings(Checked):
     own: CollectionSettings | None = setting(
         None, "Groups of settings that override those of the route's collection."
     )
+
+    def __post_init__(self) -> None:
+        Checked.__post_init__(self)
+        checked_upstreams(self.upstream, self.upstreams)
 
 
 @dataclass(frozen=True, slots=True)

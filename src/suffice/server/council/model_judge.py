@@ -14,7 +14,7 @@ from suffice.checks.claim_text import told
 from suffice.checks.judge.prompt import dictates
 from suffice.models.chat import Message, chat_body, piece
 from suffice.server.council.advice import Ballot, Motion, Vote
-from suffice.server.openai.upstream import Upstream, UpstreamFault
+from suffice.server.openai.upstream import UpstreamClient, UpstreamFault
 from suffice.text.fenced import described, fence, fenced
 
 _TOKENS = 1024
@@ -34,7 +34,7 @@ class ModelJudge:
     """An OpenAI-compatible endpoint."""
 
     name: str
-    upstream: Upstream
+    upstream: UpstreamClient
     model: str = ""
 
     async def vote(self, motion: Motion) -> Ballot:

@@ -16,7 +16,7 @@ from suffice.server.json_body import DONE, event
 from suffice.server.openai.completion import Choice
 from suffice.server.openai.stream_format import StreamFormat
 from suffice.server.openai.streamed_choice import StreamedChoice
-from suffice.server.openai.upstream import EMPTY, Upstream, UpstreamFault
+from suffice.server.openai.upstream import EMPTY, UpstreamClient, UpstreamFault
 
 Raw = Mapping[str, Any]
 
@@ -38,7 +38,7 @@ class Flow:
     """One stream of at most `n` choices. Iterate over `events`; closing the iterator early cancels
     the upstream call. `untouched`: chunks are forwarded unchanged and nothing is added."""
 
-    upstream: Upstream
+    upstream: UpstreamClient
     body: Raw
     ending: Ending
     voice: StreamFormat

@@ -13,7 +13,7 @@ from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from logging import DEBUG, WARNING
-from typing import Any
+from typing import Any, Protocol
 
 import httpx2
 
@@ -79,9 +79,26 @@ def noted(failed: CallFailed) -> None:
     log.log(level, "Upstream call failed: %s", failed.kind)
 
 
+class UpstreamClient(Protocol):
+    """The upstream of a route: one address, or several."""
+
+    async def ask(self, body: Body, path: str = CHAT) -> dict[str, Any]:
+        """The complete reply to a POST request."""
+        ...
+
+    async def get(self, path: str) -> dict[str, Any]:
+        """The reply to a GET request."""
+        ...
+
+    def events(self, body: Body, path: str = CHAT) -> AsyncGenerator[dict[str, Any], None]:
+        """The chunks of a streamed reply; a server that does not stream yields one."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Upstream:
-    """One base URL and the client that calls it."""
+    """One base URL and the client that calls it. `until` is a deadline on the clock of the event
+    loop instead of `timeout`."""
 
     base: str
     key: str = field(repr=False)
@@ -89,17 +106,18 @@ class Upstream:
     timeout: float = 120.0
     retries: int = 2
 
-    async def ask(self, body: Body, path: str = CHAT) -> dict[str, Any]:
-        """The complete reply to a POST request."""
-        return await self._whole(path, body)
+    async def ask(
+        self, body: Body, path: str = CHAT, *, until: float | None = None
+    ) -> dict[str, Any]:
+        return await self._whole(path, body, until)
 
-    async def get(self, path: str) -> dict[str, Any]:
-        """The reply to a GET request."""
-        return await self._whole(path, None)
+    async def get(self, path: str, *, until: float | None = None) -> dict[str, Any]:
+        return await self._whole(path, None, until)
 
-    async def events(self, body: Body, path: str = CHAT) -> AsyncGenerator[dict[str, Any], None]:
-        """The chunks of a streamed reply; a server that does not stream yields one."""
-        endpoint, until = self._endpoint(path), self._until()
+    async def events(
+        self, body: Body, path: str = CHAT, *, until: float | None = None
+    ) -> AsyncGenerator[dict[str, Any], None]:
+        endpoint, until = self._endpoint(path), self._until(until)
         with _faults(endpoint):
             async with self._opened(endpoint, body, until) as reply:
                 # Streams of other paths end with a final event of their own.
@@ -108,14 +126,17 @@ class Upstream:
                 async for value in _values(reader, reply, until):
                     yield value
 
-    async def _whole(self, path: str, body: Body | None) -> dict[str, Any]:
-        endpoint, until = self._endpoint(path), self._until()
+    def late(self) -> UpstreamFault:
+        return UpstreamFault(self._endpoint(CHAT).late())
+
+    async def _whole(self, path: str, body: Body | None, until: float | None) -> dict[str, Any]:
+        endpoint, until = self._endpoint(path), self._until(until)
         with _faults(endpoint):
             async with self._opened(endpoint, body, until) as reply:
                 return await anext(_values(ReplyReader(endpoint), reply, until))
 
-    def _until(self) -> float:
-        return asyncio.get_running_loop().time() + self.timeout
+    def _until(self, until: float | None) -> float:
+        return asyncio.get_running_loop().time() + self.timeout if until is None else until
 
     def _endpoint(self, path: str) -> Endpoint:
         return Endpoint(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 
 from prometheus_client import (
     CONTENT_TYPE_LATEST,
@@ -38,11 +38,18 @@ SHARED = "PROMETHEUS_MULTIPROC_DIR"
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120)
 
 
+_STATES = {"closed": 0, "half_open": 1, "open": 2}
+States = Callable[[], Mapping[str, Mapping[str, str]]]
+"""The state of each circuit breaker, by route and upstream."""
+
+
 class Metrics:
     """The metrics of one app; `watch` is called with each finished request."""
 
-    def __init__(self, work: InferencePool) -> None:
+    def __init__(self, work: InferencePool, states: States = dict) -> None:
         self._work = work
+        self._states = states
+        self._known: set[tuple[str, str]] = set()
         self._own = own = CollectorRegistry()
         self._requests = Counter(
             "suffice_requests", "Requests answered.", ["route", "endpoint", "status"], registry=own
@@ -70,6 +77,19 @@ class Metrics:
             "Failed upstream calls, counting each attempt.",
             ["route", "kind"],
             registry=own,
+        )
+        self._fallbacks = Counter(
+            "suffice_upstream_fallbacks",
+            "Calls that failed at this upstream, so that the route's next one was called.",
+            ["route", "upstream"],
+            registry=own,
+        )
+        self._breakers = Gauge(
+            "suffice_upstream_state",
+            "Circuit breaker: 0 closed, 1 half open, 2 open; the worst of all workers.",
+            ["route", "upstream"],
+            registry=own,
+            multiprocess_mode="livemax",
         )
         self._replaced = Counter(
             "suffice_upstream_replaced",
@@ -120,6 +140,8 @@ class Metrics:
             self._scores.inc(max(decision.score, 0.0))
         for kind in stats.upstream:
             self._failed.labels(route, kind).inc()
+        for name in stats.fallbacks:
+            self._fallbacks.labels(route, name).inc()
         if stats.tokens:
             self._tokens.labels(route).inc(stats.tokens)
         self._now()
@@ -127,6 +149,17 @@ class Metrics:
     def _now(self) -> None:
         self._under_way.set(self._work.under_way)
         self._queue.set(self._work.waiting)
+
+        states = {
+            (route, name): _STATES[state]
+            for route, found in self._states().items()
+            for name, state in found.items()
+        }
+        for labels in self._known - states.keys():  # removed by a reload
+            self._breakers.labels(*labels).set(0)
+        for labels, value in states.items():
+            self._breakers.labels(*labels).set(value)
+        self._known |= states.keys()
 
     def text(self) -> bytes:
         """All metrics in the Prometheus text format."""

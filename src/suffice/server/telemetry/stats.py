@@ -35,6 +35,9 @@ class RequestStats:
     """The kind of each failed upstream call, also if a retry succeeded or quotations replaced the
     answer."""
 
+    fallbacks: list[str] = field(default_factory=list)
+    """The names of upstreams that failed, so that the route's next one was called."""
+
     @property
     def tokens(self) -> int:
         return self.tokens_in + self.tokens_out
@@ -49,3 +52,9 @@ def upstream_failed(kind: str) -> None:
     """Add the kind of a failed upstream call to the current request."""
     if (stats := NOW.get()) is not None:
         stats.upstream.append(kind)
+
+
+def fell_back(upstream: str) -> None:
+    """Note that the current request moved on from this upstream."""
+    if (stats := NOW.get()) is not None:
+        stats.fallbacks.append(upstream)
