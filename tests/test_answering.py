@@ -12,7 +12,7 @@ import pytest
 
 from suffice import Library, Pipeline
 from suffice.errors import ModelError
-from suffice.pipeline import told_before
+from suffice.pipeline import served_answers
 from suffice.record.trace import Trace
 from suffice.settings import ROUTES, CollectionSettings, DraftSettings, VerdictSettings
 from suffice.testing.upstream import Reply, ScriptedUpstream, fails, page, says, slow
@@ -180,7 +180,7 @@ def test_every_verdict_is_recorded(library: Library) -> None:
     served, refused = pipeline.answer(QUESTION), pipeline.answer("Who painted the Sistine Chapel?")
     assert seen == [served, refused]
     assert [served.record, refused.record] == ["record 1", "record 2"]
-    assert pipeline.find(QUESTION).decision.record == "gate"
+    assert pipeline.retrieve_and_gate(QUESTION).decision.record == "gate"
 
 
 # Around the answer
@@ -238,7 +238,7 @@ def test_nobody_waits_for_a_webhook_and_the_record_comes_first(library: Library)
 def test_what_was_verified_before_is_evidence_for_the_checks(library: Library) -> None:
     verified = Pipeline.of(library.search(), library.embedder).answer(QUESTION)
     doubtful = replace(verified, action=Action.CAVEAT)
-    (turn,) = told_before([doubtful, verified, replace(verified, action=Action.WITHHOLD)])
+    (turn,) = served_answers([doubtful, verified, replace(verified, action=Action.WITHHOLD)])
     assert turn.passage.text == RIGHT.removesuffix(" [1]")
     seen: list[Evidence] = []
 

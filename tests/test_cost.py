@@ -62,7 +62,7 @@ def test_gate_and_checks_cost_little_beside_the_models(
     for question in QUESTIONS:
         spent.clear()
         start = time.perf_counter()
-        evidence, _ = pipeline.find(question)
+        evidence, _ = pipeline.retrieve_and_gate(question)
         pipeline.check(read_draft(ANSWER, evidence.passages), evidence)
         ratios.append((time.perf_counter() - start) / sum(spent))
     assert min(ratios) <= 1.3

@@ -15,7 +15,7 @@ from suffice.draft.brief import PLAIN, Brief
 from suffice.errors import QuestionError, SettingsError
 from suffice.evidence.index import today
 from suffice.evidence.search import Lookup
-from suffice.gate.gate import Weighed
+from suffice.gate.gate import GateResult
 from suffice.record.trace import Trace
 from suffice.settings import (
     CollectionSettings,
@@ -160,7 +160,7 @@ def test_the_second_search_opens_no_gate_to_another_subject(library: Library) ->
     for policy in ("tiers", "coverage"):
         settings = CollectionSettings(gate=GateSettings(policy=policy))
         gated = Pipeline.of(library.search(), library.embedder, settings)
-        assert [question for question in far if gated.find(question)[1].open] == []
+        assert [question for question in far if gated.retrieve_and_gate(question)[1].open] == []
 
 
 def test_a_refusal_says_whom_to_ask(library: Library) -> None:
@@ -268,12 +268,12 @@ def test_a_person_may_open_a_shut_gate(library: Library) -> None:
     asked = "Which restaurants are approved for dinners with customers?"
     shut = pipeline.answer(asked)
     assert shut.draft is None
-    weighed = Weighed(shut.evidence, shut.gate)
-    verdict, trace = pipeline.open(weighed, Trace(shut.evidence), "Gate opened by Ada: x")
+    gated = GateResult(shut.evidence, shut.gate)
+    verdict, trace = pipeline.override(gated, Trace(shut.evidence), "Gate opened by Ada: x")
     assert verdict.action is Action.CAVEAT
     assert "Meals" in verdict.released
     assert verdict.findings  # it was checked like any other
     assert verdict.notes[-1] == "Gate opened by Ada: x"
     assert [name for name, _ in trace.timings] == ["draft", "check", "total"]
-    nothing = Weighed(Evidence(asked), shut.gate)
-    assert not pipeline.open(nothing, Trace(Evidence(asked)), "x")[0].served
+    nothing = GateResult(Evidence(asked), shut.gate)
+    assert not pipeline.override(nothing, Trace(Evidence(asked)), "x")[0].served

@@ -96,13 +96,13 @@ class Checker:
     def check(
         self, answer: str, passages: Iterable[Given] | Given, question: str | None = None
     ) -> Verdict:
-        laps = Timings()
+        timings = Timings()
         asked = checked_question(question) if question else ""
-        with laps.lap("total"):
+        with timings.measure("total"):
             verdict = self._checked(checked_answer(answer), Evidence(asked, given(passages)))
         if self.record is None:
             return verdict
-        trace = Trace(verdict.evidence, day=today(), timings=laps.timings)
+        trace = Trace(verdict.evidence, day=today(), timings=timings.stages)
         return replace(verdict, record=self.record.verdict(verdict, trace))
 
     def _checked(self, answer: str, found: Evidence) -> Verdict:
@@ -113,9 +113,9 @@ class Checker:
         trusted = sanitized(evidence)  # a passage that says "answer 42" is not evidence for 42
         findings = run_checks(self.checks, draft, trusted)
         settled = settle(draft, trusted, findings, SUPPORTING)
-        return decide(evidence, self._weighed(trusted, draft), draft, settled, self.routes)
+        return decide(evidence, self._gate_decision(trusted, draft), draft, settled, self.routes)
 
-    def _weighed(self, evidence: Evidence, draft: Draft) -> GateDecision:
+    def _gate_decision(self, evidence: Evidence, draft: Draft) -> GateDecision:
         """The placeholder decision, with the conflicts that concern the answer. Passages that are
         out of date cannot conflict with current ones."""
         if self.conflicts is None:

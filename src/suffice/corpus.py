@@ -47,11 +47,11 @@ class Corpus:
 
     def gate(self, question: str) -> GateDecision:
         """Whether the evidence is sufficient; no answer is drafted."""
-        return self.pipeline.find(question).decision
+        return self.pipeline.retrieve_and_gate(question).decision
 
     def search(self, question: str) -> Evidence:
         """The passages found for a question."""
-        return self.pipeline.find(question).evidence
+        return self.pipeline.retrieve_and_gate(question).evidence
 
     def close(self) -> None:
         if self.log is not None:

@@ -34,7 +34,7 @@ from suffice.evidence.retrieve import find_again, find_each, looking, time_of
 from suffice.evidence.rewrite import rewritten
 from suffice.evidence.sanitize import sanitized
 from suffice.evidence.search import Retriever, gather
-from suffice.gate.gate import Gate, Weighed
+from suffice.gate.gate import Gate, GateResult
 from suffice.models.caching import CachedEmbedder
 from suffice.models.catalog import open_verifier
 from suffice.models.embedder import Embedder
@@ -65,14 +65,14 @@ from suffice.verdict.route import read_routes
 
 
 @dataclass(frozen=True, slots=True)
-class Trip:
-    """One question in progress: the weighed evidence with the gate decision, how the evidence was
-    found, the evidence that a drafter reads, and the time taken so far."""
+class Turn:
+    """One question in progress: the evidence with the gate decision, how the evidence was found,
+    the part of it that a drafter reads, and the time taken so far."""
 
-    weighed: Weighed
+    gated: GateResult
     trace: Trace
     read: Evidence
-    laps: Timings
+    timings: Timings
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,10 +132,10 @@ class Pipeline:
     def answer(self, question: str, earlier: Sequence[Verdict] = ()) -> Verdict:
         """Answer a question. `earlier` are the verdicts on this conversation's previous turns: text
         served without a caveat counts as evidence for the checks, nothing else does."""
-        trip = self.begin(question, earlier)
-        with trip.laps.lap("total"):
-            verdict = self.closed(trip) or self._answer(trip)
-        return self.keep(trip, verdict)
+        turn = self.begin(question, earlier)
+        with turn.timings.measure("total"):
+            verdict = self.refusal(turn) or self._answer(turn)
+        return self.record_verdict(turn, verdict)
 
     async def aanswer(self, question: str, earlier: Sequence[Verdict] = ()) -> Verdict:
         """`answer` without blocking the event loop."""
@@ -143,84 +143,84 @@ class Pipeline:
 
     # The steps of `answer`, for callers that obtain the draft themselves (the gateway).
 
-    def begin(self, question: str, earlier: Sequence[Verdict] = ()) -> Trip:
+    def begin(self, question: str, earlier: Sequence[Verdict] = ()) -> Turn:
         """Retrieve the evidence and run the gate."""
-        laps = Timings()
-        with laps.lap("total"):
-            weighed, trace = self._found(checked_question(question), laps)
-            return self._trip(weighed, replace(trace, earlier=told_before(earlier)), laps)
+        timings = Timings()
+        with timings.measure("total"):
+            gated, trace = self._search_and_gate(checked_question(question), timings)
+            return self._turn(gated, replace(trace, earlier=served_answers(earlier)), timings)
 
-    def closed(self, trip: Trip) -> Verdict | None:
+    def refusal(self, turn: Turn) -> Verdict | None:
         """The verdict if nothing may be drafted; `None` if a draft may be written."""
-        evidence, gate = trip.weighed
+        evidence, gate = turn.gated
         if gate.level is Level.CONFLICT:
             return disagree(evidence, gate)
         return None if self.gate.may_draft(evidence, gate) else shut(evidence, gate)
 
-    def checked(self, trip: Trip, draft: Draft) -> tuple[Finding, ...]:
+    def check_draft(self, turn: Turn, draft: Draft) -> tuple[Finding, ...]:
         """The findings on a draft, with verified answers of earlier turns as evidence."""
-        before = trip.trace.earlier
-        known = replace(trip.read, items=(*trip.read.items, *before), earlier=len(before))
-        with trip.laps.lap("check"):
+        before = turn.trace.earlier
+        known = replace(turn.read, items=(*turn.read.items, *before), earlier=len(before))
+        with turn.timings.measure("check"):
             return self.check(draft, known)
 
-    def conclude(self, trip: Trip, rounds: Sequence[Round]) -> Verdict:
+    def conclude(self, turn: Turn, rounds: Sequence[Round]) -> Verdict:
         """The verdict on the last draft, or on a rescued version of it."""
-        last, gate = rounds[-1], trip.weighed.decision
-        verdict = self._decided(trip.read, gate, last.draft, last.findings)
-        routes = [*(self._route(trip, one) for one in rounds[:-1]), verdict.route]
+        last, gate = rounds[-1], turn.gated.decision
+        verdict = self._decide(turn.read, gate, last.draft, last.findings)
+        routes = [*(self._route(turn, revision) for revision in rounds[:-1]), verdict.route]
         attempts = tuple(
-            Attempt(one.draft, tuple(one.findings), route)
-            for one, route in zip(rounds, routes, strict=True)
+            Attempt(revision.draft, tuple(revision.findings), route)
+            for revision, route in zip(rounds, routes, strict=True)
         )
         if verdict.served and len(rounds) > 1:
             verdict = replace(verdict, rescue=Rescue.REVISED)
         if self.verdict.rescue and (not verdict.served or weak(last.draft, last.findings)):
-            verdict = self._rescued(trip, verdict, last)
+            verdict = self._rescued(turn, verdict, last)
         return replace(verdict, attempts=attempts)
 
-    def instead(self, trip: Trip, problem: ModelError) -> Verdict:
+    def quote_instead(self, turn: Turn, problem: ModelError) -> Verdict:
         """Quotations instead of a draft that could not be written; raises the problem if quoting is
         not possible."""
         if not self.quotes or not self.verdict.rescue:
             raise problem
-        return self._quoted(unwritten(trip.read, trip.weighed.decision, str(problem)))
+        return self._quoted(unwritten(turn.read, turn.gated.decision, str(problem)))
 
-    def keep(self, trip: Trip, verdict: Verdict) -> Verdict:
+    def record_verdict(self, turn: Turn, verdict: Verdict) -> Verdict:
         """Record the verdict before it is returned, and report a knowledge gap to the webhook."""
         if self.record is not None:
-            trace = replace(trip.trace, timings=trip.laps.timings)
+            trace = replace(turn.trace, timings=turn.timings.stages)
             with within(None):  # a decision that was made is recorded, even if nobody waits for it
                 verdict = replace(verdict, record=self.record.verdict(verdict, trace))
         if verdict.gap and self.verdict.gap_webhook:
             request_document(verdict, self.verdict.gap_webhook)
         return verdict
 
-    def open(self, weighed: Weighed, trace: Trace, note: str) -> tuple[Verdict, Trace]:
+    def override(self, gated: GateResult, trace: Trace, note: str) -> tuple[Verdict, Trace]:
         """Draft and check an answer after a person has overridden a shut gate; `note` says who and
         why. The verdict is CAVEAT at best and is not recorded here."""
-        trip = self._trip(weighed, trace, Timings())
-        with trip.laps.lap("total"):
-            verdict = opened(self._answer(trip), note)
-        return verdict, replace(trace, timings=trip.laps.timings)
+        turn = self._turn(gated, trace, Timings())
+        with turn.timings.measure("total"):
+            verdict = opened(self._answer(turn), note)
+        return verdict, replace(trace, timings=turn.timings.stages)
 
-    def _trip(self, weighed: Weighed, trace: Trace, laps: Timings) -> Trip:
-        read = self.filter(weighed.evidence) if self.filter else weighed.evidence
-        return Trip(weighed, trace, read, laps)
+    def _turn(self, gated: GateResult, trace: Trace, timings: Timings) -> Turn:
+        read = self.filter(gated.evidence) if self.filter else gated.evidence
+        return Turn(gated, trace, read, timings)
 
-    def _answer(self, trip: Trip) -> Verdict:
+    def _answer(self, turn: Turn) -> Verdict:
         try:
-            written = self._written(trip)
+            revised = self._drafted(turn)
         except ModelError as problem:
-            return self.instead(trip, problem)
-        return self.conclude(trip, written.rounds)
+            return self.quote_instead(turn, problem)
+        return self.conclude(turn, revised.rounds)
 
-    def _written(self, trip: Trip) -> Revised:
+    def _drafted(self, turn: Turn) -> Revised:
         return revise(
-            trip.laps.timing("draft", lambda brief: self.drafter.write(trip.read, brief)),
-            lambda draft: self.checked(trip, draft),
+            turn.timings.measured("draft", lambda brief: self.drafter.write(turn.read, brief)),
+            lambda draft: self.check_draft(turn, draft),
             self.draft,
-            Brief(conflicts=trip.weighed.decision.conflicts),
+            Brief(conflicts=turn.gated.decision.conflicts),
         )
 
     def check(self, draft: Draft, evidence: Evidence) -> tuple[Finding, ...]:
@@ -230,75 +230,76 @@ class Pipeline:
         found = run_checks(self.checks, draft, evidence)
         return settle(draft, evidence, found, SUPPORTING)
 
-    def _decided(
+    def _decide(
         self, evidence: Evidence, gate: GateDecision, draft: Draft, findings: Sequence[Finding]
     ) -> Verdict:
         return decide(evidence, gate, draft, findings, read_routes(self.verdict.routes))
 
-    def _route(self, trip: Trip, one: Round) -> str:
-        return self._decided(trip.read, trip.weighed.decision, one.draft, one.findings).route
+    def _route(self, turn: Turn, revision: Round) -> str:
+        return self._decide(turn.read, turn.gated.decision, revision.draft, revision.findings).route
 
-    def _rescued(self, trip: Trip, verdict: Verdict, last: Round) -> Verdict:
+    def _rescued(self, turn: Turn, verdict: Verdict, last: Round) -> Verdict:
         """The first version that can be released: with corrected citations, trimmed to its backed
         claims, or replaced by quotations."""
-        if marked := reattributed(last.draft, last.findings, trip.read):
-            cut = trimmed(marked, self.check(marked, trip.read))  # drop what is still unbacked
-            saved = self._saved(verdict, cut or marked, Rescue.REATTRIBUTED)
+        if marked := reattributed(last.draft, last.findings, turn.read):
+            cut = trimmed(marked, self.check(marked, turn.read))  # drop what is still unbacked
+            saved = self._released_or(verdict, cut or marked, Rescue.REATTRIBUTED)
             if saved is not verdict:
                 return saved
         cut = trimmed(last.draft, last.findings)
-        verdict = self._saved(verdict, cut, Rescue.TRIMMED) if cut else verdict
+        verdict = self._released_or(verdict, cut, Rescue.TRIMMED) if cut else verdict
         return verdict if verdict.served else self._quoted(verdict)
 
     def _quoted(self, verdict: Verdict) -> Verdict:
         """The verdict on quotations, if they can be released; otherwise the given one."""
         if self.quotes is None:
             return verdict
-        return self._saved(verdict, self.quotes.write(verdict.evidence), Rescue.EXTRACTIVE)
+        return self._released_or(verdict, self.quotes.write(verdict.evidence), Rescue.EXTRACTIVE)
 
-    def _saved(self, verdict: Verdict, other: Draft, how: Rescue) -> Verdict:
+    def _released_or(self, verdict: Verdict, other: Draft, how: Rescue) -> Verdict:
         """The verdict on another draft, if it can be released; otherwise the given one."""
         findings = self.check(other, verdict.evidence)
-        second = self._decided(verdict.evidence, verdict.gate, other, findings)
+        second = self._decide(verdict.evidence, verdict.gate, other, findings)
         return rescued(second, how, verdict) if second.served else verdict
 
-    def find(self, question: str) -> Weighed:
-        """The evidence for the time asked about, with the gate decision."""
-        laps = Timings()
-        weighed, trace = self._found(question, laps)
-        return self._noted(weighed, trace, laps)
+    def retrieve_and_gate(self, question: str) -> GateResult:
+        """The evidence for the time asked about, with the gate decision, which is recorded. Nothing
+        is drafted."""
+        timings = Timings()
+        gated, trace = self._search_and_gate(question, timings)
+        return self._with_gate_recorded(gated, trace, timings)
 
-    def noted(self, trip: Trip) -> GateDecision:
+    def record_gate(self, turn: Turn) -> GateDecision:
         """Record the gate decision when no verdict follows because the model calls tools."""
-        return self._noted(trip.weighed, trip.trace, trip.laps).decision
+        return self._with_gate_recorded(turn.gated, turn.trace, turn.timings).decision
 
-    def _noted(self, weighed: Weighed, trace: Trace, laps: Timings) -> Weighed:
+    def _with_gate_recorded(self, gated: GateResult, trace: Trace, timings: Timings) -> GateResult:
         if self.record is None:
-            return weighed
-        kept = self.record.gate(*weighed, replace(trace, timings=laps.timings))
-        return weighed._replace(decision=replace(weighed.decision, record=kept))
+            return gated
+        kept = self.record.gate(*gated, replace(trace, timings=timings.stages))
+        return gated._replace(decision=replace(gated.decision, record=kept))
 
-    def _found(self, question: str, laps: Timings) -> tuple[Weighed, Trace]:
+    def _search_and_gate(self, question: str, timings: Timings) -> tuple[GateResult, Trace]:
         day = self.clock()
         when = time_of(question, self.retriever, day)
         retriever = looking(self.retriever, when, day)
-        weigh = laps.timing("gate", self.gate.weigh)
-        with laps.lap("search"):
+        apply_gate = timings.measured("gate", self.gate.apply)
+        with timings.measure("search"):
             found = gather(question, retriever(question), self.embedder)
             found = find_each(retriever, found, self.embedder)
-        weighed = weigh(found, when, day)
-        if self.rewrite and weighed.decision.level in (Level.INSUFFICIENT, Level.REVIEW):
+        gated = apply_gate(found, when, day)
+        if self.rewrite and gated.decision.level in (Level.INSUFFICIENT, Level.REVIEW):
             queries = rewritten(question, self.gate.explain.synonyms)
-            with laps.lap("search"):
+            with timings.measure("search"):
                 found = find_again(retriever, found, queries, self.embedder)
-            weighed = weigh(found, when, day)
-        return weighed, Trace(found, when, day)
+            gated = apply_gate(found, when, day)
+        return gated, Trace(found, when, day)
 
 
-def told_before(earlier: Sequence[Verdict]) -> tuple[Retrieved, ...]:
+def served_answers(earlier: Sequence[Verdict]) -> tuple[Retrieved, ...]:
     """The verified answers of earlier turns, as passages."""
     served = (verdict for verdict in earlier if verdict.action is Action.SERVE)
     return tuple(
-        Retrieved(Passage(f"turn-{n}", bare(one.released), "earlier answer"), None)
-        for n, one in enumerate(served, 1)
+        Retrieved(Passage(f"turn-{n}", bare(verdict.released), "earlier answer"), None)
+        for n, verdict in enumerate(served, 1)
     )

@@ -11,7 +11,7 @@ from suffice import Filter, Library
 from suffice.evidence.index import today
 from suffice.evidence.retrieve import find_again, looking, time_of
 from suffice.evidence.search import LooksBack, SearchesAgain, gather
-from suffice.text.times import NOW, Asked, When
+from suffice.text.times import NOW, TimeAsked, When
 from suffice.text.when import asked_about
 from suffice.types import Evidence, Passage, Retrieved
 
@@ -34,13 +34,13 @@ def test_the_store_looks_back_and_searches_again(library: Library) -> None:
 def test_what_a_time_finds(library: Library) -> None:
     then = asked_about("What did the 2023 policy say?", TODAY)
     assert "remote-work-2023.md" in documents(library, then)
-    before = When(Asked.BEFORE, words="the old policy")
+    before = When(TimeAsked.BEFORE, words="the old policy")
     assert {"remote-work-2023.md", "remote-work.md"} <= documents(library, before)
-    assert {"remote-work-2023.md", "mobility-budget.md"} <= documents(library, When(Asked.EVER))
+    assert {"remote-work-2023.md", "mobility-budget.md"} <= documents(library, When(TimeAsked.EVER))
 
 
 def test_looking_back_gives_no_rights(library: Library) -> None:
-    for asked in Asked:
+    for asked in TimeAsked:
         when = When(asked, date(2026, 1, 1), date(2027, 1, 1), version="6.0")
         assert "salary-bands.md" not in documents(library, when)
     hr = Filter(labels=frozenset({"hr"}))
@@ -62,7 +62,7 @@ def test_a_caller_who_set_a_time_is_not_overruled(library: Library) -> None:
     when = time_of("What is it in 2019?", past, TODAY)
     assert (when.start, when.until, when.firm) == (day, day + timedelta(days=1), True)
     assert looking(past, when, TODAY) is past
-    assert time_of("What?", library.search(Filter(history=True)), TODAY).asked is Asked.EVER
+    assert time_of("What?", library.search(Filter(history=True)), TODAY).asked is TimeAsked.EVER
     assert time_of("What was it in 2019?", library.search(), TODAY).start == date(2019, 1, 1)
     assert time_of("What?", lambda question: [], TODAY) == NOW
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from suffice.gate.freshness import NOW, Asked, Fresh, When, asked_about, fresh, left_out
+from suffice.gate.freshness import NOW, Fresh, TimeAsked, When, asked_about, fresh, left_out
 from suffice.types import Evidence, Exclusion, Passage, Retrieved
 
 TODAY = date(2026, 11, 15)
@@ -196,10 +196,12 @@ passages = st.builds(
 )
 times = st.one_of(
     st.just(NOW),
-    st.just(When(Asked.BEFORE, words="before", firm=True)),
-    st.builds(lambda v: When(Asked.NAMED, version=v), st.sampled_from(["1", "2", "9"])),
+    st.just(When(TimeAsked.BEFORE, words="before", firm=True)),
+    st.builds(lambda v: When(TimeAsked.NAMED, version=v), st.sampled_from(["1", "2", "9"])),
     st.builds(
-        lambda day, firm: When(Asked.THEN, day, day.replace(year=day.year + 1), "then", firm=firm),
+        lambda day, firm: When(
+            TimeAsked.THEN, day, day.replace(year=day.year + 1), "then", firm=firm
+        ),
         st.dates(date(2020, 1, 1), date(2028, 1, 1)).filter(lambda d: (d.month, d.day) != (2, 29)),
         st.booleans(),
     ),
@@ -212,7 +214,7 @@ def settled(found: list[Passage], when: When) -> Fresh:
 
 
 @settings(deadline=None)
-@given(st.lists(passages, max_size=8), times | st.just(When(Asked.EVER)))
+@given(st.lists(passages, max_size=8), times | st.just(When(TimeAsked.EVER)))
 def test_every_passage_is_kept_or_named_with_a_reason(found: list[Passage], when: When) -> None:
     result = settled(found, when)
     kept = [passage.id for passage in result.evidence.passages]
@@ -231,7 +233,9 @@ def test_versions_of_one_document_never_mix(found: list[Passage], when: When) ->
         used.setdefault(p.document, set()).add((p.version, p.effective, p.expires))
     mixed = any(len(versions) > 1 for versions in used.values())
     # Two contents may carry one name: then a note says so.
-    assert not mixed or (when.asked is Asked.NAMED and "more than one" in " ".join(result.notes))
+    assert not mixed or (
+        when.asked is TimeAsked.NAMED and "more than one" in " ".join(result.notes)
+    )
 
 
 @settings(deadline=None)
@@ -242,8 +246,8 @@ def test_nothing_out_of_force_is_kept_by_default(found: list[Passage]) -> None:
         assert p.expires is None or p.expires >= TODAY
 
 
-@pytest.mark.parametrize("when", [NOW, When(Asked.EVER), When(Asked.BEFORE, words="x")])
+@pytest.mark.parametrize("when", [NOW, When(TimeAsked.EVER), When(TimeAsked.BEFORE, words="x")])
 def test_no_evidence_is_no_trouble(when: When) -> None:
     current, excluded, notes = fresh(Evidence("?"), when, TODAY)
     assert (current.items, excluded, notes) == ((), (), ())
-    assert (current.day, current.then) == (TODAY, when.asked is not Asked.NOW)
+    assert (current.day, current.then) == (TODAY, when.asked is not TimeAsked.NOW)

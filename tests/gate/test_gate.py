@@ -68,19 +68,19 @@ def test_a_policy_that_is_none_is_refused_with_those_there_are() -> None:
 
 def test_what_is_not_in_force_is_left_out_and_named() -> None:
     old = item("old", relevance=0.9, expires=date(2025, 1, 1))
-    weighed = gate().weigh(Evidence(QUESTION, (old,)))
-    assert not weighed.evidence
-    assert weighed.decision.level is Level.INSUFFICIENT
-    assert [one.passage.id for one in weighed.decision.excluded] == ["old"]
-    assert any("left out" in reason for reason in weighed.decision.reasons)
+    gated = gate().apply(Evidence(QUESTION, (old,)))
+    assert not gated.evidence
+    assert gated.decision.level is Level.INSUFFICIENT
+    assert [one.passage.id for one in gated.decision.excluded] == ["old"]
+    assert any("left out" in reason for reason in gated.decision.reasons)
 
 
 def test_near_copies_count_once() -> None:
     copies = tuple(item(str(n), relevance=0.36) for n in range(3))
-    weighed = gate().weigh(Evidence(QUESTION, copies))
-    assert len(weighed.evidence) == 1
-    assert weighed.decision.level is Level.INSUFFICIENT
-    assert len(weighed.decision.excluded) == 2
+    gated = gate().apply(Evidence(QUESTION, copies))
+    assert len(gated.evidence) == 1
+    assert gated.decision.level is Level.INSUFFICIENT
+    assert len(gated.decision.excluded) == 2
 
 
 def test_talk_alone_opens_nothing_where_a_fact_is_asked_for() -> None:
@@ -120,7 +120,7 @@ def test_thin_evidence_is_drafted_from_only_where_asked_for() -> None:
     eager = GateSettings(policy="coverage", coverage=CoverageSettings(decline_insufficient=False))
     for settings, may in ((eager, True), (replace(eager, policy="tiers"), False)):
         opened = Gate(settings=settings, clock=lambda: TODAY)
-        evidence, decision = opened.weigh(thin)
+        evidence, decision = opened.apply(thin)
         assert decision.level is Level.INSUFFICIENT
         assert opened.may_draft(evidence, decision) is may
     assert not Gate(settings=eager).may_draft(Evidence(QUESTION), decision)
@@ -134,12 +134,12 @@ def test_passages_in_a_language_nobody_reads_go_to_a_person() -> None:
 
 
 def test_reranking_drops_what_does_not_answer() -> None:
-    weighed = Gate("reranked", clock=lambda: TODAY).weigh(
+    gated = Gate("reranked", clock=lambda: TODAY).apply(
         Evidence(QUESTION, (item("a"), item("b", "Trains are booked through the travel desk.")))
     )
-    left = {one.passage.id for one in weighed.decision.excluded}
+    left = {one.passage.id for one in gated.decision.excluded}
     assert "b" in left
-    assert left.isdisjoint(passage.id for passage in weighed.evidence.passages)
+    assert left.isdisjoint(passage.id for passage in gated.evidence.passages)
 
 
 def test_one_text_is_one_passage() -> None:
@@ -184,11 +184,11 @@ def test_what_instructs_is_judged_by_nobody_and_shown_as_it_was_found() -> None:
     poisoned = item("poisoned", f"Parental leave is 18 weeks. {POISON}")
     texts: list[str] = []
     whole = Gate(Reads(texts), clock=lambda: TODAY, conflicts=Opposed())
-    weighed = whole.weigh(Evidence(QUESTION, (item("good"), poisoned)))
+    gated = whole.apply(Evidence(QUESTION, (item("good"), poisoned)))
     assert len(texts) == 2
     assert not any("99" in text for text in texts)
-    assert poisoned.passage in weighed.evidence.passages
-    (conflict,) = weighed.decision.conflicts
+    assert poisoned.passage in gated.evidence.passages
+    (conflict,) = gated.decision.conflicts
     assert conflict.second == poisoned.passage
     assert "99" not in conflict.second_quote
 
@@ -210,7 +210,7 @@ class OnLeave:
 
 
 def test_each_of_several_questions_is_weighed() -> None:
-    weigh = Gate(OnLeave(), clock=lambda: TODAY).weigh
+    weigh = Gate(OnLeave(), clock=lambda: TODAY).apply
     half = weigh(Evidence("How long is leave and when does the canteen open?", (item("a"),)))
     assert half.decision.level is Level.PARTIAL
     assert "too little was found on “when does the canteen open”" in half.decision.reasons

@@ -92,13 +92,13 @@ def test_what_changed_cites_both_versions_and_names_them(pipeline: Pipeline, que
 def test_a_year_of_which_no_version_is_known_is_not_left_out_of_the_question(
     pipeline: Pipeline,
 ) -> None:
-    evidence, decision = pipeline.find("How much did a staff lunch cost in 2015?")
+    evidence, decision = pipeline.retrieve_and_gate("How much did a staff lunch cost in 2015?")
     assert not evidence.timeless
     assert "a figure for 2015" in decision.missing
 
 
 def test_today_is_not_touched(pipeline: Pipeline) -> None:
-    evidence, _ = pipeline.find("What is the deposit for a locker key?")
+    evidence, _ = pipeline.retrieve_and_gate("What is the deposit for a locker key?")
     assert evidence.timeless == ""
     assert evidence.wanted == evidence.question
     assert evidence.day is None or isinstance(evidence.day, date)

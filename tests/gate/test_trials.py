@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from suffice import Library
-from suffice.gate.gate import Weighed
+from suffice.gate.gate import GateResult
 from suffice.pipeline import Pipeline
 from suffice.types import Action, Level
 
@@ -31,8 +31,8 @@ def pipelines(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Pipeline]:
 @pytest.fixture(scope="module")
 def ask(pipelines: dict[str, Pipeline]):  # type: ignore[no-untyped-def]
     @cache
-    def asked(name: str, question: str) -> Weighed:
-        return pipelines[name].find(question)
+    def asked(name: str, question: str) -> GateResult:
+        return pipelines[name].retrieve_and_gate(question)
 
     return asked
 

@@ -6,7 +6,7 @@ from datetime import date
 
 from suffice.log.record import Record
 from suffice.record.trace import Trace
-from suffice.text.times import Asked, When
+from suffice.text.times import TimeAsked, When
 from suffice.types import (
     Action,
     Attempt,
@@ -77,7 +77,7 @@ VERDICT = Verdict(
 )  # fmt: skip
 TRACE = Trace(
     FOUND,
-    When(Asked.THEN, date(2026, 1, 1), date(2027, 1, 1), "in 2026", firm=True),
+    When(TimeAsked.THEN, date(2026, 1, 1), date(2027, 1, 1), "in 2026", firm=True),
     date(2026, 5, 1),
     (Retrieved(Passage("turn-1", "It is paid.", "earlier answer"), None),),
     (("find", 0.01), ("draft", 0.5)),

@@ -56,7 +56,7 @@ def test_the_same_decision_is_made_again(library: Library, log: Log, question: s
     verdict = answering.answer(question)
     assert verdict.record
     assert again(log, verdict.record) == Replayed(verdict.record, ())
-    decision = answering.find(question).decision
+    decision = answering.retrieve_and_gate(question).decision
     assert again(log, decision.record).same
 
 
@@ -141,7 +141,7 @@ def test_a_decision_that_cannot_be_kept_does_not_leave(library: Library, log: Lo
     answering = pipeline(library, log)
     with log.database.writing() as connection:
         connection.execute(text("ALTER TABLE record_head RENAME TO elsewhere"))
-    for ask in (answering.answer, answering.find):
+    for ask in (answering.answer, answering.retrieve_and_gate):
         with pytest.raises(StoreError, match="not released"):
             ask(QUESTION)
     with log.database.writing() as connection:

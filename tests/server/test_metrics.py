@@ -21,7 +21,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from suffice.evidence.library import Library
 from suffice.server.inference_pool import InferencePool
 from suffice.server.telemetry import tracing as spans
-from suffice.server.telemetry.logs import access_log, start_logs, told
+from suffice.server.telemetry.logs import access_log, log_fields, start_logs
 from suffice.server.telemetry.metrics import Metrics, endpoint_of
 from suffice.server.telemetry.stats import RequestStats
 from suffice.settings import RouteSettings, Settings, WorkSettings
@@ -193,8 +193,8 @@ def test_logs_are_lines_of_json_without_text(lines: io.StringIO) -> None:
 
 
 def test_text_is_logged_only_where_it_is_asked_for() -> None:
-    assert "Secret" not in json.dumps(told(seen()))
-    assert told(seen(), with_text=True)["answers"] == ["Secret."]
+    assert "Secret" not in json.dumps(log_fields(seen()))
+    assert log_fields(seen(), with_text=True)["answers"] == ["Secret."]
 
 
 def test_spans_carry_the_names_of_genai() -> None:

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from suffice.access.keys import Principal
 from suffice.checks.verbatim import Verbatim
 from suffice.draft.extractive import Extractive
-from suffice.gate.gate import Weighed
+from suffice.gate.gate import GateResult
 from suffice.pipeline import Pipeline
 from suffice.server.errors import ApiError
 from suffice.server.inference_pool import InferencePool
@@ -55,8 +55,8 @@ OWN = CollectionSettings(
 class Open:
     """A gate that is always open."""
 
-    def weigh(self, evidence: Evidence, *_: Any) -> Weighed:
-        return Weighed(evidence, GateDecision(Level.SUFFICIENT, 0.9, "open"))
+    def apply(self, evidence: Evidence, *_: Any) -> GateResult:
+        return GateResult(evidence, GateDecision(Level.SUFFICIENT, 0.9, "open"))
 
     def may_draft(self, *_: Any) -> bool:
         return True
@@ -140,9 +140,9 @@ async def signalled(
 ) -> tuple[list[dict[str, Any]] | None, list[dict[str, Any]]]:
     """The verdicts of the choices, and all chunks."""
     answering = Answering(route(script), CALLER, asked, work, as_drafted=True)
-    pipeline, trip, closed = await answering.begun()
+    pipeline, turn, closed = await answering.begun()
     assert closed is None
-    signal = LiveChecks(answering, pipeline, trip)
+    signal = LiveChecks(answering, pipeline, turn)
     flow = Flow(cast(Any, script), {}, signal, ChatVoice(asked), asked.n)
     sent = []
     try:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from suffice.text.times import NOW, Asked
+from suffice.text.times import NOW, TimeAsked
 from suffice.text.when import asked_about
 
 TODAY = date(2026, 11, 15)
@@ -66,7 +66,7 @@ def test_no_question_about_another_time(question: str) -> None:
 )
 def test_another_time(question: str, start: date, until: date, firm: bool) -> None:
     when = asked_about(question, TODAY)
-    assert (when.asked, when.start, when.until, when.firm) == (Asked.THEN, start, until, firm)
+    assert (when.asked, when.start, when.until, when.firm) == (TimeAsked.THEN, start, until, firm)
     assert when.words
 
 
@@ -83,7 +83,7 @@ def test_another_time(question: str, start: date, until: date, firm: bool) -> No
     ],
 )
 def test_the_version_before(question: str) -> None:
-    assert asked_about(question, TODAY).asked is Asked.BEFORE
+    assert asked_about(question, TODAY).asked is TimeAsked.BEFORE
 
 
 @pytest.mark.parametrize(
@@ -96,12 +96,12 @@ def test_the_version_before(question: str) -> None:
     ],
 )
 def test_more_than_one_version(question: str) -> None:
-    assert asked_about(question, TODAY).asked is Asked.EVER
+    assert asked_about(question, TODAY).asked is TimeAsked.EVER
 
 
 def test_a_version_by_its_name() -> None:
     when = asked_about("What does version 1.0 of the policy say?", TODAY)
-    assert (when.asked, when.version) == (Asked.NAMED, "1.0")
+    assert (when.asked, when.version) == (TimeAsked.NAMED, "1.0")
 
 
 def test_the_same_words_mean_another_time_on_another_day() -> None:

@@ -18,7 +18,7 @@ from suffice.bench.judged import Row, choose
 from suffice.bench.rows import TEXT, Kind, read_rows
 from suffice.bench.run_record import run_record
 from suffice.evidence.ingest import Progress
-from suffice.gate.conflict.answers import asked
+from suffice.gate.conflict.answers import answer_kind
 from suffice.gate.conflict.detect import Conflicts
 from suffice.gate.conflict.disagreement import Disagreement
 from suffice.types import Evidence, Passage, Retrieved
@@ -108,16 +108,16 @@ def bench_conflict(
 
 def _found(conflicts: Conflicts, row: Row, documents: Sequence[Row]) -> list[Compared]:
     """All pairs of documents of a row; a pair that was not compared scores 0."""
-    weighed = {
+    by_pair = {
         (one.view.first, one.view.second): one
-        for one in conflicts.weigh(_evidence(row["question"], documents))
+        for one in conflicts.compare(_evidence(row["question"], documents))
     }
-    kind = str(asked(row["question"]))
+    kind = str(answer_kind(row["question"]))
     return [
         _compared(
             _relation(documents[pair[0]], documents[pair[1]]),
             kind,
-            weighed.get(pair),
+            by_pair.get(pair),
             conflicts.settings.threshold,
         )
         for pair in combinations(range(len(documents)), 2)
@@ -145,13 +145,17 @@ def _relation(first: Row, second: Row) -> Relation:
 
 
 def _compared(
-    relation: Relation, kind: str, weighed: Disagreement | None, threshold: float
+    relation: Relation, kind: str, compared_pair: Disagreement | None, threshold: float
 ) -> Compared:
-    if weighed is None:
+    if compared_pair is None:
         return Compared(relation, kind, 0.0, reported=False, ambiguous=False)
-    over = weighed.score >= threshold
+    over = compared_pair.score >= threshold
     return Compared(
-        relation, kind, weighed.score, over and not weighed.ambiguous, over and weighed.ambiguous
+        relation,
+        kind,
+        compared_pair.score,
+        over and not compared_pair.ambiguous,
+        over and compared_pair.ambiguous,
     )
 
 

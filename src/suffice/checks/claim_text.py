@@ -52,9 +52,9 @@ def cited(draft: Draft, evidence: Evidence) -> list[tuple[Passage, ...]]:
     return [tuple(marked[n] for n in claim.cites if n in marked) for claim in draft.claims]
 
 
-def told(passage: Passage) -> str:
+def with_metadata(passage: Passage) -> str:
     """The text of a passage followed by its document's metadata: title, version and dates are
-    evidence too. `told(passage)[: len(passage.text)] == passage.text`."""
+    evidence too. `with_metadata(passage)[: len(passage.text)] == passage.text`."""
     about = [f"{passage.title or passage.document}."]
     if passage.declared:
         about.append(f"Version {passage.declared}.")

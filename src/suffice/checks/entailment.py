@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 from suffice.checks.aligned import Sentences, roots
-from suffice.checks.claim_text import alone, cited, told
+from suffice.checks.claim_text import alone, cited, with_metadata
 from suffice.checks.closely import read_closely
 from suffice.deadline import watched
 from suffice.models.verifier import Pair, SupportScore, Verifier
@@ -179,4 +179,4 @@ def _several(said: str) -> tuple[str, ...]:
 def _text(passage: Passage) -> str:
     """The passage, with its document's metadata if there is any."""
     known = passage.title or passage.declared or passage.effective or passage.expires
-    return told(passage) if known else passage.text
+    return with_metadata(passage) if known else passage.text

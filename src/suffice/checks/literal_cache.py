@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 
-from suffice.checks.claim_text import told
+from suffice.checks.claim_text import with_metadata
 from suffice.text.literals import APART, Literal, Reading
 from suffice.types import Passage
 
@@ -52,5 +52,5 @@ class LiteralCache:
 
     def _read(self, passage: Passage) -> Reading:
         if passage.id not in self._readings:
-            self._readings[passage.id] = Reading.of(told(passage))
+            self._readings[passage.id] = Reading.of(with_metadata(passage))
         return self._readings[passage.id]

@@ -65,7 +65,7 @@ _GRANTS = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
+class _ClaimInContext:
     """A claim with its neighbours: the condition may be stated in a separate sentence."""
 
     text: str
@@ -90,7 +90,7 @@ class Omission:
         return [self._judge(claim, one, source, within) for claim, one, within in watched(read)]
 
     def _judge(
-        self, claim: Claim, said: _Said, source: Sentences, within: Sequence[Passage]
+        self, claim: Claim, said: _ClaimInContext, source: Sentences, within: Sequence[Passage]
     ) -> Finding:
         sentence = source.nearest(said.roots, within)
         if sentence is None or len(said.roots & sentence.roots) < _NEAR * len(said.roots):
@@ -116,7 +116,7 @@ class Omission:
         missing: Sequence[Condition],
         found: Sequence[Condition],
         sentence: Sentence,
-        said: _Said,
+        said: _ClaimInContext,
     ) -> Finding:
         """The finding on the most important of the omitted conditions."""
         asserted = {one: _asserted(one, found, sentence, said) for one in missing}
@@ -155,11 +155,11 @@ def _values(text: str) -> tuple[Literal, ...]:
     return tuple(literals(text))
 
 
-def _with_neighbours(said: Sequence[str]) -> list[_Said]:
+def _with_neighbours(said: Sequence[str]) -> list[_ClaimInContext]:
     found = [roots(one) for one in said]
     around = [slice(max(0, n - _BEFORE), n + _AFTER + 1) for n in range(len(said))]
     return [
-        _Said(one, own, " ".join(said[near]), frozenset[str]().union(*found[near]))
+        _ClaimInContext(one, own, " ".join(said[near]), frozenset[str]().union(*found[near]))
         for one, own, near in zip(said, found, around, strict=True)
     ]
 
@@ -173,7 +173,7 @@ def _leaning(sentence: Sentence) -> Iterator[Condition]:
         yield replace(one, start=one.start + offset, end=one.end + offset)
 
 
-def _kept(one: Condition, sentence: str, said: _Said) -> bool:
+def _kept(one: Condition, sentence: str, said: _ClaimInContext) -> bool:
     """Whether the claim or one of its neighbours states the condition in some form."""
     if one.kind is ConditionKind.LIMIT:
         return _bound_kept(one, sentence, said)
@@ -183,7 +183,7 @@ def _kept(one: Condition, sentence: str, said: _Said) -> bool:
     return all(_said(part, beside, said) for part in parts(one))
 
 
-def _said(part: str, beside: frozenset[str], said: _Said) -> bool:
+def _said(part: str, beside: frozenset[str], said: _ClaimInContext) -> bool:
     """Whether most of a part is stated. Words that also occur elsewhere in the sentence do not
     count."""
     wanted = roots(part) - beside or roots(part)
@@ -193,7 +193,7 @@ def _said(part: str, beside: frozenset[str], said: _Said) -> bool:
     return found >= _KEPT * (len(wanted) + len(values))
 
 
-def _bound_kept(one: Condition, sentence: str, said: _Said) -> bool:
+def _bound_kept(one: Condition, sentence: str, said: _ClaimInContext) -> bool:
     """ "Up to 5 days" is kept by any bound next to the value, and omitted if the claim has a bare
     "5 days" or does not mention it."""
     value = _bounded(one, sentence)
@@ -243,12 +243,14 @@ def _clause(one: Condition, found: Sequence[Condition], sentence: str) -> frozen
     return rest
 
 
-def _asserted(one: Condition, found: Sequence[Condition], sentence: Sentence, said: _Said) -> float:
+def _asserted(
+    one: Condition, found: Sequence[Condition], sentence: Sentence, said: _ClaimInContext
+) -> float:
     rest = _clause(one, found, sentence.text)
     return len(rest & said.roots) / len(rest) if rest else 0.0
 
 
-def _material(one: Condition, asserted: float, sentence: Sentence, said: _Said) -> bool:
+def _material(one: Condition, asserted: float, sentence: Sentence, said: _ClaimInContext) -> bool:
     """Whether the claim asserts the rest as if it held without the condition. A condition in the
     next sentence is noted but never material: every quotation has to end somewhere."""
     if one.start >= len(sentence.text):

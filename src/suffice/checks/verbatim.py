@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from suffice.checks.aligned import roots
-from suffice.checks.claim_text import statements, told
+from suffice.checks.claim_text import statements, with_metadata
 from suffice.checks.quotes import Quotable, Quote, heads
 from suffice.deadline import watched
 from suffice.text.claims import Statement
@@ -98,4 +98,4 @@ class _Page:
         return shown or len(wanted & roots(self.question)) >= _SAME_QUESTION * max(1, len(wanted))
 
     def _said_of(self, passage: Passage) -> frozenset[str]:
-        return roots(told(passage)) | roots(self.question)
+        return roots(with_metadata(passage)) | roots(self.question)

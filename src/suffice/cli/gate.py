@@ -27,7 +27,7 @@ def gate(asked: OpenedQuestion, policy: str | None) -> int:
     settings = asked.settings
     if policy:
         settings = replace(settings, gate=replace(settings.gate, policy=known_policy(policy)))
-    evidence, decision = asked.pipeline(settings).find(asked.question)
+    evidence, decision = asked.pipeline(settings).retrieve_and_gate(asked.question)
     if asked.as_json:
         found = {"question": asked.question, **to_json.gate(decision)}
         notes = [*evidence.notes, *asked.skipped]

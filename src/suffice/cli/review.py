@@ -177,7 +177,7 @@ def _open(
 
 
 def _writer(log: Log, settings: Settings, allowed: Filter) -> tuple[Writes, Any]:
-    from suffice.gate.gate import Weighed
+    from suffice.gate.gate import GateResult
     from suffice.models.catalog import open_embedder, open_verifier
     from suffice.pipeline import Pipeline  # the other commands need no models
 
@@ -190,7 +190,7 @@ def _writer(log: Log, settings: Settings, allowed: Filter) -> tuple[Writes, Any]
     pipeline = Pipeline.of(lambda question: (), embedder, own, verifier, documents)
 
     def write(decision: Decision, note: str) -> tuple[Verdict, Trace]:
-        return pipeline.open(Weighed(decision.evidence, decision.gate), decision.trace, note)
+        return pipeline.override(GateResult(decision.evidence, decision.gate), decision.trace, note)
 
     return write, Setup.of(settings, own, embedder.id, verifier.id)
 

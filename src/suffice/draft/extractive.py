@@ -12,7 +12,7 @@ from itertools import groupby
 from typing import cast
 
 from suffice.draft.brief import PLAIN, Brief
-from suffice.draft.flags import flag_notes, flagged, told
+from suffice.draft.flags import flag_notes, flagged, statements_for_drafter
 from suffice.evidence.split import context, placed
 from suffice.models.embedder import Embedder
 from suffice.models.llm.verifier import below_llm
@@ -97,7 +97,7 @@ class Extractive:
     def rank(self, evidence: Evidence, question: str = "") -> list[Ranked]:
         """All usable statements, best first; passages that try to instruct are excluded."""
         question = question or evidence.wanted
-        found = _changed(list(told(evidence)))
+        found = _changed(list(statements_for_drafter(evidence)))
         if not found:
             return []
         scores = answering(self.verifier, question, found)

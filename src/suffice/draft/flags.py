@@ -25,7 +25,7 @@ def flag_notes(flags: Flags) -> tuple[str, ...]:
     )
 
 
-def told(evidence: Evidence) -> Iterator[tuple[Passage, Statement]]:
+def statements_for_drafter(evidence: Evidence) -> Iterator[tuple[Passage, Statement]]:
     """The statements a drafter receives, in order, without flagged passages."""
     for item in evidence:
         if instructs_in(item.passage) is not None:

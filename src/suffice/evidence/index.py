@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Protocol
 
 from suffice.evidence.rows import Vectors, VersionInfo
-from suffice.text.times import Asked, When
+from suffice.text.times import TimeAsked, When
 from suffice.types import Kind, Passage
 
 PUBLIC = "*"
@@ -69,13 +69,13 @@ class Filter:
         """
         now = replace(self, as_of=today, through=None, past=False, history=False)
         every = replace(now, history=True)
-        if when.asked is Asked.EVER:
+        if when.asked is TimeAsked.EVER:
             return (every,)
-        if when.asked is Asked.NAMED:
+        if when.asked is TimeAsked.NAMED:
             return every, now
-        if when.asked is Asked.BEFORE:
+        if when.asked is TimeAsked.BEFORE:
             return replace(now, past=True), now
-        if when.asked is Asked.THEN:
+        if when.asked is TimeAsked.THEN:
             last = when.until - timedelta(days=1)
             then = replace(now, as_of=when.start, through=last)
             return (then, every) if when.firm else (then, now, every)

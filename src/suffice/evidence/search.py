@@ -17,7 +17,7 @@ from suffice.evidence.rows import Vectors
 from suffice.evidence.store import Store
 from suffice.models.embedder import Embedder
 from suffice.settings import CollectionSettings, SearchSettings
-from suffice.text.times import Asked, When
+from suffice.text.times import TimeAsked, When
 from suffice.types import Evidence, Passage, Retrieved
 
 Found = Evidence | Iterable[Given] | Given
@@ -97,10 +97,10 @@ class Search:
     def chosen(self) -> When | None:
         day, last = self.allowed.as_of, self.allowed.through or self.allowed.as_of
         if self.allowed.history:
-            return When(Asked.EVER)
+            return When(TimeAsked.EVER)
         if day is None or last is None:
             return None
-        return When(Asked.THEN, day, last + timedelta(days=1), day.isoformat(), firm=True)
+        return When(TimeAsked.THEN, day, last + timedelta(days=1), day.isoformat(), firm=True)
 
     def at(self, when: When, today: date) -> Search:
         """The same search over the versions in force at the time asked about."""

@@ -70,7 +70,7 @@ class _Wording:
 
 
 @dataclass(slots=True)
-class _Shelf:
+class _KeptPassages:
     """The passages kept so far, found by their rarest shingles."""
 
     least: float
@@ -113,15 +113,15 @@ def distinct(
     settings = settings or DiversitySettings()
     wordings = [_Wording.of(passage) for passage in evidence.passages]
     counts = Counter(run for wording in wordings for run in wording.shingles)
-    shelf = _Shelf(settings.duplicate_overlap, counts)
+    kept = _KeptPassages(settings.duplicate_overlap, counts)
     excluded: list[Exclusion] = []
     for item, wording in zip(evidence, wordings, strict=True):
-        found = shelf.copied(wording)
+        found = kept.copied(wording)
         if found is None:
-            shelf.keep(item, wording)
+            kept.keep(item, wording)
         else:
             excluded.append(Exclusion(item.passage, _reason(*found)))
-    return replace(evidence, items=tuple(item for item, _ in shelf.kept)), tuple(excluded)
+    return replace(evidence, items=tuple(item for item, _ in kept.kept)), tuple(excluded)
 
 
 def _reason(original: Passage, shared: float) -> str:

@@ -17,11 +17,11 @@ from typing import NamedTuple
 from suffice.evidence.read import FrontMatter
 from suffice.evidence.versions import EVER, NEVER, Dated, Force, family, in_force, version_order
 from suffice.text.timeless import timeless
-from suffice.text.times import NOW, Asked, When
+from suffice.text.times import NOW, TimeAsked, When
 from suffice.text.when import asked_about
 from suffice.types import Evidence, Exclusion, Passage
 
-__all__ = ["NOW", "Asked", "Fresh", "When", "asked_about", "fresh", "left_out"]
+__all__ = ["NOW", "Fresh", "TimeAsked", "When", "asked_about", "fresh", "left_out"]
 
 # A passage of today's version that itself tells what was before may answer a question about it.
 _TELLS_OF_BEFORE = re.compile(
@@ -100,7 +100,7 @@ def fresh(evidence: Evidence, when: When, today: date) -> Fresh:
             for passage in version.passages:
                 if version not in choice.versions:
                     reasons[passage] = _reason(version, line, choice, when)
-                elif when.asked is Asked.BEFORE and not _was(version, passage, today):
+                elif when.asked is TimeAsked.BEFORE and not _was(version, passage, today):
                     reasons[passage] = "no earlier version of it is known"
     notes += _no_version(standing_in, when)
     kept = tuple(item for item in evidence if item.passage not in reasons)
@@ -109,7 +109,7 @@ def fresh(evidence: Evidence, when: When, today: date) -> Fresh:
         items=kept,
         notes=(*evidence.notes, *notes),
         day=today,
-        then=when.asked is not Asked.NOW,
+        then=when.asked is not TimeAsked.NOW,
         timeless=timeless(evidence.question, when) if settled else "",
     )
     return Fresh(
@@ -187,27 +187,27 @@ def _choose(line: Sequence[_Version], when: When, today: date) -> _Choice:
     """More than one version only where the question is about several, or where files that declare
     the same version are no versions of each other."""
     now = tuple(version for version in line if version.holds(today))
-    if when.asked is Asked.EVER:
+    if when.asked is TimeAsked.EVER:
         return _Choice(tuple(line), today)
-    if when.asked is Asked.NAMED:
+    if when.asked is TimeAsked.NAMED:
         named = tuple(version for version in line if version.label == when.version)
         return _Choice(named or now, today, asked=bool(named))
-    if when.asked is Asked.BEFORE:
+    if when.asked is TimeAsked.BEFORE:
         gone = [version for version in line if version.over(today)]
         return _Choice(tuple(gone[-1:]) or now, today, asked=bool(gone))
-    if when.asked is Asked.THEN:
+    if when.asked is TimeAsked.THEN:
         then = [version for version in line if version.held(when)]
         newest = max((version.force.start for version in then), default=EVER)
         last = tuple(version for version in then if version.force.start == newest)
         if last or when.firm:
             return _Choice(last, when.until - timedelta(days=1))
-    return _Choice(now, today, asked=when.asked is Asked.NOW)
+    return _Choice(now, today, asked=when.asked is TimeAsked.NOW)
 
 
 def _settles(choice: _Choice, when: When, today: date) -> bool:
     """Whether the versions chosen are plainly of the time asked about: another one than today's, or
     several where all are asked for. A year that today's version covers may be its subject."""
-    if when.asked is Asked.EVER:
+    if when.asked is TimeAsked.EVER:
         return len(choice.versions) > 1
     return choice.asked and any(not version.holds(today) for version in choice.versions)
 
@@ -218,10 +218,10 @@ def _was(version: _Version, passage: Passage, today: date) -> bool:
 
 
 def _reason(version: _Version, line: Sequence[_Version], choice: _Choice, when: When) -> str:
-    if choice.asked and when.asked in (Asked.BEFORE, Asked.NAMED):
+    if choice.asked and when.asked in (TimeAsked.BEFORE, TimeAsked.NAMED):
         return f"the question asks for {when.words}"
     if version.force.start > choice.day:
-        then = " then" if when.asked is Asked.THEN and choice.asked else ""
+        then = " then" if when.asked is TimeAsked.THEN and choice.asked else ""
         return f"not yet effective{then}: in force from {version.force.start}"
     expires = version.passages[0].expires
     if expires is not None and expires < choice.day:
@@ -239,7 +239,7 @@ def _reason(version: _Version, line: Sequence[_Version], choice: _Choice, when: 
 def _note(line: Sequence[_Version], choice: _Choice, when: When, today: date) -> list[str]:
     """Which version was used, where that is not plainly today's."""
     used = choice.versions
-    if when.asked is Asked.NOW or not used or not choice.asked:
+    if when.asked is TimeAsked.NOW or not used or not choice.asked:
         return []
     if len(used) > 1:
         each = ", ".join(f"{version.name} ({_days(version, today)})" for version in used)
@@ -247,16 +247,16 @@ def _note(line: Sequence[_Version], choice: _Choice, when: When, today: date) ->
     if len(line) == 1 and used[0].holds(today):
         return []
     asked = f" for “{when.words}”" if when.words else ""
-    also = [v for v in line if v not in used and when.asked is Asked.THEN and v.held(when)]
+    also = [v for v in line if v not in used and when.asked is TimeAsked.THEN and v.held(when)]
     before = "".join(f"; {v.name} was {_days(v, today)}" for v in also)
     return [f"{used[0].title}: {used[0].name} ({_days(used[0], today)}) was used{asked}{before}."]
 
 
 def _stands_in(version: _Version, choice: _Choice, when: When) -> bool:
     """Whether today's version is used although it is not of the time asked about."""
-    if choice.asked or when.asked is Asked.BEFORE or version.force == Force(EVER, NEVER):
+    if choice.asked or when.asked is TimeAsked.BEFORE or version.force == Force(EVER, NEVER):
         return False
-    return when.asked is Asked.NAMED or version.force.start >= when.until
+    return when.asked is TimeAsked.NAMED or version.force.start >= when.until
 
 
 def _no_version(titles: Sequence[str], when: When) -> list[str]:

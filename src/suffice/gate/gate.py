@@ -18,7 +18,7 @@ from suffice.gate.conflict.detect import Conflicts
 from suffice.gate.deduplicate import distinct
 from suffice.gate.diversity import diverse
 from suffice.gate.explain import Explain
-from suffice.gate.freshness import Asked, When, asked_about, fresh
+from suffice.gate.freshness import TimeAsked, When, asked_about, fresh
 from suffice.gate.kinds import adjusted
 from suffice.gate.policies.coverage import Coverage
 from suffice.gate.policies.policy import Policy, known_policy, open_policy
@@ -41,7 +41,7 @@ class FindsConflicts(Protocol):
     def find(self, evidence: Evidence) -> tuple[Conflict, ...]: ...
 
 
-class Weighed(NamedTuple):
+class GateResult(NamedTuple):
     """The evidence that counts, and what the gate says of it."""
 
     evidence: Evidence
@@ -96,18 +96,18 @@ class Gate:
     def decide(self, question: str | Evidence, passages: Found = ()) -> GateDecision:
         """The decision on anyone's passages. Those that come without a relevance get one."""
         if isinstance(question, Evidence):
-            return self.weigh(question).decision
+            return self.apply(question).decision
         if self._embedder is None:
             self._embedder = open_embedder(EmbedderSettings())
-        return self.weigh(gather(checked_question(question), passages, self._embedder)).decision
+        return self.apply(gather(checked_question(question), passages, self._embedder)).decision
 
     async def adecide(self, question: str | Evidence, passages: Found = ()) -> GateDecision:
         """The same, without holding up an event loop."""
         return await asyncio.to_thread(self.decide, question, passages)
 
-    def weigh(
+    def apply(
         self, evidence: Evidence, when: When | None = None, day: date | None = None
-    ) -> Weighed:
+    ) -> GateResult:
         """What of the evidence counts for the time asked about, and whether it is enough."""
         day = day or self.clock()
         when = when or asked_about(evidence.question, day)
@@ -116,7 +116,7 @@ class Gate:
         # The versions answer for the time asked about, and the passages for the rest.
         read = sanitized(replace(counted, question=counted.wanted))
         decision = self._enough(adjusted(read, self.settings.kinds))
-        if counted.timeless and when.asked is Asked.EVER:
+        if counted.timeless and when.asked is TimeAsked.EVER:
             decision = _to_compare(decision, counted)
         decision = _whole(self._at_peace(self._diverse(decision, counted), read), counted)
         dropped = {exclusion.passage.id for exclusion in decision.excluded}
@@ -127,7 +127,7 @@ class Gate:
         explained = self.explain(decision, asked, stale, copies)
         if isinstance(self.policy, Coverage) and self.policy.settings.exact:
             explained = replace(explained, missing=decision.missing)
-        return Weighed(kept, explained)
+        return GateResult(kept, explained)
 
     def _enough(self, evidence: Evidence) -> GateDecision:
         """The policy's decision. Of several questions asked at once, each is weighed by itself

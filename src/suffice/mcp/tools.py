@@ -71,7 +71,7 @@ class Tools:
         pipeline = self._pipeline(who)
         if top is not None:
             pipeline = replace(pipeline, retriever=self.library.search(self._allowed(who), top=top))
-        evidence, decision = pipeline.find(question)
+        evidence, decision = pipeline.retrieve_and_gate(question)
         return {
             "gate": as_json.gate(decision),
             "advice": _ADVICE[decision.level],
@@ -101,7 +101,7 @@ class Tools:
                     "There is nothing to check the draft against.",
                     remedy="Pass the question, ids of passages, or texts.",
                 )
-            found, decision = replace(self._pipeline(who), record=None).find(question)
+            found, decision = replace(self._pipeline(who), record=None).retrieve_and_gate(question)
             gate, evidence = as_json.gate(decision), list(found.items)
         verdict = self._checker(who).check(draft, evidence, question or None)
         return {**as_json.checked(verdict), "gate": gate}

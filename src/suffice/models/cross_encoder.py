@@ -29,7 +29,7 @@ _ALONE = 10
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _ModelInput:
     """One model input: a claim or question with a portion of evidence, and whether the portion is a
     single passage."""
 
@@ -122,7 +122,7 @@ class CrossEncoder:
         ]
         logits, _ = self._run([one.read for _, one in asked], "sufficiency")
         margins = margin(logits, ENOUGH) if asked else np.zeros(0)
-        seen: list[list[tuple[float, _Asked]]] = [[] for _ in plans]
+        seen: list[list[tuple[float, _ModelInput]]] = [[] for _ in plans]
         for (n, one), value in zip(asked, margins, strict=True):
             seen[n].append((float(value), one))
         return [
@@ -157,12 +157,12 @@ class CrossEncoder:
         pairs: Sequence[Pair],
         asked: Callable[[Pair], str],
         cut: Callable[[Material, str, int], Iterator[tuple[Portion, bool]]],
-    ) -> list[Iterator[_Asked] | str]:
+    ) -> list[Iterator[_ModelInput] | str]:
         """For each pair the inputs to read, in order, or the reason it cannot be read."""
         first = self.members[0]
         said = [clean(asked(pair)) for pair in pairs]
         materials: dict[tuple[str, ...], Material] = {}
-        plans: list[Iterator[_Asked] | str] = []
+        plans: list[Iterator[_ModelInput] | str] = []
         for pair, text, ids in zip(pairs, said, first.tokens(said), strict=True):
             reason = unreadable(pair, len(ids), self.card.window // 2, first.unknown in ids)
             if not reason and pair.evidence not in materials:
@@ -199,8 +199,8 @@ def _means(marks: Floats, sizes: Sequence[int]) -> list[float]:
     return [float(run.mean()) if run.size else -math.inf for run in runs] if len(ends) else []
 
 
-def _plan(said: Sequence[int], cut: Iterator[tuple[Portion, bool]]) -> Iterator[_Asked]:
-    return (_Asked(Read(said, one.tokens), one, alone) for one, alone in cut)
+def _plan(said: Sequence[int], cut: Iterator[tuple[Portion, bool]]) -> Iterator[_ModelInput]:
+    return (_ModelInput(Read(said, one.tokens), one, alone) for one, alone in cut)
 
 
 def _support(material: Material, said: str, space: int) -> Iterator[tuple[Portion, bool]]:
@@ -219,7 +219,7 @@ def _sufficiency(material: Material, said: str, space: int) -> Iterator[tuple[Po
         yield from ((portion, True) for portion in portions(one, said, min(_ROOM, space)))
 
 
-def _together(seen: Sequence[tuple[float, _Asked]]) -> tuple[float, int] | str:
+def _together(seen: Sequence[tuple[float, _ModelInput]]) -> tuple[float, int] | str:
     if not all(np.isfinite(value) for value, _ in seen):
         return NO_NUMBER
     best, one = max(seen, key=lambda entry: (entry[1].alone, entry[0]))

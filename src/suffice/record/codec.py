@@ -21,7 +21,7 @@ _NONE = object()
 _ATOMS = frozenset((str, int, float, bool, type(None)))
 
 
-class Shelf:
+class ValueTable:
     """Distinct values of one type, in order of first use."""
 
     def __init__(self, entries: Sequence[Any] = ()) -> None:
@@ -35,28 +35,28 @@ class Shelf:
         return found
 
 
-Shelves = Mapping[type, Shelf]
-_NO_SHELVES: Shelves = {}
+ValueTables = Mapping[type, ValueTable]
+_NO_TABLES: ValueTables = {}
 
 
-def plain(value: object, shelves: Shelves = _NO_SHELVES, *, whole: bool = False) -> Any:
+def plain(value: object, tables: ValueTables = _NO_TABLES, *, whole: bool = False) -> Any:
     """The tree of a value. `whole` includes fields at their default, because defaults can change
     between versions."""
     kind: Any = type(value)
     if kind in _ATOMS:
         return value
-    if kind in shelves:
-        return shelves[kind].place(value)
-    return _maker(kind)(value, shelves, whole)
+    if kind in tables:
+        return tables[kind].place(value)
+    return _maker(kind)(value, tables, whole)
 
 
-def laid_out(value: object, shelves: Shelves = _NO_SHELVES, *, whole: bool = False) -> Any:
+def laid_out(value: object, tables: ValueTables = _NO_TABLES, *, whole: bool = False) -> Any:
     """The tree of a dataclass itself, even if its type has a shelf."""
     kind: Any = type(value)
-    return _maker(kind)(value, shelves, whole)
+    return _maker(kind)(value, tables, whole)
 
 
-Maker = Callable[[Any, Shelves, bool], Any]
+Maker = Callable[[Any, ValueTables, bool], Any]
 
 
 @lru_cache(maxsize=512)
@@ -65,20 +65,20 @@ def _maker(kind: Any) -> Maker:
     if is_dataclass(kind):
         return _maker_of(kind)
     if issubclass(kind, tuple | list):
-        return lambda value, shelves, whole: [
-            item if type(item) in _ATOMS else plain(item, shelves, whole=whole) for item in value
+        return lambda value, tables, whole: [
+            item if type(item) in _ATOMS else plain(item, tables, whole=whole) for item in value
         ]
     if issubclass(kind, Enum):
-        return lambda value, shelves, whole: value._value_
+        return lambda value, tables, whole: value._value_
     if issubclass(kind, date):
-        return lambda value, shelves, whole: value.isoformat()
+        return lambda value, tables, whole: value.isoformat()
     if issubclass(kind, frozenset):
-        return lambda value, shelves, whole: sorted(value)
+        return lambda value, tables, whole: sorted(value)
     if issubclass(kind, Mapping):
-        return lambda value, shelves, whole: {
-            key: plain(entry, shelves, whole=whole) for key, entry in value.items()
+        return lambda value, tables, whole: {
+            key: plain(entry, tables, whole=whole) for key, entry in value.items()
         }
-    return lambda value, shelves, whole: value
+    return lambda value, tables, whole: value
 
 
 def _maker_of(shape: Any) -> Maker:
@@ -87,9 +87,9 @@ def _maker_of(shape: Any) -> Maker:
     read: Callable[[Any], Any] = attrgetter(*names)
     read = read if len(names) > 1 else lambda value: (getattr(value, names[0]),)
 
-    def made(value: Any, shelves: Shelves, whole: bool) -> dict[str, Any]:
+    def made(value: Any, tables: ValueTables, whole: bool) -> dict[str, Any]:
         return {
-            name: entry if type(entry) in _ATOMS else plain(entry, shelves, whole=whole)
+            name: entry if type(entry) in _ATOMS else plain(entry, tables, whole=whole)
             for name, default, entry in zip(names, defaults, read(value), strict=True)
             if whole or (entry is not default and entry != default)
         }
@@ -103,21 +103,21 @@ def _default(field: Any) -> object:
     return field.default_factory() if field.default_factory is not MISSING else _NONE
 
 
-def value_of(shape: type[T], raw: Any, shelves: Shelves = _NO_SHELVES) -> T:
+def value_of(shape: type[T], raw: Any, tables: ValueTables = _NO_TABLES) -> T:
     """Convert a tree back to a value."""
-    if shape in shelves:
-        shelved: T = shelves[shape].entries[raw]
+    if shape in tables:
+        shelved: T = tables[shape].entries[raw]
         return shelved
     hint: Any = shape
-    read: T = _reader(hint)(raw, shelves)
+    read: T = _reader(hint)(raw, tables)
     return read
 
 
-def rebuilt(shape: type[T], raw: Any, shelves: Shelves = _NO_SHELVES, **given: Any) -> T:
+def rebuilt(shape: type[T], raw: Any, tables: ValueTables = _NO_TABLES, **given: Any) -> T:
     """Convert a tree to a dataclass itself, even if its type has a shelf; `given` are fields passed
     as values."""
     hint: Any = shape
-    made: T = _of_class(hint)(raw, shelves, **given)
+    made: T = _of_class(hint)(raw, tables, **given)
     return made
 
 
@@ -130,33 +130,33 @@ def _reader(hint: Any) -> Reader:
     origin, inner = typing.get_origin(hint), typing.get_args(hint)
     if origin in (Union, types.UnionType):
         (shape,) = [option for option in inner if option is not type(None)]
-        return lambda raw, shelves: None if raw is None else value_of(shape, raw, shelves)
+        return lambda raw, tables: None if raw is None else value_of(shape, raw, tables)
     if origin is tuple and inner[-1] is Ellipsis:
-        return lambda raw, shelves: tuple(value_of(inner[0], item, shelves) for item in raw)
+        return lambda raw, tables: tuple(value_of(inner[0], item, tables) for item in raw)
     if origin is tuple:
-        return lambda raw, shelves: tuple(
-            value_of(shape, item, shelves) for shape, item in zip(inner, raw, strict=True)
+        return lambda raw, tables: tuple(
+            value_of(shape, item, tables) for shape, item in zip(inner, raw, strict=True)
         )
     if origin is frozenset:
-        return lambda raw, shelves: frozenset(raw)
+        return lambda raw, tables: frozenset(raw)
     if isinstance(origin, type) and issubclass(origin, Mapping):
-        return lambda raw, shelves: {k: value_of(inner[1], v, shelves) for k, v in raw.items()}
+        return lambda raw, tables: {k: value_of(inner[1], v, tables) for k, v in raw.items()}
     if isinstance(hint, type):
         return _of_class(hint)
-    return lambda raw, shelves: raw
+    return lambda raw, tables: raw
 
 
 @lru_cache(maxsize=256)
 def _of_class(shape: Any) -> Reader:
     if is_dataclass(shape):
         hints, make = typing.get_type_hints(shape), typing.cast(Callable[..., Any], shape)
-        return lambda raw, shelves, **given: make(
-            **{name: value_of(hints[name], entry, shelves) for name, entry in raw.items()}, **given
+        return lambda raw, tables, **given: make(
+            **{name: value_of(hints[name], entry, tables) for name, entry in raw.items()}, **given
         )
     if issubclass(shape, Enum):
-        return lambda raw, shelves: shape(raw)
+        return lambda raw, tables: shape(raw)
     if shape is date:
-        return lambda raw, shelves: date.fromisoformat(raw)
+        return lambda raw, tables: date.fromisoformat(raw)
     if shape is float:
-        return lambda raw, shelves: float(raw)
-    return lambda raw, shelves: raw
+        return lambda raw, tables: float(raw)
+    return lambda raw, tables: raw

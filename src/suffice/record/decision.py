@@ -13,7 +13,7 @@ from typing import Any
 from suffice.errors import StoreError
 from suffice.log.entry import Entry
 from suffice.log.record import Record
-from suffice.record.codec import Shelf, Shelves, laid_out, plain, rebuilt, value_of
+from suffice.record.codec import ValueTable, ValueTables, laid_out, plain, rebuilt, value_of
 from suffice.record.trace import Trace
 from suffice.types import Claim, Draft, Evidence, GateDecision, Level, Passage, Source, Verdict
 from suffice.verdict.decide import nearest
@@ -48,18 +48,18 @@ class Filing:
 
 def of_verdict(verdict: Verdict, trace: Trace | None, filing: Filing) -> list[Record]:
     """The record of a verdict, plus a gap record if the verdict reveals a gap."""
-    shelves = _shelves()
-    draft = plain(verdict.draft, shelves)
-    attempts = plain(verdict.attempts, shelves)
+    tables = _tables()
+    draft = plain(verdict.draft, tables)
+    attempts = plain(verdict.attempts, tables)
     fields = {
-        "findings": plain(verdict.findings, shelves),
+        "findings": plain(verdict.findings, tables),
         "released": verdict.released,
-        "outcome": {name: plain(getattr(verdict, name), shelves) for name in _OUTCOME},
+        "outcome": {name: plain(getattr(verdict, name), tables) for name in _OUTCOME},
     }
-    written = [laid_out(entry, shelves) for entry in shelves[Draft].entries]
+    written = [laid_out(entry, tables) for entry in tables[Draft].entries]
     fields["drafts"] = {"all": written, "draft": draft, "attempts": attempts}
-    weighed = _weighed(verdict.evidence, verdict.gate, trace, shelves, filing)
-    record = _record(VERDICT, {**weighed, **fields}, filing)
+    gate_fields = _gate_fields(verdict.evidence, verdict.gate, trace, tables, filing)
+    record = _record(VERDICT, {**gate_fields, **fields}, filing)
     gated = verdict.gate.policy != "none"  # `check` reveals nothing about the documents
     if not (verdict.gap and gated):
         return [record]
@@ -70,7 +70,7 @@ def of_gate(
     evidence: Evidence, gate: GateDecision, trace: Trace | None, filing: Filing
 ) -> list[Record]:
     """The record of a gate decision without an answer, plus a gap record if it reveals a gap."""
-    record = _record(GATE, _weighed(evidence, gate, trace, _shelves(), filing), filing)
+    record = _record(GATE, _gate_fields(evidence, gate, trace, _tables(), filing), filing)
     if gate.level is not Level.INSUFFICIENT:
         return [record]
     return [record, _gap(record, gate.missing, nearest(evidence), "; ".join(gate.reasons))]
@@ -90,15 +90,15 @@ def decision_of(entry: Entry) -> Decision:
             f"Record {entry.id} is incomplete. Fields not stored: {', '.join(needed)}.",
             remedy="Only a record with all its inputs can be read back.",
         )
-    shelves = _read_shelves(fields)
-    evidence, trace = _read_evidence(fields, shelves)
-    gate = value_of(GateDecision, fields["gate"], shelves)
-    verdict = _read_verdict(fields, shelves, evidence, gate) if entry.kind == VERDICT else None
+    tables = _read_shelves(fields)
+    evidence, trace = _read_evidence(fields, tables)
+    gate = value_of(GateDecision, fields["gate"], tables)
+    verdict = _read_verdict(fields, tables, evidence, gate) if entry.kind == VERDICT else None
     return Decision(evidence, gate, trace, verdict)
 
 
-def _shelves() -> Shelves:
-    return {Passage: Shelf(), Claim: Shelf(), Draft: Shelf()}
+def _tables() -> ValueTables:
+    return {Passage: ValueTable(), Claim: ValueTable(), Draft: ValueTable()}
 
 
 def _record(kind: str, content: Mapping[str, Any], filing: Filing) -> Record:
@@ -117,20 +117,20 @@ def _gap(of: Record, missing: Sequence[str], near: Sequence[Source], reason: str
     return Record(GAP, content, of.caller, of.tag, f"{of.id}.{GAP}")
 
 
-def _weighed(
-    evidence: Evidence, gate: GateDecision, trace: Trace | None, shelves: Shelves, filing: Filing
+def _gate_fields(
+    evidence: Evidence, gate: GateDecision, trace: Trace | None, tables: ValueTables, filing: Filing
 ) -> dict[str, Any]:
     """The fields common to gate and verdict records."""
     trace = trace or Trace(evidence)
     found = {
-        "found": None if trace.found == evidence else _evidence(trace.found, shelves),
-        "counted": _evidence(evidence, shelves),
+        "found": None if trace.found == evidence else _evidence(trace.found, tables),
+        "counted": _evidence(evidence, tables),
         "when": plain(trace.when),
         "day": plain(trace.day),
-        "earlier": plain(trace.earlier, shelves),
+        "earlier": plain(trace.earlier, tables),
     }
-    decided = plain(gate, shelves)
-    passages = [laid_out(passage) for passage in shelves[Passage].entries]
+    decided = plain(gate, tables)
+    passages = [laid_out(passage) for passage in tables[Passage].entries]
     thresholds = {
         signal.name: signal.threshold for signal in gate.signals if signal.threshold is not None
     }
@@ -140,50 +140,50 @@ def _weighed(
         "texts": [[passage.get(name, "") for name in _TEXTS] for passage in passages],
         "evidence": found,
         "gate": decided,
-        "claims": [laid_out(claim) for claim in shelves[Claim].entries],
+        "claims": [laid_out(claim) for claim in tables[Claim].entries],
         "thresholds": {"certificate": filing.certificate, "signals": thresholds},
         "setup": filing.setup.id if filing.setup else "",
         "timings": plain(trace.timings),
     }
 
 
-def _evidence(evidence: Evidence, shelves: Shelves) -> dict[str, Any]:
-    return _without(laid_out(evidence, shelves), ("question",))
+def _evidence(evidence: Evidence, tables: ValueTables) -> dict[str, Any]:
+    return _without(laid_out(evidence, tables), ("question",))
 
 
 def _without(tree: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
     return {name: value for name, value in tree.items() if name not in names}
 
 
-def _read_shelves(content: Mapping[str, Any]) -> Shelves:
+def _read_shelves(content: Mapping[str, Any]) -> ValueTables:
     pairs = zip(content["passages"], content["texts"], strict=True)
     passages = [
         rebuilt(Passage, {**known, **dict(zip(_TEXTS, texts, strict=True))})
         for known, texts in pairs
     ]
-    shelves = {
-        Passage: Shelf(passages),
-        Claim: Shelf([rebuilt(Claim, claim) for claim in content["claims"]]),
+    tables = {
+        Passage: ValueTable(passages),
+        Claim: ValueTable([rebuilt(Claim, claim) for claim in content["claims"]]),
     }
     drafts = content.get("drafts", {}).get("all", ())
-    return {**shelves, Draft: Shelf([rebuilt(Draft, draft, shelves) for draft in drafts])}
+    return {**tables, Draft: ValueTable([rebuilt(Draft, draft, tables) for draft in drafts])}
 
 
-def _read_evidence(content: Mapping[str, Any], shelves: Shelves) -> tuple[Evidence, Trace]:
+def _read_evidence(content: Mapping[str, Any], tables: ValueTables) -> tuple[Evidence, Trace]:
     tree, question = content["evidence"], {"question": content["question"]}
-    evidence = rebuilt(Evidence, {**tree["counted"], **question}, shelves)
+    evidence = rebuilt(Evidence, {**tree["counted"], **question}, tables)
     found = tree["found"]
     trace = rebuilt(
         Trace,
         {**_without(tree, ("found", "counted")), "timings": content.get("timings", ())},
-        shelves,
-        found=rebuilt(Evidence, {**found, **question}, shelves) if found else evidence,
+        tables,
+        found=rebuilt(Evidence, {**found, **question}, tables) if found else evidence,
     )
     return evidence, trace
 
 
 def _read_verdict(
-    content: Mapping[str, Any], shelves: Shelves, evidence: Evidence, gate: GateDecision
+    content: Mapping[str, Any], tables: ValueTables, evidence: Evidence, gate: GateDecision
 ) -> Verdict:
     drafts = content["drafts"]
     tree = {
@@ -194,4 +194,4 @@ def _read_verdict(
         "draft": drafts["draft"],
         "attempts": drafts["attempts"],
     }
-    return rebuilt(Verdict, tree, shelves, evidence=evidence, gate=gate)
+    return rebuilt(Verdict, tree, tables, evidence=evidence, gate=gate)

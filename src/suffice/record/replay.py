@@ -16,7 +16,7 @@ from suffice.checks.citations import settle
 from suffice.checks.registry import SUPPORTING, open_checks
 from suffice.checks.sources import Documents
 from suffice.evidence.sanitize import sanitized
-from suffice.gate.gate import Gate, Weighed
+from suffice.gate.gate import Gate, GateResult
 from suffice.gate.policies.coverage import Coverage
 from suffice.log.entry import Entry
 from suffice.models.caching import CachedEmbedder
@@ -80,10 +80,10 @@ class Replay:
         notes = list(_notes(entry))
         gated = self.setup.door == "pipeline"
         if gated:
-            weighed = self._gate(decision)
-            found += differences("gate", plain(decision.gate), plain(weighed.decision))
+            applied = self._gate(decision)
+            found += differences("gate", plain(decision.gate), plain(applied.decision))
             found += differences(
-                "evidence", _counted(decision.evidence), _counted(weighed.evidence)
+                "evidence", _counted(decision.evidence), _counted(applied.evidence)
             )
         if decision.verdict is not None:
             again = self._verdict(decision, decision.verdict)
@@ -97,12 +97,12 @@ class Replay:
         now = {"embedder": self.embedder.id, "verifier": self.verifier.id}
         return {name: now.get(name, "") for name in self.setup.models}
 
-    def _gate(self, decision: Decision) -> Weighed:
+    def _gate(self, decision: Decision) -> GateResult:
         trace = decision.trace
         gate = Gate.of(self.setup.settings, self.embedder, self.verifier)
         if isinstance(gate.policy, Coverage):  # its recency limit depends on the day
             gate.policy = replace(gate.policy, day=trace.day)
-        return gate.weigh(trace.found, trace.when, trace.day)
+        return gate.apply(trace.found, trace.when, trace.day)
 
     def _verdict(self, decision: Decision, was: Verdict) -> Verdict | None:
         """The verdict on the recorded draft now; `None` if there is no draft and the gate was

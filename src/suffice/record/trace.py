@@ -36,7 +36,7 @@ class Timings:
     seconds: dict[str, float] = field(default_factory=dict)
 
     @contextmanager
-    def lap(self, stage: str) -> Iterator[None]:
+    def measure(self, stage: str) -> Iterator[None]:
         start = time.perf_counter()
         try:
             yield
@@ -44,15 +44,15 @@ class Timings:
             spent = time.perf_counter() - start
             self.seconds[stage] = self.seconds.get(stage, 0.0) + spent
 
-    def timing(self, stage: str, work: Callable[P, T]) -> Callable[P, T]:
+    def measured(self, stage: str, work: Callable[P, T]) -> Callable[P, T]:
         """Wrap a function so that its time counts towards the stage."""
 
         def timed(*args: P.args, **kwargs: P.kwargs) -> T:
-            with self.lap(stage):
+            with self.measure(stage):
                 return work(*args, **kwargs)
 
         return timed
 
     @property
-    def timings(self) -> tuple[tuple[str, float], ...]:
+    def stages(self) -> tuple[tuple[str, float], ...]:
         return tuple((stage, round(spent, 6)) for stage, spent in self.seconds.items())

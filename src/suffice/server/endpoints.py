@@ -40,7 +40,7 @@ async def gate(context: RequestContext) -> Response:
 
     def found() -> tuple[Any, Any]:
         pipeline: Pipeline = pipeline_of(context.caller, Way(given or (), indexed))
-        return pipeline.find(question)
+        return pipeline.retrieve_and_gate(question)
 
     evidence, decision = await while_there(context.request, context.gateway.work.run(found))
     context.stats.gates.append(decision)

@@ -46,7 +46,7 @@ class ApiError(Exception):
     headers: Mapping[str, str] = field(default_factory=dict)
 
     @property
-    def said(self) -> dict[str, Any]:
+    def body(self) -> dict[str, Any]:
         """The response body."""
         kind = _TYPES.get(self.status, "server_error")
         error = {"message": self.message, "type": kind, "param": self.param, "code": self.code}
@@ -55,7 +55,7 @@ class ApiError(Exception):
     @property
     def response(self) -> Response:
         return Response(
-            encode(self.said), self.status, dict(self.headers), media_type="application/json"
+            encode(self.body), self.status, dict(self.headers), media_type="application/json"
         )
 
 

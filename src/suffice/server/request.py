@@ -22,7 +22,7 @@ from suffice.server.gateway import Gateway
 from suffice.server.inference_pool import closing
 from suffice.server.json_body import JSON_TYPE, decode, encode
 from suffice.server.sending import Events, Gone, stopped
-from suffice.server.telemetry.logs import told_of
+from suffice.server.telemetry.logs import description_of
 from suffice.server.telemetry.stats import NOW, RequestStats
 
 log = logging.getLogger("suffice.server")
@@ -126,7 +126,7 @@ def served(handle: Handler) -> Callable[[Request], Awaitable[Response]]:
             streams = isinstance(response, Events)
             if isinstance(response, Events):
                 response.done, response.until = stack.close, until
-                response.late, response.closing = LATE.said, closing().said
+                response.late, response.closing = LATE.body, closing().body
         finally:
             if not streams:
                 stack.close()
@@ -150,7 +150,10 @@ async def _answered(
         response = fault_of(problem).response
         text = gateway.state.settings.server.log_text
         log.log(
-            _level(response.status_code), "%s: %s", stats.path, told_of(problem, with_text=text)
+            _level(response.status_code),
+            "%s: %s",
+            stats.path,
+            description_of(problem, with_text=text),
         )
     except Gone:
         response = Response(status_code=_HUNG_UP)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 
 from suffice.text.literals import literals
-from suffice.text.times import Asked, When
+from suffice.text.times import TimeAsked, When
 
 # Words before a date: "in 2024", "as of 1 June", "between 2020 and 2022", "before March 2025".
 _LEAD = re.compile(
@@ -51,15 +51,15 @@ _ASKS = re.compile(
 def timeless(question: str, when: When) -> str:
     """The question as it is asked of a version; the question itself where it is about now.
 
-    >>> timeless("How many days did the previous policy allow?", When(Asked.BEFORE))
+    >>> timeless("How many days did the previous policy allow?", When(TimeAsked.BEFORE))
     'How many days did the policy allow?'
     """
-    if when.asked is Asked.NOW:
+    if when.asked is TimeAsked.NOW:
         return question
-    bare = _CHANGED.sub(" ", question) if when.asked is Asked.EVER else question
+    bare = _CHANGED.sub(" ", question) if when.asked is TimeAsked.EVER else question
     bare = _USED_TO.sub("", _USED_TO_BE.sub("was", _OLD.sub("", _BEFORE.sub("", bare))))
     bare = _VERSION_OF.sub(" ", _VERSION_SAYS.sub("the policy", bare))
-    if when.asked is not Asked.BEFORE:
+    if when.asked is not TimeAsked.BEFORE:
         bare = _RELATIVE.sub(" ", _undated(bare))
     return _tidy(bare) or question
 

@@ -7,7 +7,7 @@ from datetime import date
 from enum import StrEnum
 
 
-class Asked(StrEnum):
+class TimeAsked(StrEnum):
     """Which versions of a document a question is about."""
 
     NOW = "now"
@@ -25,7 +25,7 @@ class When:
     documents of that time count.
     """
 
-    asked: Asked = Asked.NOW
+    asked: TimeAsked = TimeAsked.NOW
     start: date = date.min
     until: date = date.max
     words: str = ""

@@ -14,7 +14,7 @@ from datetime import date, timedelta
 
 from suffice.text.literals import Comparator, Day, Literal, literals
 from suffice.text.literals.same import readings
-from suffice.text.times import NOW, Asked, When
+from suffice.text.times import NOW, TimeAsked, When
 from suffice.text.verbs import Form, form
 
 # Things with versions; a year beside one of these is the year of the version.
@@ -107,19 +107,19 @@ def asked_about(question: str, today: date) -> When:
     dates = _dates(question, today)
     before = _before(question)
     if every := _ALL.search(question):
-        return When(Asked.EVER, words=every["words"])
+        return When(TimeAsked.EVER, words=every["words"])
     rest = question.replace(before, "") if before else question  # "before the change" asks for one
     if _CHANGE.search(rest) and (before or len(dates) > 1):
-        return When(Asked.EVER, words=before or " and ".join(when.words for when in dates))
+        return When(TimeAsked.EVER, words=before or " and ".join(when.words for when in dates))
     labels = {found["label"]: found["words"] for found in _VERSION.finditer(question)}
     if len(labels) > 1:
-        return When(Asked.EVER, words=" and ".join(labels.values()))
+        return When(TimeAsked.EVER, words=" and ".join(labels.values()))
     if named := _VERSION.search(question):
-        return When(Asked.NAMED, words=named["words"], version=named["label"])
+        return When(TimeAsked.NAMED, words=named["words"], version=named["label"])
     if dates:
         return _together(dates, today)
     if before:
-        return When(Asked.BEFORE, words=before, firm=True)
+        return When(TimeAsked.BEFORE, words=before, firm=True)
     return _relative(question, today)
 
 
@@ -154,10 +154,12 @@ def _date(question: str, one: Literal, today: date) -> When | None:
         ends = start if _PRIOR.search(head) else until
         if ends == date.min:
             return None
-        return When(Asked.THEN, date.min, ends, f"{until_then[0].strip()} {one.text}", firm=firm)
+        return When(
+            TimeAsked.THEN, date.min, ends, f"{until_then[0].strip()} {one.text}", firm=firm
+        )
     if one.comparator is Comparator.AT_LEAST and start <= today and not firm:
         return None  # "since 2019" extends to today
-    return When(Asked.THEN, start, until, one.text, firm=firm)
+    return When(TimeAsked.THEN, start, until, one.text, firm=firm)
 
 
 def _describes(head: str, one: Literal) -> bool:
@@ -175,7 +177,7 @@ def _together(dates: Sequence[When], today: date) -> When:
     words = " to ".join(dict.fromkeys(when.words for when in dates))
     if start <= today < until:
         return NOW
-    return When(Asked.THEN, start, until, words, firm=firm)
+    return When(TimeAsked.THEN, start, until, words, firm=firm)
 
 
 def _relative(question: str, today: date) -> When:
@@ -187,7 +189,7 @@ def _relative(question: str, today: date) -> When:
         return NOW  # "vacation left over from last year"
     start, until = _ago(found, today)
     firm = bool(_FIRM_AFTER.search(tail))
-    return When(Asked.THEN, start, until, found["words"], firm=firm) if start < until else NOW
+    return When(TimeAsked.THEN, start, until, found["words"], firm=firm) if start < until else NOW
 
 
 def _ago(found: re.Match[str], today: date) -> tuple[date, date]:

@@ -128,7 +128,7 @@ def decide(
     lacks = lacking(evidence.question, draft.text)
     action = Action.CAVEAT if lacks and action is Action.SERVE else action
     left = next((one.reason for one in findings if one.code is Code.UNANSWERED), "")
-    reason = wording.told(
+    reason = wording.reason_for(
         action, gate, found, quoted=_all_quoted(findings, found), lacks=lacks, left=left
     )
     if action in (Action.SERVE, Action.CAVEAT):

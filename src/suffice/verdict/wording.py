@@ -69,7 +69,7 @@ def caveat(gate: GateDecision) -> str:
     return THIN
 
 
-def told(
+def reason_for(
     action: Action,
     gate: GateDecision,
     found: Assessment,

@@ -6,26 +6,26 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suffice.gate.conflict.answers import Asked, Reading, asked, same_answer
+from suffice.gate.conflict.answers import AnswerKind, Reading, answer_kind, same_answer
 
 
 @pytest.mark.parametrize(
     ("question", "kind"),
     [
-        ("When was the fund founded?", Asked.DATE),
-        ("What year did the office open?", Asked.DATE),
-        ("How many weeks of leave are there?", Asked.NUMBER),
-        ("How long is parental leave?", Asked.NUMBER),
-        ("What is the population of Oslo?", Asked.NUMBER),
-        ("Who leads the Oslo office?", Asked.NAME),
-        ("Where is the archive?", Asked.NAME),
-        ("In which country was it built?", Asked.NAME),
-        ("What is the notice period?", Asked.ANYTHING),
-        ("Is remote work allowed?", Asked.ANYTHING),
+        ("When was the fund founded?", AnswerKind.DATE),
+        ("What year did the office open?", AnswerKind.DATE),
+        ("How many weeks of leave are there?", AnswerKind.NUMBER),
+        ("How long is parental leave?", AnswerKind.NUMBER),
+        ("What is the population of Oslo?", AnswerKind.NUMBER),
+        ("Who leads the Oslo office?", AnswerKind.NAME),
+        ("Where is the archive?", AnswerKind.NAME),
+        ("In which country was it built?", AnswerKind.NAME),
+        ("What is the notice period?", AnswerKind.ANYTHING),
+        ("Is remote work allowed?", AnswerKind.ANYTHING),
     ],
 )
-def test_the_kind_asked_for(question: str, kind: Asked) -> None:
-    assert asked(question) is kind
+def test_the_kind_asked_for(question: str, kind: AnswerKind) -> None:
+    assert answer_kind(question) is kind
 
 
 @pytest.mark.parametrize(

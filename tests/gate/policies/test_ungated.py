@@ -12,7 +12,7 @@ QUESTION = "How long is parental leave?"
 def test_whatever_was_found_may_be_drafted_from() -> None:
     far = Evidence(QUESTION, (Retrieved(Passage("1", "The canteen opens at noon.", "a.md"), 0.0),))
     gate = Gate("none")
-    evidence, decision = gate.weigh(far)
+    evidence, decision = gate.apply(far)
     assert decision.level is Level.SUFFICIENT
     assert decision.policy == "none"
     assert decision.reasons == (OFF,)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from suffice.checks.claim_text import numbered, told
+from suffice.checks.claim_text import numbered, with_metadata
 from suffice.checks.judge.prompt import Case, Numbered, dictates
 from suffice.types import Draft, Evidence, Passage
 
@@ -31,7 +31,7 @@ class CaseFile:
         marks = numbered(draft, evidence).items()
         marked = {n: hand[passage.id] for n, passage in marks if passage.id in hand}
         numbers = {passage.id: n for n, passage in marked.items()}
-        clean = (passage for passage in hand.values() if not dictates(told(passage)))
+        clean = (passage for passage in hand.values() if not dictates(with_metadata(passage)))
         others = tuple(Numbered(passage, numbers.get(passage.id)) for passage in clean)
         return cls(draft, evidence.question, room, marked, others)
 

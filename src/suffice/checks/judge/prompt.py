@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
-from suffice.checks.claim_text import told
+from suffice.checks.claim_text import with_metadata
 from suffice.models.chat import Message
 from suffice.text.fenced import described, fence, fenced
 from suffice.text.instructions import instructs
@@ -118,7 +118,7 @@ class Case:
             ("the claim", self.claim),
             ("a neighbouring sentence", self.around),
             ("the question", self.question),
-            *((one.name, told(one.passage)) for one in self.passages),
+            *((one.name, with_metadata(one.passage)) for one in self.passages),
         ]
         return next((name for name, text in texts if dictates(text)), "")
 

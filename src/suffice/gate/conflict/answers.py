@@ -54,7 +54,7 @@ _ENDS = frozenset(
 )
 
 
-class Asked(StrEnum):
+class AnswerKind(StrEnum):
     """What sort of thing a question asks for."""
 
     DATE = "date"
@@ -112,7 +112,9 @@ class Reading:
         held = tuple(words(text, spans))
         telling = names(held, by_stem)
         read = cls(text, held, spans, tuple(literals(text)), by_stem, telling)
-        found = sorted(_answers(read, asked(question)), key=lambda one: (-one.weight, one.start))
+        found = sorted(
+            _answers(read, answer_kind(question)), key=lambda one: (-one.weight, one.start)
+        )
         return replace(read, answers=tuple(found))
 
     def sentence(self, start: int) -> Span:
@@ -181,14 +183,14 @@ def names(held: Iterable[Word], asked: Container[str]) -> frozenset[str]:
     )
 
 
-def asked(question: str) -> Asked:
+def answer_kind(question: str) -> AnswerKind:
     """The kind a question asks for, by its own words."""
     said = question.lower()
     if _DATE.search(said):
-        return Asked.DATE
+        return AnswerKind.DATE
     if _NUMBER.search(said):
-        return Asked.NUMBER
-    return Asked.NAME if _NAME.search(said) else Asked.ANYTHING
+        return AnswerKind.NUMBER
+    return AnswerKind.NAME if _NAME.search(said) else AnswerKind.ANYTHING
 
 
 def same_answer(one: Answer, other: Answer) -> bool:
@@ -236,22 +238,22 @@ def worth(question: str) -> dict[str, float]:
     }
 
 
-def _answers(reading: Reading, kind: Asked) -> Iterator[Answer]:
+def _answers(reading: Reading, kind: AnswerKind) -> Iterator[Answer]:
     found = [one for one in reading.literals if fits(one, kind) and not _repeats(reading, one)]
-    if kind is Asked.DATE and not found:  # no year is named: a rule for every year
+    if kind is AnswerKind.DATE and not found:  # no year is named: a rule for every year
         found = list(_spans_of_time([one for one in reading.literals if _recurs(one)], reading))
     for literal in found:
         yield reading.answer(literal.start, literal.end, literal)
-    if kind is Asked.ANYTHING:
+    if kind is AnswerKind.ANYTHING:
         for start, end in _said_to_be(reading):
             yield reading.answer(start, end)
 
 
-def fits(literal: Literal, kind: Asked) -> bool:
+def fits(literal: Literal, kind: AnswerKind) -> bool:
     """Whether a literal is of the kind that is asked for."""
-    if kind is Asked.DATE:
+    if kind is AnswerKind.DATE:
         return _year(literal) is not None
-    if kind is Asked.NAME:
+    if kind is AnswerKind.NAME:
         return literal.kind in (LiteralKind.NAME, LiteralKind.QUOTATION)
     return literal.kind in QUANTITIES and _year(literal) is None
 

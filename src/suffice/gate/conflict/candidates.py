@@ -13,10 +13,10 @@ from itertools import combinations, product
 
 from suffice.gate.conflict.answers import (
     Answer,
-    Asked,
+    AnswerKind,
     Reading,
     Span,
-    asked,
+    answer_kind,
     dated,
     fits,
     names,
@@ -67,7 +67,7 @@ class View:
 
 def views(readings: Sequence[Reading], question: str) -> list[View]:
     """All that may differ, for every pair of passages."""
-    kind = asked(question)
+    kind = answer_kind(question)
     named = any(word.telling for word in list(words(question))[1:])
     found = {pair: slots(readings[pair[0]], readings[pair[1]]) for pair in partners(readings)}
     result: list[View | None] = []
@@ -87,7 +87,7 @@ class Both:
     mine: Reading
     theirs: Reading
 
-    def copied(self, slot: Slot, kind: Asked) -> View | None:
+    def copied(self, slot: Slot, kind: AnswerKind) -> View | None:
         """What one text says in the place of the other."""
         here, there = _answer(self.mine, slot.first, kind), _answer(self.theirs, slot.second, kind)
         if here is None or there is None or same_answer(here, there):
@@ -164,7 +164,7 @@ class Both:
         )
 
 
-def _answer(reading: Reading, span: Span, kind: Asked) -> Answer | None:
+def _answer(reading: Reading, span: Span, kind: AnswerKind) -> Answer | None:
     """What stands in a slot, as an answer of the kind that is asked for."""
     start, end = span
     for literal in reading.literals:
@@ -172,7 +172,7 @@ def _answer(reading: Reading, span: Span, kind: Asked) -> Answer | None:
             return reading.answer(literal.start, literal.end, literal)
     held = [reading.words[place] for place in reading.places(start, end)]
     named = not any(w.folded[0].isdigit() for w in held)
-    if kind is Asked.ANYTHING or (kind is Asked.NAME and named):
+    if kind is AnswerKind.ANYTHING or (kind is AnswerKind.NAME and named):
         return reading.answer(start, end)
     return None
 

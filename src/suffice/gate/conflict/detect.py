@@ -54,7 +54,7 @@ class Conflicts:
         """The conflicts, surest first; then what is ambiguous."""
         if not self.settings.enabled:
             return ()
-        found = [one for one in self.weigh(evidence) if self._reported(one)]
+        found = [one for one in self.compare(evidence) if self._reported(one)]
         found.sort(key=lambda one: (one.ambiguous, -one.score, one.view.first, one.view.second))
         told = tuple(reported(one, evidence.passages) for one in found)
         return tuple(
@@ -71,7 +71,7 @@ class Conflicts:
         scores = [score for score in self.llm.support(pairs) if score.tier == LLM]
         return not scores or any(score.contradicted >= EVEN for score in scores)
 
-    def weigh(self, evidence: Evidence) -> list[Disagreement]:
+    def compare(self, evidence: Evidence) -> list[Disagreement]:
         """Every pair of passages that both answer, once, with its score."""
         passages = evidence.passages[: self.settings.max_passages]
         readings = [Reading.of(passage.text, evidence.question) for passage in passages]
@@ -145,8 +145,7 @@ class Conflicts:
         every = list(dict.fromkeys(pair for some in pairs.values() for pair in some))
         scores = dict(zip(every, self.verifier.support(every) if every else (), strict=True))
         return [
-            self._weighed(view, _judgement(pairs.get(n, ()), scores))
-            for n, view in enumerate(found)
+            self._scored(view, _judgement(pairs.get(n, ()), scores)) for n, view in enumerate(found)
         ]
 
     def _answering(
@@ -242,7 +241,7 @@ class Conflicts:
             self.settings.same_text_overlap if view.copied else self.settings.statement_overlap
         )
 
-    def _weighed(self, view: View, judgement: Judgement) -> Disagreement:
+    def _scored(self, view: View, judgement: Judgement) -> Disagreement:
         """Two wordings of one text show by themselves that they differ; of two statements the
         verifier must say so as well."""
         if view.copied:

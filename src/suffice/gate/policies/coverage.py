@@ -64,7 +64,7 @@ class Assessment:
     factors: tuple[str, ...]
 
 
-class _Said(NamedTuple):
+class _Texts(NamedTuple):
     """The texts of an assessment."""
 
     missing: tuple[str, ...]
@@ -111,14 +111,14 @@ class Coverage:
         said = self._published(score) if settings.exact else _in_words(score, against)
         return Assessment(self._level(score), score, against, *said)
 
-    def _published(self, score: Score) -> _Said:
+    def _published(self, score: Score) -> _Texts:
         if not score.contexts:
-            return _Said((published.NO_CONTEXT,), ())
+            return _Texts((published.NO_CONTEXT,), ())
         wanted = self.settings.min_contexts
         lacks = (*published.aspects(score.missing, score.density, score.contexts, wanted),)
         if self._needs_embeddings(score):
             lacks = (*lacks, _NEEDS_EMBEDDINGS)
-        return _Said(lacks, tuple(published.factors(score.coverage, score.relevance)))
+        return _Texts(lacks, tuple(published.factors(score.coverage, score.relevance)))
 
     def _level(self, score: Score) -> Level:
         if not score.contexts or self._needs_embeddings(score):
@@ -236,7 +236,7 @@ def _said(score: Score) -> str:
     )
 
 
-def _in_words(score: Score, against: tuple[str, ...]) -> _Said:
+def _in_words(score: Score, against: tuple[str, ...]) -> _Texts:
     """What is missing and what speaks for the contexts, in our own words."""
     parts = {
         "coverage": score.coverage,
@@ -246,5 +246,5 @@ def _in_words(score: Score, against: tuple[str, ...]) -> _Said:
     }
     good = tuple(f"{name} {value:.2f}" for name, value in parts.items() if value > published.GOOD)
     if not score.contexts:
-        return _Said(("no context was found",), good)
-    return _Said((*(f"no context speaks of '{word}'" for word in score.missing), *against), good)
+        return _Texts(("no context was found",), good)
+    return _Texts((*(f"no context speaks of '{word}'" for word in score.missing), *against), good)

@@ -43,7 +43,7 @@ class Learned:
         pair = Pair(evidence.question, tuple(placed(item.passage) for item in evidence))
         score = self.verifier.sufficiency([pair])[0]
         if score.tier == LLM:
-            return self._told(evidence, score)
+            return self._by_llm(evidence, score)
         looks = look(evidence, None if score.unchecked else score.enough)
         blend = blend_for(score.tier or self.verifier.tier, looks)
         chance, opens = blend.probability(looks), self.settings.threshold
@@ -66,7 +66,7 @@ class Learned:
             ),
         )
 
-    def _told(self, evidence: Evidence, score: SufficiencyScore) -> GateDecision:
+    def _by_llm(self, evidence: Evidence, score: SufficiencyScore) -> GateDecision:
         """The LLM has the last word: nothing is blended with it and nothing overrules it."""
         opens = self.verifier.thresholds.of(LLM).sufficiency
         enough = score.enough >= opens

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from suffice.models.llm.prompt import Asked, Prompt
+from suffice.models.llm.prompt import ClaimToJudge, Prompt
 from suffice.models.verifier import Pair
 
 MOST_CLAIMS = 32
@@ -43,10 +43,10 @@ def cases(pairs: Sequence[Pair], asked: Sequence[int]) -> Iterator[Case]:
 def _case(pairs: Sequence[Pair], members: Sequence[int]) -> Case:
     passages = tuple(dict.fromkeys(text for n in members for text in pairs[n].evidence))
     numbers = {text: number for number, text in enumerate(passages, 1)}
-    claims: dict[Asked, int] = {}
+    claims: dict[ClaimToJudge, int] = {}
     places: dict[int, int] = {}
     for n in members:
         only = tuple(sorted({numbers[text] for text in pairs[n].evidence}))
-        asked = Asked(pairs[n].said, () if len(only) == len(passages) else only)
+        asked = ClaimToJudge(pairs[n].said, () if len(only) == len(passages) else only)
         places[n] = claims.setdefault(asked, len(claims))
     return Case(Prompt(passages, pairs[members[0]].question, tuple(claims)), places)

@@ -27,7 +27,7 @@ _PARTS = "\n=====\n"
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ClaimToJudge:
     """A claim, and the passages (counted from 1) it may be judged by; empty: all."""
 
     claim: str
@@ -41,7 +41,7 @@ class Prompt:
 
     passages: tuple[str, ...]
     question: str
-    claims: tuple[Asked, ...] = ()
+    claims: tuple[ClaimToJudge, ...] = ()
     _messages: tuple[Message, Message] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -85,7 +85,7 @@ class Prompt:
             yield fenced(last, "claims", "\n".join(_lines(self.claims, rest[1:])))
 
 
-def _lines(claims: Sequence[Asked], texts: Sequence[str]) -> Iterator[str]:
+def _lines(claims: Sequence[ClaimToJudge], texts: Sequence[str]) -> Iterator[str]:
     """One line per claim, quoted as JSON, so that a claim cannot forge another line."""
     for n, (one, text) in enumerate(zip(claims, texts, strict=True), 1):
         only = ", ".join(map(str, one.passages))

@@ -125,7 +125,7 @@ class Council:
 def _moved(pipeline: Pipeline, put: Put) -> tuple[Evidence, GateDecision, str, str]:
     """The evidence, the gate decision, the answer to vote on, and the record id."""
     if put.answer:
-        evidence, gate = pipeline.find(put.question)
+        evidence, gate = pipeline.retrieve_and_gate(put.question)
         return evidence, gate, put.answer, gate.record
     quotes = pipeline.quotes or pipeline.drafter
     verdict = replace(pipeline, drafter=quotes, draft=replace(pipeline.draft, revisions=0)).answer(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
-from suffice.checks.claim_text import told
+from suffice.checks.claim_text import with_metadata
 from suffice.checks.judge.prompt import dictates
 from suffice.models.chat import Message, chat_body, piece
 from suffice.server.council.advice import Ballot, Motion, Vote
@@ -47,7 +47,7 @@ class ModelJudge:
 
 
 def mark_of(motion: Motion) -> str:
-    return fence([told(one) for one in motion.passages] + [motion.question, motion.answer])
+    return fence([with_metadata(one) for one in motion.passages] + [motion.question, motion.answer])
 
 
 def asked(motion: Motion) -> tuple[Message, Message]:
@@ -81,7 +81,7 @@ def read_ballot(name: str, reply: str, motion: Motion) -> Ballot:
     if not line:
         return Ballot(name, Vote.ABSTAIN, "The reply gives no reason for its vote.")
     vote = Vote(value["vote"])
-    texts = [*(told(one) for one in motion.passages), motion.question, motion.answer]
+    texts = [*(with_metadata(one) for one in motion.passages), motion.question, motion.answer]
     if vote is Vote.APPROVE and any(map(dictates, texts)):
         return Ballot(
             name, Vote.ABSTAIN, "Approval discarded: one of the texts tries to dictate the vote."

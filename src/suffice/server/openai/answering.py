@@ -17,7 +17,7 @@ from suffice.access.keys import Principal
 from suffice.draft.brief import PLAIN, Brief
 from suffice.draft.revision import Revised, Round, revising
 from suffice.errors import ModelError, ModelUnreachable, SufficeError
-from suffice.pipeline import Pipeline, Trip
+from suffice.pipeline import Pipeline, Turn
 from suffice.server.inference_pool import InferencePool
 from suffice.server.openai.completion import (
     LEFT_OUT,
@@ -29,7 +29,7 @@ from suffice.server.openai.completion import (
     passed_on,
 )
 from suffice.server.openai.disclosure import disclosure
-from suffice.server.openai.prompt import forwarded, told
+from suffice.server.openai.prompt import forwarded, with_evidence
 from suffice.server.openai.request import ChatRequest
 from suffice.server.openai.tool_calls import DROPPED, Stated, only_offered, stated_in
 from suffice.server.openai.upstream import EMPTY, UpstreamFault
@@ -84,33 +84,33 @@ class Answering:
 
     async def whole(self) -> Answered:
         """The whole answer, with its verdicts."""
-        pipeline, trip, closed = await self.begun()
+        pipeline, turn, closed = await self.begun()
         if closed is not None:
             return self.refused(closed)
-        shut = pipeline.closed(trip)
+        shut = pipeline.refusal(turn)
         try:
-            raw, drafts = await self._written(pipeline, trip, PLAIN, bare=shut is not None)
+            raw, drafts = await self._written(pipeline, turn, PLAIN, bare=shut is not None)
         except UpstreamFault as problem:
-            return await self.instead(pipeline, trip, problem)
-        choices = [await self._settled(pipeline, trip, one, shut) for one in drafts]
+            return await self.instead(pipeline, turn, problem)
+        choices = [await self._settled(pipeline, turn, one, shut) for one in drafts]
         choices = [noted(one, DROPPED) for one in choices] if self.dropped else choices
         return Answered(choices, raw, added(*self._spent) if self._spent else added({}))
 
-    async def begun(self) -> tuple[Pipeline, Trip, Verdict | None]:
+    async def begun(self) -> tuple[Pipeline, Turn, Verdict | None]:
         """Search and gate; also returns the recorded verdict if nothing is to be drafted."""
         return await self.work.run(self._begin)
 
-    def _begin(self) -> tuple[Pipeline, Trip, Verdict | None]:
+    def _begin(self) -> tuple[Pipeline, Turn, Verdict | None]:
         asked = self.asked
         changes = not (self.as_drafted or asked.structured)
         way = Way(asked.given, asked.indexed, self.marks, as_drafted=not changes)
         pipeline = self.route.pipeline(self.caller, way, asked.tag)
-        trip = pipeline.begin(asked.question)
-        self.timings = trip.laps.seconds
-        closed = pipeline.closed(trip)
+        turn = pipeline.begin(asked.question)
+        self.timings = turn.timings.seconds
+        closed = pipeline.refusal(turn)
         if closed is None or self._may_call:
-            return pipeline, trip, None
-        return pipeline, trip, pipeline.keep(trip, closed)
+            return pipeline, turn, None
+        return pipeline, turn, pipeline.record_verdict(turn, closed)
 
     @property
     def _may_call(self) -> bool:
@@ -118,19 +118,19 @@ class Answering:
         takes = self.route.settings.evidence != "index"
         return self.asked.tools and takes and self.route.url
 
-    def told(self, trip: Trip) -> dict[str, Any]:
+    def request_body(self, turn: Turn) -> dict[str, Any]:
         """The first request to the upstream."""
-        return self.body(trip, replace(PLAIN, conflicts=trip.weighed.decision.conflicts))
+        return self.body(turn, replace(PLAIN, conflicts=turn.gated.decision.conflicts))
 
-    def body(self, trip: Trip, brief: Brief, *, bare: bool = False) -> dict[str, Any]:
+    def body(self, turn: Turn, brief: Brief, *, bare: bool = False) -> dict[str, Any]:
         """A request to the upstream; `bare` adds no evidence and no rules."""
         route = self.route
         body = forwarded(self.asked.body, route.model(self.asked.body.get("model")))
         if bare:
             return body
-        return told(
+        return with_evidence(
             body,
-            trip.read,
+            turn.read,
             brief,
             route.rank,
             route.own.draft.max_evidence_characters,
@@ -138,39 +138,39 @@ class Answering:
         )
 
     async def _written(
-        self, pipeline: Pipeline, trip: Trip, brief: Brief, *, bare: bool = False
+        self, pipeline: Pipeline, turn: Turn, brief: Brief, *, bare: bool = False
     ) -> tuple[Raw | None, Sequence[Written]]:
-        brief = replace(brief, conflicts=trip.weighed.decision.conflicts)
-        with trip.laps.lap("draft"):
+        brief = replace(brief, conflicts=turn.gated.decision.conflicts)
+        with turn.timings.measure("draft"):
             if self.route.upstream is None:
-                draft = await self.work.run(pipeline.drafter.write, trip.read, brief)
+                draft = await self.work.run(pipeline.drafter.write, turn.read, brief)
                 self._spent.append(_used(draft))
                 return None, [Written({}, draft)] * self.asked.n
-            body = await self.work.run(self.body, trip, brief, bare=bare)
+            body = await self.work.run(self.body, turn, brief, bare=bare)
             if brief.earlier is not None:
                 body.pop("n", None)
             raw, dropped = only_offered(await self.route.upstream.ask(body), self.asked.offer.names)
         self.dropped += dropped
         self._spent.append(raw)
         structured, n = self.asked.structured, self.asked.n
-        drafts = written(raw, trip.read.passages, structured=structured, n=n)
+        drafts = written(raw, turn.read.passages, structured=structured, n=n)
         if not drafts or any(one.draft is not None and not one.draft.text for one in drafts):
             raise UpstreamFault(EMPTY)
         return raw, drafts
 
     async def _settled(
-        self, pipeline: Pipeline, trip: Trip, one: Written, shut: Verdict | None
+        self, pipeline: Pipeline, turn: Turn, one: Written, shut: Verdict | None
     ) -> Choice:
         """The choice to release in place of the upstream's."""
         if one.draft is None:
-            return await self._called(pipeline, trip, one, shut)
+            return await self._called(pipeline, turn, one, shut)
         if shut is not None:
-            return self.told_choice(await self.work.record(pipeline.keep, trip, shut))
-        verdict, choice = await self.judged(pipeline, trip, one)
+            return self.told_choice(await self.work.record(pipeline.record_verdict, turn, shut))
+        verdict, choice = await self.judged(pipeline, turn, one)
         return self.told_choice(verdict, choice)
 
     async def _called(
-        self, pipeline: Pipeline, trip: Trip, one: Written, shut: Verdict | None
+        self, pipeline: Pipeline, turn: Turn, one: Written, shut: Verdict | None
     ) -> Choice:
         """A turn in which the model calls tools. What the arguments state is checked like an
         answer, and if it is withheld, no call is released."""
@@ -182,58 +182,58 @@ class Answering:
         if self.route.settings.tools == "check":
             stated = await self.work.run(stated_in, one.choice, self.asked.offer)
         if not stated.texts:
-            gate = await self.work.record(pipeline.noted, trip)
+            gate = await self.work.record(pipeline.record_gate, turn)
             why = NOTHING_STATED if self.route.settings.tools == "check" else NOT_AN_ANSWER
             return passed_on(one.choice, kept, note, gate, why)
         checked = {"turn": "tool_calls", "checked": list(stated.fields)}
         if shut is not None:
             return self.told_choice(
-                await self.work.record(pipeline.keep, trip, shut), shaped=checked
+                await self.work.record(pipeline.record_verdict, turn, shut), shaped=checked
             )
         way = Way(self.asked.given, self.asked.indexed, marks=False, as_drafted=True)
         unmarked = self.route.pipeline(self.caller, way, self.asked.tag)
-        draft = await self.work.run(stated.draft, trip.read.passages, self.route.name)
-        verdict, _ = await self.judged(unmarked, trip, Written(one.choice, draft))
+        draft = await self.work.run(stated.draft, turn.read.passages, self.route.name)
+        verdict, _ = await self.judged(unmarked, turn, Written(one.choice, draft))
         if not verdict.served:
             return self.told_choice(verdict, shaped=checked)
         calls = passed_on(one.choice, kept)
         choice = replace(calls, verdict=verdict, shaped=checked)
         return noted(choice, note) if note else choice
 
-    async def judged(self, pipeline: Pipeline, trip: Trip, one: Written) -> tuple[Verdict, Raw]:
+    async def judged(self, pipeline: Pipeline, turn: Turn, one: Written) -> tuple[Verdict, Raw]:
         """The verdict on a draft, after the revisions that the settings allow, and the upstream
         choice it applies to. It is recorded once, when the released text is known: a thread that
         outlives its timeout or its caller records nothing."""
         try:
-            verdict, choice = await self._decided(pipeline, trip, one)
+            verdict, choice = await self._decided(pipeline, turn, one)
         except asyncio.CancelledError:
-            gone = abandoned(trip.read, trip.weighed.decision, one.draft or Draft(""))
-            await self.work.record(pipeline.keep, trip, gone)
+            gone = abandoned(turn.read, turn.gated.decision, one.draft or Draft(""))
+            await self.work.record(pipeline.record_verdict, turn, gone)
             raise
-        return await self.work.record(pipeline.keep, trip, verdict), choice
+        return await self.work.record(pipeline.record_verdict, turn, verdict), choice
 
-    async def _decided(self, pipeline: Pipeline, trip: Trip, one: Written) -> tuple[Verdict, Raw]:
+    async def _decided(self, pipeline: Pipeline, turn: Turn, one: Written) -> tuple[Verdict, Raw]:
         steps = revising(pipeline.draft)
         next(steps)
         while True:
             draft = one.draft or Draft("")
             try:
-                findings = await self.in_time(pipeline.checked, trip, draft)
-                seconds = trip.laps.seconds.get("draft", 0.0)
+                findings = await self.in_time(pipeline.check_draft, turn, draft)
+                seconds = turn.timings.seconds.get("draft", 0.0)
                 came = Round(draft, findings, seconds, draft.tokens)
-                again = await self._revised(pipeline, trip, steps, came)
+                again = await self._revised(pipeline, turn, steps, came)
                 if isinstance(again, Written):
                     one = again
                     continue
-                verdict = await self.in_time(self._concluded, pipeline, trip, again.rounds, one)
+                verdict = await self.in_time(self._concluded, pipeline, turn, again.rounds, one)
             except TimeoutError:
-                verdict = unchecked(trip.read, trip.weighed.decision, draft, self.route.settings)
+                verdict = unchecked(turn.read, turn.gated.decision, draft, self.route.settings)
             return verdict, one.choice
 
     async def _revised(
         self,
         pipeline: Pipeline,
-        trip: Trip,
+        turn: Turn,
         steps: Generator[Brief, Round | SufficeError, Revised],
         came: Round,
     ) -> Written | Revised:
@@ -241,7 +241,7 @@ class Answering:
         try:
             brief = steps.send(came)
             try:
-                _, again = await self._written(pipeline, trip, brief)
+                _, again = await self._written(pipeline, turn, brief)
                 if again[0].draft is None:  # it calls a tool instead
                     steps.send(EMPTY)
             except UpstreamFault as problem:
@@ -256,14 +256,14 @@ class Answering:
         return await self.work.run_within(self.route.settings.check_seconds, call, *args, **kwargs)
 
     def _concluded(
-        self, pipeline: Pipeline, trip: Trip, rounds: Sequence[Round], one: Written
+        self, pipeline: Pipeline, turn: Turn, rounds: Sequence[Round], one: Written
     ) -> Verdict:
-        verdict = bounded(pipeline.conclude(trip, rounds), self.route.settings)
+        verdict = bounded(pipeline.conclude(turn, rounds), self.route.settings)
         if self.asked.structured and verdict.released and not calls_tools(one.choice):
             verdict = replace(verdict, released=content_of(one.choice))
         return verdict
 
-    async def instead(self, pipeline: Pipeline, trip: Trip, problem: UpstreamFault) -> Answered:
+    async def instead(self, pipeline: Pipeline, turn: Turn, problem: UpstreamFault) -> Answered:
         """Replace the answer of a failed upstream with verified quotations, or raise its error."""
         if problem.passed or self.asked.structured or self.asked.tools:
             raise problem.fault
@@ -272,12 +272,12 @@ class Answering:
         # The upstream's own words about its failure are unchecked text.
         failed = ModelUnreachable(f"{FAILED}: status {problem.status}.")
         try:
-            verdict = await self.work.run(pipeline.instead, trip, failed)
+            verdict = await self.work.run(pipeline.quote_instead, turn, failed)
         except ModelError:
             raise problem.fault from None
         if not verdict.served:
             raise problem.fault
-        return self.refused(await self.work.record(pipeline.keep, trip, verdict))
+        return self.refused(await self.work.record(pipeline.record_verdict, turn, verdict))
 
     def refused(self, verdict: Verdict) -> Answered:
         return Answered([self.told_choice(verdict)] * self.asked.n)

@@ -14,7 +14,7 @@ from typing import Any
 
 from suffice import serialize as as_json
 from suffice.errors import SufficeError
-from suffice.pipeline import Pipeline, Trip
+from suffice.pipeline import Pipeline, Turn
 from suffice.server.openai.answering import Answering
 from suffice.server.openai.completion import Choice, decided, noted
 from suffice.server.openai.disclosure import Disclosure
@@ -38,7 +38,7 @@ class LiveChecks:
 
     answering: Answering
     pipeline: Pipeline
-    trip: Trip
+    turn: Turn
     verdicts: list[Verdict] = field(default_factory=list)
     _checking: asyncio.Task[None] | None = None
     _waiting: dict[int, StreamedChoice] = field(default_factory=dict)
@@ -65,14 +65,14 @@ class LiveChecks:
                 self._report(flow, telling, *checked)
 
     def _checked(self, telling: StreamedChoice) -> tuple[Draft, tuple[Finding, ...]] | None:
-        draft = telling.finished(self.trip.read.passages)
-        return None if draft is None else (draft, self.pipeline.checked(self.trip, draft))
+        draft = telling.finished(self.turn.read.passages)
+        return None if draft is None else (draft, self.pipeline.check_draft(self.turn, draft))
 
     def _report(
         self, flow: Flow, telling: StreamedChoice, draft: Draft, found: tuple[Finding, ...]
     ) -> None:
         """Send findings and retractions that were not sent yet."""
-        numbers = {p.id: n for n, p in enumerate(self.trip.read.passages, 1)}
+        numbers = {p.id: n for n, p in enumerate(self.turn.read.passages, 1)}
         for claim in draft.claims:
             own = [finding for finding in found if finding.claim == claim]
             support, place = stands(own), (telling.index, claim.start, claim.end)
@@ -94,7 +94,7 @@ class LiveChecks:
             await self._checking
         structured = self.answering.asked.structured
         draft = telling.drafted(
-            self.trip.read.passages,
+            self.turn.read.passages,
             flow.model,
             structured=structured,
             tokens=usage_of({"usage": flow.spent})["total_tokens"],
@@ -102,7 +102,7 @@ class LiveChecks:
         if not draft.text:  # requests that offer tools are buffered, so there are no calls here
             raise UpstreamFault(EMPTY)
         written = Written(telling.choice, draft)
-        verdict, _ = await self.answering.judged(self.pipeline, self.trip, written)
+        verdict, _ = await self.answering.judged(self.pipeline, self.turn, written)
         self.verdicts.append(verdict)
         if structured:
             return "", _ending(decided(verdict, written.choice, structured=True), telling)

@@ -29,7 +29,7 @@ def forwarded(body: Mapping[str, Any], model: str) -> dict[str, Any]:
     return {**rest, "stream": False} if "stream" in rest else rest
 
 
-def told(
+def with_evidence(
     body: Mapping[str, Any],
     evidence: Evidence,
     brief: Brief,

@@ -82,9 +82,9 @@ class ResponsesFormat:
         yield from self.closed(answered.usage)
 
     def fault(self, fault: ApiError) -> bytes:
-        error = fault.said["error"]
+        error = fault.body["error"]
         fields = {key: error[key] for key in ("message", "code", "param")}
-        return self._event("error", **fields, **fault.said)
+        return self._event("error", **fields, **fault.body)
 
     def _begun(self) -> Iterator[bytes]:
         if not self._frame:

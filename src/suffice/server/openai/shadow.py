@@ -11,7 +11,7 @@ from suffice.server.openai.answering import Answering
 from suffice.server.openai.prompt import forwarded
 from suffice.server.openai.upstream import UpstreamFault
 from suffice.server.openai.upstream_drafts import Written, written
-from suffice.server.telemetry.logs import told_of
+from suffice.server.telemetry.logs import description_of
 from suffice.types import Verdict
 
 log = logging.getLogger("suffice.server")
@@ -41,16 +41,16 @@ def shadow_headers(verdicts: Sequence[Verdict]) -> dict[str, str]:
 async def judged(answering: Answering, raw: Mapping[str, Any]) -> list[Verdict]:
     """The verdicts on a reply in shadow mode. A failure is logged and does not affect the reply."""
     try:
-        pipeline, trip, closed = await answering.begun()
+        pipeline, turn, closed = await answering.begun()
         if closed is not None:
             return [closed]
-        passages, structured = trip.read.passages, answering.asked.structured
+        passages, structured = turn.read.passages, answering.asked.structured
         found: list[Written] = written(raw, passages, structured=structured)
         return [
-            (await answering.judged(pipeline, trip, one))[0]
+            (await answering.judged(pipeline, turn, one))[0]
             for one in found
             if one.draft is not None
         ]
     except SufficeError as problem:
-        log.warning("Shadow mode: the verdict failed: %s", told_of(problem))
+        log.warning("Shadow mode: the verdict failed: %s", description_of(problem))
         return []

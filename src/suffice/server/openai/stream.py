@@ -55,17 +55,17 @@ async def _signalled(
     context: RequestContext, route: Route, asked: ChatRequest, voice: StreamFormat
 ) -> Response:
     answering = Answering(route, context.caller, asked, context.gateway.work, as_drafted=True)
-    pipeline, trip, closed = await while_there(context.request, answering.begun())
+    pipeline, turn, closed = await while_there(context.request, answering.begun())
     context.stats.timings = answering.timings
     if closed is not None:
         context.stats.verdicts.append(closed)
         return await opened(context, _decided(_known(answering.refused(closed)), voice), voice)
-    body = await context.gateway.work.run(answering.told, trip)
-    signal = LiveChecks(answering, pipeline, trip, context.stats.verdicts)
+    body = await context.gateway.work.run(answering.request_body, turn)
+    signal = LiveChecks(answering, pipeline, turn, context.stats.verdicts)
     flowing = _flowing(context, route, asked, signal, body, voice)
 
     async def instead(problem: UpstreamFault) -> Answered:
-        answered = await answering.instead(pipeline, trip, problem)
+        answered = await answering.instead(pipeline, turn, problem)
         context.stats.verdicts += [one.verdict for one in answered.choices[:1] if one.verdict]
         return answered
 

@@ -92,7 +92,7 @@ class ChatVoice:
         yield DONE
 
     def fault(self, fault: ApiError) -> bytes:
-        return event(fault.said)
+        return event(fault.body)
 
 
 _APART = ("choices", "usage")

@@ -67,7 +67,7 @@ def _places(problem: BaseException) -> str:
     return "\nfrom:\n".join(found)
 
 
-def told_of(problem: SufficeError, *, with_text: bool = False) -> str:
+def description_of(problem: SufficeError, *, with_text: bool = False) -> str:
     """The text of an error for the log. Store errors are logged in full; other messages can quote a
     document, so only the type and the remedy are logged unless `with_text` is set."""
     if with_text or isinstance(problem, StoreError):
@@ -90,13 +90,13 @@ def access_log(text: Callable[[], bool]) -> StatsListener:
 
     def watch(stats: RequestStats) -> None:
         if _ACCESS.isEnabledFor(logging.INFO):
-            fields = told(stats, with_text=text())
+            fields = log_fields(stats, with_text=text())
             _ACCESS.info("%s %s", stats.path, stats.status, extra={_FIELDS: fields})
 
     return watch
 
 
-def told(stats: RequestStats, *, with_text: bool = False) -> dict[str, Any]:
+def log_fields(stats: RequestStats, *, with_text: bool = False) -> dict[str, Any]:
     """The log fields of a request."""
     gates = gates_of(stats)
     line: dict[str, Any] = {
