@@ -114,7 +114,7 @@ def test_what_is_wrong_is_told(store: str) -> None:
     with pytest.raises(StoreError, match="contains no decision"):
         run("review", "show", "1", "--store", store)
     with pytest.raises(ReviewError, match="a reason"):
-        run("review", "decide", "2", "confirm", "--reason", " ", "--store", store)
-    done = CliRunner().invoke(cli, ["review", "decide", "2", "confirm", "--store", store])
+        run("review", "decide", "4", "confirm", "--reason", " ", "--store", store)
+    done = CliRunner().invoke(cli, ["review", "decide", "4", "confirm", "--store", store])
     assert done.exit_code != 0
     assert "--reason" in done.output

@@ -6,10 +6,11 @@ import click
 
 from suffice.cli import as_json as to_json
 from suffice.cli.options import check_collection, common, open_library
+from suffice.cli.recording import librarian
 from suffice.cli.show import show_text, show_versions
 from suffice.errors import DocumentMissing
 from suffice.evidence.index import today
-from suffice.evidence.rows import VersionInfo
+from suffice.evidence.rows import VersionInfo, newest
 from suffice.evidence.store import Store
 from suffice.settings import read_settings
 
@@ -35,23 +36,15 @@ def _print(versions: list[VersionInfo], as_json: bool) -> None:
         show_versions(versions, today())
 
 
-def _newest(versions: list[VersionInfo]) -> list[VersionInfo]:
-    """Pick one version per document: the one in force, else the newest."""
-    chosen: dict[tuple[str, str], VersionInfo] = {}
-    for version in versions:
-        key = (version.collection, version.document)
-        if key not in chosen or chosen[key].status(today()) != "current":
-            chosen[key] = version
-    return list(chosen.values())
-
-
 @documents.command("list")
 @common
 def list_(
     config: str | None, store: str | None, collection: str, as_json: bool, quiet: bool
 ) -> int:
     """List the documents, each with the version in force, else the newest."""
-    _print(_newest(_store(config, store, collection).versions(collection=collection)), as_json)
+    _print(
+        newest(_store(config, store, collection).versions(collection=collection), today()), as_json
+    )
     return 0
 
 
@@ -83,7 +76,7 @@ def show(
     """Show the stored text of the document NAME."""
     opened = _store(config, store, collection)
     if version is None:
-        named = _newest(opened.versions(collection=collection, document=name))
+        named = newest(opened.versions(collection=collection, document=name), today())
     else:
         line = opened.history(collection, name)
         named = [v for v in line if version in (v.version, v.key)]
@@ -109,6 +102,6 @@ def retire(
     """Retire the document NAME as of today. Its versions stay in the store."""
     library = open_library(read_settings(config), store)
     check_collection(library.store, collection)
-    library.retire(name, collection=collection)
+    librarian(library).retire(name, collection=collection)
     _print(library.store.versions(collection=collection, document=name), as_json)
     return 0

@@ -10,6 +10,7 @@ import click
 from suffice.cli import as_json as to_json
 from suffice.cli.options import common, open_library, piped
 from suffice.cli.progress import bars
+from suffice.cli.recording import librarian
 from suffice.cli.show import show_report
 from suffice.errors import SourceMissing
 from suffice.evidence.ingest import Report
@@ -50,22 +51,22 @@ def index(
         if source != "-":
             check_exists(Path(source))
     library = open_library(read_settings(config), store, create=bool(sources))
-    total = Report()
+    total, keeper = Report(), librarian(library)
     with bars(quiet=quiet or as_json) as progress:
         for place, source in enumerate(sources):
             anew = rebuild and place == 0
             if source == "-":
                 data = piped(library.settings)
-                done = library.add_input(
+                done = keeper.read(
                     data, name, collection=collection, rebuild=anew, progress=progress
                 )
             else:
-                done = library.add(
+                done = keeper.index(
                     source, collection=collection, strict=strict, rebuild=anew, progress=progress
                 )
             total = _sum(total, done)
         if not sources:
-            total = library.rebuild(progress)
+            total = keeper.reindex(progress)
     if as_json:
         to_json.show(to_json.report(total))
     else:

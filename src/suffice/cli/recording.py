@@ -16,6 +16,8 @@ from rich.text import Text
 from suffice.settings import Settings
 
 if TYPE_CHECKING:  # `search` does not need the log
+    from suffice.evidence.library import Library
+    from suffice.record.librarian import Librarian
     from suffice.record.setup import Setup
     from suffice.record.sink import Recorder
     from suffice.sql.database import Database
@@ -71,6 +73,18 @@ def recorder(database: Database, settings: Settings, wish: Wish, setup: Setup) -
     click.get_current_context().call_on_close(log.close)
     caller = user() if wish.caller is None else wish.caller
     return Recorder(log, Filing(caller, wish.tag, setup.record()))
+
+
+def librarian(library: Library) -> Librarian:
+    """Changes to the documents of a library, recorded unless the settings say never."""
+    from suffice.record.librarian import Librarian
+    from suffice.record.log import Log
+
+    if library.settings.record.enabled == "never":
+        return Librarian(library, None)
+    log = Log(library.store.database, library.settings.record)
+    click.get_current_context().call_on_close(log.close)
+    return Librarian(library, log, user())
 
 
 def show_record(id: str) -> None:

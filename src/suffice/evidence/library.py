@@ -9,8 +9,9 @@ from pathlib import Path
 from suffice.evidence.generations import catch_up
 from suffice.evidence.index import Filter, today
 from suffice.evidence.ingest import Ingest, Progress, Report
+from suffice.evidence.read import FrontMatter
 from suffice.evidence.search import Search, open_index
-from suffice.evidence.sources import read_input, read_text
+from suffice.evidence.sources import read_input, read_text, read_upload
 from suffice.evidence.store import Store
 from suffice.models.catalog import open_embedder
 from suffice.models.embedder import Embedder
@@ -70,6 +71,24 @@ class Library:
             version = read_input(data, name, collection, run.cutting, run.today, limit)
             report = run.document(version, rebuild=rebuild)
             return replace(report, embedded=run.finish(rebuild=rebuild))
+
+    def add_upload(
+        self,
+        data: bytes,
+        name: str,
+        given: FrontMatter,
+        *,
+        collection: str = "default",
+        progress: Progress = _silent,
+    ) -> Report:
+        """Index a file that was sent under a name. `given` is declared beside it."""
+        run = self._run(collection, True, progress)
+        limit = self.settings.read.max_bytes
+        # Read before the lock is taken: an unreadable file delays nobody.
+        version = read_upload(data, name, given, collection, run.cutting, run.today, limit)
+        with self.store.alone(self.settings.store_wait_seconds):
+            report = run.document(version)
+            return replace(report, embedded=run.finish())
 
     def add_texts(
         self,

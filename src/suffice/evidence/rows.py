@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date
 
@@ -94,6 +95,16 @@ class StoredPassage:
     number: int
     passage: Passage
     vector: Vectors
+
+
+def newest(versions: Sequence[VersionInfo], day: date) -> list[VersionInfo]:
+    """One version per document: the one in force, else the newest."""
+    chosen: dict[tuple[str, str], VersionInfo] = {}
+    for version in versions:
+        key = (version.collection, version.document)
+        if key not in chosen or chosen[key].status(day) != "current":
+            chosen[key] = version
+    return list(chosen.values())
 
 
 def iso(day: date | None) -> str | None:

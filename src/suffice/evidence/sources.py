@@ -5,17 +5,21 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, date, datetime
 from pathlib import Path
 
-from suffice.errors import SourceMissing
+from suffice.errors import SourceMissing, Unreadable
 from suffice.evidence.read import SUFFIXES, Content, FrontMatter, read_bytes, read_file
+from suffice.evidence.read.frontmatter import merged
 from suffice.evidence.rows import NewVersion
 from suffice.evidence.split import Tokens, context, split
 from suffice.evidence.versions import family
 from suffice.sql.storable import kept
 from suffice.text.readable import readable
+
+UPLOADED = "uploaded:"
+"""The root of documents that came over HTTP."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,6 +128,30 @@ def read_input(
     content = read_bytes(data, suffix if suffix in SUFFIXES else ".md", name, max_bytes)
     file = File(name, Path(name), name, "")
     return _version(file, collection, data, content, today, cutting)
+
+
+def read_upload(
+    data: bytes,
+    name: str,
+    given: FrontMatter,
+    collection: str,
+    cutting: Cutting,
+    today: date,
+    max_bytes: int,
+) -> NewVersion:
+    """A file that was sent under a name, with what was declared beside it. The suffix must be one
+    that a folder could hold."""
+    content = read_bytes(data, Path(name).suffix, name, max_bytes)
+    try:
+        content = replace(content, front=merged(content.front, given))
+    except Unreadable as flaw:
+        raise Unreadable(f"{name} {flaw.message}.", remedy=flaw.remedy) from flaw
+    # Other declarations make another version, also of the same bytes.
+    fields = {**asdict(given), "access": sorted(given.access)}
+    beside = repr(fields).encode() if given != FrontMatter() else b""
+    return _version(
+        File(name, Path(name), UPLOADED, ""), collection, data + beside, content, today, cutting
+    )
 
 
 def read_text(

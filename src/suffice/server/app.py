@@ -17,6 +17,7 @@ from suffice.evidence.library import Library
 from suffice.server.auth import entered
 from suffice.server.cors import Cors
 from suffice.server.council.endpoint import Council
+from suffice.server.documents import endpoints as documents
 from suffice.server.endpoints import check, feedback, gate
 from suffice.server.errors import ApiError
 from suffice.server.gateway import Gateway
@@ -63,6 +64,11 @@ def create_app(
         Route("/gate", served(gate), methods=["POST"]),
         Route("/check", served(check), methods=["POST"]),
         Route("/feedback", served(feedback), methods=["POST"]),
+        Route("/documents", served(documents.list_)),
+        Route("/documents", served(documents.add), methods=["POST"]),
+        Route("/documents/reindex", served(documents.reindex), methods=["POST"]),
+        Route("/documents/{name:path}", served(documents.show)),
+        Route("/documents/{name:path}", served(documents.retire), methods=["DELETE"]),
         Route("/council/vote", served(Council().vote), methods=["POST"]),
     ]
     app = Starlette(

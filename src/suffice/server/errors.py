@@ -11,11 +11,13 @@ from starlette.responses import Response
 from suffice.errors import (
     AnswerError,
     CollectionMissing,
+    DocumentMissing,
     EvidenceError,
     ModelUnreachable,
     QuestionError,
     StoreError,
     SufficeError,
+    Unreadable,
 )
 from suffice.server.json_body import encode
 
@@ -28,6 +30,7 @@ _TYPES = {
     408: "invalid_request_error",
     413: "invalid_request_error",
     415: "invalid_request_error",
+    422: "invalid_request_error",
     429: "rate_limit_error",
     502: "upstream_error",
     504: "upstream_error",
@@ -73,6 +76,10 @@ def fault_of(problem: SufficeError) -> ApiError:
     """Map an error of this package to an API error."""
     if isinstance(problem, CollectionMissing):
         return ApiError(404, str(problem), "collection_not_found")
+    if isinstance(problem, DocumentMissing):
+        return ApiError(404, problem.message, "document_not_found")
+    if isinstance(problem, Unreadable):
+        return ApiError(422, str(problem), "unreadable")
     if isinstance(problem, _CALLER_ERRORS):
         return ApiError(400, str(problem), "invalid_value")
     if isinstance(problem, ModelUnreachable):

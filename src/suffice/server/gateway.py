@@ -25,6 +25,7 @@ from suffice.record.log import Log
 from suffice.record.setup import Setup
 from suffice.record.sink import Recorder
 from suffice.server.auth import Authenticator, RateLimiter, is_local
+from suffice.server.documents.jobs import DocumentJobs
 from suffice.server.errors import ApiError, bad
 from suffice.server.inference_pool import InferencePool
 from suffice.server.parts import Parts
@@ -68,6 +69,7 @@ class Gateway:
         self._local = is_local(host)
         self.work = InferencePool(settings.server.capacity)
         self.limits = RateLimiter(Usage(library.store.database))
+        self.document_jobs = DocumentJobs()
         self.watches: list[StatsListener] = []
         self.log = None if settings.record.enabled == "never" else self._log(settings)
         self.client = httpx2.AsyncClient(
@@ -151,6 +153,7 @@ class Gateway:
             watch(stats)
 
     async def close(self) -> None:
+        self.document_jobs.close()
         await self.client.aclose()
         self.work.close()
         await asyncio.to_thread(self.limits.close)

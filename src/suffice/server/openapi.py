@@ -224,6 +224,18 @@ _SCHEMAS: dict[str, Schema] = {
     ),
     "EmbeddingsRequest": _request("input", input={"anyOf": [_TEXT, _LIST]}, model=_TEXT),
     "List": _object("object data", object={"const": "list"}, data=_LIST),
+    "Document": _object(
+        "document collection title version status access",
+        document=_TEXT,
+        collection=_TEXT,
+        title=_TEXT,
+        version=_TEXT,
+        status=_TEXT,
+        effective=_or_null(_TEXT),
+        expires=_or_null(_TEXT),
+        access=_array(_TEXT),
+    ),
+    "Reindexed": _object("object embedded", object=_TEXT, embedded={"type": "integer"}),
     "Status": _object("status", status=_TEXT),
 }
 
@@ -241,7 +253,52 @@ _GETS = {
     "/healthz": ("Status", "Whether the process is alive."),
     "/readyz": ("Status", "Whether the gateway accepts requests."),
 }
-_STREAMED = ("Completion", "Response")
+_STREAMED = ("Completion", "Response", "Reindexed")
+
+
+_DECLARED = dict.fromkeys(
+    "collection title version effective expires kind access id stream".split(), _TEXT
+)
+"""What may be sent beside a file, as form fields or in the URL."""
+_COLLECTION: Schema = {"name": "collection", "in": "query", "schema": _TEXT}
+_DOCUMENT: Schema = {"name": "name", "in": "path", "required": True, "schema": _TEXT}
+
+
+def _documents() -> dict[str, Schema]:
+    """The endpoints for documents. Their `progress` is sent as events if the request asks for
+    `text/event-stream`."""
+    form = _object("file", file=_array({"type": "string", "format": "binary"}), **_DECLARED)
+    beside = [{"name": name, "in": "query", "schema": _TEXT} for name in ("name", *_DECLARED)]
+    upload = {
+        **_operation("/v1/documents/upload", "List", "Upload documents."),
+        "parameters": beside,
+        "requestBody": {
+            "required": True,
+            "content": {
+                "multipart/form-data": {"schema": form},
+                "application/octet-stream": {"schema": {"type": "string", "format": "binary"}},
+            },
+        },
+    }
+    page = [
+        _COLLECTION,
+        {"name": "after", "in": "query", "schema": _TEXT},
+        {"name": "limit", "in": "query", "schema": {"type": "integer", "minimum": 1}},
+    ]
+    listed = _operation("/v1/documents", "List", "The documents that the caller may read.")
+    show = _operation("/v1/documents/show", "Document", "A document, its versions and its text.")
+    retire = _operation("/v1/documents/retire", "Document", "Retire a document as of today.")
+    version = {"name": "version", "in": "query", "schema": _TEXT}
+    return {
+        "/v1/documents": {"get": {**listed, "parameters": page}, "post": upload},
+        "/v1/documents/reindex": {
+            "post": _operation("/v1/documents/reindex", "Reindexed", "Rebuild the search index.")
+        },
+        "/v1/documents/{name}": {
+            "get": {**show, "parameters": [_DOCUMENT, _COLLECTION, version]},
+            "delete": {**retire, "parameters": [_DOCUMENT, _COLLECTION]},
+        },
+    }
 
 
 @lru_cache(maxsize=1)
@@ -252,6 +309,7 @@ def document() -> Schema:
         paths[path] = {"post": {**_operation(path, response, summary), "requestBody": body}}
     for path, (response, summary) in _GETS.items():
         paths[path] = {"get": _operation(path, response, summary)}
+    paths |= _documents()
     return {
         "openapi": "3.1.0",
         "info": {"title": "Suffice", "version": __version__},

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from concurrent.futures import Future
 from contextlib import ExitStack
 from dataclasses import dataclass, field
@@ -72,8 +72,12 @@ class RequestContext:
         return value
 
     async def _bytes(self, most: int) -> bytes:
+        return b"".join([part async for part in self.stream(most)])
+
+    async def stream(self, most: int) -> AsyncGenerator[bytes, None]:
+        """The request body in parts; raise 413 if it exceeds `most` bytes."""
         length = self.request.headers.get("content-length", "0")
-        parts, size = [], 0
+        size = 0
         too_large = f"The request body exceeds the limit of {most:,} bytes."
         if not length.isdecimal() or len(length) > _DIGITS or int(length) > most:
             raise ApiError(413, too_large, "too_large")
@@ -81,8 +85,7 @@ class RequestContext:
             size += len(part)
             if size > most:
                 raise ApiError(413, too_large, "too_large")
-            parts.append(part)
-        return b"".join(parts)
+            yield part
 
     def spent(self, usage: Mapping[str, Any], price_in: float = 0, price_out: float = 0) -> None:
         """Count an answer's token usage and cost towards the caller's limits."""

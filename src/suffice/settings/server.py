@@ -25,6 +25,12 @@ class LimitSettings(Checked):
     body_bytes: Annotated[int, Range(1_000, 1 << 32)] = setting(
         20_000_000, "Size limit of a request body, in bytes."
     )
+    upload_bytes: Annotated[int, Range(1_000, 1 << 32)] = setting(
+        50_000_000,
+        "Size limit of a request that uploads documents, in bytes. `read.max_bytes` limits each "
+        "file.",
+    )
+    upload_files: Count = setting(20, "Number of files that one request may upload.")
     header_bytes: Annotated[int, Range(1_024, 1 << 24)] = setting(
         65_536, "Size limit of the request headers, in bytes."
     )

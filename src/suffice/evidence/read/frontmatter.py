@@ -7,8 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from datetime import date
 from difflib import get_close_matches
+from typing import Any
 
 import yaml
 
@@ -93,11 +95,7 @@ def declared(values: Mapping[str, object]) -> FrontMatter:
     texts = {key: _plain(key, known.get(key)) for key in _KEYS if key != "access"}
     effective = _date("effective", texts["effective"])
     expires = _date("expires", texts["expires"])
-    if effective and expires and expires < effective:
-        raise Unreadable(
-            f"expires on {expires}, before it takes effect on {effective}",
-            remedy="Correct effective or expires.",
-        )
+    _check_order(effective, expires)
     return FrontMatter(
         title=texts["title"],
         version=texts["version"],
@@ -108,6 +106,31 @@ def declared(values: Mapping[str, object]) -> FrontMatter:
         id=texts["id"],
         unread=tuple(key for key in known if key not in _KEYS and _SEEMS.search(key)),
     )
+
+
+def merged(front: FrontMatter, given: FrontMatter) -> FrontMatter:
+    """What a document declares, and what was declared beside it. Two different values for one key
+    are an error: a guess could serve an expired or restricted document."""
+    changes: dict[str, Any] = {}
+    for key in _KEYS:
+        inside, beside = getattr(front, key), getattr(given, key)
+        if inside and beside and inside != beside:
+            raise Unreadable(
+                f"declares another '{key}' than the request",
+                remedy=f"Send '{key}' in one place only.",
+            )
+        changes[key] = inside or beside
+    found = replace(front, **changes, unread=(*front.unread, *given.unread))
+    _check_order(found.effective, found.expires)
+    return found
+
+
+def _check_order(effective: date | None, expires: date | None) -> None:
+    if effective and expires and expires < effective:
+        raise Unreadable(
+            f"expires on {expires}, before it takes effect on {effective}",
+            remedy="Correct effective or expires.",
+        )
 
 
 def _by_meaning(values: Mapping[str, object]) -> dict[str, object]:

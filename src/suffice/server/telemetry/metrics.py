@@ -248,7 +248,8 @@ def _sums(counted: Iterable[Metric], name: str, label: str = "") -> dict[str, fl
 def endpoint_of(path: str) -> str:
     """The path without the route name, which a caller could make up."""
     _, version, rest = path.partition("/v1/")
-    return f"/v1/{'models' if rest.startswith('models/') else rest}" if version else path
+    kind = next((one for one in ("models", "documents") if rest.startswith(f"{one}/")), rest)
+    return f"/v1/{kind}" if version else path
 
 
 def gates_of(stats: RequestStats) -> list[GateDecision]:

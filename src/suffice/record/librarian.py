@@ -1,0 +1,134 @@
+"""Changes to documents, each with two records in the log: before the work what was asked, after it
+what came of it. A change that a crash interrupts leaves the first record without the second.
+
+>>> Librarian(library, log, by="ada").retire("handbook/leave.md")
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from suffice.errors import SufficeError
+from suffice.evidence.ingest import Progress, Report
+from suffice.evidence.library import Library
+from suffice.evidence.read import FrontMatter
+from suffice.log.record import Record
+from suffice.record.log import Log
+
+DOCUMENT = "document"
+"""The kind of both records."""
+T = TypeVar("T")
+
+
+def _silent(what: str, done: int, total: int) -> None:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Librarian:
+    """Changes the documents of a library on behalf of `by`. Without a log, nothing is recorded."""
+
+    library: Library
+    log: Log | None
+    by: str = ""
+
+    def upload(
+        self,
+        data: bytes,
+        name: str,
+        given: FrontMatter,
+        *,
+        collection: str,
+        progress: Progress = _silent,
+    ) -> Report:
+        """Index a file that was sent under a name."""
+        declared = {key: _text(value) for key, value in asdict(given).items() if value}
+        fields = {"bytes": len(data), "content_hash": hashlib.sha256(data).hexdigest()}
+        return self._recorded(
+            {"act": "upload", "document": name, "collection": collection, **fields, **declared},
+            lambda: self.library.add_upload(
+                data, name, given, collection=collection, progress=progress
+            ),
+        )
+
+    def read(
+        self,
+        data: bytes,
+        name: str,
+        *,
+        collection: str,
+        rebuild: bool = False,
+        progress: Progress = _silent,
+    ) -> Report:
+        """Index standard input under a name."""
+        fields = {"bytes": len(data), "content_hash": hashlib.sha256(data).hexdigest()}
+        return self._recorded(
+            {"act": "index", "document": name, "collection": collection, **fields},
+            lambda: self.library.add_input(
+                data, name, collection=collection, rebuild=rebuild, progress=progress
+            ),
+        )
+
+    def index(
+        self,
+        source: str | Path,
+        *,
+        collection: str,
+        strict: bool = False,
+        rebuild: bool = False,
+        progress: Progress = _silent,
+    ) -> Report:
+        """Index a folder or a file of this machine."""
+        return self._recorded(
+            {"act": "index", "source": str(source), "collection": collection},
+            lambda: self.library.add(
+                source, collection=collection, strict=strict, rebuild=rebuild, progress=progress
+            ),
+        )
+
+    def reindex(self, progress: Progress = _silent) -> Report:
+        """Rebuild the search index from the store."""
+        return self._recorded({"act": "reindex"}, lambda: self.library.rebuild(progress))
+
+    def retire(self, document: str, *, collection: str) -> None:
+        """Retire a document from today on."""
+        self.library.store.versions(collection=collection, document=document)  # does it exist?
+        self._recorded(
+            {"act": "retire", "document": document, "collection": collection},
+            lambda: self.library.retire(document, collection=collection),
+        )
+
+    def _recorded(self, fields: Mapping[str, object], work: Callable[[], T]) -> T:
+        asked = Record(DOCUMENT, fields, self.by)
+        self._append(asked)
+        try:
+            done = work()
+        except SufficeError as problem:
+            self._append(_done(asked, {"done": False, "reason": problem.message}))
+            raise
+        result = _counts(done) if isinstance(done, Report) else {}
+        self._append(_done(asked, {"done": True, **result}))
+        return done
+
+    def _append(self, record: Record) -> None:
+        if self.log is not None:
+            self.log.append(record)
+
+
+def _done(asked: Record, fields: Mapping[str, object]) -> Record:
+    """The second record; its id begins with that of the first."""
+    return Record(DOCUMENT, {"record": asked.id, **fields}, asked.caller, id=f"{asked.id}.done")
+
+
+def _text(value: object) -> object:
+    return sorted(map(str, value)) if isinstance(value, frozenset | tuple) else str(value)
+
+
+def _counts(report: Report) -> dict[str, object]:
+    names = ("added", "changed", "unchanged", "retired", "embedded")
+    failures = [{"document": one.document, "reason": one.reason} for one in report.failures]
+    return {**{name: getattr(report, name) for name in names}, "failures": failures}

@@ -1,0 +1,1 @@
+"""Documents over HTTP: upload, list, show, retire and re-index."""

@@ -1,0 +1,224 @@
+"""`/v1/documents`: upload, list, show, retire and re-index, for keys with the role `librarian`.
+
+A librarian works on the collections of its key, and on documents that its labels let it read.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from typing import Any
+
+from starlette.responses import Response
+
+from suffice import serialize as as_json
+from suffice.access.keys import ALL, Role
+from suffice.errors import DocumentMissing, SufficeError, Unreadable
+from suffice.evidence.index import Filter, today
+from suffice.evidence.ingest import Report
+from suffice.evidence.rows import VersionInfo, newest
+from suffice.evidence.store import Store
+from suffice.record.librarian import Librarian
+from suffice.server.documents.jobs import Job, Work
+from suffice.server.documents.upload import File, Upload, collection_of, flag, read_upload
+from suffice.server.errors import ApiError, bad, fault_of
+from suffice.server.json_body import EVENTS_TYPE, event
+from suffice.server.request import RequestContext, as_response
+from suffice.server.sending import Events
+
+_PAGE, _MOST = 100, 1_000
+
+
+async def add(context: RequestContext) -> Response:
+    """Upload one or several files. One that cannot be read does not stop the others."""
+    _enter(context)
+    upload = await read_upload(context)
+    _may_use(context, upload.collection)
+    labels = upload.given.access
+    if labels and not labels & context.caller.labels:
+        raise _no_right("This key has none of the labels in 'access'.")
+    librarian = _librarian(context)
+
+    def work(progress: Any) -> dict[str, Any]:
+        done: list[dict[str, Any]] = []
+        for n, file in enumerate(upload.files):
+            progress("files", n, len(upload.files))
+            done.append(_uploaded(context, librarian, upload, file, progress))
+        if all("error" in one for one in done):
+            raise Unreadable(done[0]["error"] if len(done) == 1 else _all_reasons(done))
+        return {"object": "list", "data": done}
+
+    stream = upload.stream or _wants_events(context)
+    return await _answer(context, work, stream=stream)
+
+
+def _uploaded(
+    context: RequestContext, librarian: Librarian, upload: Upload, file: File, progress: Any
+) -> dict[str, Any]:
+    store, collection = librarian.library.store, upload.collection
+    if not _all_readable(context, store, collection, file.name):
+        raise _no_right(f"This key may not change the document '{file.name}'.")
+    try:
+        report = librarian.upload(
+            file.data, file.name, upload.given, collection=collection, progress=progress
+        )
+    except Unreadable as problem:
+        return {"document": file.name, "collection": collection, "error": str(problem)}
+    shown = newest(store.versions(collection=collection, document=file.name), today())
+    result = "added" if report.added else "changed" if report.changed else "unchanged"
+    unread = [key for _, key in report.unread]
+    return {**as_json.version(shown[0], today()), "result": result, "unread": unread}
+
+
+def _all_reasons(done: list[dict[str, Any]]) -> str:
+    return "None of the files could be read. " + " ".join(one["error"] for one in done)
+
+
+async def list_(context: RequestContext) -> Response:
+    """The documents that the caller may read, by name; `after` is the last name of the page
+    before."""
+    _enter(context)
+    fields = dict(context.request.query_params)
+    collection, after = collection_of(fields), fields.get("after", "")
+    _may_use(context, collection)
+    limit = fields.get("limit", str(_PAGE))
+    if not limit.isascii() or not limit.isdecimal() or not 1 <= int(limit[:9]) <= _MOST:
+        raise bad(f"'limit' must be a whole number from 1 to {_MOST}.", "limit")
+    store = context.gateway.library.store
+
+    def found() -> list[VersionInfo]:
+        mine = [one for one in store.versions(collection=collection) if _reads(context, one)]
+        return sorted(newest(mine, today()), key=lambda one: one.document)
+
+    rest = [one for one in await context.gateway.work.run(found) if one.document > after]
+    page = [as_json.version(one, today()) for one in rest[: int(limit)]]
+    return as_response({"object": "list", "data": page, "has_more": len(rest) > len(page)})
+
+
+async def show(context: RequestContext) -> Response:
+    """A document: all its versions, and the text of one of them."""
+    _enter(context)
+    name, collection, version = _named(context)
+
+    def found() -> dict[str, Any]:
+        store = context.gateway.library.store
+        line = _mine(context, store.history(collection, name), name)
+        chosen = [one for one in line if version in (one.version, one.key)]
+        if not version:
+            own = [one for one in line if one.document == name]
+            chosen = newest(own, today())
+        if not chosen:
+            raise DocumentMissing(f"'{name}' has no version '{version}'.")
+        one = chosen[-1]
+        versions = [as_json.version(item, today()) for item in line]
+        text = store.text(collection, one.document, one.key)
+        return {**as_json.version(one, today()), "versions": versions, "text": text}
+
+    return as_response(await context.gateway.work.run(found))
+
+
+async def retire(context: RequestContext) -> Response:
+    """Retire a document as of today. Its versions stay in the store."""
+    _enter(context)
+    name, collection, _ = _named(context)
+    librarian = _librarian(context)
+
+    def work(progress: Any) -> dict[str, Any]:
+        store = librarian.library.store
+        own = store.versions(collection=collection, document=name)
+        if len(_mine(context, own, name)) < len(own):
+            raise _no_right(f"This key may not change the document '{name}'.")
+        librarian.retire(name, collection=collection)
+        own = store.versions(collection=collection, document=name)
+        return as_json.version(newest(own, today())[0], today())
+
+    return await _answer(context, work, stream=_wants_events(context))
+
+
+async def reindex(context: RequestContext) -> Response:
+    """Rebuild the search index of the whole store."""
+    _enter(context)
+    if ALL not in context.caller.collections:
+        raise _no_right("Re-indexing needs a key for all collections.")
+    stream = flag(dict(context.request.query_params), "stream") or _wants_events(context)
+    librarian = _librarian(context)
+
+    def work(progress: Any) -> dict[str, Any]:
+        report: Report = librarian.reindex(progress)
+        return {"object": "reindex", "embedded": report.embedded}
+
+    return await _answer(context, work, stream=stream)
+
+
+async def _answer(context: RequestContext, work: Work, *, stream: bool) -> Response:
+    job = context.gateway.document_jobs.start(work)
+    if stream:
+        return Events(_told(job), context.gateway.state.settings.server.keep_alive_seconds)
+    return as_response(await asyncio.shield(asyncio.wrap_future(job.result)))
+
+
+async def _told(job: Job) -> AsyncGenerator[bytes, None]:
+    """Progress as events, then the result or an error."""
+    while (step := await job.steps.get()) is not None:
+        what, done, total = step
+        yield event({"step": what, "done": done, "total": total}, "progress")
+    try:
+        yield event(await asyncio.wrap_future(job.result), "result")
+    except ApiError as fault:
+        yield event(fault.said, "error")
+    except SufficeError as problem:
+        yield event(fault_of(problem).said, "error")
+
+
+def _enter(context: RequestContext) -> None:
+    if not context.caller.has(Role.LIBRARIAN):
+        raise _no_right(
+            "Documents need a key with the role 'librarian'. To create one, run: "
+            "suffice keys create NAME --role librarian"
+        )
+
+
+def _may_use(context: RequestContext, collection: str) -> None:
+    if not context.caller.may_use(collection):
+        raise _no_right(f"This key may not use the collection '{collection}'.")
+
+
+def _no_right(message: str) -> ApiError:
+    return ApiError(403, message, "no_right")
+
+
+def _librarian(context: RequestContext) -> Librarian:
+    gateway = context.gateway
+    return Librarian(gateway.library, gateway.log, context.caller.name)
+
+
+def _wants_events(context: RequestContext) -> bool:
+    return EVENTS_TYPE in context.request.headers.get("accept", "")
+
+
+def _named(context: RequestContext) -> tuple[str, str, str]:
+    fields = dict(context.request.query_params)
+    collection = collection_of(fields)
+    _may_use(context, collection)
+    return context.request.path_params["name"], collection, fields.get("version", "")
+
+
+def _reads(context: RequestContext, version: VersionInfo) -> bool:
+    allowed = Filter(collection=version.collection, labels=context.caller.labels)
+    return allowed.may_read(version)
+
+
+def _mine(context: RequestContext, versions: list[VersionInfo], name: str) -> list[VersionInfo]:
+    """The versions that the caller may read. A document without any is reported as missing."""
+    found = [one for one in versions if _reads(context, one)]
+    if not found:
+        raise DocumentMissing(f"There is no document '{name}'.")
+    return found
+
+
+def _all_readable(context: RequestContext, store: Store, collection: str, name: str) -> bool:
+    try:
+        own = store.versions(collection=collection, document=name)
+    except DocumentMissing:
+        return True
+    return all(_reads(context, one) for one in own)

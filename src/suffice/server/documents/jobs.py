@@ -1,0 +1,73 @@
+"""One thread per process that changes documents, so that indexing holds no inference thread and the
+event loop only waits. Other processes wait for the store's writer lock."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from typing import Any
+
+from suffice.errors import SufficeError
+from suffice.server.errors import busy
+
+_WAITING = 32
+"""Jobs that may wait; their files are held in memory."""
+Step = tuple[str, int, int]
+Work = Callable[[Callable[[str, int, int], None]], Any]
+"""Receives a progress callback."""
+
+
+class Stopped(SufficeError):
+    """The gateway stops. What was committed stays, and the next run continues from it."""
+
+
+class Job:
+    """A change in progress. `steps` yields its progress, then `None`; `result` has its outcome."""
+
+    def __init__(self) -> None:
+        self.steps: asyncio.Queue[Step | None] = asyncio.Queue()
+        self.result: Future[Any]
+
+
+class DocumentJobs:
+    """Runs changes one after the other."""
+
+    def __init__(self) -> None:
+        self._thread = ThreadPoolExecutor(1, thread_name_prefix="documents")
+        self._waiting = 0
+        self._closing = False
+
+    def start(self, work: Work) -> Job:
+        """Start or queue a change; raise 429 if too many wait. It goes on if its caller leaves."""
+        if self._waiting >= _WAITING:
+            raise busy("Too many changes of documents are waiting. Try again later.", 10)
+        job, loop = Job(), asyncio.get_running_loop()
+
+        def say(step: Step | None) -> None:
+            with suppress(RuntimeError):  # the loop has ended
+                loop.call_soon_threadsafe(job.steps.put_nowait, step)
+
+        def progress(what: str, done: int, total: int) -> None:
+            if self._closing:
+                raise Stopped("The gateway stopped before the change was complete.")
+            say((what, done, total))
+
+        def ended(_: Future[Any]) -> None:
+            with suppress(RuntimeError):
+                loop.call_soon_threadsafe(self._one_less)
+            say(None)
+
+        self._waiting += 1
+        job.result = self._thread.submit(work, progress)
+        job.result.add_done_callback(ended)
+        return job
+
+    def _one_less(self) -> None:
+        self._waiting -= 1
+
+    def close(self) -> None:
+        """Stop at the next step of the running change; drop those that wait."""
+        self._closing = True
+        self._thread.shutdown(wait=False, cancel_futures=True)
