@@ -21,7 +21,7 @@ from suffice.settings import (
     VerdictSettings,
 )
 from suffice.types import Action, Code, Level, Passage, Retrieved, Support, Verdict
-from tests.bench.overlap import OverlapVerifier
+from tests.eval.overlap import OverlapVerifier
 from tests.fakes import HashEmbedder
 
 LEAVE = "Parental leave lasts 18 weeks. It is paid in full."

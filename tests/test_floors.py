@@ -27,7 +27,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("answers", "corpus", "serialize"),
     ("compat",),
     ("learn",),
-    ("bench", "testing"),
+    ("eval", "testing"),
     ("server", "integrations"),
     ("mcp",),
     ("cli",),
@@ -43,7 +43,7 @@ def room(module: str) -> str:
     return parts[1] if len(parts) > 1 else ""
 
 
-def imports(path: Path) -> set[str]:
+def imported(path: Path) -> set[str]:
     tree = ast.parse(path.read_text(encoding="utf-8"))
     found: set[str] = set()
     for node in ast.walk(tree):
@@ -51,7 +51,11 @@ def imports(path: Path) -> set[str]:
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
             found.add(node.module)
-    return {name for name in found if name.split(".")[0] == "suffice"}
+    return found
+
+
+def imports(path: Path) -> set[str]:
+    return {name for name in imported(path) if name.split(".")[0] == "suffice"}
 
 
 def upward(path: Path) -> list[str]:
@@ -81,6 +85,11 @@ def test_an_upward_import_is_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     culprit.parent.mkdir()
     culprit.write_text("from suffice.pipeline import Pipeline\n")
     assert upward(culprit) == ["text/words.py imports suffice.pipeline"]
+
+
+def test_the_wheel_does_not_need_the_benchmarks() -> None:
+    for path in sorted(SOURCE.rglob("*.py")):
+        assert "benchmarks" not in {name.split(".")[0] for name in imported(path)}, path
 
 
 def test_no_drawers() -> None:

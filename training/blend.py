@@ -23,7 +23,7 @@ import numpy as np
 from calibrate import NEAR, balanced, chance, judged, logistic, told
 from measure import Item
 from rows import read
-from suffice.bench.gate import evidence_of
+from suffice.eval.gate import evidence_of
 from suffice.gate.policies.blend import Looks, look
 from suffice.models.catalog import open_embedder, open_verifier
 from suffice.settings import EmbedderSettings, VerifierSettings

@@ -25,8 +25,8 @@ import numpy as np
 from calibrate import balanced, ece, logistic
 from measure import auroc
 from rows import read_lines
-from suffice.bench.cases import folded
 from suffice.draft.extractive import Extractive
+from suffice.eval.cases import folded
 from suffice.evidence.split import embedded_text
 from suffice.gate.policies.learned import Learned
 from suffice.models.caching import CachedEmbedder

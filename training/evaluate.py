@@ -23,10 +23,10 @@ import numpy as np
 from calibrate import NEAR, chance, ece, judged
 from measure import Item, auroc, log_softmax, margin, question_margin
 from rows import read
-from suffice.bench import grounding, sufficiency
-from suffice.bench.grounding import AGGREGATION
-from suffice.bench.judged import Bench, Judgement
-from suffice.bench.run_record import run_record
+from suffice.eval import grounding, sufficiency
+from suffice.eval.grounding import AGGREGATION
+from suffice.eval.judged import Bench, Judgement
+from suffice.eval.run_record import run_record
 from suffice.models.catalog import open_verifier
 from suffice.settings import VerifierSettings
 

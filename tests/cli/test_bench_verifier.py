@@ -16,7 +16,7 @@ from suffice.errors import SourceMissing
 from suffice.models.llm.open import open_llm_verifier
 from suffice.settings import LlmSettings, Settings
 from suffice.testing.upstream import ScriptedUpstream, fails
-from tests.bench.overlap import OverlapVerifier, write
+from tests.eval.overlap import OverlapVerifier, write
 from tests.models.llm_replies import Rough, ruling, rulings
 
 GROUNDING = [

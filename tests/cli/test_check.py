@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 
 from suffice.cli import cli
 from suffice.errors import AnswerError, SourceMissing, SufficeError, Unreadable
-from tests.bench.overlap import OverlapVerifier
+from tests.eval.overlap import OverlapVerifier
 from tests.fakes import HashEmbedder
 
 EVIDENCE = [

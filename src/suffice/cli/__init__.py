@@ -10,6 +10,7 @@ import json
 import os
 import sys
 from importlib import import_module
+from typing import NoReturn
 
 import click
 
@@ -19,10 +20,7 @@ from suffice.errors import SufficeError
 _COMMANDS = {
     "ask": ("suffice.cli.ask", "Answer a question from documents with citations, or refuse."),
     "audit": ("suffice.cli.audit", "Verify, inspect, replay and erase recorded decisions."),
-    "bench": (
-        "suffice.cli.bench",
-        "Measure retrieval, indexing, verifiers, gates and checks on your data.",
-    ),
+    "bench": ("suffice.cli.bench", "Measure retrieval, verifiers, gates and checks on your data."),
     "config": ("suffice.cli.config", "Validate the settings and show the effective values."),
     "check": ("suffice.cli.check", "Check whether an answer is supported by its evidence."),
     "documents": ("suffice.cli.documents", "List, show and retire documents and their versions."),
@@ -65,9 +63,14 @@ def cli() -> None:
 
 
 def main() -> None:
-    """Run the command line and report every error as one message without a traceback."""
+    """Run `suffice`."""
+    run(cli)
+
+
+def run(command: click.Command) -> NoReturn:
+    """Run a command line and report every error as one message without a traceback."""
     try:
-        code = cli.main(standalone_mode=False)
+        code = command.main(standalone_mode=False)
     except SufficeError as problem:
         _report(type(problem).__name__, problem.message, problem.remedy)
         code = 1

@@ -50,7 +50,7 @@ def answers(
     unsupported text. Any verdict but SERVE counts as flagged; the verifier alone is the baseline.
     """
     from suffice.answers import Checker
-    from suffice.bench.answers import TASKS, bench_answers
+    from suffice.eval.answers import TASKS, bench_answers
     from suffice.models.catalog import open_verifier
 
     settings = read_settings(config)

@@ -30,7 +30,7 @@ def conflict(
     correct, misinfo or noise, "answer" is the answer the document gives. JSON lines, optionally
     gzipped.
     """
-    from suffice.bench.conflict import bench_conflict
+    from suffice.eval.conflict import bench_conflict
     from suffice.gate.conflict.detect import Conflicts
     from suffice.models.catalog import open_verifier
 

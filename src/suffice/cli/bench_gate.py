@@ -61,9 +61,9 @@ def gate(
     """
     import numpy as np
 
-    from suffice.bench.gate import NAMES, bench_gate
-    from suffice.bench.gate import policies as opened
-    from suffice.bench.plots import need_plots, plot_gate
+    from suffice.eval.gate import NAMES, bench_gate
+    from suffice.eval.gate import policies as opened
+    from suffice.eval.plots import need_plots, plot_gate
     from suffice.models.catalog import open_embedder, open_verifier
 
     unknown = [name for name in policies if name not in (*NAMES, "all")]

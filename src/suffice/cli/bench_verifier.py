@@ -82,7 +82,7 @@ def grounding(
     DATA rows are {"set", "evidence", "claim", "label", "question"?, "task"?}; the label is entail
     (supported) or one of neutral, contradict, not_entail, partial. JSON lines, optionally gzipped.
     """
-    from suffice.bench.grounding import bench_grounding
+    from suffice.eval.grounding import bench_grounding
 
     figures = _measured(bench_grounding, data, tier, limit, config, quiet, llm)
     if as_json:
@@ -109,7 +109,7 @@ def sufficiency(
     DATA rows are {"set", "question", "evidence": [passage, …], "sufficient": true or false}; JSON
     lines, optionally gzipped.
     """
-    from suffice.bench.sufficiency import bench_sufficiency
+    from suffice.eval.sufficiency import bench_sufficiency
 
     figures = _measured(bench_sufficiency, data, tier, limit, config, quiet, llm)
     if as_json:

@@ -74,8 +74,8 @@ def eval(  # the command's own name
     documents: the sentences in "quotes", or those that contain a text of "answers_all". An
     unanswerable question is asked again after the sentence in "adds" was added.
     """
-    from suffice.bench.cases import read_cases
-    from suffice.bench.evaluation import evaluate
+    from suffice.eval.cases import read_cases
+    from suffice.eval.evaluation import evaluate
     from suffice.models.catalog import open_verifier
 
     settings = read_settings(config)

@@ -1,0 +1,1 @@
+"""Benchmarks of speed and load, not part of the wheel. Run: python -m benchmarks --help."""

@@ -1,0 +1,25 @@
+"""`python -m benchmarks`: measure speed and load in a checkout."""
+
+from __future__ import annotations
+
+import click
+
+from benchmarks.commands.gateway import gateway
+from benchmarks.commands.indexing import indexing
+from benchmarks.commands.literals import literals
+from benchmarks.commands.record import record
+from benchmarks.commands.speed import speed
+from suffice.cli import run
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+def benchmarks() -> None:
+    """Measure speed, load and the literals check. `suffice bench` measures quality."""
+
+
+for command in (gateway, indexing, literals, record, speed):
+    benchmarks.add_command(command)
+
+
+if __name__ == "__main__":
+    run(benchmarks)

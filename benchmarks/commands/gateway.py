@@ -1,0 +1,90 @@
+"""`python -m benchmarks gateway`: measure the gateway under load."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from typing import Any
+
+import click
+from rich.console import Console
+
+from suffice.cli import as_json as to_json
+
+_PARTS = ("plain", "checked", "overload")
+
+
+@click.command()
+@click.option(
+    "--seconds", type=click.FloatRange(1), default=10, help="Duration of each measurement."
+)
+@click.option(
+    "--overload", type=click.FloatRange(1), default=600, help="Duration of the overload in seconds."
+)
+@click.option("--clients", type=click.IntRange(1, 1000), default=16, help="Concurrent clients.")
+@click.option("--litellm", metavar="COMMAND", help="LiteLLM executable (default: litellm on PATH).")
+@click.option(
+    "--only",
+    "parts",
+    multiple=True,
+    type=click.Choice(_PARTS),
+    help="Run only this part (repeatable).",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def gateway(
+    seconds: float,
+    overload: float,
+    clients: int,
+    litellm: str | None,
+    parts: tuple[str, ...],
+    as_json: bool,
+) -> int:
+    """Measure the gateway under load on loopback; a second process generates the load.
+
+    Three parts: a plain proxy in front of a canned upstream, compared with LiteLLM's proxy if it is
+    installed; gate and all checks (fast tier) on 5 passages and answers of 3 sentences; and
+    overload at twice the checked throughput. Takes about 15 minutes on an otherwise idle machine.
+    """
+    from benchmarks.gateway import Plan, bench_gateway
+
+    command = litellm or shutil.which("litellm") or ""
+    figures = bench_gateway(Plan(seconds, overload, clients, command, parts=parts or _PARTS))
+    if as_json:
+        to_json.show(figures)
+    else:
+        for line in _lines(figures):
+            Console().print(line, markup=False, highlight=False)
+    return 0
+
+
+def _lines(figures: dict[str, Any]) -> Iterator[str]:
+    wanted = figures["wanted"]
+    for way, label in (("whole", "not streamed"), ("stream", "streamed")):
+        if "plain" not in figures:
+            continue
+        row = figures["plain"][f"{way}_compared"]
+        added = f"{row['added_ms']} ms added (p50)"
+        yield f"Plain proxy, {label}: {row['per_s']:,} requests/s, {added}."
+        if "litellm_per_s" in row:
+            yield (
+                f"  LiteLLM: {row['litellm_per_s']:,} requests/s, {row['litellm_added_ms']} ms"
+                f" added. Suffice has {row['throughput_times']} times the throughput (target:"
+                f" {wanted['plain_throughput_times']:g} or more) and {row['added_share']} of the"
+                f" added latency (target: {wanted['plain_added_share']:.2f} or less)."
+            )
+    if "checked" in figures:
+        row = figures["checked"]
+        yield (
+            f"Gate and all checks, {figures['clients']} clients: {row['per_s']} requests/s; p95"
+            f" {row['p95_ms']:,} ms, {row['p95_times_fair']} times clients/throughput (target:"
+            f" {wanted['p95_times_fair']:g} or less); {row['share_of_bare']} of the throughput of"
+            f" the bare models (target: {wanted['share_of_bare']:g} or more); statuses"
+            f" {row['statuses']}."
+        )
+    if "overload" in figures:
+        row = figures["overload"]
+        yield (
+            f"Overload, {row['rate']} requests/s for {row['seconds']:.0f} s: statuses"
+            f" {row['statuses']}, {row['unchecked']} unchecked answers, memory"
+            f" {row['memory_mb']} MB, {'alive' if row['alive'] else 'CRASHED'}."
+        )

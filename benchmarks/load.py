@@ -1,0 +1,204 @@
+"""Load generator in a separate process: clients over plain sockets, with little overhead.
+
+Run: python -m benchmarks.load, with a `Job` as JSON on standard input; it prints the results as
+JSON. Closed load: a fixed number of clients, each sending its next request when the last is
+answered. Open load (`rate`): a fixed number of requests per second, regardless of responses.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+_IDLE = 5.0
+_SERVED = ("SERVE", "CAVEAT", "CONFLICT")
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    host: str
+    port: int
+    path: str
+    bodies: list[str]
+    seconds: float
+    clients: int = 1
+    rate: float = 0.0
+    warm: float = 0.0
+    checked: bool = False
+    """Each answer must carry a verdict on a draft that was read in full."""
+    most: int = 4096
+    """Limit of concurrent requests in an open load; further requests are not sent, but counted."""
+
+
+@dataclass(slots=True)
+class Told:
+    """The results of a job."""
+
+    times: list[float] = field(default_factory=list)
+    statuses: Counter[str] = field(default_factory=Counter)
+    verdicts: Counter[str] = field(default_factory=Counter)
+    unchecked: int = 0
+    unsent: int = 0
+    waits: int = 0
+    """Number of 429 responses without a Retry-After."""
+
+    def as_json(self, seconds: float) -> dict[str, Any]:
+        ordered = sorted(self.times)
+
+        def share(part: float) -> float:
+            place = min(int(part * len(ordered)), len(ordered) - 1)
+            return round(1e3 * ordered[place], 3) if ordered else 0.0
+
+        return {
+            "seconds": round(seconds, 3),
+            "answered": len(ordered),
+            "per_s": round(len(ordered) / seconds, 2),
+            "p50_ms": share(0.5),
+            "p95_ms": share(0.95),
+            "p99_ms": share(0.99),
+            "statuses": dict(sorted(self.statuses.items())),
+            "verdicts": dict(sorted(self.verdicts.items())),
+            "unchecked": self.unchecked,
+            "unsent": self.unsent,
+            "no_retry_after": self.waits,
+        }
+
+
+class Connection:
+    """One keep-alive connection, reopened if it breaks."""
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self._reader: asyncio.StreamReader | None = None
+        self._writer: asyncio.StreamWriter | None = None
+
+    async def post(self, body: bytes) -> tuple[int, bytes, bytes]:
+        """Status, head and body of the reply."""
+        job = self._job
+        if self._writer is None:
+            self._reader, self._writer = await asyncio.open_connection(
+                job.host, job.port, limit=1 << 24
+            )
+        assert self._reader is not None
+        head = (
+            f"POST {job.path} HTTP/1.1\r\nhost: {job.host}:{job.port}\r\n"
+            f"content-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n"
+        )
+        self._writer.write(head.encode() + body)
+        told = await self._reader.readuntil(b"\r\n\r\n")
+        lower = told.lower()
+        if b"transfer-encoding: chunked" in lower:
+            reply = await self._chunks()
+        else:
+            length = int(lower.partition(b"content-length:")[2].partition(b"\r\n")[0])
+            reply = await self._reader.readexactly(length)
+        if b"connection: close" in lower:
+            self.close()
+        return int(told.split(b" ", 2)[1]), lower, reply
+
+    async def _chunks(self) -> bytes:
+        assert self._reader is not None
+        parts = []
+        while size := int((await self._reader.readline()).partition(b";")[0], 16):
+            parts.append(await self._reader.readexactly(size))
+            await self._reader.readexactly(2)
+        await self._reader.readline()
+        return b"".join(parts)
+
+    def close(self) -> None:
+        if self._writer is not None:
+            self._writer.close()
+        self._reader = self._writer = None
+
+
+async def send(job: Job, told: Told, connection: Connection, body: bytes) -> None:
+    """Send one request and record the result."""
+    start = time.perf_counter()
+    try:
+        status, head, reply = await connection.post(body)
+    except (OSError, asyncio.IncompleteReadError, ValueError) as problem:
+        connection.close()
+        told.statuses[type(problem).__name__] += 1
+        return
+    told.statuses[str(status)] += 1
+    if status == 429 and b"retry-after:" not in head:
+        told.waits += 1
+    if status == 200:
+        told.times.append(time.perf_counter() - start)
+        if job.checked:
+            _look(reply, told)
+
+
+def _look(reply: bytes, told: Told) -> None:
+    suffice = json.loads(reply).get("suffice") or {}
+    verdict = str(suffice.get("verdict"))
+    told.verdicts[verdict] += 1
+    if verdict in _SERVED and suffice.get("share_read") != 1.0:
+        told.unchecked += 1
+    if verdict == "None":
+        told.unchecked += 1
+
+
+async def closed(job: Job, told: Told, seconds: float) -> float:
+    start = time.perf_counter()
+    end = start + seconds
+    bodies = [body.encode() for body in job.bodies]
+
+    async def client(n: int) -> None:
+        connection, place = Connection(job), n
+        while time.perf_counter() < end:
+            await send(job, told, connection, bodies[place % len(bodies)])
+            place += job.clients
+        connection.close()
+
+    await asyncio.gather(*(client(n) for n in range(job.clients)))
+    return time.perf_counter() - start
+
+
+async def opened(job: Job, told: Told, seconds: float) -> float:
+    """Open load: each request uses a free connection or a new one."""
+    start, place = time.perf_counter(), 0
+    bodies = [body.encode() for body in job.bodies]
+    free: list[tuple[Connection, float]] = []
+    tasks: set[asyncio.Task[None]] = set()
+
+    async def one(body: bytes) -> None:
+        connection, used = free.pop() if free else (Connection(job), 0.0)
+        if time.perf_counter() - used > _IDLE:
+            connection.close()  # reopened, as clients do after a long idle time
+        await send(job, told, connection, body)
+        free.append((connection, time.perf_counter()))
+
+    while (now := time.perf_counter() - start) < seconds:
+        while place < now * job.rate:
+            if len(tasks) < job.most:
+                task = asyncio.ensure_future(one(bodies[place % len(bodies)]))
+                tasks.add(task)
+                task.add_done_callback(tasks.discard)
+            else:
+                told.unsent += 1
+            place += 1
+        await asyncio.sleep(min(0.005, 1 / job.rate))
+    if tasks:
+        await asyncio.wait(tasks, timeout=120)
+    told.statuses["unanswered"] += len(tasks)
+    for connection, _ in free:
+        connection.close()
+    return time.perf_counter() - start
+
+
+async def run(job: Job) -> dict[str, Any]:
+    way = opened if job.rate else closed
+    if job.warm:
+        await way(job, Told(), job.warm)
+    told = Told()
+    return told.as_json(await way(job, told, job.seconds))
+
+
+if __name__ == "__main__":
+    print(json.dumps(asyncio.run(run(Job(**json.load(sys.stdin))))))

@@ -1,0 +1,83 @@
+"""Twins: each question once on documents that contain its answer, and once on the same documents
+without it. An answer served both times did not come from the documents."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from suffice.eval.cases import Question, folded
+from suffice.evidence.search import Retriever, gather
+from suffice.text.sentences import sentences
+from suffice.types import Evidence, Retrieved
+
+
+@dataclass(frozen=True, slots=True)
+class Lacking:
+    """A retriever that removes every sentence with one of the texts from its passages."""
+
+    search: Retriever
+    texts: tuple[str, ...]
+
+    def __call__(self, question: str) -> Evidence:
+        found = gather(question, self.search(question), None)
+        wanted = tuple(filter(None, map(folded, self.texts)))
+        left = (_without(item, wanted) for item in found)
+        return replace(found, items=tuple(item for item in left if item.passage.text.strip()))
+
+
+@dataclass(frozen=True, slots=True)
+class Adding:
+    """A retriever that inserts the sentence into its best passage."""
+
+    search: Retriever
+    sentence: str
+
+    def __call__(self, question: str) -> Evidence:
+        found = gather(question, self.search(question), None)
+        if not found.items:
+            return found
+        best, *others = found.items
+        text = f"{best.passage.text}\n{self.sentence}"
+        return replace(found, items=(_saying(best, text), *others))
+
+
+def twin_of(case: Question, search: Retriever) -> tuple[Question, Retriever] | None:
+    """The twin of a question, if the case states what its answer rests on: the expected decision,
+    and the search it is asked of."""
+    if not case.answerable:
+        if not case.adds:
+            return None
+        told = replace(case, answerable=True, answers=((case.adds,),))
+        return told, Adding(search, case.adds)
+    texts = case.quotes or tuple(text for group in case.answers for text in group)
+    return replace(case, answerable=False), Lacking(search, texts)
+
+
+def twin_figures(pairs: Sequence[tuple[float, float]]) -> Mapping[str, float | int | None]:
+    """The share of questions with both twins decided well. A pair holds the scores with and without
+    the answer."""
+    count = len(pairs)
+    held = sum(good == 1 for good, _ in pairs)
+    lacked = sum(good == 1 for _, good in pairs)
+    both = sum(good == other == 1 for good, other in pairs)
+    return {
+        "questions": count,
+        "right_with": held / count if count else None,
+        "not_served_without": lacked / count if count else None,
+        "both": both / count if count else None,
+    }
+
+
+def _without(item: Retrieved, texts: Sequence[str]) -> Retrieved:
+    text, left, last = item.passage.text, [], 0
+    for start, end in sentences(text):
+        said = folded(text[start:end])
+        if any(one in said or said in one for one in texts if said):
+            left.append(text[last:start])
+            last = end
+    return _saying(item, "".join([*left, text[last:]])) if left else item
+
+
+def _saying(item: Retrieved, text: str) -> Retrieved:
+    return replace(item, passage=replace(item.passage, text=text))

@@ -1,0 +1,135 @@
+"""The gateway bench: its cases are valid, its load generator counts correctly, and it runs."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+
+from benchmarks import canned
+from benchmarks.gateway import Plan, bench_gateway, compared
+from benchmarks.gateway_cases import bare_models, cases
+from benchmarks.load import Job, run
+from suffice.settings import Settings
+from suffice.text.sentences import sentences
+
+
+def test_cases_have_five_passages_and_three_sentences_and_differ() -> None:
+    made = cases(200)
+    assert {len(case.passages) for case in made} == {5}
+    assert {len(list(sentences(case.answer))) for case in made} == {3}
+    assert len({case.question for case in made}) == 200
+    assert cases(8) == made[:8]
+
+
+def test_answers_of_the_cases_may_leave_and_ask_the_models() -> None:
+    found = bare_models(cases(2), Settings())
+    assert found["served"] == 2
+    assert found["pairs_a_request"] >= 4  # sufficiency, and each of the three claims
+    assert found["per_s"] > 0
+
+
+@asynccontextmanager
+async def serving(reply: bytes) -> AsyncIterator[int]:
+    """A server that always replies the same."""
+
+    class Same(canned.Canned):
+        def data_received(self, data: bytes) -> None:
+            self._transport.write(reply)
+
+    server = await asyncio.get_running_loop().create_server(Same, "127.0.0.1", 0)
+    async with server:
+        yield server.sockets[0].getsockname()[1]
+
+
+def loaded(reply: bytes, **more: Any) -> dict[str, Any]:
+    async def go() -> dict[str, Any]:
+        async with serving(reply) as port:
+            return await run(Job("127.0.0.1", port, "/", ["{}"], 0.2, **more))
+
+    return asyncio.run(go())
+
+
+def whole(body: bytes, status: str = "200 OK", more: str = "") -> bytes:
+    head = f"HTTP/1.1 {status}\r\n{more}content-length: {len(body)}\r\n\r\n"
+    return head.encode() + body
+
+
+def verdict(**suffice: Any) -> bytes:
+    return whole(json.dumps({"suffice": suffice}).encode())
+
+
+def test_load_counts_what_is_answered() -> None:
+    found = loaded(whole(b"{}"), clients=2)
+    assert found["statuses"] == {"200": found["answered"]}
+    assert found["answered"] > 10
+    assert 0 < found["p50_ms"] <= found["p95_ms"]
+    chunked = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n"
+    assert loaded(chunked)["answered"] > 10
+
+
+def test_load_sees_refusals_and_what_nobody_checked() -> None:
+    told = loaded(whole(b"{}", "429 Too Many", "Retry-After: 1\r\n"))
+    assert set(told["statuses"]) == {"429"}
+    assert told["no_retry_after"] == told["answered"] == 0
+    assert loaded(whole(b"{}", "429 Too Many"))["no_retry_after"] > 0
+    good = loaded(verdict(verdict="SERVE", share_read=1.0), checked=True)
+    assert (good["unchecked"], set(good["verdicts"])) == (0, {"SERVE"})
+    for bad in ({"verdict": "SERVE", "share_read": 0.5}, {"verdict": None}, {}):
+        found = loaded(verdict(**bad), checked=True)
+        assert found["unchecked"] == found["answered"] > 0
+    assert loaded(verdict(verdict="WITHHOLD", share_read=0.0), checked=True)["unchecked"] == 0
+
+
+def test_an_open_load_keeps_its_rate() -> None:
+    found = loaded(whole(b"{}"), rate=200.0)
+    assert 25 <= found["answered"] <= 45
+
+
+@pytest.mark.parametrize("streams", [True, False])
+def test_the_canned_upstream_says_what_it_is_told(streams: bool) -> None:
+    for body, said in (({"canned": "One. Two."}, "One. Two."), ({}, canned.TEXT)):
+        sent = json.dumps({**body, "stream": streams}).encode()
+        reply = canned.answer(sent).partition(b"\r\n\r\n")[2]
+        if not streams:
+            text = json.loads(reply)["choices"][0]["message"]["content"]
+        else:
+            lines = [one.removeprefix(b"data: ") for one in reply.split(b"\n\n") if one]
+            assert lines.pop() == b"[DONE]"
+            deltas = [json.loads(line)["choices"][0]["delta"] for line in lines]
+            text = "".join(one.get("content", "") for one in deltas)
+        assert text == said
+
+
+def test_how_proxies_are_compared() -> None:
+    def row(p50: float, rate: float) -> dict[str, Any]:
+        return {"whole": {"one": {"p50_ms": p50}, "many": {"per_s": rate}}}
+
+    found = {"direct": row(1, 900), "suffice": row(3, 300), "litellm": row(9, 60)}
+    assert compared(found, "whole") == {
+        "added_ms": 2,
+        "per_s": 300,
+        "litellm_added_ms": 8,
+        "litellm_per_s": 60,
+        "throughput_times": 5.0,
+        "added_share": 0.25,
+    }
+    del found["litellm"]
+    assert compared(found, "whole") == {"added_ms": 2, "per_s": 300}
+
+
+def test_it_runs_from_end_to_end() -> None:
+    parts = ("checked", "overload")
+    figures = bench_gateway(Plan(seconds=0.3, overload=1, clients=2, bare=1, parts=parts))
+    checked = figures["checked"]
+    assert set(checked["statuses"]) == {"200"}
+    assert checked["unchecked"] == 0
+    assert checked["share_of_bare"] > 0
+    overload = figures["overload"]
+    assert overload["alive"]
+    assert set(overload["statuses"]) <= {"200", "429", "unanswered"}
+    assert overload["statuses"]["unanswered"] == 0
