@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 import threading
 import time
@@ -43,6 +44,7 @@ def until(true: Callable[[], Any]) -> None:
 class RunningGateway:
     url: str
     inner: Gateway
+    loop: asyncio.AbstractEventLoop
 
     @property
     def base(self) -> str:
@@ -79,11 +81,18 @@ def running(
     listening = socket.socket()
     listening.bind(("127.0.0.1", 0))
     server = uvicorn.Server(config_of(app, replace(settings.server, shutdown_seconds=stop)))
-    thread = threading.Thread(target=server.run, args=([listening],), daemon=True)
+    loops: list[asyncio.AbstractEventLoop] = []
+
+    async def serve() -> None:
+        loops.append(asyncio.get_running_loop())
+        await server.serve([listening])
+
+    thread = threading.Thread(target=asyncio.run, args=(serve(),), daemon=True)
     thread.start()
     until(lambda: server.started)
     try:
-        yield RunningGateway(f"http://127.0.0.1:{listening.getsockname()[1]}", app.state.gateway)
+        url = f"http://127.0.0.1:{listening.getsockname()[1]}"
+        yield RunningGateway(url, app.state.gateway, loops[0])
     finally:
         server.should_exit = True
         thread.join(PATIENCE)

@@ -241,7 +241,7 @@ def test_any_chunking_makes_the_same_draft(drafted: str, cuts: set[int]) -> None
     telling.hear({"index": 0, "delta": {}, "finish_reason": "stop"})
     telling.flush()
     whole = {"model": "m", "choices": [{"message": {"content": drafted}, "finish_reason": "stop"}]}
-    (held_back,) = written(whole, passages)
+    (held_back,) = written(whole, passages, most=100_000)
     told = telling.written(passages, "m", structured=False)
     assert told.draft == held_back.draft
     assert len(looked) == len(set(looked))  # no claim is reported twice

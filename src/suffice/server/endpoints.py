@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -19,6 +20,7 @@ from suffice.record.log import Log
 from suffice.review.case import Rating
 from suffice.review.review import Review
 from suffice.server.errors import ApiError, bad
+from suffice.server.offload import offload
 from suffice.server.openai.completion import gate_of
 from suffice.server.openai.disclosure import claims_of
 from suffice.server.openai.request import read_given
@@ -34,7 +36,7 @@ async def gate(context: RequestContext) -> Response:
     """Is the evidence enough? `{"question", "evidence"?, "from"?}`"""
     body = await context.object()
     route = _route(context, body)
-    question, given = checked_question(_text(body, "question")), _given(context, body)
+    question, given = checked_question(_text(body, "question")), await _given(context, body)
     indexed = _indexed(body, route, given is not None)
     pipeline_of = route.pipeline
 
@@ -60,7 +62,10 @@ async def check(context: RequestContext) -> Response:
     """Does a draft stay inside its evidence? `{"answer", "evidence", "question"?, "uncited"?}`"""
     body = await context.object()
     route = _route(context, body)
-    answer, given = _text(body, "answer", empty=True), _given(context, body)
+    answer, given = _text(body, "answer", empty=True), await _given(context, body)
+    most = context.gateway.state.settings.server.limits.draft_characters
+    if len(answer) > most:
+        raise bad(f"'answer' exceeds the limit of {most:,} characters.", "answer")
     question = _text(body, "question") if body.get("question") is not None else None
     uncited = body.get("uncited")
     if not isinstance(uncited, bool | None):
@@ -76,7 +81,7 @@ async def check(context: RequestContext) -> Response:
         message = f"The checks took longer than {seconds:g} s (check_seconds of the route)."
         raise ApiError(504, message, "check_timeout") from None
     context.stats.verdicts.append(verdict)
-    return as_response(_checked(verdict))
+    return as_response(await asyncio.to_thread(_checked, verdict))
 
 
 def checker_of(route: Route, context: RequestContext, *, uncited: bool) -> Checker:
@@ -144,13 +149,14 @@ def _text(body: Mapping[str, Any], name: str, *, empty: bool = False) -> str:
     return value
 
 
-def _given(context: RequestContext, body: Mapping[str, Any]) -> tuple[Retrieved, ...] | None:
+async def _given(context: RequestContext, body: Mapping[str, Any]) -> tuple[Retrieved, ...] | None:
     named = body.get("evidence")
     if named is None:
         return None
     if not isinstance(named, list):
         raise bad("'evidence' must be a list of passages.", "evidence")
-    read = read_given(named, context.gateway.state.settings.server.limits)
+    limits = context.gateway.state.settings.server.limits
+    read = await offload(context.stats.received, read_given, named, limits)
     return tuple(replace(one, relevance=None) for one in read)
 
 

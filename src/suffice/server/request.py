@@ -21,6 +21,7 @@ from suffice.server.errors import ApiError, bad, fault_of
 from suffice.server.gateway import Gateway
 from suffice.server.inference_pool import closing
 from suffice.server.json_body import JSON_TYPE, decode, encode
+from suffice.server.offload import offload
 from suffice.server.sending import Events, Gone, stopped
 from suffice.server.telemetry.logs import description_of
 from suffice.server.telemetry.stats import NOW, RequestStats
@@ -58,8 +59,9 @@ class RequestContext:
             raise ApiError(
                 408, "The request body did not arrive in time.", "request_timeout"
             ) from None
+        self.stats.received = len(sent)
         try:
-            return decode(sent)
+            return await offload(len(sent), decode, sent)
         except ValueError as problem:
             raise bad(
                 f"The request body is not valid JSON: {problem}", code="invalid_json"

@@ -38,6 +38,11 @@ class LimitSettings(Checked):
         1_000_000, "Limit on the evidence a request carries, in characters."
     )
     evidence_passages: Count = setting(200, "Limit on the evidence a request carries, in passages.")
+    draft_characters: Annotated[int, Range(1_000, 1 << 24)] = setting(
+        100_000,
+        "Limit of a draft, in characters. A longer draft is withheld without being checked, and "
+        "its stream ends at the limit.",
+    )
     max_choices: Annotated[int, Range(1, 128)] = setting(
         8, "Limit on `n`, the choices of a request."
     )

@@ -52,12 +52,10 @@ def assess(
 ) -> Assessment:
     """Assess a draft. With the evidence, statements outside its claims are found as well."""
     outside = unread(draft, evidence) if evidence else ()
-    by_claim: dict[Claim, list[Finding]] = defaultdict(list)
-    for finding in findings:
-        by_claim[finding.claim].append(finding)
-    standing = {claim: stands(by_claim[claim]) for claim in draft.claims}
+    own = by_claim(findings)
+    standing = {claim: stands(own[claim]) for claim in draft.claims}
     supports = list(standing.values())
-    facts = [fact for claim in draft.claims for fact in _facts(standing[claim], by_claim[claim])]
+    facts = [fact for claim in draft.claims for fact in _facts(standing[claim], own[claim])]
     return Assessment(
         claims=standing,
         faithfulness=_share(supports, Support.BACKED),
@@ -67,6 +65,14 @@ def assess(
         flags=frozenset(_flags(findings, supports)),
         unread=tuple(one.words for one in outside),
     )
+
+
+def by_claim(findings: Iterable[Finding]) -> Mapping[Claim, list[Finding]]:
+    """The findings of each claim, in order; an empty list for a claim without findings."""
+    found: dict[Claim, list[Finding]] = defaultdict(list)
+    for finding in findings:
+        found[finding.claim].append(finding)
+    return found
 
 
 def stands(findings: Iterable[Finding]) -> Support:

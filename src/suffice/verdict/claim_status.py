@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from suffice.text.sentences import sentences
 from suffice.types import Claim, Code, Finding, Passage, Support, Verdict
-from suffice.verdict.assess import stands
+from suffice.verdict.assess import by_claim, stands
 
 # If several findings agree on a claim, the first check in this order is the most informative.
 _TELLING = ("literals", "verbatim", "entailment", "structure", "citations")
@@ -63,8 +63,9 @@ def claim_statuses(verdict: Verdict) -> list[ClaimStatus]:
         return []
     numbered = {p.id: (n, p) for n, p in enumerate(verdict.evidence.passages, 1)}
     found: list[ClaimStatus] = []
+    findings = by_claim(verdict.findings)
     for n, claim in enumerate(sorted(verdict.draft.claims, key=lambda one: one.start), 1):
-        own = tuple(finding for finding in verdict.findings if finding.claim == claim)
+        own = tuple(findings[claim])
         support = stands(own)
         decided = _decided(own, support)
         located = decided is not None and decided.passage_id in numbered

@@ -9,13 +9,14 @@ weakest claims, from probabilities calibrated by training/calibrate.py.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
 from suffice.gate.gate import COMPARE
 from suffice.models.odds import chance_of, log_odds
-from suffice.types import Claim, Draft, Finding, GateDecision, Support
+from suffice.types import Draft, Finding, GateDecision, Support
+from suffice.verdict.assess import by_claim
 
 FILE = Path(__file__).parent / "confidence.json"
 """Linear weights for the log-odds of the gate (`passages`) and of the quotation (`quoted`)."""
@@ -32,7 +33,8 @@ claim alone."""
 
 def confidence(gate: GateDecision, draft: Draft, findings: Sequence[Finding]) -> float | None:
     """The probability that the draft is correct; `None` if no claim was judged."""
-    supported = [_supported(claim, findings) for claim in draft.claims]
+    own = by_claim(findings)
+    supported = [_supported(own[claim]) for claim in draft.claims]
     known = [chance for chance in supported if chance is not None]
     return answers(gate, draft) * _together(known) if known else None
 
@@ -61,8 +63,7 @@ def _line() -> Mapping[str, float]:
     return found
 
 
-def _supported(claim: Claim, findings: Iterable[Finding]) -> float | None:
-    own = [finding for finding in findings if finding.claim == claim]
+def _supported(own: Sequence[Finding]) -> float | None:
     if any(one.check == "verbatim" and one.support is Support.BACKED for one in own):
         return 1.0
     scores = [one.score for one in own if one.check == "entailment" and one.score is not None]

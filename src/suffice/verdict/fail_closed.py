@@ -20,6 +20,10 @@ from suffice.verdict.decide import withhold
 
 FAILED = "Withheld: a check failed, so the answer could not be verified."
 LATE = "Withheld: the checks took longer than {:g} s, so the answer could not be verified."
+LONG = (
+    "Withheld: the draft is longer than {:,} characters, so it was not checked "
+    "(server.limits.draft_characters)."
+)
 GONE = "Withheld: the request ended before the answer was checked."
 _ACTIONS = {"review": Action.REVIEW, "withhold": Action.WITHHOLD, "caveat": Action.WITHHOLD}
 
@@ -58,6 +62,12 @@ def unchecked(
         _ACTIONS[route.on_check_failure],
     )
     return replace(held, attempts=(Attempt(draft, tuple(findings)),))
+
+
+def too_long(evidence: Evidence, gate: GateDecision, draft: Draft, most: int) -> Verdict:
+    """The verdict on a draft beyond the limit; `draft` holds its beginning."""
+    held = withhold(evidence, gate, LONG.format(most), draft)
+    return replace(held, attempts=(Attempt(draft, ()),))
 
 
 def abandoned(evidence: Evidence, gate: GateDecision, draft: Draft) -> Verdict:

@@ -22,6 +22,8 @@ class ReplyReader:
     ends: bool = True
     done: bool = False
     """`[DONE]` was received: there is nothing more to read."""
+    pending: int = 0
+    """Bytes that were received since the last value."""
     _size: int = 0
     _parts: list[bytes] = field(default_factory=list)
     _events: EventReader = field(default_factory=EventReader)
@@ -35,6 +37,7 @@ class ReplyReader:
 
     def feed(self, part: bytes) -> Iterator[dict[str, Any]]:
         self._size += len(part)
+        self.pending += len(part)
         if self._size > self.endpoint.most_bytes:
             most = self.endpoint.most_bytes
             raise self.endpoint.problem(f"its reply has more than {most:,} bytes", URL)
@@ -61,6 +64,7 @@ class ReplyReader:
             self.done = self.done or data == DONE
             if self.done:
                 return
+            self.pending = 0
             yield parsed(self.endpoint, data, error=name == "error")
 
 

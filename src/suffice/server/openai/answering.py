@@ -36,19 +36,21 @@ from suffice.server.openai.upstream import EMPTY, UpstreamFault
 from suffice.server.openai.upstream_drafts import (
     Written,
     added,
+    beginning,
+    beside_call,
     calls_tools,
     content_of,
-    draft_of,
     written,
 )
 from suffice.server.route import Route, Way
 from suffice.types import Draft, Verdict
-from suffice.verdict.fail_closed import abandoned, bounded, unchecked
+from suffice.verdict.fail_closed import abandoned, bounded, too_long, unchecked
 
 P = ParamSpec("P")
 T = TypeVar("T")
 FAILED = "The upstream failed"
 Raw = Mapping[str, Any]
+_A_FINDING = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,13 @@ class Answered:
     choices: Sequence[Choice]
     raw: Raw | None = None
     usage: Mapping[str, Any] = field(default_factory=lambda: added({}))
+
+    @property
+    def size(self) -> int:
+        """About how many characters the response takes."""
+        verdicts = [one.verdict for one in self.choices if one.verdict is not None]
+        findings = sum(len(one.findings) for one in verdicts)
+        return sum(len(one.content or "") for one in self.choices) + _A_FINDING * findings
 
 
 @dataclass(slots=True)
@@ -153,7 +162,9 @@ class Answering:
         self.dropped += dropped
         self._spent.append(raw)
         structured, n = self.asked.structured, self.asked.n
-        drafts = written(raw, turn.read.passages, structured=structured, n=n)
+        drafts = await self.work.run(
+            written, raw, turn.read.passages, structured=structured, n=n, most=self.asked.most
+        )
         if not drafts or any(one.draft is not None and not one.draft.text for one in drafts):
             raise UpstreamFault(EMPTY)
         return raw, drafts
@@ -167,7 +178,7 @@ class Answering:
         if shut is not None:
             return self.told_choice(await self.work.record(pipeline.record_verdict, turn, shut))
         verdict, choice = await self.judged(pipeline, turn, one)
-        return self.told_choice(verdict, choice)
+        return await self.work.run(self.told_choice, verdict, choice)
 
     async def _called(
         self, pipeline: Pipeline, turn: Turn, one: Written, shut: Verdict | None
@@ -175,8 +186,8 @@ class Answering:
         """A turn in which the model calls tools. What the arguments state is checked like an
         answer, and if it is withheld, no call is released."""
         text = content_of(one.choice)
-        beside = await self.work.run(draft_of, text, ()) if text else None
-        kept = text if beside is None or not beside.claims else None
+        most = self.asked.most
+        kept = await self.work.run(beside_call, text, most)
         note = "" if kept or not text else LEFT_OUT
         stated = Stated()
         if self.route.settings.tools == "check":
@@ -192,8 +203,12 @@ class Answering:
             )
         way = Way(self.asked.given, self.asked.indexed, marks=False, as_drafted=True)
         unmarked = self.route.pipeline(self.caller, way, self.asked.tag)
-        draft = await self.work.run(stated.draft, turn.read.passages, self.route.name)
-        verdict, _ = await self.judged(unmarked, turn, Written(one.choice, draft))
+        long = sum(map(len, stated.texts)) > most
+        if long:
+            draft = beginning("\n\n".join(stated.texts), most, self.route.name)
+        else:
+            draft = await self.work.run(stated.draft, turn.read.passages, self.route.name)
+        verdict, _ = await self.judged(unmarked, turn, Written(one.choice, draft, long))
         if not verdict.served:
             return self.told_choice(verdict, shaped=checked)
         calls = passed_on(one.choice, kept)
@@ -217,6 +232,9 @@ class Answering:
         next(steps)
         while True:
             draft = one.draft or Draft("")
+            if one.long:
+                gate = turn.gated.decision
+                return too_long(turn.read, gate, draft, self.asked.most), one.choice
             try:
                 findings = await self.in_time(pipeline.check_draft, turn, draft)
                 seconds = turn.timings.seconds.get("draft", 0.0)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from starlette.responses import Response
 
 from suffice.server.errors import bad
+from suffice.server.offload import offload
 from suffice.server.openai.answering import Answered, Answering
 from suffice.server.openai.completion import completion, headers_of
 from suffice.server.openai.request import ChatRequest, read_asked
@@ -26,7 +30,8 @@ async def chat(context: RequestContext) -> Response:
     route = context.gateway.route(named, body.get("model"), context.caller)
     context.stats.route = route.name
     limits = context.gateway.state.settings.server.limits
-    asked = read_asked(body, route.settings, limits)
+    size = context.stats.received
+    asked = await offload(size, read_asked, body, route.settings, limits)
     context.stats.stream = asked.stream
     route.model(body.get("model"))
     if route.settings.shadow and not asked.stream:
@@ -34,6 +39,10 @@ async def chat(context: RequestContext) -> Response:
     if asked.stream:
         return await streamed(context, route, asked, answer, ChatVoice(asked))
     answered = await while_there(context.request, answer(context, route, asked))
+    return await offload(answered.size, _responded, asked, answered)
+
+
+def _responded(asked: ChatRequest, answered: Answered) -> Response:
     whole = completion(answered.raw, asked.model, answered.choices, answered.usage)
     return as_response(whole, headers_of(answered.choices))
 
@@ -54,7 +63,8 @@ async def answer(context: RequestContext, route: Route, asked: ChatRequest) -> A
     used = answered.usage
     if answered.raw is not None and not used.get("total_tokens"):
         choices = [one for one in answered.raw["choices"] if isinstance(one, dict)]
-        used = estimated(asked.body, sum(len(content_of(one)) for one in choices))
+        said = sum(len(content_of(one)) for one in choices)
+        used = await offload(context.stats.received, estimated, asked.body, said)
     context.spent(used, route.settings.price_in, route.settings.price_out)
     return answered
 
@@ -66,4 +76,10 @@ async def _in_shadow(context: RequestContext, route: Route, asked: ChatRequest) 
     raw, verdicts = await while_there(context.request, passed_through(answering))
     context.stats.verdicts += verdicts
     context.spent(usage_of(raw), route.settings.price_in, route.settings.price_out)
-    return as_response(raw, shadow_headers(verdicts))
+    return await offload(_size(raw), as_response, raw, shadow_headers(verdicts))
+
+
+def _size(raw: Mapping[str, Any]) -> int:
+    choices = raw.get("choices")
+    found = choices if isinstance(choices, list) else ()
+    return sum(len(content_of(one)) for one in found if isinstance(one, dict))

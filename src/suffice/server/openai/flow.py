@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncGenerator, Coroutine, Iterable, Mapping
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from suffice.server.json_body import DONE, event
+from suffice.server.offload import offload
 from suffice.server.openai.completion import Choice
 from suffice.server.openai.stream_format import StreamFormat
 from suffice.server.openai.streamed_choice import StreamedChoice
@@ -43,6 +44,8 @@ class Flow:
     ending: Ending
     voice: StreamFormat
     n: int = 1
+    most: int = 100_000
+    """The limit of a choice, in characters: the stream ends there, unless it is `untouched`."""
     untouched: bool = False
     offered: frozenset[str] | None = None
     """The tools that may be called; `None`: any."""
@@ -92,8 +95,11 @@ class Flow:
 
     async def _pump(self) -> None:
         try:
-            async for raw in self.upstream.events(self.body):
-                await self._heard(raw)
+            async with aclosing(self.upstream.events(self.body)) as chunks:
+                async for raw in chunks:
+                    await self._heard(raw)
+                    if not self.untouched and any(one.long for one in self.tellings.values()):
+                        break
         except UpstreamFault:
             # A stream that breaks off after its first text is judged as far as it came.
             if not any(one.text or one.finish for one in self.tellings.values()):
@@ -127,7 +133,8 @@ class Flow:
         index = index if isinstance(index, int) else 0
         if not 0 <= index < self.n:
             return None
-        return self.tellings.setdefault(index, StreamedChoice(index, self.offered))
+        new = StreamedChoice(index, self.offered, self.most)
+        return self.tellings.setdefault(index, new)
 
     async def _end(self) -> None:
         for telling in sorted(self.tellings.values(), key=lambda one: one.index):
@@ -135,5 +142,6 @@ class Flow:
                 self.say(self.voice.heard(self.frame, [kept]))
             words, choice = await self.ending.ended(telling, self)
             if not self.untouched:
-                self.say(self.voice.ended(telling.index, words, choice))
+                events = self.voice.ended(telling.index, words, choice)
+                self.say(await offload(len(telling.text), list, events))
         self.say([DONE] if self.untouched else self.voice.closed(self.spent))

@@ -9,12 +9,14 @@ the same steps as buffer mode.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from suffice import serialize as as_json
 from suffice.errors import SufficeError
 from suffice.pipeline import Pipeline, Turn
+from suffice.server.offload import offload
 from suffice.server.openai.answering import Answering
 from suffice.server.openai.completion import Choice, decided, noted
 from suffice.server.openai.disclosure import Disclosure
@@ -25,7 +27,7 @@ from suffice.server.openai.tool_calls import DROPPED
 from suffice.server.openai.upstream import EMPTY, UpstreamFault
 from suffice.server.openai.upstream_drafts import Written, usage_of
 from suffice.types import Action, Draft, Finding, Support, Verdict
-from suffice.verdict.assess import stands
+from suffice.verdict.assess import by_claim, stands
 
 VERIFIED = "Sources verified"
 NOT_VERIFIED = "Some claims could not be verified"
@@ -62,19 +64,26 @@ class LiveChecks:
             except (SufficeError, TimeoutError):
                 return
             if checked is not None:
-                self._report(flow, telling, *checked)
+                await self._report(flow, telling, *checked)
 
     def _checked(self, telling: StreamedChoice) -> tuple[Draft, tuple[Finding, ...]] | None:
         draft = telling.finished(self.turn.read.passages)
         return None if draft is None else (draft, self.pipeline.check_draft(self.turn, draft))
 
-    def _report(
+    async def _report(
         self, flow: Flow, telling: StreamedChoice, draft: Draft, found: tuple[Finding, ...]
     ) -> None:
         """Send findings and retractions that were not sent yet."""
+        size = len(draft.claims) * len(found)
+        flow.say(await offload(size, list, self._reports(flow, telling, draft, found)))
+
+    def _reports(
+        self, flow: Flow, telling: StreamedChoice, draft: Draft, found: tuple[Finding, ...]
+    ) -> Iterator[bytes]:
         numbers = {p.id: n for n, p in enumerate(self.turn.read.passages, 1)}
+        findings = by_claim(found)
         for claim in draft.claims:
-            own = [finding for finding in found if finding.claim == claim]
+            own = findings[claim]
             support, place = stands(own), (telling.index, claim.start, claim.end)
             if self._reported.get(place) is support:
                 continue
@@ -87,13 +96,16 @@ class LiveChecks:
                 "findings": [as_json.finding(finding, numbers) for finding in own],
             }
             kind = "retraction" if support in _AGAINST else "claim"
-            flow.say(flow.voice.found(telling.index, kind, report))
+            yield from flow.voice.found(telling.index, kind, report)
 
     async def ended(self, telling: StreamedChoice, flow: Flow) -> tuple[str, Choice]:
         if self._checking is not None:
-            await self._checking
+            if telling.long:
+                self._checking.cancel()
+            await asyncio.wait({self._checking})
         structured = self.answering.asked.structured
-        draft = telling.drafted(
+        draft = await self.answering.work.run(
+            telling.drafted,
             self.turn.read.passages,
             flow.model,
             structured=structured,
@@ -101,20 +113,21 @@ class LiveChecks:
         )
         if not draft.text:  # requests that offer tools are buffered, so there are no calls here
             raise UpstreamFault(EMPTY)
-        written = Written(telling.choice, draft)
+        written = Written(telling.choice, draft, telling.long)
         verdict, _ = await self.answering.judged(self.pipeline, self.turn, written)
         self.verdicts.append(verdict)
         if structured:
             return "", _ending(decided(verdict, written.choice, structured=True), telling)
-        self._report(flow, telling, draft, verdict.findings)
+        await self._report(flow, telling, draft, verdict.findings)
         words = f"\n\n{last_words(verdict)}"
         return words, _ending(decided(verdict, written.choice), telling)
 
 
 def last_words(verdict: Verdict) -> str:
     """The closing sentence of a stream in signal mode."""
+    findings = by_claim(verdict.findings)
     doubted = any(
-        stands(f for f in verdict.findings if f.claim == claim) is not Support.BACKED
+        stands(findings[claim]) is not Support.BACKED
         for claim in (verdict.draft.claims if verdict.draft else ())
     )
     if verdict.action is Action.SERVE:

@@ -38,6 +38,8 @@ class ChatRequest:
     events: bool = False
     tag: str = ""
     offer: Offer = NO_TOOLS
+    most: int = 100_000
+    """The limit of a draft, in characters."""
 
     @property
     def model(self) -> str:
@@ -72,6 +74,7 @@ def read_asked(body: Any, route: RouteSettings, limits: LimitSettings) -> ChatRe
         _flag(ours, "events"),
         _tag(ours.get("tag")),
         _offered(body, route),
+        limits.draft_characters,
     )
 
 

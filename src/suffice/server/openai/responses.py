@@ -10,6 +10,8 @@ from starlette.responses import Response
 
 from suffice.errors import SufficeError
 from suffice.server.errors import ApiError, bad
+from suffice.server.offload import offload
+from suffice.server.openai.answering import Answered
 from suffice.server.openai.chat import answer
 from suffice.server.openai.completion import headers_of
 from suffice.server.openai.request import ChatRequest, read_asked
@@ -34,12 +36,17 @@ async def responses(context: RequestContext) -> Response:
     context.stats.route, context.stats.stream = route.name, stream
     model = route.model(body.get("model"))
     if route.settings.shadow:
-        return await shadowed(context, route, body, model, _readable(context, route, body))
-    asked = _asked(context, route, body)
+        readable = await offload(context.stats.received, _readable, context, route, body)
+        return await shadowed(context, route, body, model, readable)
+    asked = await offload(context.stats.received, _asked, context, route, body)
     if stream:
         voice = ResponsesFormat(body, asked.model, asked.events)
         return await streamed(context, route, asked, answer, voice)
     answered = await while_there(context.request, answer(context, route, asked))
+    return await offload(answered.size, _responded, body, asked, answered)
+
+
+def _responded(body: Mapping[str, Any], asked: ChatRequest, answered: Answered) -> Response:
     whole = response_object(body, asked.model, answered.choices[0], answered.usage)
     return as_response(whole, headers_of(answered.choices))
 

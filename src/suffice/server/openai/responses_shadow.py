@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing
 from typing import Any
@@ -44,7 +45,7 @@ async def shadowed(
     except UpstreamFault as problem:
         raise problem.fault from None
     verdicts = await while_there(context.request, _judged(context, route, raw, asked))
-    return as_response(raw, shadow_headers(verdicts))
+    return await asyncio.to_thread(as_response, raw, shadow_headers(verdicts))
 
 
 async def _events(

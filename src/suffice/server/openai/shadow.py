@@ -45,7 +45,10 @@ async def judged(answering: Answering, raw: Mapping[str, Any]) -> list[Verdict]:
         if closed is not None:
             return [closed]
         passages, structured = turn.read.passages, answering.asked.structured
-        found: list[Written] = written(raw, passages, structured=structured)
+        most = answering.asked.most
+        found: list[Written] = await answering.work.run(
+            written, raw, passages, structured=structured, most=most
+        )
         return [
             (await answering.judged(pipeline, turn, one))[0]
             for one in found

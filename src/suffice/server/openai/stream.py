@@ -6,13 +6,14 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from starlette.responses import Response
 
 from suffice.errors import SufficeError
 from suffice.server.errors import ApiError, fault_of
+from suffice.server.offload import offload
 from suffice.server.openai.answering import Answered, Answering
 from suffice.server.openai.completion import UNVERIFIED, Choice
 from suffice.server.openai.flow import Ending, Flow
@@ -86,7 +87,7 @@ async def _flowing(
     if not shadow or options:
         body["stream_options"] = options if shadow else {**options, **_USAGE}
     offered = None if shadow else asked.offer.names
-    flow = Flow(route.upstream, body, ending, voice, asked.n, shadow, offered)
+    flow = Flow(route.upstream, body, ending, voice, asked.n, asked.most, shadow, offered)
     events = flow.events()
     try:
         async for one in events:
@@ -96,7 +97,7 @@ async def _flowing(
         used = usage_of({"usage": flow.spent})
         if flow.tellings and not used["total_tokens"]:
             length = sum(len(one.held) + len(one.text) for one in flow.tellings.values())
-            used = estimated(body, length)
+            used = await offload(context.stats.received, estimated, body, length)
         context.spent(used, route.settings.price_in, route.settings.price_out)
 
 
@@ -120,7 +121,8 @@ async def _or_instead(
 
 async def _decided(answer: Coroutine[Any, Any, Answered], voice: StreamFormat) -> Sent:
     """Send the whole answer after the verdict."""
-    for one in voice.whole(await answer):
+    answered = await answer
+    for one in await offload(answered.size, list, voice.whole(answered)):
         yield one
 
 
@@ -185,7 +187,9 @@ class Marked:
         """Do nothing: no text is checked."""
 
     async def ended(self, telling: StreamedChoice, flow: Flow) -> tuple[str, Choice]:
-        one = telling.written((), flow.model, structured=self.asked.structured)
+        one = await offload(
+            len(telling.text), telling.written, (), flow.model, structured=self.asked.structured
+        )
         if one.draft is not None and not one.draft.text:
             raise UpstreamFault(EMPTY)
         context = self.context
@@ -193,6 +197,9 @@ class Marked:
         if choice.verdict is None:
             return "", choice
         context.stats.verdicts.append(choice.verdict)
+        if one.long:
+            words = "" if self.asked.structured else f"\n\n{choice.verdict.reason}"
+            return words, replace(choice, finish="length")
         return "" if self.asked.structured else f"\n\n{UNVERIFIED}", choice
 
 

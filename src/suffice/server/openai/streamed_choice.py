@@ -11,7 +11,7 @@ from suffice.draft.reading import answer_begins, storable, thought_aloud
 from suffice.models.chat import content_in, refusal_in
 from suffice.server.openai.passthrough import logprobs_of, unheard
 from suffice.server.openai.tool_calls import call_id, name_of
-from suffice.server.openai.upstream_drafts import Written, draft_of
+from suffice.server.openai.upstream_drafts import Written, beginning, draft_of
 from suffice.types import Draft, Passage
 
 # A sentence is over when a space follows its citation marks, or when the next one has begun.
@@ -30,10 +30,13 @@ class StreamedChoice:
     forwarded, like every unchecked field. `checked` is the offset up to which claims were checked,
     and `again` the text length at which to look for new ones. `over` is the end of the last
     complete sentence in the text `scanned` so far. `calls` has the last chunk of a tool call; calls
-    to other tools than those `offered` (`None`: any) are `dropped`."""
+    to other tools than those `offered` (`None`: any) are `dropped`. `long`: the text exceeds the
+    limit of `most` characters, and the rest of it is dropped."""
 
     index: int
     offered: frozenset[str] | None = None
+    most: int = 100_000
+    long: bool = False
     text: str = ""
     finish: str = ""
     held: str = ""
@@ -56,8 +59,8 @@ class StreamedChoice:
         delta = choice.get("delta") or choice.get("message")
         delta = delta if isinstance(delta, dict) else {}
         self.finish = str(choice.get("finish_reason") or self.finish)
-        self._refused += refusal_in(delta)
-        content = content_in(delta)
+        self._refused += self._kept(refusal_in(delta), len(self._refused))
+        content = self._kept(content_in(delta), len(self.held) + len(self.text))
         forwarded: dict[str, Any] = {}
         if content and (text := self._grow(content)):
             forwarded["content"] = text
@@ -102,6 +105,13 @@ class StreamedChoice:
         self.held, self.text = self.held.removesuffix(text), text
         return self._piece({"content": text}, None)
 
+    def _kept(self, more: str, length: int) -> str:
+        """The part of a text that the limit leaves room for."""
+        if length + len(more) <= self.most:
+            return more
+        self.long, self.finish = True, "length"
+        return more[: self.most - length]
+
     def _grow(self, content: str) -> str:
         """Add text and return the part to forward: nothing until the answer has begun."""
         content = storable(content)
@@ -122,7 +132,9 @@ class StreamedChoice:
         for name, value in unheard(delta, *_SAID).items():
             before = self.others.get(name)
             same = type(before) is type(value) and isinstance(value, str | list)
-            self.others[name] = before + value if same else value
+            grown = before + value if before is not None and same else value
+            if not isinstance(grown, str | list) or len(grown) <= self.most:
+                self.others[name] = grown
 
     def _piece(self, delta: dict[str, Any], logprobs: Any) -> dict[str, Any]:
         if not self._begun:
@@ -171,12 +183,14 @@ class StreamedChoice:
         if self.calls:
             return Written(self.choice, None)
         draft = self.drafted(passages, model, structured=structured, tokens=tokens)
-        return Written(self.choice, draft)
+        return Written(self.choice, draft, self.long)
 
     def drafted(
         self, passages: Sequence[Passage], model: str, *, structured: bool, tokens: int = 0
     ) -> Draft:
         """The received text as a draft."""
+        if self.long:
+            return beginning(self.held + self.text, self.most, model)
         return draft_of(
             self.held + self.text,
             passages,

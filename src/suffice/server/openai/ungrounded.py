@@ -9,6 +9,7 @@ from suffice.access.keys import Principal
 from suffice.answers import NOT_GATED
 from suffice.record.trace import Trace
 from suffice.server.inference_pool import InferencePool
+from suffice.server.offload import offload
 from suffice.server.openai.answering import Answered
 from suffice.server.openai.completion import UNVERIFIED, Choice, decided, noted, passed_on
 from suffice.server.openai.prompt import forwarded
@@ -18,6 +19,7 @@ from suffice.server.openai.upstream import EMPTY, UpstreamFault
 from suffice.server.openai.upstream_drafts import Written, added, content_of, written
 from suffice.server.route import Route
 from suffice.types import Action, Draft, Evidence, Level, Verdict
+from suffice.verdict.fail_closed import too_long
 
 _GATE = replace(
     NOT_GATED,
@@ -37,7 +39,10 @@ async def ungrounded(
         raw, dropped = only_offered(await route.upstream.ask(body), asked.offer.names)
     except UpstreamFault as problem:
         raise problem.fault from None
-    drafts = written(raw, (), structured=asked.structured, n=asked.n)
+    size = sum(len(content_of(one)) for one in raw.get("choices") or () if isinstance(one, dict))
+    drafts = await offload(
+        size, written, raw, (), structured=asked.structured, n=asked.n, most=asked.most
+    )
     if not drafts or any(one.draft is not None and not one.draft.text for one in drafts):
         raise UpstreamFault(EMPTY).fault
     choices = [await marked(route, caller, asked, one, work) for one in drafts]
@@ -51,7 +56,11 @@ async def marked(
     text = content_of(one.choice)
     if one.draft is None:
         return passed_on(one.choice, text or None, UNVERIFIED if text else "")
-    verdict = unverified(asked.question, text, one.draft)
+    verdict = (
+        too_long(Evidence(asked.question), _GATE, one.draft, asked.most)
+        if one.long
+        else unverified(asked.question, text, one.draft)
+    )
     if route.recorder:
         verdict = await work.record(recorded, route, caller, asked, verdict)
     return decided(verdict, one.choice, structured=asked.structured)

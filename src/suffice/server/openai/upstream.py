@@ -24,10 +24,11 @@ from suffice.models.wire.failures import PASSED, CallFailed, Kind
 from suffice.models.wire.replies import ReplyReader
 from suffice.server.errors import ApiError
 from suffice.server.json_body import decode, encode
+from suffice.server.offload import offload, taken
 from suffice.server.telemetry.stats import NOW, upstream_failed
 
 log = logging.getLogger("suffice.server")
-_MOST_BYTES = 64_000_000
+_MOST_BYTES, _MOST_STREAMED = 16_000_000, 64_000_000
 _PATIENCE = 10.0
 """The longest wait before a retry. A caller told to wait longer gets the upstream's 429 at once."""
 _CODEC = Codec(encode, decode)
@@ -117,7 +118,7 @@ class Upstream:
     async def events(
         self, body: Body, path: str = CHAT, *, until: float | None = None
     ) -> AsyncGenerator[dict[str, Any], None]:
-        endpoint, until = self._endpoint(path), self._until(until)
+        endpoint, until = self._endpoint(path, _MOST_STREAMED), self._until(until)
         with _faults(endpoint):
             async with self._opened(endpoint, body, until) as reply:
                 # Streams of other paths end with a final event of their own.
@@ -138,7 +139,7 @@ class Upstream:
     def _until(self, until: float | None) -> float:
         return asyncio.get_running_loop().time() + self.timeout if until is None else until
 
-    def _endpoint(self, path: str) -> Endpoint:
+    def _endpoint(self, path: str, most: int = _MOST_BYTES) -> Endpoint:
         return Endpoint(
             endpoint_url(self.base.removesuffix("/chat/completions"), path),
             self.key,
@@ -146,7 +147,7 @@ class Upstream:
             retries=self.retries,
             called="The upstream",
             patience=_PATIENCE,
-            most_bytes=_MOST_BYTES,
+            most_bytes=most,
             codec=_CODEC,
         )
 
@@ -165,7 +166,8 @@ class Upstream:
 
     async def _sent(self, endpoint: Endpoint, body: Body | None, until: float) -> Any:
         steps = attempts(endpoint, body, until, asyncio.get_running_loop().time)
-        step, reply = next(steps), None
+        stats = NOW.get()
+        step, reply = await offload(stats.received if stats else 0, next, steps), None
         while True:
             result: Head | bytes | None = None
             try:
@@ -217,12 +219,18 @@ async def _values(
     reader: ReplyReader, reply: httpx2.Response, until: float
 ) -> AsyncIterator[dict[str, Any]]:
     async for part in _parts(reply, until):
-        for value in reader.feed(part):
+        values, problem = await offload(reader.pending + len(part), taken, reader.feed(part))
+        for value in values:
             yield value
+        if problem is not None:
+            raise problem
         if reader.done:
             return
-    for value in reader.close():
+    values, problem = await offload(reader.pending, taken, reader.close())
+    for value in values:
         yield value
+    if problem is not None:
+        raise problem
 
 
 async def _parts(reply: httpx2.Response, until: float) -> AsyncIterator[bytes]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from suffice.draft.reading import THOUGHT, read_draft, thought_aloud
+from suffice.draft.reading import THOUGHT, read_draft, storable, thought_aloud
 from suffice.models.chat import STOPPED, text_in
 from suffice.server.json_body import encode
 from suffice.text.flatten import flatten
@@ -23,10 +23,12 @@ _BROKE_OFF = {
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """One choice of an upstream and its draft (`None`: it calls tools)."""
+    """One choice of an upstream and its draft (`None`: it calls tools). `long`: the text exceeds
+    the limit, and the draft is its beginning, without claims."""
 
     choice: Mapping[str, Any]
     draft: Draft | None
+    long: bool = False
 
 
 def written(
@@ -35,16 +37,39 @@ def written(
     *,
     structured: bool = False,
     n: int | None = None,
+    most: int,
 ) -> list[Written]:
-    """The choices of a completion in order, at most `n`. A choice without text has an empty
-    draft."""
+    """The choices of a completion in order, at most `n`. A choice without text has an empty draft;
+    a text of more than `most` characters is not read."""
     choices = raw.get("choices")
     found = [one for one in choices if isinstance(one, dict)] if isinstance(choices, list) else []
     tokens = usage_of(raw)["total_tokens"]
     return [
-        Written(one, None if calls_tools(one) else _draft(one, raw, passages, structured, tokens))
+        Written(one, None)
+        if calls_tools(one)
+        else _too_long(one, raw, most)
+        or Written(one, _draft(one, raw, passages, structured, tokens))
         for one in found[:n]
     ]
+
+
+def _too_long(choice: Mapping[str, Any], raw: Mapping[str, Any], most: int) -> Written | None:
+    text = _text(choice)
+    if len(text) <= most:
+        return None
+    return Written(choice, beginning(text, most, str(raw.get("model") or "")), long=True)
+
+
+def beginning(text: str, most: int, drafter: str) -> Draft:
+    """The beginning of a text that is too long to be read."""
+    return Draft(storable(text[:most]), drafter=drafter, cut=True)
+
+
+def beside_call(text: str, most: int) -> str | None:
+    """The text beside a tool call, if it states nothing that would have to be checked."""
+    if len(text) > most:
+        return None
+    return None if text and draft_of(text, ()).claims else text
 
 
 def calls_tools(choice: Mapping[str, Any]) -> bool:

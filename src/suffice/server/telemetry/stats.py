@@ -23,6 +23,8 @@ class RequestStats:
     route: str = ""
     status: int = 200
     stream: bool = False
+    received: int = 0
+    """The size of the request body, in bytes."""
     tokens_in: int = 0
     tokens_out: int = 0
     verdicts: list[Verdict] = field(default_factory=list)
