@@ -81,7 +81,7 @@ def gateway(library: Library, upstream: ScriptedUpstream) -> Iterator[RunningGat
     url = upstream.url
     named = {
         "default": RouteSettings(upstream=url, check_seconds=0.5),
-        "signal": RouteSettings(upstream=url, mode="signal", check_seconds=0.5),
+        "signal": RouteSettings(upstream=url, streaming="signal", check_seconds=0.5),
         "plain": RouteSettings(upstream=url, grounding=False),
         "shadow": RouteSettings(upstream=url, shadow=True, check_seconds=0.5),
     }
