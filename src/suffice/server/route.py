@@ -25,6 +25,7 @@ from suffice.pipeline import Pipeline
 from suffice.record.sink import Recorder
 from suffice.server.errors import ApiError
 from suffice.server.openai.breaker import Breaker
+from suffice.server.openai.prompt_shapes import read_shape
 from suffice.server.openai.upstream import Upstream, UpstreamClient
 from suffice.server.openai.upstreams import Target, Upstreams
 from suffice.server.parts import Parts
@@ -163,6 +164,8 @@ def open_route(
     """Open the route that the settings describe; its upstream is not called yet."""
     environ = os.environ if environ is None else environ
     own = settings_of_route(route, settings)
+    if route.prompt:
+        read_shape(route.prompt)  # report an invalid template before the first request
     base = Pipeline.of(_nothing, parts.embedder, own, parts.verifier)
     upstream = _upstream(route, own, client, environ)
     if upstream is None and (route.shadow or not route.grounding):

@@ -122,6 +122,16 @@ class RouteSettings(Checked):
     evidence: Literal["index", "request", "both"] = setting(
         "both", "Where evidence comes from: the index, the request, or both."
     )
+    user_evidence: Literal["auto", "never", "always"] = setting(
+        "auto",
+        "Whether context in user turns counts as evidence. `auto`: only if the evidence comes from "
+        "the request alone. `always` trusts whoever writes the user turns.",
+    )
+    prompt: str = setting(
+        "",
+        "Template of your own RAG prompt, with `{context}` and `{question}`. Known prompts of "
+        "frameworks and chat UIs need none.",
+    )
     grounding: bool = setting(
         True,
         "`false`: chat without documents. Nothing is searched or checked, and every answer is "

@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from suffice.evidence.inputs import Given
+from suffice.server.openai.prompt_shapes import Shape, parts_of, passages_in
 from suffice.server.openai.tagged_context import context_in, marked
 from suffice.text.asked import LONGEST_QUESTION
 from suffice.text.words import content_words
@@ -18,6 +19,8 @@ from suffice.text.words import content_words
 Message = Mapping[str, Any]
 
 _TURNS = 3
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|\n")
+_LONGEST_SENTENCE = 1_000
 # A complete question stands alone, however short; "How long?" and "Part-time staff?" do not.
 _ASKS = re.compile(
     r"(?:what|when|where|who|whom|whose|which|how|is|are|was|were|do|does|did|can|could|may|might|"
@@ -46,9 +49,11 @@ _LAST_ASKED = re.compile(
 )
 
 
-def question_of(messages: Sequence[Message]) -> str:
-    """The question of the last user turn, with the earlier turns it depends on."""
-    turns = [text for one in messages if one.get("role") == "user" and (text := _asked(one))]
+def question_of(messages: Sequence[Message], shape: Shape | None = None) -> str:
+    """The question of the last user turn, with the earlier turns it depends on. `shape` is the
+    route's own prompt. A turn longer than a question may be is shortened to what it asks."""
+    users = (one for one in messages if one.get("role") == "user")
+    turns = [text for one in users if (text := _asked(one, shape))]
     if not turns:
         return ""
     question = turns[-1]
@@ -56,7 +61,7 @@ def question_of(messages: Sequence[Message]) -> str:
         if not leans(question):
             break
         question = f"{earlier} {question}"
-    return question[-LONGEST_QUESTION:] if len(turns[-1]) <= LONGEST_QUESTION else question
+    return question[-LONGEST_QUESTION:]
 
 
 def leans(question: str) -> bool:
@@ -67,10 +72,18 @@ def leans(question: str) -> bool:
     return len(words) < (1 if _ASKS.match(question) else _ALONE)
 
 
-def evidence_of(messages: Sequence[Message], *, all_of_it: bool = False) -> list[Given]:
+def evidence_of(
+    messages: Sequence[Message],
+    *,
+    all_of_it: bool = False,
+    users: bool | None = None,
+    shape: Shape | None = None,
+) -> list[Given]:
     """The passages in system and tool messages, in order. In a system message, passages must be
-    marked by tags or numbers. With `all_of_it`, marked passages in user turns count too, and a
-    system message without marks is itself a passage."""
+    marked by tags or numbers, or stand in a prompt of a known shape. With `all_of_it`, a system
+    message without marks is itself a passage. `users` (by default `all_of_it`): passages in user
+    turns count too."""
+    users = all_of_it if users is None else users
     found: list[Given] = []
     whole: list[Given] = []
     for message in messages:
@@ -79,8 +92,8 @@ def evidence_of(messages: Sequence[Message], *, all_of_it: bool = False) -> list
             continue
         if role in ("tool", "function"):
             found += marked(text) or [{"text": text, "title": message.get("name") or ""}]
-        elif role in ("system", "developer") or (all_of_it and role == "user"):
-            passages = marked(text)
+        elif role in ("system", "developer") or (users and role == "user"):
+            passages = _passages(text, shape)
             found += passages
             if not passages and role != "user":
                 whole.append(text)
@@ -98,9 +111,32 @@ def text_of(content: Any) -> str:
     return "\n".join(part["text"] for part in parts if isinstance(part.get("text"), str))
 
 
-def _asked(message: Message) -> str:
-    """The question in a user turn, without the context that some chat UIs add to it."""
+def _passages(text: str, shape: Shape | None) -> list[Given]:
+    known = parts_of(text, shape)
+    if known is None or not known.context:
+        return marked(text)
+    return marked(known.context) or [*passages_in(known.context)]
+
+
+def _asked(message: Message, shape: Shape | None) -> str:
+    """The question in a user turn, without the context that frameworks and chat UIs add to it."""
     text = text_of(message.get("content"))
+    if (known := parts_of(text, shape)) and known.question:
+        return _shortened(known.question)
+    return _shortened(_tagged(text))
+
+
+def _shortened(question: str) -> str:
+    """A question within the limit: of a longer text, the last sentence that asks, else the last
+    one."""
+    if len(question) <= LONGEST_QUESTION:
+        return question
+    found = [part for one in _SENTENCE.split(question) if (part := one.strip())]
+    asking = [one for one in found if one.endswith("?")]
+    return (asking or found)[-1][-_LONGEST_SENTENCE:].strip()
+
+
+def _tagged(text: str) -> str:
     if query := _QUERY.search(text):
         return query[2].strip()
     if context := context_in(text):

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from suffice.evidence.inputs import Given, given
 from suffice.server.errors import bad
 from suffice.server.openai.carried_evidence import evidence_of, question_of
 from suffice.server.openai.prompt import OURS
+from suffice.server.openai.prompt_shapes import Shape, read_shape
 from suffice.server.openai.tool_calls import Offer, offer_of
 from suffice.settings import LimitSettings, RouteSettings
 from suffice.text.asked import checked_question
@@ -59,8 +61,9 @@ def read_asked(body: Any, route: RouteSettings, limits: LimitSettings) -> ChatRe
         raise bad(f"'{OURS}' must be an object.", OURS)
     named = ours.get("from")
     wanted = _wanted(route.evidence if named is None else named, route)
-    carried = _carried(ours, messages, wanted, limits) if route.grounding else ()
-    question = question_of(messages)
+    shape = route_shape(route.prompt)
+    carried = _carried(ours, messages, wanted, limits, route) if route.grounding else ()
+    question = question_of(messages, shape)
     return ChatRequest(
         body,
         checked_question(question) if route.grounding else question,
@@ -113,6 +116,7 @@ def _carried(
     messages: Sequence[Mapping[str, Any]],
     wanted: str,
     limits: LimitSettings,
+    route: RouteSettings,
 ) -> tuple[Retrieved, ...]:
     named = ours.get("evidence")
     if named is not None and not isinstance(named, list):
@@ -121,8 +125,31 @@ def _carried(
         raise bad("This request takes its evidence from the index.", f"{OURS}.evidence")
     if wanted == "index":
         return ()
-    found = named if named is not None else evidence_of(messages, all_of_it=wanted == "request")
-    return read_given(found, limits)
+    if named is not None:
+        return read_given(named, limits)
+    all_of_it = wanted == "request"
+    users = all_of_it if route.user_evidence == "auto" else route.user_evidence == "always"
+    shape = route_shape(route.prompt)
+    return _within(evidence_of(messages, all_of_it=all_of_it, users=users, shape=shape), limits)
+
+
+@lru_cache(maxsize=256)
+def route_shape(template: str) -> Shape | None:
+    """The prompt shape that a route names; `None`: it names none."""
+    return read_shape(template) if template else None
+
+
+def _within(found: Sequence[Given], limits: LimitSettings) -> tuple[Retrieved, ...]:
+    """The passages in messages, as far as the limits allow: a long turn is no error, and what is
+    left out is no evidence."""
+    room, kept = limits.evidence_characters, []
+    for one in given(found[: limits.evidence_passages]):
+        room -= len(one.passage.text)
+        if room < 0:
+            break
+        if one.passage.text.strip():
+            kept.append(one)
+    return tuple(kept)
 
 
 def read_given(found: Sequence[Given], limits: LimitSettings) -> tuple[Retrieved, ...]:
