@@ -12,11 +12,11 @@ import pytest
 
 from suffice import Library, Pipeline
 from suffice.errors import ModelError
-from suffice.pipeline import served_answers
 from suffice.record.trace import Trace
 from suffice.settings import ROUTES, CollectionSettings, DraftSettings, VerdictSettings
 from suffice.testing.upstream import Reply, ScriptedUpstream, fails, page, says, slow
 from suffice.types import Action, Draft, Evidence, Finding, GateDecision, Rescue, Support, Verdict
+from suffice.verdict.earlier import served_answers
 from tests.server.gateway import until
 
 QUESTION = "How many days per week may I work remotely?"

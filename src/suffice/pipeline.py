@@ -43,21 +43,18 @@ from suffice.record.sink import RecordSink
 from suffice.record.trace import Timings, Trace
 from suffice.settings import CollectionSettings, DraftSettings, VerdictSettings, VerifierSettings
 from suffice.text.asked import checked_question
-from suffice.text.marks import bare
 from suffice.types import (
-    Action,
     Attempt,
     Draft,
     Evidence,
     Finding,
     GateDecision,
     Level,
-    Passage,
     Rescue,
-    Retrieved,
     Verdict,
 )
 from suffice.verdict.decide import decide, disagree, shut, unwritten
+from suffice.verdict.earlier import served_answers
 from suffice.verdict.gap import request_document
 from suffice.verdict.override import opened
 from suffice.verdict.rescue import reattributed, rescued, trimmed, weak
@@ -294,12 +291,3 @@ class Pipeline:
                 found = find_again(retriever, found, queries, self.embedder)
             gated = apply_gate(found, when, day)
         return gated, Trace(found, when, day)
-
-
-def served_answers(earlier: Sequence[Verdict]) -> tuple[Retrieved, ...]:
-    """The verified answers of earlier turns, as passages."""
-    served = (verdict for verdict in earlier if verdict.action is Action.SERVE)
-    return tuple(
-        Retrieved(Passage(f"turn-{n}", bare(verdict.released), "earlier answer"), None)
-        for n, verdict in enumerate(served, 1)
-    )

@@ -18,7 +18,7 @@ from suffice.eval.judged import Row, choose
 from suffice.eval.rows import TEXT, Kind, read_rows
 from suffice.eval.run_record import run_record
 from suffice.evidence.ingest import Progress
-from suffice.gate.conflict.answers import answer_kind
+from suffice.gate.conflict.answer_kind import answer_kind
 from suffice.gate.conflict.detect import Conflicts
 from suffice.gate.conflict.disagreement import Disagreement
 from suffice.types import Evidence, Passage, Retrieved

@@ -11,8 +11,8 @@ import re
 from bisect import bisect_right
 from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from enum import StrEnum
 
+from suffice.gate.conflict.answer_kind import AnswerKind, answer_kind
 from suffice.text.literals import Literal, LiteralKind, literals, same_amount
 from suffice.text.literals.values import QUANTITIES
 from suffice.text.rarity import WORD, fold, rarity
@@ -29,16 +29,6 @@ _ANOTHER = 12
 _COMMON = 0.25
 DENIALS = frozenset("not no never nor neither without cannot".split())
 _NO_CONTENT = STOP_WORDS - DENIALS
-_DATE = re.compile(r"\b(?:when|date|(?:what|which) (?:year|day|month))\b")
-_NUMBER = re.compile(
-    r"\bhow (?:many|much|long|old|often|far|tall|high|large|big|fast|deep|wide)\b"
-    r"|\b(?:population|length|height|number|percentage|median|average) of\b"
-    r"|\b(?:population|median (?:age|income)|length|price|cost|amount)\b"
-)
-_NAME = re.compile(
-    r"^who\b|\bwho(?:m|se)\b|\bwhere\b|\blocation of\b"
-    r"|\b(?:what|which) (?:state|country|city|town|county|person)\b"
-)
 _COUNTED = frozenset("day week month year".split())
 _TO = re.compile(r"\s*(?:to|and|until|till|[-–—])\s*", re.I)
 _YEARS = range(1000, 2101)
@@ -52,15 +42,6 @@ _ENDS = frozenset(
     after before during since until into onto is are was were has have had being been located known
     based released written directed born played playing served used made""".split()
 )
-
-
-class AnswerKind(StrEnum):
-    """What sort of thing a question asks for."""
-
-    DATE = "date"
-    NUMBER = "number"
-    NAME = "name"
-    ANYTHING = "anything"
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,16 +162,6 @@ def names(held: Iterable[Word], asked: Container[str]) -> frozenset[str]:
         for word in held
         if word.telling and word.stem not in asked and rarity(word.folded)
     )
-
-
-def answer_kind(question: str) -> AnswerKind:
-    """The kind a question asks for, by its own words."""
-    said = question.lower()
-    if _DATE.search(said):
-        return AnswerKind.DATE
-    if _NUMBER.search(said):
-        return AnswerKind.NUMBER
-    return AnswerKind.NAME if _NAME.search(said) else AnswerKind.ANYTHING
 
 
 def same_answer(one: Answer, other: Answer) -> bool:

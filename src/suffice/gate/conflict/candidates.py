@@ -11,12 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
 
+from suffice.gate.conflict.answer_kind import AnswerKind, answer_kind
 from suffice.gate.conflict.answers import (
     Answer,
-    AnswerKind,
     Reading,
     Span,
-    answer_kind,
     dated,
     fits,
     names,

@@ -165,9 +165,9 @@ async def _told(job: Job) -> AsyncGenerator[bytes, None]:
     try:
         yield event(await asyncio.wrap_future(job.result), "result")
     except ApiError as fault:
-        yield event(fault.said, "error")
+        yield event(fault.body, "error")
     except SufficeError as problem:
-        yield event(fault_of(problem).said, "error")
+        yield event(fault_of(problem).body, "error")
 
 
 def _enter(context: RequestContext) -> None:

@@ -1,0 +1,37 @@
+"""The value types that all parts of Suffice share, one module for each step. All are frozen."""
+
+from __future__ import annotations
+
+from suffice.types.draft import Citation, Claim, Draft
+from suffice.types.evidence import CARRIED, INDEXED, Evidence, Kind, Passage, Retrieved
+from suffice.types.finding import Code, Fact, Finding, Hallucination, Support
+from suffice.types.gate import Conflict, Exclusion, GateDecision, Level, Signal
+from suffice.types.verdict import Action, Attempt, Grade, Rescue, Source, Verdict
+
+__all__ = [
+    "CARRIED",
+    "INDEXED",
+    "Action",
+    "Attempt",
+    "Citation",
+    "Claim",
+    "Code",
+    "Conflict",
+    "Draft",
+    "Evidence",
+    "Exclusion",
+    "Fact",
+    "Finding",
+    "GateDecision",
+    "Grade",
+    "Hallucination",
+    "Kind",
+    "Level",
+    "Passage",
+    "Rescue",
+    "Retrieved",
+    "Signal",
+    "Source",
+    "Support",
+    "Verdict",
+]

@@ -1,0 +1,47 @@
+"""What a drafter wrote: text, claims and citations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from suffice.types.evidence import Passage
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """One numbered source of an answer: `n` appears as `[n]` in the text."""
+
+    n: int
+    passage: Passage
+    quote: str
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One checkable statement of a draft: `draft.text[start:end] == text`."""
+
+    text: str
+    start: int
+    end: int
+    cites: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """The output of a drafter, untrusted until checked. An empty text means that it declined."""
+
+    text: str
+    claims: tuple[Claim, ...] = ()
+    citations: tuple[Citation, ...] = ()
+    drafter: str = ""
+    cut: bool = False
+    """Whether the draft was cut off."""
+    notes: tuple[str, ...] = ()
+    """Notes for the reader: why the draft was cut off, which evidence the drafter did not receive,
+    which passages try to instruct."""
+    tokens: int = 0
+    """The tokens used, prompt and reply together."""
+    answers: float | None = None
+    """The probability that the quotations answer the question; `None`: not judged."""
+    unanswered: tuple[str, ...] = ()
+    """Those of several questions that the drafter found no answer to."""

@@ -1,0 +1,166 @@
+"""Passages, and the evidence for one question."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date
+from enum import StrEnum
+
+_DIGEST = re.compile(r"[0-9a-f]{8}")
+CARRIED, INDEXED = "carried", "indexed"
+
+
+class Kind(StrEnum):
+    """The kind of text in a document."""
+
+    FACT = "fact"
+    QA = "qa"
+    PROCEDURE = "procedure"
+    DISCUSSION = "discussion"
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A part of a document version. `source[start:end] == text` for the source text as stored.
+
+    The id encodes document, version and position; the same file always gives the same ids. The
+    passage is in force from `since` (`None`: always) until the day before `until`, when it expires,
+    is superseded or retired (`None`: not known). Versions of one document share a `family` (empty
+    if only document and title identify them). The coverage policy uses `summary` and `temperature`
+    (a source's own measure of how much it is used) if the retriever supplies them.
+    """
+
+    id: str
+    text: str
+    document: str
+    version: str = ""
+    title: str = ""
+    kind: Kind = Kind.FACT
+    heading: tuple[str, ...] = ()
+    start: int = 0
+    end: int = 0
+    page: int | None = None
+    content_hash: str = ""
+    effective: date | None = None
+    expires: date | None = None
+    since: date | None = None
+    until: date | None = None
+    collection: str = "default"
+    access: frozenset[str] = frozenset()
+    summary: str = ""
+    temperature: float | None = None
+    family: str = ""
+    carried: bool = False
+    """Whether a caller supplied the passage, as text or in a request; `False`: a search found it.
+    The document, title and version of a carried passage are the caller's words."""
+
+    @property
+    def origin(self) -> str:
+        """Where the passage comes from: `carried` or `indexed`."""
+        return CARRIED if self.carried else INDEXED
+
+    @property
+    def edition(self) -> tuple[bool, str, str]:
+        """What identifies the version of a document. A carried passage never shares it with an
+        indexed one, whatever it calls itself."""
+        return self.carried, self.document, self.version
+
+    @property
+    def declared(self) -> str:
+        """The version that the document declares; empty if the store assigned a digest instead,
+        which means nothing to a reader."""
+        made_up = _DIGEST.fullmatch(self.version) and f"@{self.version}#" in self.id
+        return "" if made_up else self.version
+
+    @property
+    def headings(self) -> tuple[str, ...]:
+        """The headings without table headers."""
+        return tuple(part for part in self.heading if not part.startswith("|"))
+
+    @property
+    def place(self) -> str:
+        """The position in the document: "Leave > Parental, page 3"."""
+        parts = [" > ".join(self.headings)] if self.headings else []
+        if self.page is not None:
+            parts.append(f"page {self.page}")
+        return ", ".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class Retrieved:
+    """A passage found for a question, with its raw scores.
+
+    `relevance` is the cosine similarity to the question (`None` without vectors), `keywords` the
+    BM25 score, `score` the fusion of both. None is normalised across results.
+    """
+
+    passage: Passage
+    relevance: float | None
+    keywords: float = 0.0
+    score: float = 0.0
+    kept: tuple[tuple[int, int], ...] | None = None
+    """The spans of the text that a drafter reads, in order and disjoint; `None`: all of it. The
+    passage itself stays whole for checks and citations."""
+
+    @property
+    def reading(self) -> str:
+        """The text that a drafter reads."""
+        if self.kept is None:
+            return self.passage.text
+        return "\n".join(self.passage.text[start:end] for start, end in self.kept)
+
+    def reads(self, start: int, end: int) -> bool:
+        """Whether a drafter reads this span of the text."""
+        return self.kept is None or any(a <= start and end <= b for a, b in self.kept)
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """The passages retrieved for one question, best first."""
+
+    question: str
+    items: tuple[Retrieved, ...] = ()
+    notes: tuple[str, ...] = ()
+    """Notes on the search for the reader: a fallback used, an embedder not reachable."""
+    day: date | None = None
+    """The date on which the passages must be in force; `None`: today."""
+    then: bool = False
+    """The question asks about another time, so passages no longer in force are allowed."""
+    timeless: str = ""
+    """The question without its words about time, if the passages are versions of that time: no
+    passage of an old policy contains the word "previous"."""
+    earlier: int = 0
+    """Number of trailing items that are earlier answers; citations never refer to them."""
+
+    def __iter__(self) -> Iterator[Retrieved]:
+        return iter(self.items)
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    @property
+    def passages(self) -> tuple[Passage, ...]:
+        return tuple(item.passage for item in self.items)
+
+    @property
+    def wanted(self) -> str:
+        """The question in the form that passages can answer."""
+        return self.timeless or self.question
+
+    @property
+    def sources(self) -> tuple[Passage, ...]:
+        """The passages that citation numbers refer to, in order."""
+        return self.passages[: len(self.items) - self.earlier]
+
+    @property
+    def removed(self) -> float:
+        """The share of the passages' characters that is filtered out for drafters."""
+        total = sum(len(item.passage.text) for item in self.items)
+        cut = (item for item in self.items if item.kept is not None)
+        left_out = sum(
+            len(item.passage.text) - sum(end - start for start, end in item.kept or ())
+            for item in cut
+        )
+        return left_out / total if total else 0.0
