@@ -126,7 +126,8 @@ def _weights(some: Sequence[Asked]) -> Floats:
     for half in (near, ~near):
         if half.any():
             weights[half] = balanced(families[half]) / half.sum()
-    return weights * len(some) / weights.sum()
+    scaled: Floats = weights * len(some) / weights.sum()
+    return scaled
 
 
 def main() -> None:

@@ -87,7 +87,11 @@ def written(found: Sequence[Item], lines: dict[str, Any]) -> dict[str, Any]:
             own = sets[name]
             truth, scores = _columns(own)
             sure = chance(scores, lines[question])
-            row = {"n": len(own), "auroc": auroc(truth, scores), "ece": ece(sure, truth)}
+            row: dict[str, Any] = {
+                "n": len(own),
+                "auroc": auroc(truth, scores),
+                "ece": ece(sure, truth),
+            }
             if name in BASELINES:
                 row["auroc_without_evidence"] = auroc(*_columns(sets[BASELINES[name]]))
             if told := _told_apart(own):

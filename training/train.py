@@ -114,7 +114,8 @@ def train(model: Encoder, rows: Encoded, teacher: Tensor | None, given: argparse
     for chosen, arrays in made:
         tokens = on_gpu(arrays)
         told_of = {name: _slots(value[chosen], len(tokens[-1]) - 1) for name, value in told.items()}
-        loss = loss_at(model, *tokens, told_of)
+        ids, types, marks, places, bounds = tokens
+        loss = loss_at(model, ids, types, marks, places, bounds, told_of)
         loss.backward()
         masters.take_gradients()
         more = pace.next(optimizer, given.rate)
@@ -168,7 +169,8 @@ def load(base: Path, seed: int, dropout: float) -> Encoder:
     model = Encoder(json.loads((base / "config.json").read_text("utf-8")), dropout)
     tensors = {name: torch.from_numpy(value) for name, value in read_base(base).items()}
     model.encoder.load_state_dict(tensors)
-    return model.to(DEVICE)
+    model.to(DEVICE)
+    return model
 
 
 def state_of(model: Encoder) -> dict[str, Any]:

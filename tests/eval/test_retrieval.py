@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.indexing import bench_indexing
 from suffice.errors import SourceMissing, Unreadable
 from suffice.eval.retrieval import bench_retrieval, ndcg, recall
 from suffice.settings import Settings
@@ -71,10 +70,3 @@ def test_bad_rows(tmp_path: Path, rows: bytes, says: str) -> None:
         bench_retrieval(corpus, queries, Settings(), lambda *_: None)
     with pytest.raises(SourceMissing):
         bench_retrieval(tmp_path / "none", queries, Settings(), lambda *_: None)
-
-
-def test_bench_indexing(handbook: Path) -> None:
-    figures = bench_indexing(handbook / "expenses.md", Settings(), lambda *_: None)
-    assert figures["passages"] > 3
-    assert figures["ratio"] < 2
-    assert figures["peak_memory_mb"] > 0

@@ -12,9 +12,8 @@ from rich.console import Console
 from rich.table import Table
 
 from suffice.cli import as_json as to_json
-from suffice.cli.bench_verifier import cells, lines, options
+from suffice.cli.bench_verifier import options
 from suffice.cli.progress import bars
-from suffice.cli.show import plain
 from suffice.settings import read_settings
 
 Figures = Mapping[str, Any]
@@ -84,14 +83,7 @@ def _show(figures: Figures) -> None:
         "f1_flag_all": "F1,\nflag\nall",
         "ms_per_row": "ms",
     }
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
-    table.add_column("", min_width=10, overflow="ellipsis")
-    for title in columns.values():
-        table.add_column(title, justify="right", no_wrap=True)
-    for name, row in lines(figures["sets"]):
-        table.add_row(plain(name), *cells(row, columns))
-    table.add_section()
-    table.add_row("pooled", *cells(figures["pooled"], columns))
+    table = sets_table(figures, columns, padding=1)
     console = Console()
     console.print(table, _objections(figures["pooled"]["against"]))
     for line in _notes(figures):

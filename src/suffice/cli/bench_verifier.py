@@ -175,7 +175,16 @@ def _show(figures: Figures, good: str, length: str, guess: str) -> None:
         "ms_per_row": "ms",
     }
     console = Console()
-    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1 if console.width >= _WIDE else 0, 0, 0))
+    table = sets_table(figures, columns, padding=1 if console.width >= _WIDE else 0)
+    table.add_row("mean of sets", *cells(figures["means"], columns))
+    console.print(table)
+    for line in _notes(figures, good, guess):
+        console.print(line, markup=False, highlight=False)
+
+
+def sets_table(figures: Figures, columns: Mapping[str, str], *, padding: int) -> Table:
+    """A row for each set and its tasks, and one for all rows together."""
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, padding, 0, 0))
     table.add_column("", min_width=10, overflow="ellipsis")
     for title in columns.values():
         table.add_column(title, justify="right", no_wrap=True)
@@ -183,10 +192,7 @@ def _show(figures: Figures, good: str, length: str, guess: str) -> None:
         table.add_row(plain(name), *cells(row, columns))
     table.add_section()
     table.add_row("pooled", *cells(figures["pooled"], columns))
-    table.add_row("mean of sets", *cells(figures["means"], columns))
-    console.print(table)
-    for line in _notes(figures, good, guess):
-        console.print(line, markup=False, highlight=False)
+    return table
 
 
 def lines(sets: Mapping[str, Figures]) -> Iterator[tuple[str, Figures]]:

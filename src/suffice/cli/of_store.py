@@ -2,32 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, TypeVar
-
 import click
 
+from suffice.cli.store_options import JSON, STORE, F, with_options
 from suffice.record.log import Log
 from suffice.settings import Settings
 from suffice.sql.database import Database
 
-F = TypeVar("F", bound=Callable[..., Any])
-
 
 def of_store(command: F) -> F:
     """Add `--config`, `--store` and `--json`."""
-    options = [
-        click.option("--config", type=click.Path(), help="Settings file (default: suffice.yaml)."),
-        click.option(
-            "--store",
-            metavar="FILE_OR_URL",
-            help="Store file or PostgreSQL URL (default: suffice.db).",
-        ),
-        click.option("--json", "as_json", is_flag=True, help="Print JSON."),
-    ]
-    for option in reversed(options):
-        command = option(command)
-    return command
+    return with_options(command, *STORE, JSON)
 
 
 def open_database(settings: Settings, store: str | None, *, create: bool = False) -> Database:

@@ -5,12 +5,11 @@ from __future__ import annotations
 import hashlib
 import os
 import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
 
 import click
 
+from suffice.cli.store_options import JSON, QUIET, STORE, F, with_options
 from suffice.errors import CollectionMissing
 from suffice.evidence.library import Library
 from suffice.evidence.paths import cache_folder
@@ -19,25 +18,14 @@ from suffice.evidence.store import Store
 from suffice.settings import Settings
 
 DEFAULT = "default"
-F = TypeVar("F", bound=Callable[..., Any])
 
 
 def common(command: F) -> F:
     """Add `--config`, `--store`, `--collection`, `--json` and `--quiet`."""
-    options = [
-        click.option("--config", type=click.Path(), help="Settings file (default: suffice.yaml)."),
-        click.option(
-            "--store",
-            metavar="FILE_OR_URL",
-            help="Store file or PostgreSQL URL (default: suffice.db).",
-        ),
-        click.option("--collection", default=DEFAULT, show_default=True, help="Collection name."),
-        click.option("--json", "as_json", is_flag=True, help="Print JSON."),
-        click.option("--quiet", is_flag=True, help="No progress bars."),
-    ]
-    for option in reversed(options):
-        command = option(command)
-    return command
+    collection = click.option(
+        "--collection", default=DEFAULT, show_default=True, help="Collection name."
+    )
+    return with_options(command, *STORE, collection, JSON, QUIET)
 
 
 def open_library(
