@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from suffice.cli import as_json as to_json
-from suffice.cli.bench_verifier import options
+from suffice.cli.bench_verifier import options, sets_table
 from suffice.cli.progress import bars
 from suffice.settings import read_settings
 
