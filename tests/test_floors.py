@@ -110,6 +110,7 @@ def test_import_is_light() -> None:
     assert run(code) == "[]"
 
 
+@pytest.mark.timing
 def test_import_takes_no_longer_than_that_of_a_few_standard_modules() -> None:
     def seconds(module: str) -> float:
         timed = f"start = time.process_time(); import {module}; print(time.process_time() - start)"

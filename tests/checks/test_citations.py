@@ -307,6 +307,7 @@ def test_a_draft_of_only_citations_claims_nothing() -> None:
     assert judged(CHECK, "[1] [2][3] 【4】", LEAVE) == []
 
 
+@pytest.mark.timing
 def test_a_long_draft_takes_time_in_proportion() -> None:
     given_ = Evidence("", evidence(LEAVE, PAY, SAFETY).items)
     seconds = []

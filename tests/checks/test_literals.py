@@ -170,6 +170,7 @@ def test_the_span_is_that_of_the_value_in_the_passage_it_stands_in() -> None:
     assert FINANCE[slice(*found.span)] == "$4.2M"
 
 
+@pytest.mark.timing
 def test_a_long_draft_takes_time_in_proportion() -> None:
     given_ = evidence(FINANCE, LEAVE)
     seconds = []

@@ -184,6 +184,7 @@ def test_the_nearest_sentence_is_that_of_the_rare_word() -> None:
     assert found.text == "Adopters ask early."
 
 
+@pytest.mark.timing
 def test_a_long_draft_takes_time_in_proportion() -> None:
     given_ = evidence(*(AROUND.format(rule) for rule, _, _ in RULES))
     seconds = []

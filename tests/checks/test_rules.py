@@ -97,6 +97,7 @@ def test_a_changed_number_meets_one(library: Library) -> None:
     assert [(one.check, one.code) for one in against] == [("literals", Code.CHANGED)]
 
 
+@pytest.mark.timing
 def test_a_huge_draft_is_read_in_seconds() -> None:
     given_ = Evidence("", evidence(passage("Leave lasts 20 weeks, subject to approval.")).items)
     text = "Leave of sort A lasts 20 weeks under Section 4.2 [1]. " * 3_700

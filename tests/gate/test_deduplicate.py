@@ -118,6 +118,7 @@ def test_as_if_each_were_compared_with_each(texts: list[str], least: float) -> N
     assert len(stay) + len(excluded) == len(found)
 
 
+@pytest.mark.timing
 def test_time_grows_with_the_number_of_passages() -> None:
     """Forms that differ in a number are the worst case: all alike, none a copy."""
 

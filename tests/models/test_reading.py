@@ -149,6 +149,7 @@ def test_where_nothing_remains_the_reason_says_so(passages: list[str], reason: s
     assert Material.of(passages, letters).unreadable.endswith(reason)
 
 
+@pytest.mark.timing
 def test_passages_are_told_apart_in_a_time_that_grows_with_their_number() -> None:
     def seconds(count: int) -> float:
         held = material([({"leave"}, 1)] * count)

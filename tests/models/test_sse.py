@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 from time import process_time
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -43,6 +44,7 @@ def test_a_mark_of_order_before_the_first_event() -> None:
     assert read(b'\xef\xbb\xbfdata: {"a": 1}\n\n', {1, 2, 4}) == [("", b'{"a": 1}')]
 
 
+@pytest.mark.timing
 def test_a_long_line_in_small_parts_takes_no_longer_than_its_length_warrants() -> None:
     def seconds(length: int) -> float:
         reader, start = EventReader(), process_time()

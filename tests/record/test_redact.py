@@ -93,6 +93,7 @@ def test_names_of_things_are_kept() -> None:
     }
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize("part", ["a", "a.b-", "@a.", "+1 ", "1 1", "a@b.de "])
 def test_a_long_text_takes_time_in_proportion(part: str) -> None:
     def seconds(length: int) -> float:

@@ -124,6 +124,7 @@ def test_the_question_behind_a_context(end: str) -> None:
     assert question_of([turn]) == "How long is leave?"
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize(
     "part",
     [
@@ -147,6 +148,7 @@ def test_a_hostile_prompt_takes_no_longer_than_its_length_warrants(part: str) ->
     assert min(seconds(16_000) for _ in range(3)) < 24 * small + 0.05
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize(
     ("before", "part", "after"),
     [

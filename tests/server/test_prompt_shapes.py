@@ -136,6 +136,7 @@ def test_a_template_that_cannot_be_read_is_reported(template: str) -> None:
         read_shape(template)
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize("part", ["Context information is below. ", f"{RULE} ", "Query: ", " "])
 def test_a_hostile_prompt_is_read_once(part: str) -> None:
     def seconds(times: int) -> float:

@@ -9,6 +9,7 @@ import pytest
 from suffice.server.openai.streamed_choice import StreamedChoice
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize(
     "sentence", ["You may work remotely 3 days. [1] ", "Is it so? ", "a ", "-\n"]
 )

@@ -215,6 +215,7 @@ def test_spans_are_exact_in_order_and_hide_no_word(text: str) -> None:
     assert "Leave" not in text[place:]
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize(
     "unit",
     [

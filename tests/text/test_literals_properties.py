@@ -190,6 +190,7 @@ LONG = {
 }
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize("name", LONG)
 def test_long_texts_are_read_in_linear_time(name: str) -> None:
     piece = LONG[name]
@@ -200,6 +201,7 @@ def test_long_texts_are_read_in_linear_time(name: str) -> None:
     assert process_time() - started < 15
 
 
+@pytest.mark.timing
 def test_long_evidence_and_a_short_claim() -> None:
     evidence = LONG["prose"] * 2400
     started = process_time()

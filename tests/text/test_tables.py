@@ -211,6 +211,7 @@ def test_no_word_is_lost_but_names_of_empty_columns(lines: list[str], closed: bo
             assert all(word in words for word in re.findall(r"\w+", line))
 
 
+@pytest.mark.timing
 @pytest.mark.parametrize(
     "unit",
     [
