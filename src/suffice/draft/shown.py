@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
-from suffice.draft.extractive import Ranked
+from suffice.draft.quotation import Ranked
 from suffice.text.sentences import Span
 from suffice.text.statements import apart
 from suffice.types import Evidence, Passage

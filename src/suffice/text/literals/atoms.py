@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from decimal import Decimal
 
+from suffice.text.literals.atom import Atom
 from suffice.text.literals.money import currency as currency_code
 from suffice.text.literals.numbers import (
     DIGITS,
@@ -15,35 +15,10 @@ from suffice.text.literals.numbers import (
     SUFFIXES,
     WORDS,
     digits_value,
-    plain,
-    significant,
     words_value,
 )
 from suffice.text.literals.units import unit_after, unknown_after
 from suffice.text.literals.values import LiteralKind, Unit
-
-
-@dataclass(frozen=True, slots=True)
-class Atom:
-    """A number and its unit; `unit` is `None` for a plain number."""
-
-    start: int
-    end: int
-    amount: Decimal
-    unit: Unit | None = None
-    kind: LiteralKind = LiteralKind.NUMBER
-    scaled: bool = False
-
-    @property
-    def value(self) -> Decimal:
-        if self.unit is None:
-            return plain(self.amount)
-        return significant((self.amount + self.unit.shift) * self.unit.factor)
-
-    @property
-    def canonical(self) -> str:
-        return self.unit.canonical if self.unit else ""
-
 
 _DENOMINATORS = {"half": 2, "halve": 2, "third": 3, "quarter": 4, "fourth": 4, "fifth": 5}
 _DENOMINATORS |= {"sixth": 6, "seventh": 7, "eighth": 8, "ninth": 9, "tenth": 10, "hundredth": 100}

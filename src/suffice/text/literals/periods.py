@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
 
-from suffice.text.literals.atoms import Atom
+from suffice.text.literals.atom import Atom
 from suffice.text.literals.quantities import PERIODS, quantity
 from suffice.text.literals.units import named
 from suffice.text.literals.values import Literal, LiteralKind, Unit

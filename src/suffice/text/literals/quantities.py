@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from decimal import Decimal
 
-from suffice.text.literals.atoms import Atom, atoms
+from suffice.text.literals.atom import Atom
+from suffice.text.literals.atoms import atoms
 from suffice.text.literals.numbers import SMALL, at_digits, plain, significant
 from suffice.text.literals.values import Comparator, Literal, LiteralKind
 

@@ -1,0 +1,99 @@
+"""Quoted statements, and the draft that is made of them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+
+from suffice.evidence.split import placed
+from suffice.text.readable import Readable, readable
+from suffice.text.statements import TABLE_RULE, Statement, apart, is_header
+from suffice.types import Citation, Claim, Draft, Passage
+
+_BULLET = re.compile(r"\A\s*[-*+•]\s+")
+_CELL = re.compile(r"[^|]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A statement with its score as an answer to the question."""
+
+    passage: Passage
+    statement: Statement
+    score: float
+    answers: float | None = None
+    """The probability that it answers by itself, if it was judged."""
+
+    @property
+    def alone(self) -> str:
+        """The statement under its headings; a table row with its header."""
+        row = len(self.statement.slices) > 1
+        text = "\n".join(self.quotes) if row else self.statement.wording
+        return placed(replace(self.passage, text=text))
+
+    @property
+    def quotes(self) -> list[str]:
+        return [self.passage.text[start:end] for start, end in self.statement.slices]
+
+
+def compose(chosen: Sequence[Ranked]) -> Draft:
+    """The statements as one text with citations and exact claim spans.
+
+    The passage of the best statement comes first; within a passage, statements keep their order and
+    table rows share one header.
+    """
+    by_passage: dict[str, list[Ranked]] = {}
+    for entry in chosen:
+        by_passage.setdefault(entry.passage.id, []).append(entry)
+    page = _Page()
+    citations: list[Citation] = []
+    for n, entries in enumerate(by_passage.values(), 1):
+        passage = entries[0].passage
+        slices = apart({span for entry in entries for span in entry.statement.slices})
+        read = Readable.of(passage.text)
+        page.write([text for span in slices if (text := read.cut(*span))], n, _header(passage))
+        quotes = (passage.text[start:end] for start, end in slices)
+        citations.append(Citation(n, passage, " … ".join(quotes)))
+    return Draft(page.text, tuple(page.claims), tuple(citations), "extractive")
+
+
+@dataclass(slots=True)
+class _Page:
+    """The draft text under construction, with the claims written so far."""
+
+    text: str = ""
+    claims: list[Claim] = field(default_factory=list)
+
+    def write(self, quotes: Sequence[str], n: int, header: str = "") -> None:
+        """`header` belongs to a table that the passage continues."""
+        for table, run in groupby(quotes, key=lambda quote: "|" in quote):
+            if table:
+                rows = list(run)
+                headed = any(map(TABLE_RULE.fullmatch, rows[0].split("\n")))
+                above = f"{header}\n" if header and not headed else ""
+                self._add(rows, n, mark=f"\n\n[{n}]", gap="\n\n", above=above)
+                continue
+            for quote in run:
+                self._add(
+                    [_unlisted(quote)], n, mark=f" [{n}]", gap="\n\n" if "\n" in self.text else " "
+                )
+
+    def _add(self, lines: Sequence[str], n: int, *, mark: str, gap: str, above: str = "") -> None:
+        for place, line in enumerate(lines):
+            self.text += "\n" if place else f"{gap if self.text else ''}{above}"
+            start = len(self.text)
+            self.text += line
+            self.claims.append(Claim(line, start, len(self.text), (n,)))
+        self.text += mark
+
+
+def _header(passage: Passage) -> str:
+    above = "".join(passage.heading[-1:])
+    return f"{readable(above)}\n{_CELL.sub('---', above)}" if is_header(above) else ""
+
+
+def _unlisted(quote: str) -> str:
+    """A single list item without its bullet."""
+    return quote if "\n" in quote else _BULLET.sub("", quote) or quote
