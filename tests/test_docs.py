@@ -77,6 +77,19 @@ def test_every_settings_key_has_a_meaning() -> None:
         assert meaning.endswith("."), f"no description: {row}"
 
 
+def test_settings_that_the_docs_name_exist() -> None:
+    """In the groups whose names are not also those of values in Python (`verdict.released`)."""
+    page = (ROOT / "docs" / "reference" / "settings.md").read_text(encoding="utf-8")
+    keys = set(re.findall(r"^\| `([\w.]+)` \|", page, re.MULTILINE))
+    groups = {".".join(key.split(".")[:n]) for key in keys for n in range(1, key.count(".") + 1)}
+    named = re.compile(
+        r"`((?:gate|search|checks|verifier|embedder|filter|server|passages)\.[a-z_.]+)"
+    )
+    for path in PAGES:
+        for key in named.findall(path.read_text(encoding="utf-8")):
+            assert key.rstrip(".") in keys | groups, f"{path.name} names {key}, which is no setting"
+
+
 def test_ci_runs_the_test_command_of_the_readme() -> None:
     assert "\n./scripts/test\n" in README
     assert "exec ./scripts/test" in (ROOT / ".ci" / "run").read_text()

@@ -64,9 +64,9 @@ def test_levels_and_missing_aspects() -> None:
 
 def test_the_default_reading_says_it_in_our_words() -> None:
     result = dated({"content": "Parental leave is long."}, min_contexts=2)
-    assert result.missing_aspects[0] == "no context speaks of 'contractors'"
+    assert result.missing_aspects[0] == "no context mentions 'contractors'"
     assert "density" in result.missing_aspects[1]
-    assert result.missing_aspects[2] == "1 of the 2 contexts wanted"
+    assert result.missing_aspects[2] == "1 of 2 required contexts"
     assert result.confidence_factors == ["coverage 0.75"]
     assert dated().missing_aspects == ["no context was found"]
 

@@ -77,7 +77,7 @@ def test_a_year_that_is_the_subject_leaves_todays_version_with_a_word_on_it() ->
     kept, reasons, notes = asked("What was Apple's revenue in 2019?", report, PLAIN)
     assert kept == ["new", "plain"]
     assert reasons == {}
-    assert notes == ("No version for “2019” is known of Annual report; today's was used.",)
+    assert notes == ("No version of Annual report is known for “2019”; today's was used.",)
 
 
 def test_the_policy_of_a_year_has_no_stand_in() -> None:
@@ -105,7 +105,7 @@ def test_the_previous_version() -> None:
     kept, reasons, (note, *_) = asked("What did the previous policy say?")
     assert kept == ["old", "expired"]
     assert reasons["new"] == "the question asks for previous policy"
-    assert reasons["plain"] == "no earlier version of it is known"
+    assert reasons["plain"] == "no earlier version is known"
     assert "version 1.0 (in force from 2023-03-01 to 2025-08-31)" in note
 
 
@@ -125,7 +125,7 @@ def test_a_version_by_name_and_all_of_them() -> None:
     kept, reasons, (note,) = asked("What changed from the old policy to the new?", NEW, OLD)
     assert kept == ["new", "old"]
     assert reasons == {}
-    assert "more than one version is among the evidence" in note
+    assert "the evidence contains more than one version" in note
     assert "version 1.0" in note
     assert "version 2.0" in note
 

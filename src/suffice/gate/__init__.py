@@ -1,6 +1,6 @@
-"""The gate: is this evidence enough? One module a policy, one protocol.
+"""The gate: decides whether the evidence is sufficient. One module per policy, one protocol.
 
-The package can be called: `suffice.gate(question, passages)` decides once.
+The package can be called: `suffice.gate(question, passages)` returns one decision.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class _Callable(ModuleType):
-    """A package whose main function has its own name."""
+    """A package that can be called like the function of its name."""
 
     def __call__(
         self, question: str, passages: Found, settings: GateSettings | None = None

@@ -1,10 +1,10 @@
-"""Passages that are near copies of one another count once.
+"""Removes near copies, so that they count once.
 
-Copies are told by their wording alone, no model is asked: two passages are copies if they share
-most of their runs of three words and differ in nothing that changes what they say. "3 days" and
-"5 days" in the same sentence are no copies but a conflict.
+Copies are recognised by wording alone, without a model: two passages are copies if they share most
+of their three-word sequences and differ in nothing that changes the meaning. "3 days" and "5 days"
+in the same sentence are a conflict, not a copy.
 
-Near-linear: a passage is compared only with kept ones that share one of its rarest runs.
+Near-linear: a passage is compared only with kept ones that share one of its rarest sequences.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from suffice.types import Evidence, Exclusion, Passage, Retrieved
 Shingle = tuple[str, ...]
 
 _RUN = 3
-# A run that so many different passages hold is a phrase of the house and finds no copies.
+# A sequence found in this many passages is a stock phrase and does not indicate copies.
 _CROWD = 50
 _WORD = re.compile(r"\w+")
 _NUMBER_WORDS = frozenset(
@@ -32,11 +32,11 @@ _NUMBER_WORDS = frozenset(
     sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety
     hundred thousand million billion half twice double first second third fourth""".split()
 )
-# One of these more or less, and a passage has an exception, or says the opposite.
+# One of these more or less adds an exception or reverses the meaning.
 _NEGATING = frozenset(
     """no not never none nobody nothing neither nor without except unless only cannot t""".split()
 )
-# One of these in the place of another, or put in, turns a sentence.
+# Replacing or inserting one of these changes the meaning of a sentence.
 _TURNING = _NEGATING | frozenset(
     """before after until since above below over under more less fewer minimum maximum least most
     may must shall should can might always all any some allowed forbidden permitted prohibited
@@ -49,7 +49,7 @@ _PUT_IN = 3
 
 @dataclass(frozen=True, slots=True)
 class _Wording:
-    """A passage's words as they are compared."""
+    """A passage's words, normalised for comparison."""
 
     words: tuple[str, ...]
     names: frozenset[str]
@@ -71,7 +71,7 @@ class _Wording:
 
 @dataclass(slots=True)
 class _KeptPassages:
-    """The passages kept so far, found by their rarest shingles."""
+    """The passages kept so far, indexed by their rarest sequences."""
 
     least: float
     counts: Counter[Shingle]
@@ -79,7 +79,7 @@ class _KeptPassages:
     places: dict[Shingle, list[int]] = field(default_factory=dict)
 
     def copied(self, wording: _Wording) -> tuple[Passage, float] | None:
-        """The kept passage this is a copy of, and how much of the wording they share."""
+        """The kept passage that this is a copy of, and the share of wording they have in common."""
         held = [self.places.get(run, []) for run in self._rarest(wording)]
         near = {n for places in held if len(places) <= _CROWD for n in places}
         for n in sorted(near):
@@ -95,7 +95,8 @@ class _KeptPassages:
         self.kept.append((item, wording))
 
     def _rarest(self, wording: _Wording) -> list[Shingle]:
-        """As many that two sets which share `least` of their union must have one in common."""
+        """The number of elements from which two sets that share `least` of their union must have
+        one in common."""
         total = len(wording.shingles)
         ranked = sorted(wording.shingles, key=lambda run: (self.counts[run], run))
         shared = math.ceil(self.least * total - 1e-9)
@@ -106,7 +107,7 @@ class _KeptPassages:
 def distinct(
     evidence: Evidence, settings: DiversitySettings | None = None
 ) -> tuple[Evidence, tuple[Exclusion, ...]]:
-    """The evidence without near copies, and each copy that was left out with its reason.
+    """The evidence without near copies, and each removed copy with its reason.
 
     Of several copies the first, which is the best, stays.
     """
@@ -134,8 +135,8 @@ def _overlap(one: frozenset[Shingle], other: frozenset[Shingle]) -> float:
 
 
 def _differ(one: _Wording, other: _Wording) -> bool:
-    """Whether two alike passages may say different things: another number, another name, or a
-    word that turns a sentence. What only one of them adds is no difference by itself."""
+    """Whether two similar passages may state different things: another number, another name, or a
+    word that changes the meaning. Additional text in one of them is not a difference by itself."""
     if not (_within(one.numbers, other.numbers) or _within(other.numbers, one.numbers)):
         return True
     more, less = Counter(one.words), Counter(other.words)
@@ -146,8 +147,8 @@ def _differ(one: _Wording, other: _Wording) -> bool:
 
 
 def _turned(one: Sequence[str], other: Sequence[str]) -> bool:
-    """Whether a word that turns a sentence stands where the two differ. In a longer piece that
-    only one of them has, only a negation counts."""
+    """Whether a word that changes the meaning is at a difference. In a longer addition on one side,
+    only a negation counts."""
     matcher = SequenceMatcher(None, one, other, autojunk=False)
     for tag, start, end, first, last in matcher.get_opcodes():
         changed = {*one[start:end], *other[first:last]}
@@ -158,6 +159,6 @@ def _turned(one: Sequence[str], other: Sequence[str]) -> bool:
 
 
 def _within(few: Sequence[str], many: Sequence[str]) -> bool:
-    """Whether the first stands in the second, in the same order."""
+    """Whether the first sequence occurs in the second, in the same order."""
     rest = iter(many)
     return all(number in rest for number in few)

@@ -1,4 +1,5 @@
-"""Talk alone is no ground to answer on: there must be a fact, or a strong question and answer."""
+"""Requires a fact or a strong question-and-answer pair among the evidence, if the settings say
+so."""
 
 from __future__ import annotations
 
@@ -9,21 +10,21 @@ from suffice.types import Evidence, Kind, Retrieved
 
 
 def diverse(evidence: Evidence, settings: DiversitySettings | None = None) -> str | None:
-    """Why the evidence is too much of one sort, or `None` where it is not, or none asks."""
+    """Why the evidence lacks a fact, or `None` if it has one or none is required."""
     settings = settings or DiversitySettings()
     if not settings.require_fact or any(_grounds(item, settings) for item in evidence):
         return None
     counts = Counter(item.passage.kind.value for item in evidence)
     held = ", ".join(f"{count} {kind}" for kind, count in sorted(counts.items())) or "nothing"
     return (
-        f"neither a fact of similarity {settings.min_fact_relevance:.2f} or more nor a "
-        f"question-and-answer pair of {settings.min_qa_relevance:.2f} or more is among "
-        f"the evidence ({held})"
+        f"there is neither a fact with similarity {settings.min_fact_relevance:.2f} or more "
+        f"nor a question-and-answer pair with {settings.min_qa_relevance:.2f} or more ({held})"
     )
 
 
 def _grounds(item: Retrieved, settings: DiversitySettings) -> bool:
-    """Whether an answer may rest on it; a pair of unknown relevance is not strong."""
+    """Whether an answer may rest on this passage; a question-and-answer pair without known
+    relevance is not enough."""
     if item.passage.kind is Kind.FACT:
         return item.relevance is None or item.relevance >= settings.min_fact_relevance
     strong = item.relevance is not None and item.relevance >= settings.min_qa_relevance

@@ -1,4 +1,4 @@
-"""A policy's decision, explained: what was left out, what is missing, what to do next."""
+"""Explains a policy's decision: what was left out, what is missing, what to do next."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from suffice.types import Evidence, Exclusion, GateDecision
 
 @dataclass(frozen=True, slots=True)
 class Explain:
-    """What an explanation takes beside the evidence; the decision itself is not touched."""
+    """The inputs of an explanation besides the evidence. The decision itself does not change."""
 
     embedder: Embedder | None = None
     synonyms: Synonyms = field(default_factory=Synonyms.read)
@@ -31,7 +31,7 @@ class Explain:
         stale: Sequence[Exclusion] = (),
         copies: Sequence[Exclusion] = (),
     ) -> GateDecision:
-        """What was left out for its dates comes first: it may be what was asked for."""
+        """Passages excluded for their dates come first: they may contain the answer."""
         excluded = (*stale, *copies)
         said = replace(
             decision,

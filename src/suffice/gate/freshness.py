@@ -1,9 +1,9 @@
-"""Which version of a document counts for the time a question asks about.
+"""Selects the versions of documents that apply to the time a question asks about.
 
-What is expired, not yet effective or superseded is left out and named. Two versions of one
-document never mix silently: at most the one in force at the time asked about is kept, and where
-that is not plainly today's, a note says which and its dates. It works from the passages' own
-dates and versions, wherever they come from.
+Expired, not yet effective and superseded passages are excluded and listed. Two versions of one
+document never mix silently: at most the one in force at that time is kept, and if it is not clearly
+today's, a note names the version and its dates. Only the passages' own dates and versions are used,
+so this works for any source.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from suffice.types import Evidence, Exclusion, Passage
 
 __all__ = ["NOW", "Fresh", "TimeAsked", "When", "asked_about", "fresh", "left_out"]
 
-# A passage of today's version that itself tells what was before may answer a question about it.
+# A passage of today's version may itself say what applied before.
 _TELLS_OF_BEFORE = re.compile(
     r"\b(?:previous(?:ly)?|former(?:ly)?|used to|earlier|no longer|old(?:er)? (?:\w+ )?"
     r"(?:polic|rule|version|limit|rate)\w*|(?:until|before) (?:\w+ ){0,2}(?:19|20)\d\d|"
@@ -34,8 +34,8 @@ _MOST_NAMED = 3
 
 
 class Fresh(NamedTuple):
-    """The evidence that counts, what was left out of it and why, and what the reader should know
-    of the versions used; the evidence carries these notes too."""
+    """The evidence that applies, the excluded passages with reasons, and notes on the versions
+    used; the evidence carries these notes too."""
 
     evidence: Evidence
     excluded: tuple[Exclusion, ...]
@@ -44,7 +44,7 @@ class Fresh(NamedTuple):
 
 @dataclass(frozen=True)
 class _Version:
-    """One version of a document among the evidence, with the days it was in force."""
+    """One version of a document in the evidence, with the days it was in force."""
 
     passages: tuple[Passage, ...]
     force: Force
@@ -65,7 +65,7 @@ class _Version:
         return self.force.start <= day < self.force.until
 
     def held(self, when: When) -> bool:
-        """Whether it was in force on some day of that time."""
+        """Whether it was in force on any day of that time."""
         never = self.force.start >= self.force.until
         return not never and self.force.start < when.until and when.start < self.force.until
 
@@ -75,10 +75,8 @@ class _Version:
 
 @dataclass(frozen=True)
 class _Choice:
-    """The versions of a document that count, and the day by which the others do not.
-
-    `asked`: they are of the time asked about; else there was none and today's stand in.
-    """
+    """The versions of a document that apply, and the day on which the others do not. `asked`: they
+    are of the time asked about; otherwise there was none, and today's are used instead."""
 
     versions: tuple[_Version, ...]
     day: date
@@ -86,7 +84,7 @@ class _Choice:
 
 
 def fresh(evidence: Evidence, when: When, today: date) -> Fresh:
-    """The evidence as of the time asked about."""
+    """The evidence as of the time the question asks about."""
     reasons: dict[Passage, str] = {}
     notes: list[str] = []
     standing_in: list[str] = []
@@ -101,7 +99,7 @@ def fresh(evidence: Evidence, when: When, today: date) -> Fresh:
                 if version not in choice.versions:
                     reasons[passage] = _reason(version, line, choice, when)
                 elif when.asked is TimeAsked.BEFORE and not _was(version, passage, today):
-                    reasons[passage] = "no earlier version of it is known"
+                    reasons[passage] = "no earlier version is known"
     notes += _no_version(standing_in, when)
     kept = tuple(item for item in evidence if item.passage not in reasons)
     current = replace(
@@ -120,7 +118,7 @@ def fresh(evidence: Evidence, when: When, today: date) -> Fresh:
 
 
 def left_out(excluded: Iterable[Exclusion]) -> tuple[str, ...]:
-    """The exclusions in words, each version of a document once."""
+    """The exclusions in words, one line per version of a document."""
     said = dict.fromkeys(f"{_titled(one.passage)}: {one.reason}" for one in excluded)
     more = len(said) - _MOST_NAMED
     return (*list(said)[:_MOST_NAMED], *((f"{more} more",) if more > 0 else ()))
@@ -167,7 +165,7 @@ def _order(passage: Passage) -> tuple[date, tuple[tuple[int, str], ...]]:
 
 
 def _dated(place: int, passage: Passage, document: int) -> Dated:
-    """Where no date is known the order of the versions decides, and the newest always held."""
+    """Order versions without dates by their numbers; the newest has always been in force."""
     return Dated(
         id=place,
         document_id=document,
@@ -180,12 +178,12 @@ def _dated(place: int, passage: Passage, document: int) -> Dated:
     )
 
 
-# Choosing among them
+# Selection
 
 
 def _choose(line: Sequence[_Version], when: When, today: date) -> _Choice:
-    """More than one version only where the question is about several, or where files that declare
-    the same version are no versions of each other."""
+    """The versions to use. There are several only if the question is about several, or if files
+    that declare the same version are not versions of each other."""
     now = tuple(version for version in line if version.holds(today))
     if when.asked is TimeAsked.EVER:
         return _Choice(tuple(line), today)
@@ -205,15 +203,15 @@ def _choose(line: Sequence[_Version], when: When, today: date) -> _Choice:
 
 
 def _settles(choice: _Choice, when: When, today: date) -> bool:
-    """Whether the versions chosen are plainly of the time asked about: another one than today's, or
-    several where all are asked for. A year that today's version covers may be its subject."""
+    """Whether the chosen versions are clearly of the time asked about: not today's, or several if
+    all are asked for. A year that today's version covers may be the subject of the question."""
     if when.asked is TimeAsked.EVER:
         return len(choice.versions) > 1
     return choice.asked and any(not version.holds(today) for version in choice.versions)
 
 
 def _was(version: _Version, passage: Passage, today: date) -> bool:
-    """Whether a passage may answer what held before."""
+    """Whether a passage may say what applied before."""
     return not version.holds(today) or bool(_TELLS_OF_BEFORE.search(passage.text))
 
 
@@ -233,17 +231,17 @@ def _reason(version: _Version, line: Sequence[_Version], choice: _Choice, when: 
     return f"no longer in force since {version.force.until}"
 
 
-# What the reader is told
+# Notes for the reader
 
 
 def _note(line: Sequence[_Version], choice: _Choice, when: When, today: date) -> list[str]:
-    """Which version was used, where that is not plainly today's."""
+    """Which version was used, if it is not clearly today's."""
     used = choice.versions
     if when.asked is TimeAsked.NOW or not used or not choice.asked:
         return []
     if len(used) > 1:
         each = ", ".join(f"{version.name} ({_days(version, today)})" for version in used)
-        return [f"{used[0].title}: more than one version is among the evidence: {each}."]
+        return [f"{used[0].title}: the evidence contains more than one version: {each}."]
     if len(line) == 1 and used[0].holds(today):
         return []
     asked = f" for “{when.words}”" if when.words else ""
@@ -263,7 +261,7 @@ def _no_version(titles: Sequence[str], when: When) -> list[str]:
     if not titles:
         return []
     names = ", ".join(list(dict.fromkeys(titles))[:_MOST_NAMED])
-    return [f"No version for “{when.words}” is known of {names}; today's was used."]
+    return [f"No version of {names} is known for “{when.words}”; today's was used."]
 
 
 def _days(version: _Version, today: date) -> str:

@@ -1,6 +1,6 @@
-"""The gate: all that is decided before a word is written.
+"""The gate: everything that is decided before a draft is written.
 
-evidence ─▶ of its time ─▶ counted once ─▶ policy ─▶ diverse ─▶ at peace ─▶ explained
+filter by date → deduplicate → policy → require a fact → detect conflicts → explain
 """
 
 from __future__ import annotations
@@ -32,24 +32,24 @@ from suffice.text.several import several
 from suffice.text.synonyms import Synonyms
 from suffice.types import Conflict, Evidence, GateDecision, Level
 
-COMPARE = "the passages are of several versions, to be compared by whoever reads them"
+COMPARE = "the passages come from several versions, which the reader has to compare"
 
 
 class FindsConflicts(Protocol):
-    """Anything that names the pairs of passages that cannot both be right."""
+    """Finds the pairs of passages that contradict each other."""
 
     def find(self, evidence: Evidence) -> tuple[Conflict, ...]: ...
 
 
 class GateResult(NamedTuple):
-    """The evidence that counts, and what the gate says of it."""
+    """The evidence that applies, and the decision on it."""
 
     evidence: Evidence
     decision: GateDecision
 
 
 class Gate:
-    """Is this evidence enough, current, diverse and at peace with itself?
+    """Decides whether the evidence is sufficient, current, diverse and free of contradictions.
 
     >>> Gate(policy="learned").decide("How long is parental leave?", ["It is 20 weeks."]).level
     """
@@ -81,20 +81,20 @@ class Gate:
     def of(
         cls, settings: CollectionSettings, embedder: Embedder, verifier: Verifier | None = None
     ) -> Gate:
-        """The gate that settings describe."""
+        """The gate that the settings describe."""
         synonyms = Synonyms.read(settings.search.synonyms)
         explain = Explain(embedder, synonyms, settings.gate.contact)
         return cls(settings=settings.gate, verifier=verifier, embedder=embedder, explain=explain)
 
     def may_draft(self, evidence: Evidence, decision: GateDecision) -> bool:
-        """Whether a draft may be written: the gate is open, or the settings ask for one from what
-        little there is, which then leaves with a caveat."""
+        """Whether a draft may be written: the gate is open, or the settings request a draft from
+        insufficient evidence, which is then released with a caveat at best."""
         thin = decision.level is Level.INSUFFICIENT and len(evidence) > 0
         declines = self.settings.coverage.decline_insufficient
         return decision.open or (thin and self.settings.policy == "coverage" and not declines)
 
     def decide(self, question: str | Evidence, passages: Found = ()) -> GateDecision:
-        """The decision on anyone's passages. Those that come without a relevance get one."""
+        """Decide on passages from any source. Missing relevance is computed."""
         if isinstance(question, Evidence):
             return self.apply(question).decision
         if self._embedder is None:
@@ -102,18 +102,18 @@ class Gate:
         return self.apply(gather(checked_question(question), passages, self._embedder)).decision
 
     async def adecide(self, question: str | Evidence, passages: Found = ()) -> GateDecision:
-        """The same, without holding up an event loop."""
+        """`decide` without blocking the event loop."""
         return await asyncio.to_thread(self.decide, question, passages)
 
     def apply(
         self, evidence: Evidence, when: When | None = None, day: date | None = None
     ) -> GateResult:
-        """What of the evidence counts for the time asked about, and whether it is enough."""
+        """The evidence that applies to the time asked about, and whether it is sufficient."""
         day = day or self.clock()
         when = when or asked_about(evidence.question, day)
         current, stale, _ = fresh(evidence, when, day)
         counted, copies = distinct(current, self.settings.diversity)
-        # The versions answer for the time asked about, and the passages for the rest.
+        # The versions cover the time asked about, so the passages are read without it.
         read = sanitized(replace(counted, question=counted.wanted))
         decision = self._enough(adjusted(read, self.settings.kinds))
         if counted.timeless and when.asked is TimeAsked.EVER:
@@ -130,8 +130,8 @@ class Gate:
         return GateResult(kept, explained)
 
     def _enough(self, evidence: Evidence) -> GateDecision:
-        """The policy's decision. Of several questions asked at once, each is weighed by itself
-        where the policy does not open for all of them together."""
+        """The policy's decision. If it does not open for several questions together, each is
+        decided separately."""
         whole = self.policy.decide(evidence)
         asked = several(evidence.question)
         if whole.open or len(asked) == 1:
@@ -142,20 +142,20 @@ class Gate:
             return whole
         weakest = min(opened, key=lambda one: one.score)
         shut = (question for question, one in zip(asked, each, strict=True) if not one.open)
-        left = [f"too little was found on “{question.strip(' ?')}”" for question in shut]
+        left = [f"not enough was found on “{question.strip(' ?')}”" for question in shut]
         level = Level.PARTIAL if left else weakest.level
         return replace(weakest, level=level, reasons=(*weakest.reasons, *left))
 
     def _diverse(self, decision: GateDecision, evidence: Evidence) -> GateDecision:
-        """Talk alone opens nothing, where the settings ask for a fact."""
+        """Close the gate if the settings require a fact and there is none."""
         lack = diverse(evidence, self.settings.diversity) if decision.open else None
         if lack is None:
             return decision
         return replace(decision, level=Level.INSUFFICIENT, reasons=(*decision.reasons, lack))
 
     def _at_peace(self, decision: GateDecision, evidence: Evidence) -> GateDecision:
-        """Passages that contradict each other are shown where they answer; over a shut gate nobody
-        would have used either."""
+        """Report contradicting passages, but only if the gate is open: otherwise neither would be
+        used."""
         found = self.conflicts.find(evidence) if decision.open else ()
         if not found:
             return decision
@@ -170,8 +170,8 @@ class Gate:
 
 @rule("compare", lambda decision, evidence: decision)
 def _to_compare(decision: GateDecision, evidence: Evidence) -> GateDecision:
-    """Versions beside each other hold what changed, but no passage says it: that is a caveat, and
-    no doubt of the policy's."""
+    """Add a caveat if the question compares versions: together they show what changed, but no
+    single passage states it."""
     families = [passage.family for passage in evidence.passages if passage.family]
     beside = len(families) > len(set(families))
     if decision.level is not Level.SUFFICIENT and not (decision.level is Level.REVIEW and beside):
@@ -180,7 +180,7 @@ def _to_compare(decision: GateDecision, evidence: Evidence) -> GateDecision:
 
 
 def _whole(decision: GateDecision, evidence: Evidence) -> GateDecision:
-    """The decision on cleared passages, naming them as they were found."""
+    """The decision on the sanitized passages, with the passages as they were retrieved."""
     found = {passage.id: passage for passage in evidence.passages}
     return replace(
         decision,

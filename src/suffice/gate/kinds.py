@@ -1,4 +1,4 @@
-"""What a kind of evidence is worth to the gate."""
+"""Weights of the kinds of evidence."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from suffice.types import Evidence, Retrieved
 def adjusted(evidence: Evidence, settings: KindSettings | None = None) -> Evidence:
     """The evidence as a policy reads it: relevance times the weight of the passage's kind.
 
-    Only for the gate's eyes. What is shown to anyone is the evidence that came in, with its raw
-    relevance; the order is the search's and stays.
+    Only the gate uses this. Results show the original evidence with its raw relevance, in the order
+    of the search.
     """
     settings = settings or KindSettings()
     return replace(evidence, items=tuple(_adjusted(item, settings) for item in evidence))
@@ -20,7 +20,7 @@ def adjusted(evidence: Evidence, settings: KindSettings | None = None) -> Eviden
 
 def _adjusted(item: Retrieved, settings: KindSettings) -> Retrieved:
     weight: float = getattr(settings.weights, item.passage.kind.value)
-    # A negative cosine is far off already; a small weight must not bring it nearer.
+    # A small weight must not raise a negative cosine.
     if item.relevance is None or item.relevance <= 0:
         return item
     return replace(item, relevance=min(item.relevance * weight, 1.0))

@@ -43,7 +43,7 @@ def test_the_result_carries_everything() -> None:
     assert decision.level is Level.INSUFFICIENT
     assert decision.missing == ("parental leave",)
     assert "hoeffding, n = 5, mean 0.650, ε 0.607, δ 0.05" in decision.reasons[0]
-    assert decision.reasons[1] == "11 more passages of the same mean would be needed"
+    assert decision.reasons[1] == "11 more passages with the same mean would be needed"
 
 
 def test_the_promised_number_of_passages_opens_the_gate() -> None:
@@ -56,13 +56,13 @@ def test_the_promised_number_of_passages_opens_the_gate() -> None:
 
 def test_a_mean_at_the_threshold_is_told_that_more_will_not_do() -> None:
     decision = LowerBound().decide(evidence(0.1, 0.2, 0.25))
-    assert "would not do" in decision.reasons[1]
+    assert "would not help" in decision.reasons[1]
     assert signals(decision)["more passages needed"] is None
 
 
 def test_a_million_is_too_many() -> None:
     decision = LowerBound().decide(evidence(0.3001, 0.3001))
-    assert "up to a million" in decision.reasons[1]
+    assert "even a million" in decision.reasons[1]
 
 
 def test_scores_are_raw() -> None:

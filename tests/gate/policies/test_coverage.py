@@ -106,7 +106,7 @@ def test_age_counts_from_the_day_it_holds() -> None:
 
 def test_too_few_contexts_are_said() -> None:
     _, decision = decide(FULL, 0.9, min_contexts=2)
-    assert "1 of the 2 contexts wanted" in decision.reasons
+    assert "1 of 2 required contexts" in decision.reasons
 
 
 def test_embeddings_may_be_required() -> None:

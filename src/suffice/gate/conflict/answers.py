@@ -1,7 +1,7 @@
-"""What a passage answers to a question, as far as words tell: the things of the kind that is asked
-for, those first that stand near the question's words.
+"""Extracts candidate answers to a question from a passage: expressions of the kind asked for, those
+nearest to the question's words first.
 
-A reader of a few lines, not a model: it proposes, and the verifier judges what it proposes.
+This uses rules, not a model. It proposes candidates, and the verifier judges them.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from suffice.text.words import STOP_WORDS
 
 Span = tuple[int, int]
 
-# So many words away, a word of the question counts for a third.
+# At this distance in words, a word of the question counts for a third.
 _REACH = 12
-# A word of another sentence counts as so much farther away.
+# Extra distance of a word in another sentence.
 _ANOTHER = 12
 _COMMON = 0.25
 DENIALS = frozenset("not no never nor neither without cannot".split())
@@ -32,7 +32,7 @@ _NO_CONTENT = STOP_WORDS - DENIALS
 _COUNTED = frozenset("day week month year".split())
 _TO = re.compile(r"\s*(?:to|and|until|till|[-–—])\s*", re.I)
 _YEARS = range(1000, 2101)
-# "He is a British judge.", "Tilley, a talented cricketer, …": what something is said to be.
+# Descriptions: "He is a British judge.", "Tilley, a talented cricketer, …".
 _SAID_TO_BE = re.compile(
     r"(?:\b(?:is|are|was|were|as|be|became|remains)|,)\s+(?:an?|the)\s+"
     r"(?P<phrase>[^\W_][\w'’-]*(?:\s[^\W_][\w'’-]*){0,5})"
@@ -46,21 +46,22 @@ _ENDS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """`text[start:end]`, folded, and the stem it is compared by."""
+    """A word: `text[start:end]` in normalised form, and the stem used for comparison."""
 
     start: int
     end: int
     folded: str
     stem: str
     telling: bool
-    """A capital, where no sentence begins, or a digit: it may name something."""
+    """Whether it may be a name: it contains a digit, or a capital that does not start a
+    sentence."""
     sentence: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """Something in a passage that may be what is asked for. `weight` is how near the question's
-    words stand, as a share of the nearest possible; `literal` its value, where it has one."""
+    """A candidate answer. `weight` says how near the question's words are, as a share of the
+    maximum; `literal` is its value, if it has one."""
 
     text: str
     start: int
@@ -73,16 +74,16 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A passage, read for one question."""
+    """A passage, parsed for one question."""
 
     text: str
     words: tuple[Word, ...]
     spans: tuple[Span, ...]
     literals: tuple[Literal, ...]
     asked: Mapping[str, float]
-    """The stems of the question's words, with what each is worth."""
+    """The stems of the question's words with their weights."""
     telling: frozenset[str]
-    """The names and numbers that the question does not name: whom and what it is about."""
+    """The names and numbers that are not in the question: they identify the subject."""
     answers: tuple[Answer, ...] = ()
     """Nearest first."""
 
@@ -99,25 +100,25 @@ class Reading:
         return replace(read, answers=tuple(found))
 
     def sentence(self, start: int) -> Span:
-        """The sentence that a place stands in."""
+        """The sentence that contains a position."""
         place = bisect_right([span[0] for span in self.spans], start) - 1
         return self.spans[place] if place >= 0 else (0, len(self.text))
 
     def places(self, start: int, end: int) -> range:
-        """The numbers of the words from one character to another."""
+        """The indices of the words between two character positions."""
         first = bisect_right([word.end for word in self.words], start)
         last = bisect_right([word.start for word in self.words], end - 1)
         return range(first, last)
 
     def answer(self, start: int, end: int, literal: Literal | None = None) -> Answer:
-        """A piece of the text as an answer."""
+        """A span of the text as a candidate answer."""
         held = (self.words[place] for place in self.places(start, end))
         content = frozenset(word.stem for word in held if word.folded not in _NO_CONTENT)
         near = self.near(start, end)
         return Answer(self.text[start:end], start, end, near, literal, content)
 
     def near(self, start: int, end: int) -> float:
-        """How near the words of the question stand to a piece of the text: from 0 to 1."""
+        """How near the question's words are to a span of the text, from 0 to 1."""
         here = self.places(start, end)
         home = self.words[here.start].sentence if here else -1
         nearest: dict[str, int] = {}
@@ -136,8 +137,8 @@ class Reading:
 
 
 def words(text: str, spans: Sequence[Span] = ()) -> Iterator[Word]:
-    """The words of a text; those that open one of its sentences name nothing by their capital
-    alone, unless another capital follows or they are seen with one elsewhere."""
+    """The words of a text. The first word of a sentence is not a name because of its capital alone,
+    unless another capital follows or it is capitalised elsewhere too."""
     found = list(WORD.finditer(text))
     starts = [start for start, _ in spans]
     homes = [bisect_right(starts, match.start()) for match in found]
@@ -156,7 +157,7 @@ def words(text: str, spans: Sequence[Span] = ()) -> Iterator[Word]:
 
 
 def names(held: Iterable[Word], asked: Container[str]) -> frozenset[str]:
-    """The words that may tell one thing from another, the question's own left out."""
+    """The words that may distinguish one subject from another, without the question's own."""
     return frozenset(
         word.folded
         for word in held
@@ -165,7 +166,7 @@ def names(held: Iterable[Word], asked: Container[str]) -> frozenset[str]:
 
 
 def same_answer(one: Answer, other: Answer) -> bool:
-    """Whether two answers say the same, one perhaps more exactly."""
+    """Whether two answers agree; one may be more precise."""
     if one.literal and other.literal:
         mine, theirs = one.literal, other.literal
         if _year(mine) is not None and _year(mine) == _year(theirs):
@@ -184,7 +185,7 @@ def _same(one: Literal, other: Literal) -> bool:
 
 
 def dated(literal: Literal) -> str:
-    """What sort of date a literal is; those of one sort can be held against each other."""
+    """The type of a date; only dates of one type are compared."""
     if _year(literal) is not None:
         return "year"
     if literal.day and literal.day.weekday is not None:
@@ -201,7 +202,7 @@ def _year(literal: Literal) -> int | None:
 
 
 def worth(question: str) -> dict[str, float]:
-    """A rare word of the question counts more than a common one; those that only ask, nothing."""
+    """The weight of a word of the question: more for a rare word, none for a question word."""
     return {
         word.folded: _COMMON + (1 - _COMMON) * rarity(word.folded)
         for word in words(question)
@@ -211,7 +212,7 @@ def worth(question: str) -> dict[str, float]:
 
 def _answers(reading: Reading, kind: AnswerKind) -> Iterator[Answer]:
     found = [one for one in reading.literals if fits(one, kind) and not _repeats(reading, one)]
-    if kind is AnswerKind.DATE and not found:  # no year is named: a rule for every year
+    if kind is AnswerKind.DATE and not found:  # without a year: a rule for every year
         found = list(_spans_of_time([one for one in reading.literals if _recurs(one)], reading))
     for literal in found:
         yield reading.answer(literal.start, literal.end, literal)
@@ -221,7 +222,7 @@ def _answers(reading: Reading, kind: AnswerKind) -> Iterator[Answer]:
 
 
 def fits(literal: Literal, kind: AnswerKind) -> bool:
-    """Whether a literal is of the kind that is asked for."""
+    """Whether a literal is of the kind asked for."""
     if kind is AnswerKind.DATE:
         return _year(literal) is not None
     if kind is AnswerKind.NAME:
@@ -230,13 +231,14 @@ def fits(literal: Literal, kind: AnswerKind) -> bool:
 
 
 def _recurs(literal: Literal) -> bool:
-    """A time of day, a day of the year or of the week, the third day of something."""
+    """Whether this is a time of day, a day of the year or week, or an ordinal day ("the third
+    day")."""
     counted = literal.kind is LiteralKind.ORDINAL and bool(_COUNTED & {*literal.nouns})
     return counted or literal.kind in (LiteralKind.TIME, LiteralKind.DATE)
 
 
 def _spans_of_time(found: Sequence[Literal], reading: Reading) -> Iterator[Literal]:
-    """ "14:00 to 19:00" is one answer, and another one than "14:00 to 18:00"."""
+    """ "14:00 to 19:00" is one answer, different from "14:00 to 18:00"."""
     last: Literal | None = None
     for one in found:
         times = last is not None and last.kind is one.kind is LiteralKind.TIME
@@ -252,7 +254,7 @@ def _spans_of_time(found: Sequence[Literal], reading: Reading) -> Iterator[Liter
 
 
 def _repeats(reading: Reading, literal: Literal) -> bool:
-    """A name that only says again what the question names."""
+    """Whether a name only repeats what the question names."""
     if literal.kind not in (LiteralKind.NAME, LiteralKind.QUOTATION):
         return False
     held = [reading.words[n].stem for n in reading.places(literal.start, literal.end)]
@@ -260,7 +262,7 @@ def _repeats(reading: Reading, literal: Literal) -> bool:
 
 
 def _said_to_be(reading: Reading) -> Iterator[Span]:
-    """Up to six words of what something is, cut where another thought begins."""
+    """Up to six words of a description, cut where a new clause begins."""
     for found in _SAID_TO_BE.finditer(reading.text):
         start, end = found.span("phrase")
         kept = [start, start]

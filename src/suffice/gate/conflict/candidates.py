@@ -1,8 +1,8 @@
-"""How two passages may answer a question differently, before anybody judged it.
+"""Finds the pairs of answers that may contradict each other, before a model judges them.
 
-A view is a pair of answers, one of each passage: what stands in one place of two texts that else
-agree, or what each passage seems to answer. It says how surely the two differ as literals, and how
-surely both are said of the same thing.
+A view is a pair of answers, one from each passage: either the position at which two otherwise equal
+texts differ, or what each passage seems to answer. It says how certainly the two differ as
+literals, and how certainly both are about the same thing.
 """
 
 from __future__ import annotations
@@ -29,24 +29,25 @@ from suffice.text.rarity import weight
 _AROUND = 8
 _MOST = 12
 _FIRST = 3
-# From so near on an answer is what is asked for: that of a copy beside the nearest of its passage,
-# that of a statement as it stands.
+# From this nearness on, an answer is what is asked for: for a copy relative to the nearest answer
+# of its passage, for a statement in absolute terms.
 _COPIED_NEAR = 0.3
 _STATED_NEAR = 0.2
 _LONGEST = 400
-# What is presumed the same where nothing is told, and what must show where a name is asked about.
+# The sameness assumed without any names, and the one required if the question contains a name.
 _PRESUMED = 0.15
 _TO_SHOW = 2.0
 _SETTLED = 0.3
-# A judge may be a priest as well; 16 weeks are not 18.
+# A judge may also be a priest, but 16 weeks are never 18.
 _BOTH_MAY_BE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """`literal` is how surely the answers differ as literals, `near` how surely they are what is
-    asked for by the words beside them, `same` how surely they are said of one thing, all from 0 to
-    1; `copied`: the passages are wordings of one text. Spans are into the passages' texts."""
+    """`literal`: how certainly the answers differ as literals; `near`: how certainly they are what
+    is asked for, according to the words around them; `same`: how certainly they are about one
+    thing; all from 0 to 1. `copied`: the passages are wordings of one text. Spans refer to the
+    passages' texts."""
 
     first: int
     second: int
@@ -57,7 +58,8 @@ class View:
     same: float
     copied: bool
     agreed: Answer | None = None
-    """An answer that both passages give, nearer to the question than these; of the first one."""
+    """An answer that both passages give and that is nearer to the question than these; taken from
+    the first."""
 
     @property
     def passages(self) -> tuple[int, int]:
@@ -65,7 +67,7 @@ class View:
 
 
 def views(readings: Sequence[Reading], question: str) -> list[View]:
-    """All that may differ, for every pair of passages."""
+    """The possible differences of every pair of passages."""
     kind = answer_kind(question)
     named = any(word.telling for word in list(words(question))[1:])
     found = {pair: slots(readings[pair[0]], readings[pair[1]]) for pair in partners(readings)}
@@ -79,7 +81,7 @@ def views(readings: Sequence[Reading], question: str) -> list[View]:
 
 @dataclass(frozen=True, slots=True)
 class Both:
-    """Two passages beside each other."""
+    """Two passages to compare."""
 
     first: int
     second: int
@@ -87,7 +89,7 @@ class Both:
     theirs: Reading
 
     def copied(self, slot: Slot, kind: AnswerKind) -> View | None:
-        """What one text says in the place of the other."""
+        """The differences of two texts that otherwise agree."""
         here, there = _answer(self.mine, slot.first, kind), _answer(self.theirs, slot.second, kind)
         if here is None or there is None or same_answer(here, there):
             return None
@@ -101,8 +103,8 @@ class Both:
         return replace(view, agreed=next((one for one in nearer if _gives(self.theirs, one)), None))
 
     def stated(self, named: bool) -> View | None:
-        """What each passage seems to answer: of their nearest answers that can be held against each
-        other the pair that is most nearly said of one thing, in which neither has the other's."""
+        """What each passage seems to answer: among their nearest comparable answers, the pair most
+        likely to be about one thing, in which neither passage contains the other's answer."""
         mine = [(one, _gives(self.theirs, one)) for one in self.mine.answers[:_FIRST]]
         theirs = [(one, _gives(self.mine, one)) for one in self.theirs.answers[:_FIRST]]
         best: tuple[float, Answer, Answer, float] | None = None
@@ -133,25 +135,25 @@ class Both:
         return min(_relative(self.mine, here), _relative(self.theirs, there))
 
     def _same(self, here: Answer, there: Answer, named: bool) -> float:
-        """How much of what is named beside each answer the other passage names too."""
+        """The share of the names around each answer that the other passage contains too."""
         said = _said(here, there)
         mine, theirs = _around(self.mine, here) - said, _around(self.theirs, there) - said
         shared = weight(mine & self.theirs.telling) + weight(theirs & self.mine.telling)
         told = weight(mine), weight(theirs)
-        if named and not self._nothing_else(said):  # another thing may bear that name
+        if named and not self._nothing_else(said):  # something else may have the same name
             return shared / (sum(told) + _TO_SHOW)
         if named:
             return 1.0
         return (shared + _PRESUMED) / (2 * min(told) + _PRESUMED)
 
     def _nothing_else(self, said: frozenset[str]) -> bool:
-        """Whether the passages name nothing beside what the question names: then nothing in them
-        tells one thing of that name from another."""
+        """Whether the passages contain no names beyond those of the question, so that nothing
+        distinguishes two subjects of one name."""
         told = (self.mine.telling | self.theirs.telling) - said
         return all(word[0].isdigit() for word in told)
 
     def _agreement(self) -> float:
-        """How near to the question the nearest answer stands that both passages give."""
+        """How near the nearest answer given by both passages is to the question."""
         return max(
             (
                 self._near(one, other)
@@ -164,7 +166,7 @@ class Both:
 
 
 def _answer(reading: Reading, span: Span, kind: AnswerKind) -> Answer | None:
-    """What stands in a slot, as an answer of the kind that is asked for."""
+    """The text of a slot, as an answer of the kind asked for."""
     start, end = span
     for literal in reading.literals:
         if literal.start < end and start < literal.end and fits(literal, kind):
@@ -181,13 +183,14 @@ def _gives(reading: Reading, answer: Answer) -> bool:
 
 
 def _relative(reading: Reading, answer: Answer) -> float:
-    """How near an answer is to the question, beside the nearest one of its passage."""
+    """How near an answer is to the question, relative to the nearest one of its passage."""
     nearest = max([answer.weight, *(one.weight for one in reading.answers[:1])])
     return answer.weight / nearest if nearest else 1.0
 
 
 def _one_sort(one: Answer, other: Answer) -> bool:
-    """Years are no answer to what a price answers, nor is a number to a phrase."""
+    """Whether two answers can be compared: a year is not compared with a price, nor a number with a
+    phrase."""
     if one.literal is None or other.literal is None:
         return one.literal is other.literal
     if one.literal.day or other.literal.day:
@@ -207,12 +210,12 @@ def _said(*answers: Answer) -> frozenset[str]:
 
 
 def _statement(reading: Reading, answer: Answer) -> Span:
-    """The sentence an answer stands in; of a very long one what is near the answer."""
+    """The sentence that contains an answer; of a very long one, the part around the answer."""
     start, end = reading.sentence(answer.start)
     half = _LONGEST // 2
     first = max(start, answer.start - half)
     last = min(end, max(answer.end, answer.start + half))
-    # Not in the middle of a word.
+    # Do not cut in the middle of a word.
     while start < first < answer.start and not reading.text[first - 1].isspace():
         first += 1
     while answer.end < last < end and not reading.text[last].isspace():

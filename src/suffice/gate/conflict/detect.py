@@ -1,8 +1,9 @@
-"""Conflicts: passages of one evidence that answer the question differently.
+"""Detects conflicts: passages that answer the question differently.
 
-passages ─▶ readings ─▶ views (literals) ─▶ verifier ─▶ score, conflict or ambiguous
+    passages → candidate answers → pairs that differ as literals → verifier → score
 
-Literals and the verifier speak together. A pair is reported with what both say, in their own words.
+Literal comparison and verifier decide together. A conflict is reported with the quotes of both
+sides.
 """
 
 from __future__ import annotations
@@ -22,24 +23,26 @@ from suffice.settings import ConflictSettings
 from suffice.switch import rule
 from suffice.types import Conflict, Evidence, Passage
 
-# A view that differs less than this as literals cannot become a conflict: nobody is asked.
+# A pair that differs less than this as literals cannot become a conflict, so the verifier is not
+# asked.
 _WORTH = 0.5
 _RIVALS = 5
 _SURE = 0.8
-# From so many of the question's words on, a statement plainly speaks of what is asked.
+# A statement with this share of the question's words is clearly about what is asked.
 _COVERED = 0.75
-# What has no word of it and reaches less than this share of the verifier's threshold answers not.
+# A statement without any of these words does not answer if it scores below this share of the
+# verifier's threshold.
 _HARDLY = 0.6
-# A statement by itself answers from this share of the threshold on; more is asked, on average, of
-# two that stand under different headings, which as a rule speak of different things.
+# A statement by itself answers from this share of the threshold on. Two statements under different
+# headings, which usually are about different things, need more on average.
 _ALONE, _ALONE_APART = 0.2, 1.7
 
 
 @dataclass(frozen=True)
 class Conflicts:
-    """Finds what contradicts among passages. The work grows with the passages: each is held against
-    a few others only, those that differ most. An LLM is not asked about each of them, since every
-    one would be a call; it confirms what would be shown."""
+    """Finds contradictions among passages. The work is linear in the number of passages: each is
+    compared with only the few that differ most. An LLM verifier only confirms what would be shown,
+    because each comparison would be a call."""
 
     verifier: Verifier
     settings: ConflictSettings = field(default_factory=ConflictSettings)
@@ -51,7 +54,7 @@ class Conflicts:
         object.__setattr__(self, "verifier", below_llm(self.verifier))
 
     def find(self, evidence: Evidence) -> tuple[Conflict, ...]:
-        """The conflicts, surest first; then what is ambiguous."""
+        """The conflicts, most certain first, then the ambiguous pairs."""
         if not self.settings.enabled:
             return ()
         found = [one for one in self.compare(evidence) if self._reported(one)]
@@ -62,8 +65,8 @@ class Conflicts:
         )
 
     def _confirmed(self, one: Conflict, question: str) -> bool:
-        """Whether the LLM says that either side contradicts the other, where there is an LLM and it
-        has a word to say."""
+        """Whether the LLM, if there is one and it answers, finds that one side contradicts the
+        other."""
         if self.llm is None:
             return True
         sides = (one.first_quote, one.second), (one.second_quote, one.first)
@@ -72,7 +75,7 @@ class Conflicts:
         return not scores or any(score.contradicted >= EVEN for score in scores)
 
     def compare(self, evidence: Evidence) -> list[Disagreement]:
-        """Every pair of passages that both answer, once, with its score."""
+        """Every pair of passages that both answer the question, once, with its score."""
         passages = evidence.passages[: self.settings.max_passages]
         readings = [Reading.of(passage.text, evidence.question) for passage in passages]
         open_views = [
@@ -91,8 +94,8 @@ class Conflicts:
 
     @rule("both answer", lambda self, found, evidence: found)
     def _both_answer(self, found: Sequence[Disagreement], evidence: Evidence) -> list[Disagreement]:
-        """By half what would be reported although one of the two statements, read by itself, does
-        not answer: what answers different questions does not disagree."""
+        """Halve the score of a pair if one of its statements does not answer the question by
+        itself: answers to different questions do not contradict each other."""
         sides = {
             (n, span): Pair(
                 evidence.question,
@@ -121,7 +124,7 @@ class Conflicts:
         ]
 
     def _answered(self, scores: Sequence[SufficiencyScore], *, apart: bool) -> bool:
-        """Whether each of two statements answers, and clearly where their headings differ."""
+        """Whether both statements answer the question; clearly, if their headings differ."""
         if any(self._answers_not(score, _ALONE) for score in scores):
             return False
         read = [score for score in scores if not score.unchecked]
@@ -139,7 +142,7 @@ class Conflicts:
     def _judged(
         self, found: Sequence[View], readings: Sequence[Reading], question: str
     ) -> list[Disagreement]:
-        """One call of the verifier for all of them."""
+        """Score all of them in one verifier call."""
         asked = self._worth_asking(found)
         pairs = {n: _pairs(found[n], readings, question) for n in asked}
         every = list(dict.fromkeys(pair for some in pairs.values() for pair in some))
@@ -155,9 +158,9 @@ class Conflicts:
         passages: Sequence[Passage],
         aspect: Aspect,
     ) -> list[Disagreement]:
-        """Statements of all sorts look alike: those that would be reported are halved where the two
-        do not speak of the same, or where one of them does not answer by itself. What speaks of
-        nearly all that is asked needs nobody to say so."""
+        """Halve the score of a pair that would be reported, if the statements are not about the
+        same, or if one does not answer by itself. A statement that covers nearly all of the
+        question's words needs no confirmation."""
         every, side = given(passages, readings), aspect.side
         most, asked_of = aspect.most(every), side.most(every)
         doubtful = {
@@ -185,8 +188,8 @@ class Conflicts:
         asked: Mapping[int, Sequence[tuple[Stated, float]]],
         question: str,
     ) -> list[Disagreement]:
-        """All that was found, by half what is `apart` and what holds a statement that does not
-        answer: one that reaches less than its share of the verifier's threshold."""
+        """The pairs, with the score halved for those in `apart` and for those with a statement that
+        reaches less than its share of the verifier's threshold."""
         texts = dict.fromkeys(one.text for some in asked.values() for one, _ in some)
         pairs = [Pair(question, (text,)) for text in texts]
         scores = dict(zip(texts, self.verifier.sufficiency(pairs) if pairs else (), strict=True))
@@ -199,30 +202,31 @@ class Conflicts:
         ]
 
     def _answers_not(self, score: SufficiencyScore, least: float) -> bool:
-        """By a share of the verifier's own threshold; where nobody could judge, it may well."""
+        """Whether a statement reaches this share of the verifier's threshold; true if it could not
+        be judged."""
         threshold = self.verifier.thresholds.of(score.tier).sufficiency
         return not score.unchecked and score.enough < least * threshold
 
     def _of_one_name(self, one: Disagreement) -> bool:
-        """Whether it would be reported as said of different things of one name."""
+        """Whether the pair would be reported as different things of one name."""
         return self._reported(one) and one.ambiguous and not one.view.copied
 
     def _doubtful(self, one: Disagreement) -> bool:
-        """Whether it would be reported although nothing shows what its statements speak of."""
+        """Whether the pair would be reported although the subject of its statements is unclear."""
         return self._reported(one) and not one.view.copied and one.view.same == 1
 
     def _unasked(
         self, one: Disagreement, passages: Sequence[Passage], aspect: Aspect, most: float
     ) -> bool:
-        """Whether two wordings of one text differ in a sentence that has no word of what is asked,
-        while another sentence has nearly all of them."""
+        """Whether two wordings of one text differ in a sentence without any of the question's
+        words, while another sentence contains nearly all of them."""
         if not one.view.copied or not self._reported(one) or most < _COVERED:
             return False
         return not any(map(aspect.named, stated(one.view, passages)))
 
     def _worth_asking(self, found: Sequence[View]) -> list[int]:
-        """The views that may become conflicts: each passage beside a few of those that stand before
-        it, of one thing first."""
+        """The pairs that may become conflicts: each passage with a few earlier ones, most likely
+        the same subject first."""
         taken: Counter[int] = Counter()
         kept = []
         ranked = sorted(
@@ -242,8 +246,8 @@ class Conflicts:
         )
 
     def _scored(self, view: View, judgement: Judgement) -> Disagreement:
-        """Two wordings of one text show by themselves that they differ; of two statements the
-        verifier must say so as well."""
+        """The score of a pair. Two wordings of one text show their difference by themselves; for
+        two statements the verifier counts as much."""
         if view.copied:
             likely = judgement.own >= judgement.agreed
             asked_for = max(view.near, min(1.0, judgement.own / _SURE) if likely else 0.0)
@@ -259,8 +263,8 @@ def _headed_apart(view: View, passages: Sequence[Passage]) -> bool:
 
 
 def _apart(passages: Sequence[Passage], view: View, then: bool) -> bool:
-    """A document that gives several values speaks of several things; where another time is asked
-    about, its versions are no contradiction but its history."""
+    """Whether two passages can conflict. A document with several values is about several things; if
+    the question is about another time, versions of a document are its history."""
     first, second = passages[view.first], passages[view.second]
     if then and first.family and first.family == second.family:
         return False
@@ -268,7 +272,7 @@ def _apart(passages: Sequence[Passage], view: View, then: bool) -> bool:
 
 
 def _pairs(view: View, readings: Sequence[Reading], question: str) -> tuple[Pair, ...]:
-    """Each answer beside its own statement, then beside the other's; last what both give."""
+    """Each answer with its own statement, then with the other's; last the answer that both give."""
     mine, theirs = (one.text for one in view.answers)
     first = readings[view.first]
     here = first.text[slice(*view.statements[0])]
@@ -292,6 +296,6 @@ def _judgement(pairs: Sequence[Pair], scores: dict[Pair, SupportScore]) -> Judge
 
 
 def _more(own: float, other: float) -> float:
-    """The odds of one against those of the other, as a share."""
+    """The odds of the first relative to both, as a share."""
     ours, theirs = own * (1 - other), other * (1 - own)
     return ours / (ours + theirs) if ours + theirs else EVEN

@@ -1,4 +1,4 @@
-"""Two passages held against each other, and how a conflict between them is told."""
+"""Two compared passages, and the wording of a conflict between them."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ EVEN = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What the verifier says of a view: `own`, that each statement gives its own answer; `apart`,
-    how much more than the other's (one half: as much); `agreed`, that what both passages give is
-    the answer. Where it cannot say, neither way."""
+    """The verifier's judgement of a pair. `own`: each statement gives its own answer; `apart`: how
+    much more than the other's (one half: equally); `agreed`: the answer that both passages give is
+    the right one. Neutral where it cannot judge."""
 
     own: float = 0.0
     apart: float = EVEN
@@ -26,7 +26,8 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """Two passages, and how surely they answer differently. `ambiguous`: of different things."""
+    """Two passages and how certainly they answer differently. `ambiguous`: about different
+    things."""
 
     view: View
     judgement: Judgement
@@ -35,7 +36,7 @@ class Disagreement:
 
 
 def reported(one: Disagreement, passages: Sequence[Passage]) -> Conflict:
-    """The conflict with what both say, in their own words."""
+    """The conflict, with the quotes of both sides."""
     view = one.view
     first, second = passages[view.first], passages[view.second]
     return Conflict(
@@ -59,14 +60,14 @@ def _reason(one: Disagreement, first: Passage, second: Passage) -> str:
     if one.judgement.unchecked:
         said += "; by literals alone, the verifier did not judge it"
     if one.ambiguous:
-        return f"{said}; they seem to speak of different things of one name"
+        return f"{said}; they seem to be about different things with the same name"
     if first.document and first.edition[:2] == second.edition[:2]:
         return f"{said}; these are two versions of one document"
     return said
 
 
 def _source(passage: Passage) -> str:
-    """The document with its version and its dates, as far as they are known."""
+    """The document with its version and dates, as far as they are known."""
     parts = [f"version {passage.declared}"] if passage.declared else []
     if passage.effective:
         parts.append(f"effective {passage.effective.isoformat()}")

@@ -1,7 +1,7 @@
-"""Passages that say the same but for one thing: two versions of a text, or a copy with a change.
+"""Finds passages that differ in one place only: two versions of a text, or a changed copy.
 
-The words of two passages are aligned; where both go on alike before and after, what stands between
-is said in the place of the other.
+The words of two passages are aligned. Where both agree before and after a place, the texts in
+between are alternatives.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _OPPOSED = ("n't", "n’t")
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A place where one passage says `first` and the other `second` (spans into their texts).
-    `kept` is the share of the words beside it that both have."""
+    """A place where one passage has `first` and the other `second` (spans in their texts). `kept`
+    is the share of the surrounding words that both have."""
 
     first: Span
     second: Span
@@ -42,15 +42,15 @@ class Slot:
 
 
 def partners(readings: Sequence[Reading]) -> list[tuple[int, int]]:
-    """The pairs of passages with a run of words in common. Found through an index of runs, at most
-    a few for each passage, so that the work grows with the passages and not with their pairs."""
+    """The pairs of passages that share a sequence of words. An index of sequences yields at most a
+    few per passage, so the work grows with the passages and not with their pairs."""
     holders: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for number, reading in enumerate(readings):
         for run in set(_runs(reading)):
             holders[run].append(number)
     shared: Counter[tuple[int, int]] = Counter()
     for numbers in holders.values():
-        if len(numbers) <= _CROWDED:  # what stands in every passage is no sign of a copy
+        if len(numbers) <= _CROWDED:  # a sequence in every passage does not indicate a copy
             shared.update(combinations(numbers, 2))
     kept: Counter[int] = Counter()
     found = []
@@ -70,7 +70,7 @@ def _runs(reading: Reading) -> Iterator[tuple[str, ...]]:
 
 
 def slots(first: Reading, second: Reading) -> list[Slot]:
-    """The places where two passages differ inside what they share, in order."""
+    """The places where two passages differ within their shared text, in order."""
     mine = [word.folded for word in first.words]
     theirs = [word.folded for word in second.words]
     blocks = SequenceMatcher(None, mine, theirs, autojunk=False).get_opcodes()
@@ -101,8 +101,8 @@ def _span(reading: Reading, start: int, end: int) -> Span | None:
 
 
 def _kept(reading: Reading, start: int, end: int, matched: set[int]) -> float:
-    """How far the passages go on alike right beside a slot, as a share of eight words, or of its
-    sentence where that is shorter; 0 where it tells hardly anything."""
+    """How far the passages agree right beside a slot, as a share of eight words, or of the sentence
+    if that is shorter; 0 if that is too little to tell."""
     place = min(start, len(reading.words) - 1)
     sentence = reading.places(*reading.sentence(reading.words[place].start))
     run: list[int] = []
@@ -114,8 +114,8 @@ def _kept(reading: Reading, start: int, end: int, matched: set[int]) -> float:
 
 
 def _differ(first: Reading, here: range, second: Reading, there: range) -> bool:
-    """Whether two wordings are more than a manner of writing: other values, other names, other
-    words, or a "not" on one side alone."""
+    """Whether two wordings differ in more than style: other values, names or words, or a negation
+    on one side."""
     mine, theirs = _content(first, here), _content(second, there)
     if _denied(first, here) != _denied(second, there):
         return True

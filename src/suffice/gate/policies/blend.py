@@ -1,8 +1,8 @@
-"""The blend behind the learned gate: what the verifier, the similarity, the words and the number of
-passages say together, as one probability.
+"""The blend of the learned gate: combines verifier, similarity, word coverage and number of
+passages into one probability.
 
-The weights stand in blend.json beside this file, with where they come from; training/blend.py fits
-them on questions that the verifier was not trained on, and calibrates them on dev rows.
+blend.json holds the weights and their origin. training/blend.py fits them on questions that the
+verifier was not trained on, and calibrates them on dev rows.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from suffice.text.digest import stems
 from suffice.text.words import content_words
 from suffice.types import Evidence
 
-# Beyond this the verifier's probability says no more than "sure".
+# Beyond this the verifier's probability is treated as certain.
 _SURE = 6.0
-# Beyond this one more passage says nothing: how many are searched for is a setting, not a sign.
+# Beyond this, more passages add nothing: how many are retrieved is a setting.
 _MANY = 3
 _NUMBER = re.compile(r"\d+")
 
 
 @dataclass(frozen=True, slots=True)
 class Looks:
-    """What the blend weighs. `enough` is None where no verifier judged, `similarity` where no
+    """The features of the blend. `enough` is `None` if no verifier judged, `similarity` if no
     passage has a known one."""
 
     enough: float | None
@@ -39,7 +39,7 @@ class Looks:
     count: int
 
     def values(self) -> dict[str, float]:
-        """Each as the blend counts it, those that are known."""
+        """The known features, scaled as the blend expects them."""
         found = {"coverage": self.coverage, "count": log(min(max(self.count, 1), _MANY))}
         if self.similarity is not None:
             found["similarity"] = self.similarity
@@ -50,7 +50,7 @@ class Looks:
 
 @dataclass(frozen=True, slots=True)
 class Blend:
-    """A line over the looks, made a probability on rows that no weight was fitted on."""
+    """A linear model over the features, calibrated on rows that no weight was fitted on."""
 
     weights: Mapping[str, float]
     offset: float
@@ -64,7 +64,7 @@ class Blend:
 
 
 def look(evidence: Evidence, enough: float | None) -> Looks:
-    """The looks of evidence, with what a verifier said of it."""
+    """The features of the evidence, with the verifier's score."""
     found = similarity(evidence)
     texts = [placed(item.passage) for item in evidence]
     known = found.best if found.scores else None
@@ -72,15 +72,15 @@ def look(evidence: Evidence, enough: float | None) -> Looks:
 
 
 def word_coverage(question: str, texts: list[str]) -> float:
-    """The share of the question's words and numbers that the texts hold in some form."""
+    """The share of the question's words and numbers that the texts contain in some form."""
     asked = stems(" ".join([*content_words(question), *_NUMBER.findall(question)]))
     held = frozenset[str]().union(*(stems(text) for text in texts))
     return len(asked & held) / len(asked) if asked else 0.0
 
 
 def blend_for(tier: str, looks: Looks) -> Blend:
-    """The blend for what is known: with the verifier of that tier or without, with similarity or
-    without. A verifier of the user's own is read as our fast tier is."""
+    """The blend for the known features: with or without the verifier of that tier, with or without
+    similarity. A user's own verifier is treated as the fast tier."""
     blends = _blends()
     judge = "no verifier" if looks.enough is None else tier if tier in blends else "fast"
     return blends[judge]["similarity" if looks.similarity is not None else "no similarity"]

@@ -1,4 +1,4 @@
-"""Answer only if a lower confidence bound on mean relevance reaches a threshold.
+"""Opens the gate only if a lower confidence bound on mean relevance reaches a threshold.
 
 docs/reference/gate.md explains what the bound guarantees and what it does not.
 """
@@ -35,7 +35,7 @@ from suffice.types import Evidence, GateDecision, Level, Signal
 
 @dataclass(frozen=True, slots=True)
 class LowerBound:
-    """Open if mean − ε ≥ τ: relevant on the whole, and enough passages to say so."""
+    """Opens if mean − ε ≥ τ: relevant on average, with enough passages to be confident of it."""
 
     settings: BoundSettings = field(default_factory=BoundSettings)
 
@@ -69,7 +69,7 @@ class LowerBound:
 
 
 def choose(settings: BoundSettings) -> Inequality:
-    """The inequality that is named, else the one that suits the way of retrieval."""
+    """The inequality from the settings, or the one that suits the retrieval method."""
     known = settings.variance or None
     suited = {
         "independent": "hoeffding",
@@ -90,7 +90,7 @@ def choose(settings: BoundSettings) -> Inequality:
 
 
 def adaptive(settings: BoundSettings) -> Adaptive:
-    """The best of those that estimate nothing; Azuma only where its `c` can make it the best."""
+    """The tightest bound that needs no estimate; Azuma only if its `c` can make it the tightest."""
     variance = settings.variance
     bernstein = Bernstein(variance) if variance else EmpiricalBernstein()
     narrow = (
@@ -112,10 +112,10 @@ def _lack(bound: Bound, tau: float, more: int | None) -> tuple[str, ...]:
     if more == 0:
         return ()
     if more is not None:
-        return (f"{counted(more, 'more passage')} of the same mean would be needed",)
+        return (f"{counted(more, 'more passage')} with the same mean would be needed",)
     if bound.mean > tau:
-        return ("no number of passages of the same mean up to a million would do",)
-    return (f"the mean is not above {tau:g}: more passages of the same mean would not do",)
+        return ("even a million more passages with the same mean would not be enough",)
+    return (f"the mean is not above {tau:g}: more passages with the same mean would not help",)
 
 
 def _signals(bound: Bound, tau: float, more: int | None, found: Similarity) -> tuple[Signal, ...]:
@@ -126,5 +126,5 @@ def _signals(bound: Bound, tau: float, more: int | None, found: Similarity) -> t
         Signal("delta", bound.delta),
         Signal("lower bound", bound.lower, tau, bound.name),
         Signal("unclipped bound", bound.unclipped),
-        Signal("more passages needed", more, note="no number will do" if more is None else ""),
+        Signal("more passages needed", more, note="no number is enough" if more is None else ""),
     )

@@ -1,4 +1,4 @@
-"""The published checkpoint: enough passages, and a best one that is good enough."""
+"""The published checkpoint: enough passages, and a good enough best one."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from suffice.types import Evidence, GateDecision, Level, Signal
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """Open with at least three passages and a best similarity of .65 or more."""
+    """Opens with at least three passages and a best similarity of .65 or more."""
 
     settings: CheckpointSettings = field(default_factory=CheckpointSettings)
 
@@ -37,12 +37,12 @@ class Checkpoint:
         )
 
     def _against(self, found: Similarity) -> Iterator[str]:
-        """What the evidence lacks, each in words."""
+        """The unmet conditions, in words."""
         if not found.passages:
             yield NO_PASSAGE
             return
         if found.passages < self.settings.min_passages:
-            yield f"{found.passages} of the {counted(self.settings.min_passages)} wanted"
+            yield f"{found.passages} of {counted(self.settings.min_passages)} required"
         if not found.scores:
             yield NO_SIMILARITY
         elif found.best < self.settings.min_best_similarity:

@@ -1,7 +1,7 @@
 """The published weighted score: coverage, relevance, density and count.
 
-By default it reads whole words, and stale contexts lose weight; `exact` reads and says what the
-published form does (published_coverage.py).
+By default it compares whole words, and stale contexts lose weight; `exact` follows the published
+form (published_coverage.py).
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _NEEDS_EMBEDDINGS = "embeddings are required and no similarity is known"
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """A passage as this score reads it; `temperature` is the source's own measure of liveliness,
-    `dated` the day since which it holds (`None`: not known, so never stale)."""
+    """A passage as this score reads it. `temperature` is the source's own activity measure; `dated`
+    is the day since which it applies (`None`: unknown, so never stale)."""
 
     content: str
     summary: str = ""
@@ -39,8 +39,8 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """The score and its four parts, each in [0, 1] (relevance `None` without embeddings). An exact
-    score is not clipped: a cosine or a temperature below 0 counts as it is."""
+    """The score and its four parts, each in [0, 1] (relevance is `None` without embeddings). An
+    exact score is not clipped: a cosine or temperature below 0 is used unchanged."""
 
     total: float
     coverage: float
@@ -54,8 +54,8 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Assessment:
-    """What the score comes to: what the contexts lack, the words of the question included
-    (`missing`) or not (`against`), and what speaks for them."""
+    """The level, what the contexts lack, with (`missing`) or without (`against`) the question's
+    words, and what supports them."""
 
     level: Level
     score: Score
@@ -77,7 +77,7 @@ class Coverage:
 
     settings: CoverageSettings = field(default_factory=CoverageSettings)
     day: date | None = None
-    """By which a context is stale or not; `None`: the day of the decision."""
+    """The day that determines which contexts are stale; `None`: the day of the decision."""
 
     def decide(self, evidence: Evidence) -> GateDecision:
         found = similarity(evidence)
@@ -97,7 +97,7 @@ class Coverage:
     def assess(
         self, question: str, contexts: Sequence[Context], best_cosine: float | None
     ) -> Assessment:
-        """The judgement of any contexts, passages or not."""
+        """Assess any contexts, passages or not."""
         settings = self.settings
         score = coverage_score(
             question,
@@ -135,15 +135,15 @@ class Coverage:
         if self._needs_embeddings(score):
             yield _NEEDS_EMBEDDINGS
         if score.density < published.THIN:
-            yield f"the passages say little: density {score.density:.2f} is under {published.THIN}"
+            yield f"little detail: density {score.density:.2f} under {published.THIN}"
         if score.contexts < wanted:
-            yield f"{score.contexts} of the {wanted} contexts wanted"
+            yield f"{score.contexts} of {wanted} required contexts"
         if score.stale:
             days = self.settings.recency_days
             yield f"{score.stale} of {score.contexts} contexts are older than {days} days"
 
     def _oldest(self) -> date | None:
-        """The first day that is not stale; `None`: none is. The published form sets no limit."""
+        """The first day that is not stale; `None`: no limit, as in the published form."""
         if self.settings.exact:
             return None
         day, back = self.day or today(), self.settings.recency_days
@@ -151,7 +151,7 @@ class Coverage:
 
     def _signals(self, score: Score) -> tuple[Signal, ...]:
         settings = self.settings
-        unknown = f"not known; {_NO_EMBEDDINGS} stands in" if score.relevance is None else ""
+        unknown = f"not known; {_NO_EMBEDDINGS} is used instead" if score.relevance is None else ""
         limited = settings.recency_days and not settings.exact
         limit = f"older than {settings.recency_days} days" if limited else "no limit"
         return (
@@ -175,8 +175,8 @@ def coverage_score(
     *,
     as_published: bool = False,
 ) -> Score:
-    """The score of a question against contexts. What a context dated before `oldest` says still
-    counts, but it is none of the `min_contexts`. `as_published`: terms are found inside words too,
+    """The score of a question against contexts. A context dated before `oldest` does not count
+    towards `min_contexts`; its text still counts. `as_published`: terms also match inside words,
     and a question without terms is covered."""
     texts = [f"{context.content} {context.summary}" for context in contexts]
     if as_published:
@@ -206,7 +206,7 @@ def coverage_score(
 
 
 def _contexts(evidence: Evidence) -> list[Context]:
-    """A passage that came twice is one context."""
+    """The contexts, each distinct passage once."""
     passages = {passage.id: passage for passage in evidence.passages}.values()
     return [Context(p.text, p.summary, p.temperature, p.effective or p.since) for p in passages]
 
@@ -226,7 +226,7 @@ def _temperature(context: Context) -> float:
 
 def _said(score: Score) -> str:
     relevance = (
-        f"unknown (no similarity is known; {_NO_EMBEDDINGS} stands in)"
+        f"unknown (no similarity is known; {_NO_EMBEDDINGS} is used instead)"
         if score.relevance is None
         else f"{score.relevance:.2f}"
     )
@@ -237,7 +237,7 @@ def _said(score: Score) -> str:
 
 
 def _in_words(score: Score, against: tuple[str, ...]) -> _Texts:
-    """What is missing and what speaks for the contexts, in our own words."""
+    """What is missing and what supports the contexts, in the default wording."""
     parts = {
         "coverage": score.coverage,
         "relevance": score.relevance or 0.0,
@@ -247,4 +247,4 @@ def _in_words(score: Score, against: tuple[str, ...]) -> _Texts:
     good = tuple(f"{name} {value:.2f}" for name, value in parts.items() if value > published.GOOD)
     if not score.contexts:
         return _Texts(("no context was found",), good)
-    return _Texts((*(f"no context speaks of '{word}'" for word in score.missing), *against), good)
+    return _Texts((*(f"no context mentions '{word}'" for word in score.missing), *against), good)

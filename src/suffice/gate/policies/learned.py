@@ -1,4 +1,5 @@
-"""The learned gate: a calibrated blend of the verifier's word, similarity, words and count."""
+"""The learned policy: a calibrated blend of verifier score, similarity, word coverage and number of
+passages."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from suffice.settings import LearnedSettings
 from suffice.types import Evidence, GateDecision, Level, Signal
 
 Aspects = Callable[[Evidence], tuple[str, ...]]
-"""Names the parts of a question that evidence does not speak of."""
+"""Names the parts of a question that the evidence does not cover."""
 _ENOUGH = "the LLM found that the passages answer the question, and quoted where"
 _NOT_ENOUGH = "the LLM found that the passages do not answer the question"
 _NO_SIMILARITY = "no similarity is known for these passages; judged without it"
@@ -22,9 +23,8 @@ _NO_SIMILARITY = "no similarity is known for these passages; judged without it"
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """Opens at even odds, unless the settings name another probability; below `sufficient` with a
-    caveat. What lies near the threshold goes to a person, and so does what no verifier could
-    read."""
+    """Opens at even odds, or at the probability that the settings give; below `sufficient` with a
+    caveat. Evidence near the threshold, or that no verifier could read, goes to a person."""
 
     verifier: Verifier
     settings: LearnedSettings = field(default_factory=LearnedSettings)
@@ -50,7 +50,7 @@ class Learned:
         alone = _NO_SIMILARITY if looks.similarity is None else ""
         level, reason = self._level(chance)
         if score.unchecked:
-            level, reason = Level.REVIEW, f"nobody could judge the passages: {score.unchecked}"
+            level, reason = Level.REVIEW, f"the passages could not be judged: {score.unchecked}"
         return GateDecision(
             level=level,
             score=chance,
@@ -67,7 +67,7 @@ class Learned:
         )
 
     def _by_llm(self, evidence: Evidence, score: SufficiencyScore) -> GateDecision:
-        """The LLM has the last word: nothing is blended with it and nothing overrules it."""
+        """The LLM's judgement is final: it is neither blended nor overruled."""
         opens = self.verifier.thresholds.of(LLM).sufficiency
         enough = score.enough >= opens
         level = Level.SUFFICIENT if enough else Level.INSUFFICIENT
@@ -87,7 +87,7 @@ class Learned:
         told = f"the passages answer the question with probability {chance:.2f}"
         opens, least = self.settings.threshold, self.settings.sufficient
         if abs(chance - opens) < self.settings.review_band / 2:
-            return Level.REVIEW, f"{told}, too near to {opens:.2f} to tell"
+            return Level.REVIEW, f"{told}, too close to {opens:.2f} to decide"
         if chance < opens:
             return Level.INSUFFICIENT, f"{told}, under {opens:.2f}"
         if chance < least:

@@ -1,4 +1,4 @@
-"""The seam of the gate: anything that decides, before generation, whether evidence is enough."""
+"""The `Policy` protocol: decides, before generation, whether the evidence is sufficient."""
 
 from __future__ import annotations
 
@@ -25,19 +25,17 @@ class Policy(Protocol):
 
 
 def known_policy(name: str) -> Any:
-    """The name as the settings take it, or a word on what there is."""
+    """The policy name, or an error that lists the available ones."""
     names = get_args(get_type_hints(GateSettings)["policy"])
     if name not in names:
-        raise SettingsError(
-            f"There is no policy '{name}'.", remedy=f"Name one of {', '.join(names)}."
-        )
+        raise SettingsError(f"Unknown policy '{name}'.", remedy=f"Use one of {', '.join(names)}.")
     return name
 
 
 def open_policy(
     settings: GateSettings, verifier: Verifier, aspects: Aspects = missing_aspects
 ) -> Policy:
-    """The policy the settings name."""
+    """The policy that the settings name."""
     if settings.policy == "learned":
         return Learned(verifier, settings.learned, aspects)
     if settings.policy == "reranked":

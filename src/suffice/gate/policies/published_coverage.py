@@ -1,4 +1,4 @@
-"""What the published weighted score reads and says, word for word: its terms and its texts."""
+"""The terms and messages of the published weighted score, word for word."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def aspects(missing: Sequence[str], density: float, contexts: int, wanted: int) 
 
 
 def factors(coverage: float, relevance: float | None) -> Iterator[str]:
-    """What speaks for the contexts: only coverage and relevance count."""
+    """What supports the contexts: only coverage and relevance are listed."""
     if coverage > GOOD:
         yield f"Good keyword coverage ({coverage:.0%})"
     if relevance is not None and relevance > GOOD:

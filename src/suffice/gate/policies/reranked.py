@@ -1,4 +1,4 @@
-"""The published reranking gate: passages that a judge finds of no use are dropped."""
+"""The published reranking policy: passages that the verifier finds irrelevant are dropped."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from suffice.types import Evidence, Exclusion, GateDecision, Level, Retrieved, S
 
 @dataclass(frozen=True, slots=True)
 class Reranked:
-    """Open if one passage alone answers the question with at least the probability asked for."""
+    """Opens if at least one passage alone answers the question with the required probability."""
 
     verifier: Verifier
     settings: RerankedSettings = field(default_factory=RerankedSettings)
@@ -48,7 +48,7 @@ class Reranked:
 
     def _why(self, score: SufficiencyScore) -> str:
         if score.unchecked:
-            return f"nobody could judge it: {score.unchecked}"
+            return f"it could not be judged: {score.unchecked}"
         return f"answers with probability {score.enough:.2f}, under {self.settings.min_relevance:g}"
 
     def _reasons(self, items: dict[str, Retrieved], kept: list[str]) -> Iterator[str]:

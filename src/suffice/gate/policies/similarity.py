@@ -1,4 +1,4 @@
-"""The similarities that the policies read: raw, never normalised over the other passages."""
+"""The similarities that the policies use: raw, never normalised over the other passages."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ NO_SIMILARITY = "no similarity is known for these passages; the coverage policy 
 class Similarity:
     """The known cosines as scores in [0, 1], in the order of the evidence.
 
-    A passage that came twice counts once. A cosine below 0 is read as 0 (and what is above 1 as 1);
-    `clipped` says how many were.
+    A repeated passage counts once. A cosine below 0 counts as 0 and one above 1 as 1; `clipped` is
+    the number of these.
     """
 
     scores: tuple[float, ...]
@@ -34,7 +34,7 @@ class Similarity:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the reader should know of how the scores were read."""
+        """Notes on how the scores were read."""
         said = []
         if self.clipped:
             ends = "similarity below 0 is read as 0, above 1 as 1"
@@ -45,7 +45,7 @@ class Similarity:
 
 
 def similarity(evidence: Evidence) -> Similarity:
-    """The similarities of the evidence, as far as they are known."""
+    """The known similarities of the evidence."""
     known: dict[str, float] = {}
     for item in evidence:
         if item.relevance is not None and not isnan(item.relevance):
@@ -57,7 +57,7 @@ def similarity(evidence: Evidence) -> Similarity:
 
 def _clipped(raw: Sequence[float], passages: int) -> Similarity:
     scores = tuple(min(max(score, 0.0), 1.0) for score in raw)
-    # The cosine of a text to itself may be a hair over 1.
+    # Rounding can put the cosine of a text with itself slightly above 1.
     moved = sum(abs(a - b) > 1e-6 for a, b in zip(raw, scores, strict=True))
     return Similarity(scores, passages, moved)
 

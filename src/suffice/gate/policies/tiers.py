@@ -1,4 +1,4 @@
-"""The published tiers of similarity: one strong passage, two good ones, or three fair ones."""
+"""The published similarity tiers: one strong passage, two good ones, or three fair ones."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from suffice.settings import TiersSettings
 from suffice.types import Evidence, GateDecision, Level, Signal
 
 _ROUNDING = 1e-9
-"""Three passages of .30 have a mean of .30, whatever the last digit of a float says."""
+"""Tolerance for rounding: three passages of .30 have a mean of .30."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tiers:
-    """Open if max ≥ .40, or max ≥ .35 with two relevant, or mean ≥ .30 with three relevant.
+    """Opens if max ≥ .40, or max ≥ .35 with two relevant, or mean ≥ .30 with three relevant.
 
     The mean is that of all passages: the mean of those at .30 or more is never below .30.
     """

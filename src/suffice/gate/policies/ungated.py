@@ -1,4 +1,4 @@
-"""The gate switched off: no passage is judged, and whatever was found may be drafted from."""
+"""The gate switched off: evidence is not judged, and any passage may be drafted from."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ OFF = "the gate is switched off"
 
 @dataclass(frozen=True, slots=True)
 class Ungated:
-    """Opens on any passage. Without one it stays shut: nothing could back an answer."""
+    """Opens on any passage; without one it stays closed, because nothing could back an answer."""
 
     def decide(self, evidence: Evidence) -> GateDecision:
         if not evidence:
