@@ -82,9 +82,7 @@ def test_settings_that_the_docs_name_exist() -> None:
     page = (ROOT / "docs" / "reference" / "settings.md").read_text(encoding="utf-8")
     keys = set(re.findall(r"^\| `([\w.]+)` \|", page, re.MULTILINE))
     groups = {".".join(key.split(".")[:n]) for key in keys for n in range(1, key.count(".") + 1)}
-    named = re.compile(
-        r"`((?:gate|search|checks|verifier|embedder|filter|server|passages)\.[a-z_.]+)"
-    )
+    named = re.compile(r"`((?:gate|search|checks|filter|server|passages)\.[a-z_.]+)")
     for path in PAGES:
         for key in named.findall(path.read_text(encoding="utf-8")):
             assert key.rstrip(".") in keys | groups, f"{path.name} names {key}, which is no setting"
