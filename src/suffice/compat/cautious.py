@@ -71,7 +71,7 @@ class CautiousRAG:
             "delta": delta,
             "inequality": inequality,
             "retrieval": retrieval,
-            "c": c,
+            "score_half_width": c,
             "variance": variance,
         }
         bound = settings_of(BoundSettings, values, "CautiousRAG")
