@@ -2,7 +2,8 @@
 
 - python runs; the blocks of a page share their names, from top to bottom;
 - sh: `suffice` commands run in one folder; `curl` reaches a running gateway. Commands that serve
-  or need a PostgreSQL server are only parsed, and `pip install` must name extras that exist;
+  or need a PostgreSQL server are only parsed, and `pip install` must name extras that exist.
+  A `curl` to `$URL` names a path of the API;
 - yaml is read as a settings file, and json is parsed;
 - text is output or a diagram, and is not tested.
 """
@@ -27,6 +28,7 @@ import pytest
 
 from suffice import Library, Settings
 from suffice.cli import cli, main
+from suffice.server.openapi import document
 from suffice.settings import RouteSettings, read_settings
 from suffice.testing.upstream import ScriptedUpstream, says
 from tests.server.gateway import routes, running
@@ -161,9 +163,13 @@ def _parse(words: list[str]) -> None:
 
 
 def _curl(words: list[str], _: Path, gateway: str) -> None:
-    url = next(word for word in words if word.startswith("http")).replace(
-        "http://127.0.0.1:8080", gateway
-    )
+    given = next(word for word in words if word.startswith(("http", "$URL")))
+    if given.startswith("$URL"):  # with the reader's own key and files: the path must exist
+        path = given.removeprefix("$URL").partition("?")[0]
+        known = (re.sub(r"\{\w+(:path)?\}", ".+", known) for known in document()["paths"])
+        assert any(re.fullmatch(known_path, path) for known_path in known), path
+        return
+    url = given.replace("http://127.0.0.1:8080", gateway)
     body = words[words.index("-d") + 1] if "-d" in words else None
     headers = {"content-type": "application/json"}
     answer = httpx2.request("POST" if body else "GET", url, content=body, headers=headers)
