@@ -137,6 +137,16 @@ class RouteSettings(Checked):
         "`false`: chat without documents. Nothing is searched or checked, and every answer is "
         "labelled as unverified.",
     )
+    small_talk: bool = setting(
+        False,
+        "Let the upstream answer greetings and thanks without documents. Statements are removed "
+        "from its reply.",
+    )
+    unverified_note: Literal["answer", "suffice"] = setting(
+        "answer",
+        "Where a route without grounding says that an answer is unverified: at its end, or only in "
+        "`suffice`, for example for chat titles.",
+    )
     streaming: Literal["buffer", "signal"] = setting(
         "buffer",
         "How a stream is sent. `buffer`: after the verdict. `signal`: as it is written, before it "

@@ -13,6 +13,7 @@ from suffice.server.openai.answering import Answered, Answering
 from suffice.server.openai.completion import completion, headers_of
 from suffice.server.openai.request import ChatRequest, read_asked
 from suffice.server.openai.shadow import passed_through, shadow_headers
+from suffice.server.openai.small_talk import is_small_talk_turn, talked
 from suffice.server.openai.stream import streamed
 from suffice.server.openai.stream_format import ChatVoice
 from suffice.server.openai.ungrounded import ungrounded
@@ -52,7 +53,9 @@ async def answer(context: RequestContext, route: Route, asked: ChatRequest) -> A
     if asked.structured and not route.url:
         raise bad(_PLAIN, "response_format")
     work, caller = context.gateway.work, context.caller
-    if not route.settings.grounding:
+    if is_small_talk_turn(route, asked):
+        answered = await talked(route, caller, asked, work)
+    elif not route.settings.grounding:
         answered = await ungrounded(route, caller, asked, work)
     else:
         answering = Answering(route, caller, asked, work)

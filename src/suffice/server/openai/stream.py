@@ -21,6 +21,7 @@ from suffice.server.openai.live_checks import LiveChecks
 from suffice.server.openai.prompt import forwarded
 from suffice.server.openai.request import ChatRequest
 from suffice.server.openai.shadow import judged
+from suffice.server.openai.small_talk import is_small_talk_turn
 from suffice.server.openai.stream_format import StreamFormat
 from suffice.server.openai.streamed_choice import StreamedChoice
 from suffice.server.openai.ungrounded import marked
@@ -47,7 +48,8 @@ async def streamed(
         body = forwarded(asked.body, route.model(asked.body.get("model")))
         return await opened(context, _flowing(context, route, asked, ending, body, voice), voice)
     # Whether a text is an answer or accompanies a tool call is only known at its end.
-    if route.url and settings.streaming == "signal" and not asked.tools:
+    buffered = asked.tools or is_small_talk_turn(route, asked)
+    if route.url and settings.streaming == "signal" and not buffered:
         return await _signalled(context, route, asked, voice)
     return await opened(context, _decided(answer(context, route, asked), voice), voice)
 
@@ -200,7 +202,8 @@ class Marked:
         if one.long:
             words = "" if self.asked.structured else f"\n\n{choice.verdict.reason}"
             return words, replace(choice, finish="length")
-        return "" if self.asked.structured else f"\n\n{UNVERIFIED}", choice
+        plain = self.asked.structured or self.route.settings.unverified_note == "suffice"
+        return "" if plain else f"\n\n{UNVERIFIED}", choice
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,11 +21,11 @@ from suffice.server.route import Route
 from suffice.types import Action, Draft, Evidence, Level, Verdict
 from suffice.verdict.fail_closed import too_long
 
-_GATE = replace(
+WITHOUT_DOCUMENTS = replace(
     NOT_GATED,
     level=Level.INSUFFICIENT,
     score=0.0,
-    reasons=("this route answers without documents",),
+    reasons=("no documents are searched for this turn",),
 )
 
 
@@ -57,20 +57,24 @@ async def marked(
     if one.draft is None:
         return passed_on(one.choice, text or None, UNVERIFIED if text else "")
     verdict = (
-        too_long(Evidence(asked.question), _GATE, one.draft, asked.most)
+        too_long(Evidence(asked.question), WITHOUT_DOCUMENTS, one.draft, asked.most)
         if one.long
         else unverified(asked.question, text, one.draft)
     )
     if route.recorder:
         verdict = await work.record(recorded, route, caller, asked, verdict)
-    return decided(verdict, one.choice, structured=asked.structured)
+    choice = decided(verdict, one.choice, structured=asked.structured)
+    plain = route.settings.unverified_note == "suffice" and verdict.served
+    return replace(choice, content=verdict.released) if plain else choice
 
 
 def unverified(question: str, text: str, draft: Draft) -> Verdict:
     """The verdict on an unchecked answer: released because the route allows it, with a caveat."""
     evidence = Evidence(question)
     released = text.strip()
-    return Verdict(question, Action.CAVEAT, UNVERIFIED, _GATE, evidence, draft, released)
+    return Verdict(
+        question, Action.CAVEAT, UNVERIFIED, WITHOUT_DOCUMENTS, evidence, draft, released
+    )
 
 
 def recorded(route: Route, caller: Principal, asked: ChatRequest, verdict: Verdict) -> Verdict:
