@@ -419,3 +419,16 @@ def test_a_wrong_url_is_told_without_its_password(home: Path) -> None:
     assert done.returncode == 1
     assert "cannot be reached" in done.stderr
     assert "secret" not in done.stdout + done.stderr
+
+
+def test_config_check_names_api_keys_that_are_not_set(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "suffice.yaml"
+    file.write_text("server: {routes: {a: {upstream: 'http://127.0.0.1:1/v1', key_env: MY_KEY}}}")
+    monkeypatch.delenv("MY_KEY", raising=False)
+    found = run(tmp_path, "config", "check")
+    assert found.returncode == 0
+    assert "server.routes.a.key_env names the environment variable MY_KEY" in found.stderr
+    monkeypatch.setenv("MY_KEY", "x")
+    assert "MY_KEY" not in run(tmp_path, "config", "check").stderr

@@ -108,7 +108,7 @@ def test_serves_reloads_and_ends(served: tuple[Any, str], config: Path) -> None:
 def slow_one(config: Path) -> Iterator[ScriptedUpstream]:
     with ScriptedUpstream([slow("It is late.", wait=300)]) as upstream:
         route = f"{{upstream: '{upstream.url}', grounding: false}}"
-        head = "server:\n  port: 0\n  stop: 1\n  keep_alive: 0.2\n  routes:\n"
+        head = "server:\n  port: 0\n  shutdown_seconds: 1\n  keep_alive_seconds: 0.2\n  routes:\n"
         config.write_text(f"{head}    default: {route}\n")
         yield upstream
 

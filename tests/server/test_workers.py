@@ -25,7 +25,7 @@ from tests.server.gateway import QUESTION, until
 from tests.server.test_metrics import samples
 from tests.server.test_serve import ENVIRON, RUN
 
-SETTINGS = "server:\n  port: 0\n  stop: 10\n  routes:\n    {}: {{}}\n"
+SETTINGS = "server:\n  port: 0\n  shutdown_seconds: 10\n  routes:\n    {}: {{}}\n"
 BODY = {"messages": [{"role": "user", "content": QUESTION}]}
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import fields, is_dataclass
 from typing import Any
 
@@ -11,12 +12,13 @@ import click
 import yaml
 
 from suffice.cli import as_json as to_json
-from suffice.settings import read_settings
+from suffice.settings import Settings, read_settings
 from suffice.verdict.route import read_routes
 
 _USER = re.compile(r"(?<=://)[^/?#@]*@")
 _QUERY = re.compile(r"(?<=\?)[^#\s]+")
 _MASK = "…"
+_URL = ("http://", "https://")
 
 
 @click.group()
@@ -35,12 +37,38 @@ def check(config: str | None, as_json: bool) -> int:
     for route in settings.server.routes.values():
         if route.own:
             read_routes(route.own.verdict.routes)
-    routes = list(settings.server.routes)
+    routes, unset = list(settings.server.routes), list(_unset(settings))
     if as_json:
-        to_json.show({"valid": True, "routes": routes, "collections": list(settings.collections)})
+        known = {"routes": routes, "collections": list(settings.collections)}
+        to_json.show({"valid": True, **known, "unset": unset})
     else:
         click.echo(f"The settings are valid. Routes: {', '.join(routes)}.")
+        for one in unset:
+            click.echo(f"Warning: {one}", err=True)
     return 0
+
+
+def _unset(settings: Settings) -> Iterator[str]:
+    """The environment variables that hold API keys and are not set."""
+    named: list[tuple[str, str, str]] = []
+    for name, route in settings.server.routes.items():
+        own = route.own or settings.collection(route.collection)
+        where = f"server.routes.{name}"
+        key = route.key_env or own.draft.key_env
+        named.append((f"{where}.key_env", route.upstream or own.draft.llm, key))
+        named += (
+            (f"{where}.upstreams.{n}.key_env", one.url, one.key_env)
+            for n, one in route.upstreams.items()
+        )
+        if own.checks.judge:
+            named.append((f"{where}.judge.key_env", own.judge.llm, own.judge.key_env))
+    named.append(("embedder.key_env", settings.embedder.model, settings.embedder.key_env))
+    for where, url, variable in dict.fromkeys(named):
+        if url.startswith(_URL) and variable and not os.environ.get(variable, "").strip():
+            yield (
+                f"{where} names the environment variable {variable}, which is not set: {url} is "
+                "called without a key."
+            )
 
 
 @config.command()

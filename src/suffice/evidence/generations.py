@@ -61,6 +61,9 @@ def publish(
     The caller must hold the writer lock. Returns whether there were changes.
     """
     folder = store.index
+    with translated(str(folder)):  # passages are in it: for the owner alone
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)
     # A separate lock, because a lost database connection releases the writer lock.
     with locked(folder / ".lock", _WAIT, str(folder)), translated(str(folder)):
         newest = current(folder)

@@ -21,6 +21,8 @@ from suffice.server.documents import endpoints as documents
 from suffice.server.endpoints import check, feedback, gate
 from suffice.server.errors import ApiError
 from suffice.server.gateway import Gateway
+from suffice.server.health import Health
+from suffice.server.json_body import JSON_TYPE, encode
 from suffice.server.models_endpoint import embeddings, model, models
 from suffice.server.openai.chat import chat
 from suffice.server.openai.responses import responses
@@ -89,6 +91,7 @@ def create_app(
         lifespan=life,
     )
     app.state.gateway = gateway
+    app.state.health = Health(gateway)
     return app
 
 
@@ -98,14 +101,18 @@ async def healthz(request: Request) -> Response:
 
 
 async def readyz(request: Request) -> Response:
-    """The gateway accepts requests: it is not shutting down, and its queue is not full. An
-    authenticated caller also gets the list of routes it may call, and the state of their
-    circuit breakers."""
+    """The gateway can answer: it is not shutting down, its queue is not full, its store can be
+    written, its disk has room, and the collections it searches have documents. An authenticated
+    caller also gets the list of routes it may call, and the state of their circuit breakers."""
     gateway: Gateway = request.app.state.gateway
     if gateway.work.closing:
         return ApiError(503, "The gateway is shutting down.", "shutting_down").response
     if gateway.work.full:
         return ApiError(503, "The gateway is busy.", "overloaded").response
+    if failed := await request.app.state.health.failed():
+        why = f"Not ready: {', '.join(failed)}."
+        body = {**ApiError(503, why, "not_ready").body, "failed": dict(failed)}
+        return Response(encode(body), 503, media_type=JSON_TYPE)
     try:
         caller = await entered(gateway.authenticator, request.headers)
     except (ApiError, StoreError):

@@ -24,6 +24,13 @@ _LOCAL = frozenset({"127.0.0.1", "localhost", "::1"})
 _KEY_PREFIX = "sk-suffice-"
 _UNKNOWN = "Invalid API key: it is unknown or was revoked."
 _NO_KEY = "Missing API key. Send it as 'Authorization: Bearer sk-suffice-…'."
+_PROXIED = (
+    "This request came through a proxy (forwarded headers), and the gateway requires no keys: it "
+    "would be open to everybody. Create keys with `suffice keys create NAME` and set `server.keys: "
+    "required`, or set `server.keyless_forwarded: true` if the proxy authenticates callers."
+)
+_FORWARDED = frozenset({"forwarded", "x-real-ip"})
+_FORWARDED_PREFIX = "x-forwarded-"
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^:\[\]]*)(?::\d{0,5})?", re.ASCII)
 _LIMIT_TEXT = {
     "requests_per_minute": "{:g} requests per minute",
@@ -45,8 +52,10 @@ class Authenticator:
 
     principals: Principals
     open: bool = False
+    forwarded: bool = False
+    """Whether callers without a key may come through a reverse proxy."""
 
-    def enter(self, authorization: str, host: str) -> Principal:
+    def enter(self, authorization: str, host: str, proxied: bool = False) -> Principal:
         """Return the owner of the key. Hashes are compared in constant time (see `Principals`)."""
         kind, _, secret = authorization.partition(" ")
         secret = secret.strip() if kind.lower() == "bearer" else ""
@@ -59,15 +68,19 @@ class Authenticator:
             raise ApiError(
                 403, f"Without a key, only requests to a local host are accepted, not to '{host}'."
             )
+        # A reverse proxy on this machine makes everybody look local.
+        if proxied and not self.forwarded:
+            raise ApiError(403, _PROXIED, "key_required")
         return ANYONE
 
 
 async def entered(authenticator: Authenticator, headers: Mapping[str, str]) -> Principal:
     """Authenticate a request by its headers. The store is queried only if a key was sent."""
     authorization, host = headers.get("authorization", ""), headers.get("host", "")
+    proxied = any(name in _FORWARDED or name.startswith(_FORWARDED_PREFIX) for name in headers)
     if _KEY_PREFIX in authorization:
-        return await asyncio.to_thread(authenticator.enter, authorization, host)
-    return authenticator.enter(authorization, host)
+        return await asyncio.to_thread(authenticator.enter, authorization, host, proxied)
+    return authenticator.enter(authorization, host, proxied)
 
 
 def _host_name(host: str) -> str:

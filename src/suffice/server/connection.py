@@ -8,10 +8,11 @@ from math import ceil
 from typing import Any
 
 import uvicorn
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from suffice.errors import SettingsError
+from suffice.server.errors import ApiError
 from suffice.settings import ServerSettings
 
 _IDLE = 75
@@ -77,12 +78,32 @@ def connection(seconds: float) -> type[H11Protocol]:
     return Connection
 
 
+class HeadLimit:
+    """Refuses requests whose headers are too large: h11 limits only heads that arrive in several
+    parts."""
+
+    def __init__(self, app: ASGIApp, most: int) -> None:
+        self._app = app
+        self._most = most
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            # Name, colon, space, value and line end; the request line counts too.
+            size = sum(len(name) + len(value) + 4 for name, value in scope["headers"])
+            size += len(scope["raw_path"] or b"") + len(scope["query_string"])
+            if size > self._most:
+                message = f"The request headers exceed the limit of {self._most:,} bytes."
+                await ApiError(431, message, "too_large").response(scope, receive, send)
+                return
+        await self._app(scope, receive, send)
+
+
 def config_of(app: ASGIApp, server: ServerSettings) -> uvicorn.Config:
     """The uvicorn configuration: limits what is read before the app sees a request, and ignores
     `X-Forwarded-…` headers."""
     limits = server.limits
     return uvicorn.Config(
-        app,
+        HeadLimit(app, limits.header_bytes),
         log_level="warning",
         server_header=False,
         proxy_headers=False,

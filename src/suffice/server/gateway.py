@@ -86,7 +86,9 @@ class Gateway:
     def _authenticator(self, settings: Settings) -> Authenticator:
         """Open only if the address is local and the settings do not require keys."""
         needed = settings.server.keys == "required" or not self._local
-        return Authenticator(Principals(self.library.store.database), open=not needed)
+        principals = Principals(self.library.store.database)
+        forwarded = settings.server.keyless_forwarded
+        return Authenticator(principals, open=not needed, forwarded=forwarded)
 
     def _log(self, settings: Settings) -> Log:
         return Log(self.library.store.database, settings.record)

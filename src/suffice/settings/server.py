@@ -202,6 +202,11 @@ class ServerSettings(Checked):
         "Whether callers need a key. `auto`: unless the gateway is reachable from this machine "
         "only.",
     )
+    keyless_forwarded: bool = setting(
+        False,
+        "Accept requests without a key that carry forwarded headers (`X-Forwarded-…`, `Forwarded`, "
+        "`X-Real-IP`), because a reverse proxy authenticates the callers.",
+    )
     workers: Annotated[int, Range(1, 256)] = setting(1, "Number of processes that serve.")
     timeout: Seconds = setting(600.0, "Time limit of a whole request, in seconds.")
     keep_alive_seconds: Seconds = setting(

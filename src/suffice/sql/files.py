@@ -15,7 +15,7 @@ def locked(file: Path, wait: float, where: str) -> Iterator[None]:
     operating system releases the lock when the process dies."""
     from filelock import FileLock, Timeout
 
-    lock = FileLock(file)
+    lock = FileLock(file, mode=0o600)
     with translated(where):
         file.parent.mkdir(parents=True, exist_ok=True)
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -61,6 +62,8 @@ class Sqlite:
             )
         with translated(self.where):
             self.path.parent.mkdir(parents=True, exist_ok=True)
+            if create:  # for the owner alone; SQLite gives its other files the same mode
+                os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
         return Engines(self._reader(), self._writer())
 
     def schema(self, connection: Connection) -> int:
