@@ -21,6 +21,7 @@ from suffice.models.card import read_card
 from suffice.models.catalog import EMBEDDERS, weights
 from suffice.settings import CollectionSettings, RouteSettings, Settings, UpstreamSettings
 from suffice.settings.limits import ABOUT
+from suffice.settings.webhooks import WebhookSettings
 
 DOCS = Path(__file__).parent.parent / "docs"
 RESULTS = DOCS.parent / "results"
@@ -166,6 +167,8 @@ def _keys(value: Any, where: str) -> Iterator[str]:
             yield _line(f"`{key}.NAME`", "", own, about)
         elif field.name == "routes" and isinstance(entry, Mapping):
             yield from _keys(RouteSettings(), f"{key}.NAME.")
+        elif field.name == "webhooks":
+            yield from _keys(WebhookSettings(), f"{key}.NAME.")
         elif field.name == "upstreams":
             yield from _keys(UpstreamSettings(), f"{key}.NAME.")
         elif field.name == "own":

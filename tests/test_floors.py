@@ -23,6 +23,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("record",),
     ("access",),
     ("review",),
+    ("webhooks",),
     ("pipeline",),
     ("answers", "corpus", "serialize"),
     ("compat",),

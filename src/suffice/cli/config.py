@@ -91,6 +91,8 @@ def shown(value: Any) -> Any:
         tree = {field.name: shown(getattr(value, field.name)) for field in fields(value)}
         if tree.get("gap_webhook"):
             tree["gap_webhook"] = "/".join(str(tree["gap_webhook"]).split("/")[:3]) + f"/{_MASK}"
+        if "secret_env" in tree and tree.get("url"):
+            tree["url"] = "/".join(str(tree["url"]).split("/")[:3]) + f"/{_MASK}"
         if tree.get("own", "") is None:
             del tree["own"]
         return tree

@@ -113,6 +113,7 @@ def _gap(of: Record, missing: Sequence[str], near: Sequence[Source], reason: str
         "missing": list(missing),
         "nearest": plain(tuple(near)),
         "reason": reason,
+        "setup": of.fields["setup"],
     }
     return Record(GAP, content, of.caller, of.tag, f"{of.id}.{GAP}")
 

@@ -50,6 +50,7 @@ def create_app(
 
     @asynccontextmanager
     async def life(app: Starlette) -> AsyncIterator[None]:
+        gateway.webhooks.start()
         try:
             yield
         finally:

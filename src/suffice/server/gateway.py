@@ -33,6 +33,8 @@ from suffice.server.route import Route, open_route
 from suffice.server.telemetry.stats import RequestStats, StatsListener
 from suffice.settings import Settings
 from suffice.settings.routes import DEFAULT
+from suffice.webhooks.outbox import Outbox
+from suffice.webhooks.worker import Webhook, WebhookWorker, gap_webhooks, open_webhooks
 
 NOT_RELOADED = "The settings were not reloaded; the old ones stay in effect"
 _NOT_BY_RELOAD = (
@@ -82,6 +84,9 @@ class Gateway:
         self.parts = Parts(library, embedder, verifier)
         self.authenticator = self._authenticator(settings)
         self.state = self._opened(settings)
+        self.webhooks = WebhookWorker(
+            Outbox(library.store.database), self._webhooks(settings, self.state)
+        )
 
     def _authenticator(self, settings: Settings) -> Authenticator:
         """Open only if the address is local and the settings do not require keys."""
@@ -106,7 +111,30 @@ class Gateway:
         if self.log is None:
             return route
         setup = Setup.of(settings, route.own, self.parts.embedder.id, self.parts.verifier.id)
-        return replace(route, recorder=Recorder(self.log, Filing(setup=setup.record())))
+        # Gaps are sent by the webhook worker, which reads them from the log.
+        verdict = replace(route.base.verdict, gap_webhook="")
+        return replace(
+            route,
+            base=replace(route.base, verdict=verdict),
+            recorder=Recorder(self.log, Filing(setup=setup.record())),
+        )
+
+    def _webhooks(self, settings: Settings, state: State) -> dict[str, Webhook]:
+        """The webhooks of the settings. The `verdict.gap_webhook` of a route is one of them."""
+        named = open_webhooks(settings.server.webhooks)
+        if self.log is None:
+            if named:
+                raise SettingsError(
+                    "server.webhooks needs records: events are read from the log.",
+                    remedy="Set record.enabled to auto, or remove server.webhooks.",
+                )
+            return {}
+        setups: dict[str, set[str]] = {}
+        for route in state.routes.values():
+            url, recorder = route.own.verdict.gap_webhook, route.recorder
+            if url and recorder and recorder.filing.setup:
+                setups.setdefault(url, set()).add(recorder.filing.setup.id)
+        return {**named, **gap_webhooks(setups)}
 
     def reload(self, read: Callable[[], Settings]) -> str:
         """Apply new settings and return a message about the result. Invalid settings change
@@ -119,10 +147,12 @@ class Gateway:
                 if value(new) != value(old):
                     raise SettingsError(f"'{group}' cannot be changed without a restart.")
             state = self._opened(new)
+            webhooks = self._webhooks(new, state)
         except SufficeError as problem:
             return f"{NOT_RELOADED}: {problem}"
         self.state, self.authenticator = state, self._authenticator(new)
         self.work.change(new.server.capacity)
+        self.webhooks.change(webhooks)
         return f"The settings were reloaded: {len(self.state.routes)} routes."
 
     def route(self, named: str, model: object, caller: Principal) -> Route:
@@ -153,9 +183,12 @@ class Gateway:
         """Pass the statistics of a finished request to all listeners."""
         for watch in self.watches:
             watch(stats)
+        if stats.verdicts or stats.gates:
+            self.webhooks.wake()
 
     async def close(self) -> None:
         self.document_jobs.close()
+        await asyncio.to_thread(self.webhooks.close)
         await self.client.aclose()
         self.work.close()
         await asyncio.to_thread(self.limits.close)

@@ -10,6 +10,7 @@ from suffice.settings.checked import Checked
 from suffice.settings.collection import CollectionSettings
 from suffice.settings.limits import ABOUT, Count, Range, setting
 from suffice.settings.upstreams import BreakerSettings, UpstreamSettings, checked_upstreams
+from suffice.settings.webhooks import WebhookSettings
 
 Seconds = Annotated[float, Range(0.01, 86_400)]
 
@@ -220,6 +221,9 @@ class ServerSettings(Checked):
     capacity: WorkSettings = field(default_factory=WorkSettings)
     cors: CorsSettings = field(default_factory=CorsSettings)
     council: CouncilSettings = field(default_factory=CouncilSettings)
+    webhooks: Mapping[str, WebhookSettings] = field(
+        default_factory=dict, metadata={ABOUT: "Webhooks by name."}
+    )
     routes: Mapping[str, RouteSettings] = field(
         default_factory=lambda: {"default": RouteSettings()}
     )

@@ -1,0 +1,1 @@
+"""Webhooks: events of the log, signed, retried, and kept if they cannot be delivered."""

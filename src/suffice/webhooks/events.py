@@ -1,0 +1,109 @@
+"""Events: what a record of the log means to a webhook, and the payload that is sent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from suffice.log.entry import Entry
+from suffice.log.payload import lines
+from suffice.record.about import QUEUE, role_of, subject_of
+from suffice.record.decision import GAP, VERDICT
+from suffice.review.case import DECIDED, FEEDBACK
+
+KINDS = (VERDICT, GAP, QUEUE, FEEDBACK, *DECIDED)
+"""The kinds of records that are events."""
+_SERVED = ("SERVE", "CAVEAT", "CONFLICT")
+_QUOTE = "“"
+"""A reason with it may quote a draft that was withheld."""
+
+
+def event_of(entry: Entry) -> str:
+    """The name of the event, such as `verdict.withhold`."""
+    if entry.kind == VERDICT:
+        outcome = _field(entry, "outcome") or {}
+        return f"{VERDICT}.{str(outcome.get('action', 'unknown')).lower()}"
+    if entry.kind == QUEUE:
+        return "review.queued"
+    if entry.kind == FEEDBACK:
+        return f"{FEEDBACK}.{_field(entry, 'rating') or 'unknown'}"
+    return f"review.{role_of(entry.id)}" if entry.kind in DECIDED else entry.kind
+
+
+def payload_of(entry: Entry, event: str, delivery: str, text: str) -> dict[str, Any]:
+    """The body of a delivery. `text` says which texts it holds; fields that the settings of the log
+    omit or that were erased are missing."""
+    about = {
+        "id": delivery,
+        "event": event,
+        "time": entry.time,
+        "record": subject_of(entry.id),
+        "caller": entry.caller or None,
+        "tag": entry.tag or None,
+    }
+    return {**about, **_SHAPES.get(entry.kind, _review)(entry, text)}
+
+
+def _verdict(entry: Entry, text: str) -> dict[str, Any]:
+    fields = entry.fields()
+    outcome, gate = fields.get("outcome") or {}, fields.get("gate") or {}
+    found = {
+        "verdict": outcome.get("action"),
+        "confidence": outcome.get("confidence"),
+        "faithfulness": outcome.get("faithfulness"),
+        "route": outcome.get("route"),
+        "gate": {key: gate.get(key) for key in ("level", "score", "policy")},
+    }
+    if text != "none":
+        found["question"] = fields.get("question")
+        found["answer"] = fields.get("released") or None
+    reason = str(outcome.get("reason") or "")
+    told = outcome.get("action") in _SERVED and _QUOTE not in reason
+    if text == "all" or (text == "released" and told):
+        found["reason"] = reason
+    if text == "all":
+        found["drafts"] = [one.get("text") for one in (fields.get("drafts") or {}).get("all", ())]
+    return found
+
+
+def _gap(entry: Entry, text: str) -> dict[str, Any]:
+    fields = entry.fields()
+    near = [source.get("document") for source in fields.get("nearest") or ()]
+    if text == "none":
+        return {"nearest": near}
+    found = {"question": fields.get("question"), "missing": fields.get("missing"), "nearest": near}
+    reason = str(fields.get("reason") or "")
+    return found if _QUOTE in reason and text != "all" else {**found, "reason": reason or None}
+
+
+def _queued(entry: Entry, text: str) -> dict[str, Any]:
+    return {"why": _field(entry, "why")}
+
+
+def _feedback(entry: Entry, text: str) -> dict[str, Any]:
+    comment = {} if text == "none" else {"comment": _field(entry, "comment")}
+    return {"rating": _field(entry, "rating"), **comment}
+
+
+def _review(entry: Entry, text: str) -> dict[str, Any]:
+    reason = {} if text == "none" else {"reason": _field(entry, "reason")}
+    return {"decision": role_of(entry.id), "result": _field(entry, "result"), **reason}
+
+
+_SHAPES: dict[str, Callable[[Entry, str], dict[str, Any]]] = {
+    VERDICT: _verdict,
+    GAP: _gap,
+    QUEUE: _queued,
+    FEEDBACK: _feedback,
+}
+
+
+def setup_of_gap(entry: Entry) -> str:
+    """The id of the setup that a gap's decision was made with."""
+    return str(_field(entry, "setup") or "")
+
+
+def _field(entry: Entry, name: str) -> Any:
+    """One field; the others of a large record are not parsed."""
+    found = (line for line in lines(entry.payload) if line.name == name and line.stored)
+    return next((line.read() for line in found), None)

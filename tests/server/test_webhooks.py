@@ -1,0 +1,174 @@
+"""Webhooks against a real receiver: signed, retried, kept, and sent again after a restart."""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from suffice.cli import cli
+from suffice.errors import SettingsError
+from suffice.evidence.library import Library
+from suffice.record.log import Log
+from suffice.review.case import Act, Rating
+from suffice.review.review import Review
+from suffice.settings import RouteSettings, Settings, VerdictSettings
+from suffice.settings.webhooks import WebhookSettings
+from suffice.testing.upstream import ScriptedUpstream, says
+from suffice.webhooks.outbox import Outbox
+from suffice.webhooks.signing import signature, verify
+from suffice.webhooks.worker import backoff
+from tests.server.gateway import OFF_TOPIC, PASSAGE, WRONG, plays, routes, running, until
+
+CARRIED = {"suffice": {"evidence": [PASSAGE], "from": "request"}}
+
+
+@dataclass
+class Receiver:
+    """Keeps what it receives; answers with the statuses it is given, then with 200."""
+
+    url: str = ""
+    statuses: list[int] = field(default_factory=list)
+    got: list[tuple[dict[str, str], bytes]] = field(default_factory=list)
+
+    def events(self) -> list[dict[str, Any]]:
+        return [json.loads(body) for _, body in self.got]
+
+
+@contextmanager
+def receiver(*statuses: int) -> Iterator[Receiver]:
+    found = Receiver(statuses=list(statuses))
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["content-length"]))
+            status = found.statuses.pop(0) if found.statuses else 200
+            found.got.append((dict(self.headers), body))
+            self.send_response(status)
+            self.send_header("content-length", "0")
+            self.end_headers()
+
+        def log_message(self, *args: Any) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    found.url = f"http://127.0.0.1:{server.server_port}/hook"
+    try:
+        yield found
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Iterator[Library]:
+    opened = Library.open(tmp_path / "s.db", Settings(), create=True)
+    yield opened
+    opened.store.close()
+
+
+def hooked(upstream: ScriptedUpstream, hook: WebhookSettings) -> Settings:
+    found = routes(RouteSettings(upstream=upstream.url), webhooks={"ops": hook})
+    return replace(found, verdict=VerdictSettings(rescue=False))
+
+
+def test_a_verdict_and_its_review_are_sent_signed_and_without_the_withheld_draft(
+    library: Library, upstream: ScriptedUpstream, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOOK_SECRET", "s3cret")
+    plays(upstream, says(WRONG))
+    with receiver(500) as other:
+        hook = WebhookSettings(
+            other.url,
+            ("verdict", "review", "feedback.down"),
+            secret_env="HOOK_SECRET",
+            backoff_seconds=0.01,
+        )
+        with running(library, hooked(upstream, hook)) as gateway:
+            record = gateway.chat(extra_body=CARRIED).model_extra["suffice"]["record"]
+            until(lambda: len(other.got) == 2)  # the first attempt got 500
+            log = Log(library.store.database)
+            Review(log).feedback(record, Rating.UP)
+            Review(log).decide(record, Act.CONFIRM, reason="Right so.", by="Ada")
+            until(lambda: len(other.got) == 3)
+            until(lambda: not Outbox(library.store.database).list())
+    first, again, decided = other.events()
+    assert first == again
+    assert (first["event"], first["verdict"]) == ("verdict.withhold", "WITHHOLD")
+    assert first["record"] == record
+    assert first["question"]
+    assert "4 days" not in json.dumps(first)
+    assert (decided["event"], decided["reason"]) == ("review.confirm", "Right so.")
+    headers, body = other.got[1]
+    assert headers["Suffice-Delivery"] == first["id"]
+    assert verify("s3cret", body, headers["Suffice-Signature"], time.time())
+    assert not verify("s3cret", body + b" ", headers["Suffice-Signature"], time.time())
+    assert not verify("s3cret", body, headers["Suffice-Signature"], time.time() + 600)
+
+
+def test_what_cannot_be_delivered_is_kept_retried_and_survives_a_restart(
+    library: Library, upstream: ScriptedUpstream
+) -> None:
+    plays(upstream, says(WRONG))
+    store = str(library.store.database.path)
+    with receiver(*[503] * 2) as other:
+        hook = WebhookSettings(
+            other.url, ("verdict",), attempts=2, backoff_seconds=0.01, text="all"
+        )
+        with running(library, hooked(upstream, hook)) as gateway:
+            gateway.chat(extra_body=CARRIED)
+            until(lambda: [one.state for one in Outbox(library.store.database).list("dead")])
+        listed = CliRunner().invoke(cli, ["webhooks", "list", "--store", store, "--json"])
+        [dead] = json.loads(listed.output)
+        assert (dead["state"], dead["problem"], dead["attempts"]) == ("dead", "status 503", 2)
+        wrong = CliRunner().invoke(cli, ["webhooks", "retry", "nothing", "--store", store])
+        assert wrong.exit_code == 1
+        CliRunner().invoke(cli, ["webhooks", "retry", dead["id"], "--store", store])
+        with running(library, hooked(upstream, hook)):
+            until(lambda: not Outbox(library.store.database).list())
+    assert {headers["Suffice-Delivery"] for headers, _ in other.got} == {dead["id"]}
+    assert any("4 days" in draft for draft in other.events()[-1]["drafts"])
+
+
+def test_a_gap_is_an_event_of_the_gateway(library: Library, upstream: ScriptedUpstream) -> None:
+    with receiver(500) as other:
+        plain = routes(RouteSettings(upstream=upstream.url))
+        settings = replace(plain, verdict=VerdictSettings(gap_webhook=other.url))
+        with running(library, settings) as gateway:
+            asked = gateway.chat(OFF_TOPIC).model_extra["suffice"]["record"]
+            log = Log(library.store.database)
+            until(lambda: other.got)
+            [waiting] = Outbox(library.store.database).list()
+            assert (waiting.event, waiting.record) == ("gap", f"{asked}.gap")
+            assert log.entry(waiting.record).fields()["setup"]
+    assert other.events()[0]["question"] == OFF_TOPIC
+    assert other.events()[0]["record"] == asked
+
+
+def test_settings_that_cannot_work_are_refused(
+    library: Library, upstream: ScriptedUpstream
+) -> None:
+    for hook, says_ in (
+        (WebhookSettings("ftp://x"), "http"),
+        (WebhookSettings("http://x", secret_env="NOT_SET_ANYWHERE"), "NOT_SET_ANYWHERE"),
+    ):
+        with pytest.raises(SettingsError, match=says_), running(library, hooked(upstream, hook)):
+            pass
+    with pytest.raises(SettingsError, match=r"verdict\.withhold"):
+        WebhookSettings(events=("verdict.no",))
+    assert signature("a", b"{}", 1) != signature("b", b"{}", 1)
+    waits = [backoff(n, 1.0) for n in range(40)]
+    assert all(low <= high for low, high in zip(waits[:10], waits[2:12], strict=True))
+    assert max(waits) <= 3600
