@@ -402,12 +402,15 @@ def test_a_key_for_some_routes_is_not_told_of_others(guarded: RunningGateway) ->
     assert httpx2.get(ready, headers=every, timeout=120).json()["routes"] == ["default", "other"]
 
 
-def test_a_key_is_taken_from_its_header_alone(guarded: RunningGateway) -> None:
+def test_a_key_is_taken_from_its_headers_alone(guarded: RunningGateway) -> None:
     secret = key(guarded, "in the open")
     for place in (f"?api_key={secret}", f"?key={secret}", f"?access_token={secret}"):
         assert guarded.post(f"/gate{place}", {"question": QUESTION}).status_code == 401
+    asked: Any = {"question": QUESTION}
+    assert guarded.post("/gate", asked, headers={"X-Api-Key": secret}).status_code == 200
     for headers in (
-        {"X-Api-Key": secret},
+        {"X-Api-Key": f"{secret}x"},
+        {"X-Api-Key": secret, "Authorization": "Bearer sk-suffice-wrong"},
         {"X-Forwarded-For": "127.0.0.1", "X-Forwarded-Host": "localhost"},
         {"Forwarded": "for=127.0.0.1;host=localhost", "Host": "localhost"},
     ):

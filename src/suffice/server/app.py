@@ -14,6 +14,8 @@ from starlette.routing import BaseRoute, Mount, Route
 
 from suffice.errors import StoreError
 from suffice.evidence.library import Library
+from suffice.server.anthropic.errors import FORMAT as ANTHROPIC
+from suffice.server.anthropic.messages import messages
 from suffice.server.auth import entered
 from suffice.server.cors import Cors
 from suffice.server.council.endpoint import Council
@@ -25,6 +27,7 @@ from suffice.server.health import Health
 from suffice.server.json_body import JSON_TYPE, encode
 from suffice.server.models_endpoint import embeddings, model, models
 from suffice.server.openai.chat import chat
+from suffice.server.openai.legacy_completions import completions
 from suffice.server.openai.responses import responses
 from suffice.server.openapi import document
 from suffice.server.request import as_response, served
@@ -60,7 +63,9 @@ def create_app(
 
     api = [
         Route("/chat/completions", served(chat), methods=["POST"]),
+        Route("/completions", served(completions), methods=["POST"]),
         Route("/responses", served(responses), methods=["POST"]),
+        Route("/messages", served(messages, ANTHROPIC), methods=["POST"]),
         Route("/embeddings", served(embeddings), methods=["POST"]),
         Route("/models", served(models)),
         Route("/models/{model:path}", served(model)),

@@ -23,7 +23,7 @@ except those of the settings."""
 _LOCAL = frozenset({"127.0.0.1", "localhost", "::1"})
 _KEY_PREFIX = "sk-suffice-"
 _UNKNOWN = "Invalid API key: it is unknown or was revoked."
-_NO_KEY = "Missing API key. Send it as 'Authorization: Bearer sk-suffice-…'."
+_NO_KEY = "Missing API key. Send it as 'Authorization: Bearer sk-suffice-…' or 'x-api-key'."
 _PROXIED = (
     "This request came through a proxy (forwarded headers), and the gateway requires no keys: it "
     "would be open to everybody. Create keys with `suffice keys create NAME` and set `server.keys: "
@@ -77,6 +77,8 @@ class Authenticator:
 async def entered(authenticator: Authenticator, headers: Mapping[str, str]) -> Principal:
     """Authenticate a request by its headers. The store is queried only if a key was sent."""
     authorization, host = headers.get("authorization", ""), headers.get("host", "")
+    if not authorization and (key := headers.get("x-api-key")):  # as Anthropic's clients send it
+        authorization = f"Bearer {key}"
     proxied = any(name in _FORWARDED or name.startswith(_FORWARDED_PREFIX) for name in headers)
     if _KEY_PREFIX in authorization:
         return await asyncio.to_thread(authenticator.enter, authorization, host, proxied)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,7 +19,7 @@ from suffice.errors import (
     SufficeError,
     Unreadable,
 )
-from suffice.server.json_body import encode
+from suffice.server.json_body import JSON_TYPE, encode, event
 
 _TYPES = {
     400: "invalid_request_error",
@@ -58,9 +58,26 @@ class ApiError(Exception):
 
     @property
     def response(self) -> Response:
+        return OPENAI.response(self)
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorFormat:
+    """How an API reports errors: the response body, and the name of the event in a stream."""
+
+    body: Callable[[ApiError], dict[str, Any]]
+    name: str = ""
+
+    def response(self, fault: ApiError) -> Response:
         return Response(
-            encode(self.body), self.status, dict(self.headers), media_type="application/json"
+            encode(self.body(fault)), fault.status, dict(fault.headers), media_type=JSON_TYPE
         )
+
+    def event(self, fault: ApiError) -> bytes:
+        return event(self.body(fault), self.name)
+
+
+OPENAI = ErrorFormat(lambda fault: fault.body)
 
 
 def bad(message: str, param: str | None = None, code: str | None = None) -> ApiError:

@@ -10,6 +10,8 @@ from suffice.server.openapi_schemas import SCHEMAS, TEXT, Schema, array, named, 
 _POSTS = {
     "/v1/chat/completions": ("ChatRequest", "Completion", "A checked chat completion."),
     "/v1/responses": ("ResponseRequest", "Response", "A checked response."),
+    "/v1/completions": ("CompletionRequest", "TextCompletion", "A checked completion."),
+    "/v1/messages": ("MessagesRequest", "AnthropicMessage", "A checked message."),
     "/v1/embeddings": ("EmbeddingsRequest", "List", "Embeddings from the upstream."),
     "/v1/gate": ("GateRequest", "GateDecision", "Whether the evidence is enough."),
     "/v1/check": ("CheckRequest", "Checked", "Whether a draft stays inside its evidence."),
@@ -21,7 +23,7 @@ _GETS = {
     "/healthz": ("Status", "Whether the process is alive."),
     "/readyz": ("Status", "Whether the gateway accepts requests."),
 }
-_STREAMED = ("Completion", "Response", "Reindexed")
+_STREAMED = ("Completion", "TextCompletion", "AnthropicMessage", "Response", "Reindexed")
 
 
 _DECLARED = dict.fromkeys(
@@ -84,14 +86,18 @@ def document() -> Schema:
         "paths": paths,
         "components": {
             "schemas": SCHEMAS,
-            "securitySchemes": {"key": {"type": "http", "scheme": "bearer"}},
+            "securitySchemes": {
+                "key": {"type": "http", "scheme": "bearer"},
+                "x-api-key": {"type": "apiKey", "in": "header", "name": "x-api-key"},
+            },
         },
-        "security": [{"key": []}, {}],
+        "security": [{"key": []}, {"x-api-key": []}, {}],
     }
 
 
 def _operation(path: str, response: str, summary: str) -> Schema:
     content = _content(response)
+    error = "AnthropicError" if response == "AnthropicMessage" else "Error"
     if response in _STREAMED:
         content["text/event-stream"] = {"schema": object_of("data", data=TEXT, event=TEXT)}
     return {
@@ -99,7 +105,7 @@ def _operation(path: str, response: str, summary: str) -> Schema:
         "summary": summary,
         "responses": {
             "200": {"description": summary, "content": content},
-            "default": {"description": "An error.", "content": _content("Error")},
+            "default": {"description": "An error.", "content": _content(error)},
         },
     }
 

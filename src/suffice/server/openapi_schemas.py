@@ -96,10 +96,10 @@ SCHEMAS: dict[str, Schema] = {
         stream=FLAG,
         suffice=named("Ours"),
     ),
-    "Finding": object_of("check support reason", check=TEXT, support=TEXT, reason=TEXT),
+    "Finding": object_of("check support reason", check=TEXT, support=TEXT, reason=or_null(TEXT)),
     "Claim": object_of(
         "text span findings evidence",
-        text=TEXT,
+        text=or_null(TEXT),  # null: withheld from this caller
         span=array({"type": "integer"}),
         support=TEXT,
         findings=array(named("Finding")),
@@ -134,6 +134,56 @@ SCHEMAS: dict[str, Schema] = {
         usage=object_of("prompt_tokens completion_tokens total_tokens"),
         suffice=named("Suffice"),
         sufficiency=or_null(named("Sufficiency")),
+    ),
+    "CompletionRequest": request(
+        "prompt",
+        model=TEXT,
+        prompt={"anyOf": [QUESTION, {**array(QUESTION), "minItems": 1, "maxItems": 1}]},
+        n={"type": "integer", "minimum": 1, "maximum": 8},
+        stream=FLAG,
+        suffice=named("Ours"),
+    ),
+    "TextCompletion": object_of(
+        "id object created model choices usage suffice sufficiency",
+        id=TEXT,
+        object={"const": "text_completion"},
+        created={"type": "integer"},
+        model=TEXT,
+        choices=array(
+            object_of(
+                "index text finish_reason", index={"type": "integer"}, text=TEXT, finish_reason=TEXT
+            )
+        ),
+        usage=object_of("prompt_tokens completion_tokens total_tokens"),
+        suffice=named("Suffice"),
+        sufficiency=or_null(named("Sufficiency")),
+    ),
+    "Turn": object_of("role content", role={"enum": ["user", "assistant"]}, content=TEXT),
+    "MessagesRequest": request(
+        "messages max_tokens",
+        model=TEXT,
+        max_tokens={"type": "integer", "minimum": 1},
+        messages={**array(named("Turn")), "minItems": 1, "contains": named("Asked")},
+        system=TEXT,
+        stream=FLAG,
+        suffice=named("Ours"),
+    ),
+    "AnthropicMessage": object_of(
+        "id type role model content stop_reason usage suffice sufficiency",
+        id=TEXT,
+        type={"const": "message"},
+        role={"const": "assistant"},
+        model=TEXT,
+        content=array(object_of("type", type={"enum": ["text", "tool_use"]})),
+        stop_reason={"enum": ["end_turn", "max_tokens", "tool_use", "refusal"]},
+        usage=object_of("input_tokens output_tokens"),
+        suffice=named("Suffice"),
+        sufficiency=or_null(named("Sufficiency")),
+    ),
+    "AnthropicError": object_of(
+        "type error",
+        type={"const": "error"},
+        error=object_of("type message", type=TEXT, message=TEXT),
     ),
     "ResponseRequest": request(
         "input",

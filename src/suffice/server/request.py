@@ -17,7 +17,7 @@ from starlette.responses import Response
 from suffice.access.keys import Principal
 from suffice.errors import SufficeError
 from suffice.server.auth import entered
-from suffice.server.errors import ApiError, bad, fault_of
+from suffice.server.errors import OPENAI, ApiError, ErrorFormat, bad, fault_of
 from suffice.server.gateway import Gateway
 from suffice.server.inference_pool import closing
 from suffice.server.json_body import JSON_TYPE, decode, encode
@@ -108,7 +108,9 @@ class RequestContext:
 Handler = Callable[[RequestContext], Awaitable[Response]]
 
 
-def served(handle: Handler) -> Callable[[Request], Awaitable[Response]]:
+def served(
+    handle: Handler, errors: ErrorFormat = OPENAI
+) -> Callable[[Request], Awaitable[Response]]:
     """Wrap a handler as an endpoint: every failure becomes a JSON error, never an HTML page."""
 
     async def endpoint(request: Request) -> Response:
@@ -122,16 +124,17 @@ def served(handle: Handler) -> Callable[[Request], Awaitable[Response]]:
         try:
             try:
                 async with asyncio.timeout_at(until):
-                    response = await _answered(handle, request, gateway, stack, stats)
+                    response = await _answered(handle, request, gateway, stack, stats, errors)
             except TimeoutError:
-                response, stats.status = LATE.response, LATE.status
+                response, stats.status = errors.response(LATE), LATE.status
             except asyncio.CancelledError:
                 stopped()
-                response, stats.status = closing().response, closing().status
+                response, stats.status = errors.response(closing()), closing().status
             streams = isinstance(response, Events)
             if isinstance(response, Events):
                 response.done, response.until = stack.close, until
-                response.late, response.closing = LATE.body, closing().body
+                response.late = errors.event(LATE)
+                response.closing = errors.event(closing())
         finally:
             if not streams:
                 stack.close()
@@ -142,7 +145,12 @@ def served(handle: Handler) -> Callable[[Request], Awaitable[Response]]:
 
 
 async def _answered(
-    handle: Handler, request: Request, gateway: Gateway, stack: ExitStack, stats: RequestStats
+    handle: Handler,
+    request: Request,
+    gateway: Gateway,
+    stack: ExitStack,
+    stats: RequestStats,
+    errors: ErrorFormat,
 ) -> Response:
     try:
         context = await _enter(request, gateway, stack, stats)
@@ -150,9 +158,9 @@ async def _answered(
         if context.unsettled:
             await context.settled()
     except ApiError as fault:
-        response = fault.response
+        response = errors.response(fault)
     except SufficeError as problem:
-        response = fault_of(problem).response
+        response = errors.response(fault_of(problem))
         text = gateway.state.settings.server.log_text
         log.log(
             _level(response.status_code),
@@ -164,7 +172,7 @@ async def _answered(
         response = Response(status_code=_HUNG_UP)
     except Exception as problem:  # a bug: 500 for the caller, the traceback in the log
         log.exception("%s: %s", stats.path, type(problem).__name__)
-        response = fault_of(SufficeError("")).response
+        response = errors.response(fault_of(SufficeError("")))
     stats.status = response.status_code
     return response
 

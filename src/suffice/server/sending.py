@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
-from suffice.server.json_body import EVENTS_TYPE, KEEP_ALIVE, event
+from suffice.server.json_body import EVENTS_TYPE, KEEP_ALIVE
 
 T = TypeVar("T")
 _LAST = 1.0
@@ -56,11 +56,11 @@ def stopped() -> None:
         task.uncancel()
 
 
-async def _last(body: Callable[..., Awaitable[None]], value: Any) -> None:
+async def _last(body: Callable[..., Awaitable[None]], last: bytes) -> None:
     """Send the final event of a stream; do not wait for a client that has stopped reading."""
     with suppress(TimeoutError):
         async with asyncio.timeout(_LAST):
-            await body(event(value))
+            await body(last)
             await body(b"", more=False)
 
 
@@ -75,18 +75,20 @@ class Events(Response):
         events: AsyncIterator[bytes],
         keep_alive: float,
         headers: dict[str, str] | None = None,
+        waiting: bytes = KEEP_ALIVE,
     ) -> None:
         plain = {"Cache-Control": "no-cache", "X-Accel-Buffering": "no", **(headers or {})}
         super().__init__(None, 200, plain, self.media_type)
         self.raw_headers = [pair for pair in self.raw_headers if pair[0] != b"content-length"]
         self._events = events
         self._keep_alive = keep_alive
+        self._waiting = waiting
         self.done: Callable[[], None] = lambda: None
         """Called when the stream was sent completely, or the client disconnected."""
         self.until: float | None = None
         """Deadline on the clock of the event loop; `late` is sent when it passes."""
-        self.late: Any = None
-        self.closing: Any = None
+        self.late = b""
+        self.closing = b""
         """Sent if the server stops before the end of the stream."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -117,7 +119,7 @@ class Events(Response):
             while True:
                 pending = asyncio.ensure_future(anext(self._events))
                 while not (await asyncio.wait({pending}, timeout=self._keep_alive))[0]:
-                    await body(KEEP_ALIVE)
+                    await body(self._waiting)
                 try:
                     await body(pending.result())
                 except StopAsyncIteration:

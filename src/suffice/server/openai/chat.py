@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from starlette.responses import Response
@@ -22,6 +22,7 @@ from suffice.server.request import RequestContext, as_response
 from suffice.server.route import Route
 from suffice.server.sending import while_there
 
+Raw = Mapping[str, Any]
 _PLAIN = "This route writes plain text only. For 'response_format', use a route with an upstream."
 
 
@@ -36,7 +37,7 @@ async def chat(context: RequestContext) -> Response:
     context.stats.stream = asked.stream
     route.model(body.get("model"))
     if route.settings.shadow and not asked.stream:
-        return await _in_shadow(context, route, asked)
+        return await in_shadow(context, route, asked)
     if asked.stream:
         return await streamed(context, route, asked, answer, ChatVoice(asked))
     answered = await while_there(context.request, answer(context, route, asked))
@@ -72,17 +73,28 @@ async def answer(context: RequestContext, route: Route, asked: ChatRequest) -> A
     return answered
 
 
-async def _in_shadow(context: RequestContext, route: Route, asked: ChatRequest) -> Response:
+async def in_shadow(
+    context: RequestContext,
+    route: Route,
+    asked: ChatRequest,
+    shape: Callable[[Raw], Raw] = dict,
+) -> Response:
+    """The upstream's reply, in the shape of the endpoint. The verdict on it is in the record and in
+    the headers."""
     answering = Answering(
         route, context.caller, asked, context.gateway.work, as_drafted=True, marks=False
     )
     raw, verdicts = await while_there(context.request, passed_through(answering))
     context.stats.verdicts += verdicts
     context.spent(usage_of(raw), route.settings.price_in, route.settings.price_out)
-    return await offload(_size(raw), as_response, raw, shadow_headers(verdicts))
+    return await offload(_size(raw), _shown, shape, raw, shadow_headers(verdicts))
 
 
-def _size(raw: Mapping[str, Any]) -> int:
+def _shown(shape: Callable[[Raw], Raw], raw: Raw, headers: dict[str, str]) -> Response:
+    return as_response(shape(raw), headers)
+
+
+def _size(raw: Raw) -> int:
     choices = raw.get("choices")
     found = choices if isinstance(choices, list) else ()
     return sum(len(content_of(one)) for one in found if isinstance(one, dict))

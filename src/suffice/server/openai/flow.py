@@ -12,7 +12,6 @@ from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from suffice.server.json_body import DONE, event
 from suffice.server.offload import offload
 from suffice.server.openai.completion import Choice
 from suffice.server.openai.stream_format import StreamFormat
@@ -119,7 +118,7 @@ class Flow:
             if telling is not None and (kept := telling.hear(choice)):
                 going.append(kept)
         if self.untouched:
-            self.say([event(raw)])
+            self.say(self.voice.passed(raw))
         elif going:
             self.say(self.voice.heard(raw, going))
             for telling in list(self.tellings.values()):
@@ -144,4 +143,5 @@ class Flow:
             if not self.untouched:
                 events = self.voice.ended(telling.index, words, choice)
                 self.say(await offload(len(telling.text), list, events))
-        self.say([DONE] if self.untouched else self.voice.closed(self.spent))
+        end = self.voice.passed_end if self.untouched else self.voice.closed
+        self.say(end(self.spent))

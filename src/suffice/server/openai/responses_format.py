@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from suffice.server.errors import ApiError
-from suffice.server.json_body import event
+from suffice.server.json_body import KEEP_ALIVE, event
 from suffice.server.openai.answering import Answered
 from suffice.server.openai.completion import Choice
 from suffice.server.openai.responses_object import (
@@ -85,6 +85,15 @@ class ResponsesFormat:
         error = fault.body["error"]
         fields = {key: error[key] for key in ("message", "code", "param")}
         return self._event("error", **fields, **fault.body)
+
+    def passed(self, raw: Raw) -> Iterator[bytes]:
+        yield event(raw, str(raw.get("type") or ""))
+
+    def passed_end(self, spent: Raw) -> Iterator[bytes]:
+        yield from ()  # the upstream's last event is the end
+
+    def waiting(self) -> bytes:
+        return KEEP_ALIVE
 
     def _begun(self) -> Iterator[bytes]:
         if not self._frame:

@@ -10,7 +10,6 @@ from typing import Any
 
 from starlette.responses import Response
 
-from suffice.server.json_body import event
 from suffice.server.openai.answering import Answering
 from suffice.server.openai.prompt import OURS
 from suffice.server.openai.request import ChatRequest
@@ -37,9 +36,8 @@ async def shadowed(
     sent = {key: value for key, value in body.items() if key != OURS}
     sent |= {"model": model} if model else {}
     if body.get("stream"):
-        return await opened(
-            context, _events(context, route, sent, asked), ResponsesFormat(body, model)
-        )
+        voice = ResponsesFormat(body, model)
+        return await opened(context, _events(context, route, sent, asked, voice), voice)
     try:
         raw = await while_there(context.request, route.upstream.ask(sent, RESPONSES))
     except UpstreamFault as problem:
@@ -49,7 +47,11 @@ async def shadowed(
 
 
 async def _events(
-    context: RequestContext, route: Route, sent: Body, asked: ChatRequest | None
+    context: RequestContext,
+    route: Route,
+    sent: Body,
+    asked: ChatRequest | None,
+    voice: ResponsesFormat,
 ) -> AsyncGenerator[bytes, None]:
     assert route.upstream is not None
     last: Body = {}
@@ -57,7 +59,8 @@ async def _events(
         async for value in events:
             whole = value.get("response")
             last = whole if isinstance(whole, dict) else last
-            yield event(value, str(value.get("type") or ""))
+            for one in voice.passed(value):
+                yield one
     await _judged(context, route, last, asked)
 
 

@@ -148,7 +148,7 @@ async def opened(context: RequestContext, events: Sent, voice: StreamFormat) -> 
     except BaseException:
         await _stopped(first, events)
         raise
-    return Events(_sent(first, events, voice), keep_alive)
+    return Events(_sent(first, events, voice), keep_alive, waiting=voice.waiting())
 
 
 async def _wait(task: asyncio.Future[bytes], seconds: float) -> None:

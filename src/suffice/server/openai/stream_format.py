@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from suffice.server.errors import ApiError
-from suffice.server.json_body import DONE, event
+from suffice.server.json_body import DONE, KEEP_ALIVE, event
 from suffice.server.openai.answering import Answered
 from suffice.server.openai.chunks import CHUNK, chunk, chunks
 from suffice.server.openai.completion import Choice, completion, framed, sufficiency_of
@@ -41,16 +41,30 @@ class StreamFormat(Protocol):
         """All events of an answer that was decided before anything was sent."""
         ...
 
+    def passed(self, raw: Raw) -> Iterator[bytes]:
+        """Events for an upstream's chunk in shadow mode, which changes nothing."""
+        ...
+
+    def passed_end(self, spent: Raw) -> Iterator[bytes]:
+        """Events for the end of a stream in shadow mode."""
+        ...
+
     def fault(self, fault: ApiError) -> bytes:
         """The event for an error after the stream began."""
+        ...
+
+    def waiting(self) -> bytes:
+        """Sent from time to time while the next event is pending."""
         ...
 
 
 @dataclass(slots=True)
 class ChatVoice:
-    """Chunks of a chat completion. Findings are sent as valid chunks with an empty delta."""
+    """Chunks of a chat completion. Findings are sent as valid chunks with an empty delta. `shape`
+    translates each chunk, for an API with chunks of another shape."""
 
     asked: ChatRequest
+    shape: Callable[[Raw], Raw] = dict
     _base: dict[str, Any] = field(default_factory=dict)
     _last_fields: dict[str, Any] | None = None
     _shared: dict[str, Any] = field(default_factory=dict)
@@ -63,36 +77,48 @@ class ChatVoice:
             self._shared = beside(known)
         if not self._base:
             self._base = {**self._shared, **framed(self.asked.model), "object": CHUNK}
-        yield event({**self._shared, **self._base, "choices": going})
+        yield self._event({**self._shared, **self._base, "choices": going})
 
     def found(self, index: int, kind: str, said: Raw) -> Iterator[bytes]:
         if self.asked.events:
             yield event(said, f"suffice.{kind}")
         else:
-            yield event(chunk(self._base, index, {}, None, suffice={kind: said}))
+            yield self._event(chunk(self._base, index, {}, None, suffice={kind: said}))
 
     def ended(self, index: int, words: str, choice: Choice) -> Iterator[bytes]:
         if delta := {**choice.others, **({"content": words} if words else {})}:
-            yield event(chunk(self._base, index, delta))
+            yield self._event(chunk(self._base, index, delta))
         ours = {"suffice": choice.suffice, "sufficiency": sufficiency_of(choice)}
         last = chunk(self._base, index, {}, choice.finish, **ours)
         last["choices"][0] |= choice.rest
-        yield event(last)
+        yield self._event(last)
 
     def closed(self, spent: Raw) -> Iterator[bytes]:
         if self.asked.usage:
             used = {**beside(spent), **usage_of({"usage": spent})}
-            yield event({**self._base, "choices": [], "usage": used})
+            yield self._event({**self._base, "choices": [], "usage": used})
         yield DONE
 
     def whole(self, answered: Answered) -> Iterator[bytes]:
         made = completion(answered.raw, self.asked.model, answered.choices, answered.usage)
         for one in chunks(made, answered.choices, usage=self.asked.usage):
-            yield event(one)
+            yield self._event(one)
+        yield DONE
+
+    def passed(self, raw: Raw) -> Iterator[bytes]:
+        yield self._event(raw)
+
+    def passed_end(self, spent: Raw) -> Iterator[bytes]:
         yield DONE
 
     def fault(self, fault: ApiError) -> bytes:
         return event(fault.body)
+
+    def waiting(self) -> bytes:
+        return KEEP_ALIVE
+
+    def _event(self, made: Raw) -> bytes:
+        return event(self.shape(made))
 
 
 _APART = ("choices", "usage")

@@ -1,0 +1,179 @@
+"""Translate Messages API requests into chat completion requests, so that both APIs share one code
+path and the same checks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from suffice.evidence.inputs import Given
+from suffice.server.anthropic.documents import as_text, given_of
+from suffice.server.errors import bad
+from suffice.server.openai.carried_evidence import evidence_of
+from suffice.server.openai.prompt import OURS
+
+Part = dict[str, Any]
+# Fields that mean the same in chat completions. Others, such as `top_k`, have no counterpart.
+_SAME = ("model", "temperature", "top_p", OURS)
+_CHOICES = {"auto": "auto", "any": "required", "none": "none"}
+_THOUGHTS = ("thinking", "redacted_thinking")
+_DOCUMENTS = ("document", "search_result")
+
+
+def as_chat(body: Mapping[str, Any], *, grounded: bool = True) -> dict[str, Any]:
+    """Translate a request body. `grounded`: documents in it are evidence, and the prompt gets them
+    as such; otherwise they stay in the conversation as text."""
+    _checked(body)
+    chat = {name: body[name] for name in _SAME if body.get(name) is not None}
+    chat["max_tokens"] = int(body["max_tokens"])
+    documents: list[Given] = []
+    messages = [*_system(body.get("system"))]
+    for n, message in enumerate(body["messages"]):
+        messages += _translated(n, message, documents if grounded else None)
+    chat["messages"] = messages
+    if body.get("stop_sequences"):
+        chat["stop"] = body["stop_sequences"]
+    chat |= _tools(body)
+    if user := _object(body.get("metadata")).get("user_id"):
+        chat["user"] = user
+    wanted = _object(_object(body.get("output_config")).get("format"))
+    if wanted.get("type") == "json_schema":
+        schema = {"name": "answer", "schema": wanted.get("schema")}
+        chat["response_format"] = {"type": "json_schema", "json_schema": schema}
+    if body.get("stream"):
+        chat["stream_options"] = {"include_usage": True}
+    if documents:
+        ours = _object(body.get(OURS))
+        named = ours.get("evidence")
+        before = named if isinstance(named, list) else evidence_of(messages)
+        chat[OURS] = {**ours, "evidence": [*before, *documents]}
+    return chat
+
+
+def _checked(body: Mapping[str, Any]) -> None:
+    if not isinstance(body.get("stream"), bool | None):
+        raise bad("'stream' must be true or false.", "stream")
+    most = body.get("max_tokens")
+    whole = isinstance(most, int) or (isinstance(most, float) and most.is_integer())
+    if isinstance(most, bool | None) or not whole or most < 1:
+        raise bad("'max_tokens' must be a whole number of at least 1.", "max_tokens")
+    messages = body.get("messages")
+    if not isinstance(messages, list) or not messages:
+        raise bad("'messages' must be a non-empty list of messages.", "messages")
+    for n, message in enumerate(messages):
+        role = message.get("role") if isinstance(message, dict) else None
+        if role not in ("user", "assistant"):
+            raise bad(
+                f"The role of message {n} must be 'user' or 'assistant'.", f"messages[{n}].role"
+            )
+        if not isinstance(message.get("content"), str | list):
+            raise bad(
+                f"The content of message {n} must be a string or a list of blocks.",
+                f"messages[{n}].content",
+            )
+
+
+def _system(system: Any) -> list[Part]:
+    if system is None:
+        return []
+    text = system if isinstance(system, str) else _texts(system, "system")
+    return [{"role": "system", "content": text}] if text else []
+
+
+def _translated(
+    n: int, message: Mapping[str, Any], documents: list[Given] | None
+) -> Sequence[Part]:
+    """The chat messages for one message: results of tools become messages of their own."""
+    content, role = message["content"], message["role"]
+    if isinstance(content, str):
+        return [{"role": role, "content": content}]
+    parts: list[Part] = []
+    calls: list[Part] = []
+    results: list[Part] = []
+    for block in content:
+        kind = block.get("type") if isinstance(block, dict) else None
+        where = f"messages[{n}].content"
+        if kind == "text":
+            parts.append({"type": "text", "text": _text(block, where)})
+        elif kind == "image":
+            parts.append(_image(block, where))
+        elif kind == "tool_use" and role == "assistant":
+            arguments = json.dumps(block.get("input") or {}, ensure_ascii=False)
+            function = {"name": block.get("name"), "arguments": arguments}
+            calls.append({"id": block.get("id"), "type": "function", "function": function})
+        elif kind == "tool_result":
+            came = block.get("content")
+            text = came if isinstance(came, str) else _texts(came or [], where)
+            results.append(
+                {"role": "tool", "tool_call_id": block.get("tool_use_id"), "content": text}
+            )
+        elif kind in _DOCUMENTS:
+            found = given_of(block, where)
+            if documents is None:
+                parts.append({"type": "text", "text": as_text(found)})
+            else:
+                documents.append(found)
+        elif kind not in _THOUGHTS:
+            raise bad(f"Message {n} has a content block of an unsupported type.", where)
+    said: Any = parts
+    if all(part["type"] == "text" for part in parts):
+        said = "\n".join(part["text"] for part in parts)
+    if calls:
+        return [{"role": role, "content": said or None, "tool_calls": calls}]
+    return [*results, *([{"role": role, "content": said}] if said or not results else [])]
+
+
+def _image(block: Mapping[str, Any], where: str) -> Part:
+    source = _object(block.get("source"))
+    if source.get("type") == "url":
+        url = source.get("url")
+    elif source.get("type") == "base64":
+        url = f"data:{source.get('media_type')};base64,{source.get('data')}"
+    else:
+        raise bad("The source of an image must be of type 'base64' or 'url'.", where)
+    return {"type": "image_url", "image_url": {"url": url}}
+
+
+def _tools(body: Mapping[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    tools = body.get("tools")
+    if isinstance(tools, list) and tools:
+        found["tools"] = [_tool(n, tool) for n, tool in enumerate(tools)]
+    if (choice := body.get("tool_choice")) is not None:
+        kind = _object(choice).get("type")
+        if kind == "tool":
+            found["tool_choice"] = {"type": "function", "function": {"name": choice.get("name")}}
+        elif kind in _CHOICES:
+            found["tool_choice"] = _CHOICES[kind]
+        else:
+            raise bad("'tool_choice.type' must be auto, any, tool or none.", "tool_choice")
+        if choice.get("disable_parallel_tool_use"):
+            found["parallel_tool_calls"] = False
+    return found
+
+
+def _tool(n: int, tool: Any) -> Part:
+    if not isinstance(tool, dict) or tool.get("type") not in (None, "custom"):
+        raise bad("Only tools of the caller are supported, not server tools.", f"tools[{n}].type")
+    function = {"name": tool.get("name"), "parameters": tool.get("input_schema")}
+    if tool.get("description"):
+        function["description"] = tool["description"]
+    return {"type": "function", "function": function}
+
+
+def _texts(blocks: Any, where: str) -> str:
+    if not isinstance(blocks, list):
+        raise bad(f"'{where}' must be a string or a list of text blocks.", where)
+    return "\n".join(_text(block, where) for block in blocks)
+
+
+def _text(block: Any, where: str) -> str:
+    text = block.get("text") if isinstance(block, dict) else None
+    if not isinstance(text, str):
+        raise bad(f"A block of '{where}' has no text.", where)
+    return text
+
+
+def _object(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, dict) else {}
