@@ -183,6 +183,8 @@ def _allowed(hint: Any) -> str:
         return ", ".join(map(str, typing.get_args(hint)[1:]))
     if typing.get_origin(hint) is Literal:
         return ", ".join(f"`{value}`" for value in typing.get_args(hint))
+    if hint == Mapping[str, tuple[str, ...]]:
+        return "names to lists of names"
     if hint == Mapping[str, str]:
         return "a mapping of names to names"
     return {str: "text", bool: "true or false", tuple[str, ...]: "a list of texts"}[hint]

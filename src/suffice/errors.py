@@ -20,6 +20,7 @@ SufficeError
 │   └── StoreRights        the database role lacks a privilege
 ├── ReviewError            a reviewer's decision does not apply to the record
 ├── PrincipalError         a key cannot be created or does not exist
+├── IdentityError          the identity of an end user is missing or not valid
 └── ModelError
     ├── ModelMissing       the model does not exist
     ├── ModelDamaged       a weight file does not match its model card
@@ -122,6 +123,15 @@ class ReviewError(SufficeError):
 
 class PrincipalError(SufficeError):
     """A key cannot be created or does not exist."""
+
+
+class IdentityError(SufficeError):
+    """The identity of an end user is missing or not valid. `unavailable`: it could not be checked,
+    because the keys of the provider could not be read."""
+
+    def __init__(self, message: str, *, remedy: str = "", unavailable: bool = False) -> None:
+        super().__init__(message, remedy=remedy)
+        self.unavailable = unavailable
 
 
 class ModelError(SufficeError):

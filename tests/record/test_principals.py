@@ -5,6 +5,7 @@ from __future__ import annotations
 import string
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,11 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import delete, inspect, select
 
-from suffice.access.keys import ALL, LIMITS, Principal, Principals, Role
+from suffice.access.keys import ALL, Principal, Principals, Role
+from suffice.access.rights import LIMITS
+from suffice.access.teams import Team, Teams
 from suffice.errors import PrincipalError, StoreError
+from suffice.log.entry import Choice
 from suffice.log.tables import HEAD, PRINCIPALS, RECORDS
 from suffice.record.log import Log
 from suffice.settings import RecordSettings
@@ -224,3 +228,49 @@ def test_no_key_is_made_that_cannot_be_recorded(database: Database) -> None:
     assert Principals(database).all() == []
     Principals(database, settings=RecordSettings(enabled="never")).create("website")
     assert len(Principals(database).all()) == 1
+
+
+def test_a_key_expires_and_says_when(database: Database) -> None:
+    times = [datetime(2026, 11, 16, 12, tzinfo=UTC)]
+    principals = Principals(database, lambda: times[0])
+    end = times[0] + timedelta(days=30)
+    made = principals.create("guest", expires=end)
+    found = principals.authenticate(made.secret)
+    assert found is not None
+    assert found.expires == "2026-12-16T12:00:00.000000Z"
+    times[0] = end - timedelta(microseconds=1)
+    assert principals.authenticate(made.secret) == found
+    times[0] = end
+    assert principals.authenticate(made.secret) is None
+    assert principals.lookup(made.secret) == found
+    assert principals.all() == [found]  # still listed, until it is revoked
+    with pytest.raises(PrincipalError, match="in the past"):
+        principals.create("too late", expires=end)
+
+
+def test_a_team_has_limits_that_its_keys_carry(database: Database) -> None:
+    principals, teams = Principals(database), Teams(database)
+    with pytest.raises(PrincipalError, match="suffice teams set hr"):
+        principals.create("one", team="hr")
+    for wrong in ("anyone", "-x", "a" * 101):
+        with pytest.raises(PrincipalError, match="not a valid name for a team"):
+            teams.set(wrong, {})
+    teams.set("hr", {"tokens_per_month": 5})
+    made = principals.create("one", team="hr")
+    teams.set("hr", {"tokens_per_month": 7, "concurrent": 2}, by="Ada")
+    found = principals.authenticate(made.secret)
+    assert found is not None
+    assert (found.team, found.team_limits) == ("hr", {"tokens_per_month": 7, "concurrent": 2})
+    assert teams.all() == [Team("hr", {"tokens_per_month": 7, "concurrent": 2}, 1)]
+    assert principals.all() == [found]
+    with pytest.raises(PrincipalError, match="still has keys: one"):
+        teams.remove("hr")
+    principals.revoke("one")
+    teams.remove("hr", by="Ada")
+    assert teams.all() == []
+    with pytest.raises(PrincipalError, match="no team 'hr'"):
+        teams.remove("hr")
+    log = Log(database)
+    acts = [(entry.fields()["act"], entry.caller) for entry in log.page(Choice("team"))]
+    assert acts == [("removed", "Ada"), ("set", "Ada"), ("set", "")]
+    log.close()

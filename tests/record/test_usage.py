@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -11,11 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import func, select
 
-from suffice.access.quotas import Over, Usage
+from suffice.access.quotas import Left, Over, Usage
 from suffice.log.tables import USAGE
 from suffice.sql.database import Database
 
 A_MINUTE = {"requests_per_minute": 5.0}
+
+
+def taken(desk: Usage, holder: str, limits: Mapping[str, float]) -> Over | None:
+    return desk.take({holder: limits}).over
 
 
 def rows(database: Database) -> int:
@@ -27,18 +32,18 @@ def test_of_many_at_once_as_many_come_in_as_may(place: str) -> None:
     with ThreadPoolExecutor(8) as pool:
         opened = [Database.open(place, create=True) for _ in range(2)]
         desks = [Usage(one, lambda: 1_000.5) for one in opened]
-        calls = [pool.submit(desks[n % 2].take, "a", A_MINUTE) for n in range(20)]
+        calls = [pool.submit(taken, desks[n % 2], "a", A_MINUTE) for n in range(20)]
         results = [call.result() for call in calls]
-        assert desks[0].take("b", A_MINUTE) is None
+        assert taken(desks[0], "b", A_MINUTE) is None
     assert results.count(None) == 5
-    assert set(results) == {None, Over("requests_per_minute", 60.5)}
+    assert set(results) == {None, Over("requests_per_minute", 60.5, "a")}
     for one in opened:
         one.close()
 
 
 def _takes(place: str, times: int, told: multiprocessing.Queue[int]) -> None:
     desk = Usage(Database.open(place))
-    told.put(sum(desk.take("a", {"requests_per_minute": 7.0}) is None for _ in range(times)))
+    told.put(sum(taken(desk, "a", {"requests_per_minute": 7.0}) is None for _ in range(times)))
 
 
 def test_processes_count_together(tmp_path: Path) -> None:
@@ -58,16 +63,16 @@ def test_the_wait_is_until_enough_is_past(place: str) -> None:
     now = [10_000.0]
     database = Database.open(place, create=True)
     desk, limits = Usage(database, lambda: now[0]), {"tokens_per_minute": 100.0}
-    desk.add("a", limits, 1, 0.0)
+    desk.add({"a": limits}, 1, 0.0)
     now[0] += 10
-    desk.add("a", limits, 150, 0.0)
+    desk.add({"a": limits}, 150, 0.0)
     now[0] += 10
-    over = desk.take("a", limits)
-    assert over == Over("tokens_per_minute", 51.0)  # that the one token goes helps nobody
+    over = taken(desk, "a", limits)
+    assert over == Over("tokens_per_minute", 51.0, "a")  # that the one token goes helps nobody
     now[0] += 50.9
-    assert desk.take("a", limits) is not None
+    assert taken(desk, "a", limits) is not None
     now[0] += 0.2
-    assert desk.take("a", limits) is None
+    assert taken(desk, "a", limits) is None
     database.close()
 
 
@@ -75,14 +80,14 @@ def test_only_what_is_held_to_is_written_and_the_past_is_forgotten(place: str) -
     now = [0.0]
     database = Database.open(place, create=True)
     desk = Usage(database, lambda: now[0])
-    desk.add("a", A_MINUTE, 9, 0.1)
+    desk.add({"a": A_MINUTE}, 9, 0.1)
     assert rows(database) == 0
     for _ in range(200):
         now[0] += 60
-        assert desk.take("a", {**A_MINUTE, "cost_per_day": 1e9}) is None
+        assert taken(desk, "a", {**A_MINUTE, "cost_per_day": 1e9}) is None
     assert rows(database) <= 2 + 200 * 60 // 600 + 1
     now[0] += 100_000
-    assert desk.take("a", {**A_MINUTE, "cost_per_day": 1e9}) is None
+    assert taken(desk, "a", {**A_MINUTE, "cost_per_day": 1e9}) is None
     assert rows(database) == 2
     database.close()
 
@@ -95,16 +100,38 @@ def test_no_minute_holds_more_than_the_limit(
     now = [5_000.0]
     database = Database.open(tmp_path_factory.mktemp("usage") / "s.db", create=True)
     desk = Usage(database, lambda: now[0])
-    taken: list[float] = []
+    times: list[float] = []
     for step in steps:
         now[0] += step
-        over = desk.take("a", {"requests_per_minute": float(most)})
+        over = taken(desk, "a", {"requests_per_minute": float(most)})
         if over is None:
-            taken.append(now[0])
+            times.append(now[0])
         else:
             now[0] += over.wait  # who waits as told comes in
-            assert desk.take("a", {"requests_per_minute": float(most)}) is None
-            taken.append(now[0])
-    for one in taken:
-        assert sum(one - 60 < other <= one for other in taken) <= most
+            assert taken(desk, "a", {"requests_per_minute": float(most)}) is None
+            times.append(now[0])
+    for one in times:
+        assert sum(one - 60 < other <= one for other in times) <= most
+    database.close()
+
+
+def test_a_request_counts_for_its_key_and_its_team_or_for_neither(place: str) -> None:
+    now = [50_000_000.0]
+    database = Database.open(place, create=True)
+    desk = Usage(database, lambda: now[0])
+    one = {"a": {"requests_per_day": 10.0}, "team:hr": {"requests_per_month": 3.0}}
+    other = {"b": {"requests_per_day": 10.0}, "team:hr": {"requests_per_month": 3.0}}
+    assert desk.take(one).left == (
+        Left("requests_per_day", 10.0, 9.0, 86_400.0),
+        Left("requests_per_month", 3.0, 2.0, 30 * 86_400.0),
+    )
+    assert [desk.take(quotas).over for quotas in (other, one)] == [None, None]
+    full = desk.take(other)
+    assert full.over is not None
+    assert (full.over.name, full.over.holder) == ("requests_per_month", "team:hr")
+    assert [left.remaining for left in full.left] == [9.0, 0.0]  # `b` was not counted again
+    now[0] += full.over.wait
+    assert desk.take(other).over is None
+    desk.add({"a": {"tokens_per_month": 100.0}, "team:hr": {"requests_per_month": 3.0}}, 60, 0.0)
+    assert [left.remaining for left in desk.take({"a": {"tokens_per_month": 100.0}}).left] == [40]
     database.close()

@@ -14,6 +14,7 @@ from typing import Any
 import httpx2
 import uvicorn
 from openai import AsyncOpenAI, OpenAI
+from starlette.types import ASGIApp
 
 from suffice.evidence.library import Library
 from suffice.server.app import create_app
@@ -78,9 +79,18 @@ def running(
 ) -> Iterator[RunningGateway]:
     """`host` is the address that the app assumes; it always listens on loopback."""
     app = create_app(settings, library, host=host)
+    with served(app, replace(settings.server, shutdown_seconds=stop)) as (url, loop):
+        yield RunningGateway(url, app.state.gateway, loop)
+
+
+@contextmanager
+def served(
+    app: ASGIApp, settings: ServerSettings
+) -> Iterator[tuple[str, asyncio.AbstractEventLoop]]:
+    """Any app on loopback, in its own thread; yields its URL and event loop."""
     listening = socket.socket()
     listening.bind(("127.0.0.1", 0))
-    server = uvicorn.Server(config_of(app, replace(settings.server, shutdown_seconds=stop)))
+    server = uvicorn.Server(config_of(app, settings))
     loops: list[asyncio.AbstractEventLoop] = []
 
     async def serve() -> None:
@@ -91,8 +101,7 @@ def running(
     thread.start()
     until(lambda: server.started)
     try:
-        url = f"http://127.0.0.1:{listening.getsockname()[1]}"
-        yield RunningGateway(url, app.state.gateway, loops[0])
+        yield f"http://127.0.0.1:{listening.getsockname()[1]}", loops[0]
     finally:
         server.should_exit = True
         thread.join(PATIENCE)

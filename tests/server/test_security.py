@@ -21,8 +21,9 @@ from suffice.access.quotas import Usage
 from suffice.errors import PrincipalError
 from suffice.evidence.library import Library
 from suffice.log.tables import USAGE
-from suffice.server.auth import ANYONE, RateLimiter
+from suffice.server.auth import ANYONE
 from suffice.server.errors import ApiError
+from suffice.server.rate_limiter import RateLimiter, admitted
 from suffice.settings import (
     CollectionSettings,
     CorsSettings,
@@ -205,7 +206,7 @@ def limited(place: Path, now: list[float]) -> RateLimiter:
 
 async def refused(limits: RateLimiter, caller: Principal, general: LimitSettings) -> ApiError:
     with pytest.raises(ApiError) as told:
-        await limits.count(caller, general)
+        admitted(await limits.count(caller, general))
     assert told.value.status == 429
     return told.value
 

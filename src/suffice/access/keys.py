@@ -14,47 +14,35 @@ from __future__ import annotations
 import hashlib
 import hmac
 import json
-import math
 import re
 import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
 from sqlalchemy import Connection, Row, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
+from suffice.access.rights import checked_expiry, checked_limits, checked_name, checked_set
 from suffice.errors import PrincipalError
 from suffice.log.moment import Clock, now, written
 from suffice.log.prepare import Prepare
 from suffice.log.record import Record
 from suffice.log.seal import seal
-from suffice.log.tables import PRINCIPALS
+from suffice.log.tables import PRINCIPALS, TEAMS
 from suffice.settings import RecordSettings
 from suffice.sql.database import Database
 from suffice.sql.storable import is_storable
 
 ALL = "*"
 """Stands for all collections or routes, including future ones."""
-LIMITS = (
-    "requests_per_minute",
-    "concurrent",
-    "tokens_per_minute",
-    "tokens_per_day",
-    "cost_per_day",
-)
-"""The limits a principal can have. Other names are rejected, because nothing would enforce them."""
 KIND = "key"
 """The kind of records about keys created or revoked."""
 _LISTS = ("roles", "labels", "collections", "routes")
 _KEY = re.compile(r"sk-suffice-([0-9a-f]{16})-[A-Za-z0-9_-]{43}\Z", re.ASCII)
-_NAME = re.compile(r"\S(?:.{0,98}\S)?\Z")
 _NOBODY = "sha256:" + "0" * 64
-
-
-ANYONE_NAME = "anyone"
-"""The caller name of requests without a key; it cannot be given to a principal."""
 
 
 class Role(StrEnum):
@@ -74,7 +62,8 @@ class Role(StrEnum):
 class Principal:
     """The holder of a key. It may read public documents and those with one of its `labels`, and use
     its `collections` and `routes`: `*` means all, an empty set means none. `limits` maps names of
-    `LIMITS` to numbers."""
+    `LIMITS` to numbers, `team_limits` those that the keys of its team share. `user` is the person
+    on whose behalf the key is used, if the request named one."""
 
     id: str
     name: str
@@ -85,7 +74,16 @@ class Principal:
     limits: Mapping[str, float] = field(default_factory=dict)
     created: str = ""
     revoked: str = ""
-    """Time of revocation; empty while the key is active."""
+    """Time of revocation; empty while the key is not revoked."""
+    expires: str = ""
+    """Time from which the key is refused; empty if it does not expire."""
+    team: str = ""
+    team_limits: Mapping[str, float] = field(default_factory=dict)
+    user: str = ""
+
+    def expired(self, moment: str) -> bool:
+        """Whether the key has expired at a time, in the log's format."""
+        return bool(self.expires) and self.expires <= moment
 
     def has(self, role: Role) -> bool:
         return role in self.roles or Role.ADMIN in self.roles
@@ -125,21 +123,28 @@ class Principals:
         routes: Iterable[str] = (ALL,),
         limits: Mapping[str, float] | None = None,
         by: str = "",
+        *,
+        team: str = "",
+        expires: datetime | None = None,
     ) -> Made:
         """Create a principal and its key. Only one active principal can have a name. `by` is the
-        actor named in the log."""
+        actor named in the log, `expires` the time from which the key is refused."""
         made = Principal(
             secrets.token_hex(8),
-            _checked_name(name),
+            checked_name(name),
             _checked_roles(roles),
-            _checked_set("label", labels),
-            _checked_set("collection", collections),
-            _checked_set("route", routes),
-            _checked_limits(limits or {}),
+            checked_set("label", labels),
+            checked_set("collection", collections),
+            checked_set("route", routes),
+            checked_limits(limits or {}),
             written(self._clock()),
+            expires=checked_expiry(expires, self._clock()),
+            team=team,
         )
         secret = f"sk-suffice-{made.id}-{secrets.token_urlsafe(32)}"
         with self._database.writing() as connection:
+            if team:
+                existing(connection, team)
             special = postgresql if self._database.dialect == "postgresql" else sqlite
             new = special.insert(PRINCIPALS).values(_columns(made, hashed(secret)))
             once = new.on_conflict_do_nothing().returning(PRINCIPALS.c.id)  # concurrent creates
@@ -164,7 +169,7 @@ class Principals:
                 )
             ended = update(PRINCIPALS).where(PRINCIPALS.c.id == row.id).returning(PRINCIPALS)
             values = {"revoked": written(self._clock())}
-            found = _principal(connection.execute(ended.values(values)).one())
+            found = _principal(connection.execute(ended.values(values)).one(), {})
             self._record(connection, "revoked", found, by)
         return found
 
@@ -175,28 +180,45 @@ class Principals:
         lists = {name: sorted(getattr(principal, name)) for name in _LISTS}
         fields = {"act": act, "principal": principal.id, "name": principal.name, **lists}
         content = {**fields, "limits": dict(principal.limits)}
+        if principal.expires:
+            content["expires"] = principal.expires
+        if principal.team:
+            content["team"] = principal.team
         record = Record(KIND, content, caller=by, tag=principal.name)
         seal(connection, [self._prepare(record)], self._clock())
 
     def all(self, *, revoked: bool = False) -> list[Principal]:
-        """The active principals by name; `revoked` includes revoked ones."""
+        """The principals by name, expired ones too; `revoked` includes revoked ones."""
         asked = select(PRINCIPALS).order_by(PRINCIPALS.c.name, PRINCIPALS.c.created)
         if not revoked:
             asked = asked.where(PRINCIPALS.c.revoked.is_(None))
         with self._database.reading() as connection:
-            return [_principal(row) for row in connection.execute(asked)]
+            limits = {row.name: row.limits for row in connection.execute(select(TEAMS))}
+            return [_principal(row, limits) for row in connection.execute(asked)]
 
     def authenticate(self, secret: str) -> Principal | None:
-        """The principal of a key; `None` if the key is unknown or revoked."""
+        """The principal of a key; `None` if the key is unknown, revoked or expired."""
+        found = self.lookup(secret)
+        return None if found is None or self.expired(found) else found
+
+    def lookup(self, secret: str) -> Principal | None:
+        """The principal of a key that may have expired; `None` if it is unknown or revoked."""
         key = _KEY.match(secret)
         if key is None:
             return None
         with self._database.reading() as connection:
-            asked = select(PRINCIPALS).where(PRINCIPALS.c.id == key[1])
+            joined = PRINCIPALS.outerjoin(TEAMS, PRINCIPALS.c.team == TEAMS.c.name)
+            columns = (PRINCIPALS, TEAMS.c.limits.label("team_limits"))
+            asked = select(*columns).select_from(joined).where(PRINCIPALS.c.id == key[1])
             row = connection.execute(asked).first()
         # Same work for known and unknown keys, and a constant-time comparison.
         same = hmac.compare_digest(row.hash if row else _NOBODY, hashed(secret))
-        return _principal(row) if row and same and row.revoked is None else None
+        if not row or not same or row.revoked is not None:
+            return None
+        return _principal(row, {row.team: row.team_limits})
+
+    def expired(self, principal: Principal) -> bool:
+        return principal.expired(written(self._clock()))
 
 
 def hashed(secret: str) -> str:
@@ -213,10 +235,12 @@ def _columns(value: Principal, hash: str) -> dict[str, Any]:
         "limits": json.dumps(dict(value.limits), sort_keys=True),
         "created": value.created,
         "revoked": None,
+        "expires": value.expires or None,
+        "team": value.team or None,
     }
 
 
-def _principal(row: Row[Any]) -> Principal:
+def _principal(row: Row[Any], team_limits: Mapping[str, str | None]) -> Principal:
     return Principal(
         row.id,
         row.name,
@@ -227,18 +251,9 @@ def _principal(row: Row[Any]) -> Principal:
         json.loads(row.limits),
         row.created,
         row.revoked or "",
-    )
-
-
-def _checked_name(name: str) -> str:
-    option, id = name.startswith("-"), re.fullmatch("[0-9a-f]{16}", name)
-    taken = name.strip().lower() == ANYONE_NAME
-    if _NAME.match(name) and name.isprintable() and not (option or id or taken):
-        return name
-    raise PrincipalError(
-        f"{name!r} is not a valid name for a key.",
-        remedy=f"Use 1 to 100 printable characters. The name must not start with '-', be "
-        f"'{ANYONE_NAME}', or look like a key id.",
+        row.expires or "",
+        row.team or "",
+        json.loads(team_limits.get(row.team) or "{}"),
     )
 
 
@@ -252,26 +267,10 @@ def _checked_roles(roles: Iterable[str]) -> frozenset[Role]:
         ) from None
 
 
-def _checked_set(what: str, names: Iterable[str]) -> frozenset[str]:
-    found = frozenset(names)
-    for name in found:
-        if not name or not is_storable(name):
-            raise PrincipalError(
-                f"{name!r} is not a valid {what} name.", remedy="Pass a valid name, or omit it."
-            )
-    return found
-
-
-def _checked_limits(limits: Mapping[str, float]) -> dict[str, float]:
-    for name, value in limits.items():
-        if name not in LIMITS:
-            raise PrincipalError(
-                f"Unknown limit '{name}'.", remedy=f"Allowed limits: {', '.join(LIMITS)}."
-            )
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not number or not math.isfinite(value) or value < 0:
-            raise PrincipalError(
-                f"The limit {name} has the invalid value {value!r}.",
-                remedy="Pass a number of 0 or more.",
-            )
-    return dict(limits)
+def existing(connection: Connection, team: str) -> None:
+    """Raise if there is no such team: a mistyped name would have no budget."""
+    found = is_storable(team) and connection.execute(select(TEAMS).where(TEAMS.c.name == team))
+    if not found or found.first() is None:
+        raise PrincipalError(
+            f"There is no team '{team}'.", remedy=f"First run: suffice teams set {team}"
+        )

@@ -36,6 +36,7 @@ _COMMANDS = {
         "suffice.cli.serve",
         "Run the OpenAI-compatible gateway that checks every answer of an LLM.",
     ),
+    "teams": ("suffice.cli.teams", "Set, list and remove teams: keys that share a budget."),
     "webhooks": ("suffice.cli.webhooks", "List and retry deliveries of webhooks."),
 }
 

@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
-from typing import Any
+import re
+from collections.abc import Callable, Collection, Iterable
+from datetime import UTC, date, datetime, time, timedelta
+from typing import Any, TypeVar
 
 import click
 from rich.console import Console
 from rich.padding import Padding
 from rich.text import Text
 
-from suffice.access.keys import ALL, LIMITS, Principal, Principals, Role
+from suffice.access.keys import ALL, Principal, Principals, Role
+from suffice.access.rights import LIMITS
 from suffice.cli import as_json as to_json
 from suffice.cli.of_store import of_store, open_database
 from suffice.cli.recording import user
 from suffice.cli.show import plain
 from suffice.errors import SettingsError
+from suffice.log.moment import now, written
 from suffice.settings import Settings, read_settings
 
-_BY = click.option("--by", default=user, help="Actor named in the log (default: your user name).")
+F = TypeVar("F", bound=Callable[..., Any])
+_SPAN = re.compile(r"([0-9]{1,5})([dh])", re.ASCII)
+_DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
+
+BY = click.option("--by", default=user, help="Actor named in the log (default: your user name).")
 
 
 @click.group()
@@ -37,6 +45,29 @@ def _limit(context: click.Context, option: click.Parameter, values: Any) -> dict
             message = f"'{value}' does not have the form NAME=NUMBER."
             raise click.BadParameter(message, context, option) from None
     return found
+
+
+def limits_option(about: str) -> Callable[[F], F]:
+    """The option `--limit NAME=NUMBER`."""
+    return click.option(
+        "--limit", "limits", multiple=True, callback=_limit, metavar="NAME=NUMBER", help=about
+    )
+
+
+def _expiry(context: click.Context, option: click.Parameter, value: Any) -> datetime | None:
+    if value is None:
+        return None
+    if found := _SPAN.fullmatch(value):
+        unit = "days" if found[2] == "d" else "hours"
+        return now() + timedelta(**{unit: int(found[1])})
+    try:
+        if _DAY.fullmatch(value):  # valid through this day
+            return datetime.combine(date.fromisoformat(value), time.max, UTC)
+        moment = datetime.fromisoformat(value)
+    except ValueError:
+        message = f"'{value}' is not a date, a time or a span. Examples: 2027-01-31, 90d, 12h."
+        raise click.BadParameter(message, context, option) from None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 @keys.command()
@@ -65,15 +96,16 @@ def _limit(context: click.Context, option: click.Parameter, values: Any) -> dict
     default=[ALL],
     help="Gateway route the key may call (repeatable; default: all).",
 )
+@limits_option(f"Quota (repeatable): {', '.join(LIMITS)}.")
+@click.option("--team", default="", help="Team whose budget the key shares.")
 @click.option(
-    "--limit",
-    "limits",
-    multiple=True,
-    callback=_limit,
-    metavar="NAME=NUMBER",
-    help=f"Quota (repeatable): {', '.join(LIMITS)}.",
+    "--expires",
+    callback=_expiry,
+    metavar="WHEN",
+    help="Last day of the key (2027-01-31, in UTC), a time (2027-01-31T12:00Z), or the time from "
+    "now (90d, 12h).",
 )
-@_BY
+@BY
 @of_store
 def create(
     name: str,
@@ -82,6 +114,8 @@ def create(
     collections: tuple[str, ...],
     routes: tuple[str, ...],
     limits: dict[str, float],
+    team: str,
+    expires: datetime | None,
     by: str,
     config: str | None,
     store: str | None,
@@ -92,7 +126,8 @@ def create(
     database = open_database(settings, store, create=True)
     principals = Principals(database, settings=settings.record)
     _check_routes(settings, routes, collections)
-    made = principals.create(name, roles, labels, collections, routes, limits, by)
+    rights = (roles, labels, collections, routes, limits)
+    made = principals.create(name, *rights, by, team=team, expires=expires)
     if as_json:
         to_json.show({**_json(made.principal), "key": made.secret})
         return 0
@@ -114,7 +149,7 @@ def list_(revoked: bool, config: str | None, store: str | None, as_json: bool) -
 
 @keys.command()
 @click.argument("name")
-@_BY
+@BY
 @of_store
 def revoke(name: str, by: str, config: str | None, store: str | None, as_json: bool) -> int:
     """Revoke the key with this NAME or id, effective from the next request."""
@@ -148,6 +183,8 @@ def _json(value: Principal) -> dict[str, Any]:
         "limits": dict(value.limits),
         "created": value.created,
         "revoked": value.revoked or None,
+        "expires": value.expires or None,
+        "team": value.team or None,
     }
 
 
@@ -157,17 +194,28 @@ def _show(principals: list[Principal]) -> None:
         console.print(Text("There are no keys. Run: suffice keys create NAME", style="dim"))
         return
     for item in principals:
-        state = (f"revoked {item.revoked[:10]}", "red") if item.revoked else ("active", "green")
-        head = Text.assemble(plain(item.name, "bold"), "  ", (item.id, "dim"), "  ", state)
+        head = Text.assemble(plain(item.name, "bold"), "  ", (item.id, "dim"), "  ", _state(item))
         console.print(head, soft_wrap=True)
         console.print(Padding(plain(" · ".join(_rights(item))), (0, 0, 1, 2)))
+
+
+def _state(principal: Principal) -> tuple[str, str]:
+    if principal.revoked:
+        return f"revoked {principal.revoked[:10]}", "red"
+    if principal.expired(written(now())):
+        return f"expired {principal.expires[:16]}Z", "red"
+    return ("active", "green")
 
 
 def _rights(principal: Principal) -> list[str]:
     """Roles, creation date, labels, restrictions and limits; unrestricted rights are omitted."""
     parts = [", ".join(sorted(principal.roles)) or "no role", f"created {principal.created[:10]}"]
     parts.append(f"labels: {', '.join(sorted(principal.labels)) or 'public only'}")
+    if principal.expires:
+        parts.append(f"expires {principal.expires[:16]}Z")
+    if principal.team:
+        parts.append(f"team: {principal.team}")
     for what, names in (("collections", principal.collections), ("routes", principal.routes)):
         if ALL not in names:
             parts.append(f"{what}: {', '.join(sorted(names)) or 'none'}")
-    return parts + [f"{name}: {value:g}" for name, value in sorted(principal.limits.items())]
+    return parts + [f"{name}: {value:,.10g}" for name, value in sorted(principal.limits.items())]

@@ -1,4 +1,4 @@
-"""Tables of the log, the principals and the quotas. A test compares them with the migrations."""
+"""Tables of the log, the principals and their usage. A test compares them with the migrations."""
 
 from __future__ import annotations
 
@@ -58,6 +58,16 @@ PRINCIPALS = Table(
     Column("limits", Text, nullable=False),
     Column("created", Text, nullable=False),
     Column("revoked", Text),
+    Column("expires", Text),
+    Column("team", Text),
+)
+
+TEAMS = Table(
+    "teams",
+    _METADATA,
+    Column("name", Text, primary_key=True),
+    Column("limits", Text, nullable=False),
+    Column("created", Text, nullable=False),
 )
 
 USAGE = Table(
@@ -69,4 +79,24 @@ USAGE = Table(
     Column("requests", BigInteger, nullable=False),
     Column("tokens", BigInteger, nullable=False),
     Column("cost", Double, nullable=False),
+)
+
+USAGE_TOTALS = Table(
+    "usage_totals",
+    _METADATA,
+    Column("day", Text, primary_key=True),
+    Column("caller", Text, primary_key=True),
+    Column("team", Text, primary_key=True),
+    Column("end_user", Text, primary_key=True),
+    Column("model", Text, primary_key=True),
+    Column("requests", BigInteger, nullable=False),
+    Column("errors", BigInteger, nullable=False),
+    Column("tokens_in", BigInteger, nullable=False),
+    Column("tokens_out", BigInteger, nullable=False),
+    Column("cost", Double, nullable=False),
+    Column("serve", BigInteger, nullable=False),
+    Column("caveat", BigInteger, nullable=False),
+    Column("conflict", BigInteger, nullable=False),
+    Column("withhold", BigInteger, nullable=False),
+    Column("review", BigInteger, nullable=False),
 )

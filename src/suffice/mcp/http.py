@@ -9,16 +9,18 @@ from typing import Any
 
 import uvicorn
 from mcp.server.mcpserver import MCPServer
-from starlette.datastructures import Headers
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from suffice.access.identity import Identities
 from suffice.access.keys import Principals
 from suffice.access.quotas import Usage
 from suffice.mcp.server import CALLER
 from suffice.mcp.tools import Caller, Tools
-from suffice.server.auth import ANYONE, Authenticator, RateLimiter, entered, is_local
+from suffice.server.auth import ANYONE, Authenticator, identified, is_local
 from suffice.server.connection import bound, config_of
 from suffice.server.errors import ApiError
+from suffice.server.rate_limiter import RateLimiter, admitted, rate_headers
 from suffice.server.run import Listening
 from suffice.settings import LimitSettings, ServerSettings
 
@@ -37,23 +39,37 @@ class Guarded:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
             return
+        limits: dict[str, str] = {}
+
+        async def with_limits(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(limits)
+            await send(message)
+
         with ExitStack() as stack:
             try:
-                who = await self._enter(Headers(scope=scope), stack)
+                who = await self._enter(Headers(scope=scope), stack, limits)
             except ApiError as fault:
-                await fault.response(scope, receive, send)
+                await fault.response(scope, receive, with_limits)
                 return
             # Without a key, the caller is the one the server was started for.
             named = {} if who is None else {CALLER: who}
-            await self.app({**scope, **named}, receive, send)
+            await self.app({**scope, **named}, receive, with_limits)
 
-    async def _enter(self, headers: Headers, stack: ExitStack) -> Caller | None:
-        caller = await entered(self.authenticator, headers)
+    async def _enter(
+        self, headers: Headers, stack: ExitStack, limits: dict[str, str]
+    ) -> Caller | None:
+        """The caller; `limits` is filled with the headers that report its limits."""
+        caller = await identified(self.authenticator, headers)
         if not caller.may_use(self.collection):
             raise ApiError(403, "This key may not use this collection.", "no_right")
         stack.enter_context(self.limits.at_once(caller, self.general))
-        await self.limits.count(caller, self.general)
-        return None if caller is ANYONE else Caller(caller.name, caller.labels, by_key=True)
+        admission = await self.limits.count(caller, self.general)
+        limits |= rate_headers(admission.left)
+        admitted(admission)
+        if caller is ANYONE:
+            return None
+        return Caller(caller.name, caller.labels, by_key=True, user=caller.user)
 
 
 def http_app(server: MCPServer[Any], tools: Tools, settings: ServerSettings, host: str) -> Guarded:
@@ -63,10 +79,13 @@ def http_app(server: MCPServer[Any], tools: Tools, settings: ServerSettings, hos
     )
     needed = settings.keys == "required" or not is_local(host)
     database = tools.library.store.database
-    authenticator, limits = (
-        Authenticator(Principals(database), open=not needed),
-        RateLimiter(Usage(database)),
+    authenticator = Authenticator(
+        Principals(database),
+        not needed,
+        settings.keyless_forwarded,
+        Identities.of(tools.library.settings),
     )
+    limits = RateLimiter(Usage(database))
     return Guarded(app, authenticator, limits, settings.limits, tools.collection)
 
 

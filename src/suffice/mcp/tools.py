@@ -32,6 +32,8 @@ from suffice.types import Evidence, Level
 
 PAGE = 20_000
 """Characters of a document per page."""
+_LABEL_SETS = 1_000
+"""Sets of labels whose pipelines are kept; people with many groups have many."""
 _ADVICE = {
     Level.SUFFICIENT: "The evidence is enough. Answer from these passages alone and cite them.",
     Level.PARTIAL: "Answer only what the passages say, and say what is missing.",
@@ -49,6 +51,8 @@ class Caller:
     labels: frozenset[str] = frozenset()
     by_key: bool = False
     """The caller sent an API key, so it may give feedback on its own answers only."""
+    user: str = ""
+    """The person on whose behalf the key is used."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,9 +166,11 @@ class Tools:
         )
         try:
             filed = self.log.entry(record)
-            if who.by_key and filed.caller != who.name:
+            mine = filed.caller == who.name and who.user in ("", filed.tag)
+            if who.by_key and not mine:
                 raise unknown
-            kept = Review(self.log).feedback(filed.id, Rating(rating), comment, who.name)
+            by = who.user or who.name
+            kept = Review(self.log).feedback(filed.id, Rating(rating), comment, by)
         except StoreError:
             raise unknown from None
         return {"record": kept}
@@ -210,6 +216,8 @@ class Tools:
         if base is None:
             documents = StoredDocuments(self.library.store, allowed)
             base = Pipeline.of(_nothing, self.embedder, self.own, self.verifier, documents)
+            if len(self._pipelines) >= _LABEL_SETS:
+                self._pipelines.clear()
             self._pipelines[who.labels] = base
         search = self.library.search(allowed)
         return replace(base, retriever=search, record=self._recorder(who, "pipeline"))
@@ -232,7 +240,7 @@ class Tools:
             return None
         settings, ids = self.library.settings, (self.embedder.id, self.verifier.id)
         setup = Setup.of(settings, self.own, *ids, door=door)
-        return Recorder(self.log, Filing(who.name, setup=setup.record()))
+        return Recorder(self.log, Filing(who.name, who.user, setup.record()))
 
 
 def _nothing(question: str) -> Evidence:

@@ -1,28 +1,25 @@
-"""Authentication by API key, and rate limits for each caller."""
+"""Authentication: the API key of a request, and the person on whose behalf it is used."""
 
 from __future__ import annotations
 
 import asyncio
-import logging
 import re
-from collections import Counter
-from collections.abc import Iterator, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
 
-from suffice.access.keys import ANYONE_NAME, Principal, Principals
-from suffice.access.quotas import COUNTED, Usage
-from suffice.server.errors import ApiError, busy
-from suffice.settings import LimitSettings
+from starlette.datastructures import Headers
 
-log = logging.getLogger("suffice.server")
+from suffice.access.identity import KEY_PREFIX, Identities
+from suffice.access.keys import Principal, Principals
+from suffice.access.rights import ANYONE_NAME
+from suffice.errors import IdentityError
+from suffice.server.errors import ApiError
+
 ANYONE = Principal("", ANYONE_NAME)
 """The caller without a key on an open gateway: sees public documents only, and has no limits
 except those of the settings."""
 _LOCAL = frozenset({"127.0.0.1", "localhost", "::1"})
-_KEY_PREFIX = "sk-suffice-"
 _UNKNOWN = "Invalid API key: it is unknown or was revoked."
+_EXPIRED = "This API key expired on {}. Ask the operator for a new one."
 _NO_KEY = "Missing API key. Send it as 'Authorization: Bearer sk-suffice-…' or 'x-api-key'."
 _PROXIED = (
     "This request came through a proxy (forwarded headers), and the gateway requires no keys: it "
@@ -32,12 +29,6 @@ _PROXIED = (
 _FORWARDED = frozenset({"forwarded", "x-real-ip"})
 _FORWARDED_PREFIX = "x-forwarded-"
 _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^:\[\]]*)(?::\d{0,5})?", re.ASCII)
-_LIMIT_TEXT = {
-    "requests_per_minute": "{:g} requests per minute",
-    "tokens_per_minute": "{:g} tokens per minute",
-    "tokens_per_day": "{:g} tokens per day",
-    "cost_per_day": "a cost of {:g} per day",
-}
 
 
 def is_local(host: str) -> bool:
@@ -48,20 +39,21 @@ def is_local(host: str) -> bool:
 @dataclass(frozen=True, slots=True)
 class Authenticator:
     """Authenticates callers by their keys. `open` also accepts callers without a key; it is meant
-    for gateways that listen on this machine only."""
+    for gateways that listen on this machine only. `identities` reads the people behind the keys."""
 
     principals: Principals
     open: bool = False
     forwarded: bool = False
     """Whether callers without a key may come through a reverse proxy."""
+    identities: Identities | None = None
 
-    def enter(self, authorization: str, host: str, proxied: bool = False) -> Principal:
+    def enter(self, secret: str, host: str, proxied: bool = False) -> Principal:
         """Return the owner of the key. Hashes are compared in constant time (see `Principals`)."""
-        kind, _, secret = authorization.partition(" ")
-        secret = secret.strip() if kind.lower() == "bearer" else ""
-        if secret.isascii() and (found := self.principals.authenticate(secret)):
+        if secret.isascii() and (found := self.principals.lookup(secret)):
+            if self.principals.expired(found):
+                raise ApiError(401, _EXPIRED.format(found.expires[:10]), "expired_api_key")
             return found
-        if not self.open or secret.startswith(_KEY_PREFIX):
+        if not self.open or secret.startswith(KEY_PREFIX):
             raise ApiError(401, _UNKNOWN if secret else _NO_KEY, "invalid_api_key")
         # DNS rebinding: a web page can reach this machine under a host name of its own.
         if not is_local(_host_name(host)):
@@ -73,88 +65,45 @@ class Authenticator:
             raise ApiError(403, _PROXIED, "key_required")
         return ANYONE
 
+    def identify(self, caller: Principal, headers: Headers) -> Principal:
+        """The caller, narrowed to the rights of the person whom the request names."""
+        if self.identities is None:
+            return caller
+        try:
+            return self.identities.narrowed(caller, headers.getlist)
+        except IdentityError as problem:
+            if problem.unavailable:
+                raise ApiError(503, str(problem), "identity_unavailable") from None
+            raise ApiError(401, str(problem), "invalid_identity") from None
 
-async def entered(authenticator: Authenticator, headers: Mapping[str, str]) -> Principal:
-    """Authenticate a request by its headers. The store is queried only if a key was sent."""
-    authorization, host = headers.get("authorization", ""), headers.get("host", "")
-    if not authorization and (key := headers.get("x-api-key")):  # as Anthropic's clients send it
-        authorization = f"Bearer {key}"
+
+async def entered(authenticator: Authenticator, headers: Headers) -> Principal:
+    """Authenticate a request by its key. The store is queried only if a key was sent."""
+    secret, host = secret_in(headers), headers.get("host", "")
     proxied = any(name in _FORWARDED or name.startswith(_FORWARDED_PREFIX) for name in headers)
-    if _KEY_PREFIX in authorization:
-        return await asyncio.to_thread(authenticator.enter, authorization, host, proxied)
-    return authenticator.enter(authorization, host, proxied)
+    if secret.startswith(KEY_PREFIX):
+        return await asyncio.to_thread(authenticator.enter, secret, host, proxied)
+    return authenticator.enter(secret, host, proxied)
+
+
+async def identified(authenticator: Authenticator, headers: Headers) -> Principal:
+    """Authenticate a request by its key, for the person whom it names."""
+    caller = await entered(authenticator, headers)
+    if not authenticator.identities or not authenticator.identities.may_wait:
+        return authenticator.identify(caller, headers)
+    # A token is checked in a thread: the keys of the provider may have to be read first.
+    return await asyncio.to_thread(authenticator.identify, caller, headers)
+
+
+def secret_in(headers: Headers) -> str:
+    """The key: the bearer token, or the value of `X-API-Key`, as Anthropic's clients send it. It
+    leaves `Authorization` to the token of a user."""
+    kind, _, secret = headers.get("authorization", "").partition(" ")
+    bearer = secret.strip() if kind.lower() == "bearer" else ""
+    return bearer if bearer.startswith(KEY_PREFIX) else headers.get("x-api-key", "") or bearer
 
 
 def _host_name(host: str) -> str:
     """The name in a Host header, without its port; empty if the header is malformed."""
     found = _HOST.fullmatch(host.lower())
     return found[1].removesuffix(".") if found else ""
-
-
-class RateLimiter:
-    """Limits for each caller. Requests, tokens and cost are counted in the store, across all
-    processes and only for callers that have such limits. Concurrent requests are counted by each
-    process, so that a process that crashes leaves no count behind."""
-
-    def __init__(self, usage: Usage) -> None:
-        self._usage = usage
-        self._under_way: Counter[str] = Counter()
-        # One thread keeps the order: a caller's next request sees all earlier usage.
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="usage")
-
-    @contextmanager
-    def at_once(self, caller: Principal, general: LimitSettings) -> Iterator[None]:
-        """Count one concurrent request; raise 429 if the caller has too many."""
-        most = limit_of("concurrent", caller, general)
-        if 0 < most <= self._under_way[caller.id]:
-            raise busy(f"Limit reached for this key: {most:g} concurrent requests.", 1)
-        self._under_way[caller.id] += 1
-        try:
-            yield
-        finally:
-            self._under_way[caller.id] -= 1
-            if not self._under_way[caller.id]:
-                del self._under_way[caller.id]
-
-    async def count(self, caller: Principal, general: LimitSettings) -> None:
-        """Count a request; raise 429 with `Retry-After` if a limit is reached."""
-        held = held_to(caller, general)
-        if not held:
-            return
-        taken = self._thread.submit(self._usage.take, caller.id, held)
-        if over := await asyncio.wrap_future(taken):
-            limit = _LIMIT_TEXT[over.name].format(held[over.name])
-            raise busy(f"Limit reached for this key: {limit}.", over.wait)
-
-    def spent(
-        self, caller: Principal, general: LimitSettings, tokens: int, cost: float
-    ) -> Future[None] | None:
-        """Add the usage of a request. The future completes when the store has it."""
-        held = held_to(caller, general) if tokens or cost else {}
-        if not held:
-            return None
-        counted = self._thread.submit(self._usage.add, caller.id, held, tokens, cost)
-        counted.add_done_callback(_log_failure)
-        return counted
-
-    def close(self) -> None:
-        """Wait until all usage is stored."""
-        self._thread.shutdown()
-
-
-def _log_failure(counted: Future[None]) -> None:
-    """Log usage that could not be stored: a stream has already been sent by then."""
-    if problem := counted.exception():
-        log.warning("The usage of a request could not be counted: %s", problem)
-
-
-def limit_of(name: str, caller: Principal, general: LimitSettings) -> float:
-    """A key's own limit, else the general one; 0 means no limit."""
-    found: float = caller.limits.get(name, 0) or getattr(general, name)
-    return found
-
-
-def held_to(caller: Principal, general: LimitSettings) -> Mapping[str, float]:
-    """The caller's limits that are counted in the store."""
-    found = {name: limit_of(name, caller, general) for name in COUNTED}
-    return {name: most for name, most in found.items() if most}

@@ -7,7 +7,14 @@ from collections.abc import Callable, Sequence
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-_EXPOSED = ("x-suffice-verdict", "x-suffice-record", "x-request-id")
+_EXPOSED = (
+    *("x-suffice-verdict", "x-suffice-record", "x-request-id", "retry-after"),
+    *(
+        f"x-ratelimit-{part}-{what}"
+        for part in ("limit", "remaining", "reset")
+        for what in ("requests", "tokens")
+    ),
+)
 
 
 class Cors:
@@ -30,6 +37,6 @@ class Cors:
             self._app,
             allow_origins=list(origins),
             allow_methods=["GET", "POST"],
-            allow_headers=["authorization", "content-type"],
+            allow_headers=["authorization", "content-type", "x-api-key", "x-suffice-user-token"],
             expose_headers=list(_EXPOSED),
         )

@@ -92,7 +92,7 @@ def checker_of(route: Route, context: RequestContext, *, uncited: bool) -> Check
         read_routes(own.verdict.routes),
         uncited,
         Conflicts(verifier, own.gate.conflict),
-        record=route.recorder.by(context.caller.name) if route.recorder else None,
+        record=route.recording(context.caller),
     )
 
 
@@ -126,11 +126,12 @@ async def feedback(context: RequestContext) -> Response:
 
 def _rated(log: Log, caller: Principal, record: str, rating: Rating, comment: str) -> str:
     """Store the feedback. Other callers' records are reported as missing, except to reviewers."""
-    mine = log.entry(record).caller == caller.name
+    filed = log.entry(record)
+    mine = filed.caller == caller.name and caller.user in ("", filed.tag)
     if not mine and not caller.has(Role.REVIEWER):
         raise StoreError(f"You have no record '{record}' in the log.")
     reader = None if mine else Reader.of(caller)
-    return Review(log).feedback(record, rating, comment, caller.name, reader)
+    return Review(log).feedback(record, rating, comment, caller.user or caller.name, reader)
 
 
 def _route(context: RequestContext, body: Mapping[str, Any]) -> Route:

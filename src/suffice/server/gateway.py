@@ -13,6 +13,7 @@ from operator import attrgetter
 
 import httpx2
 
+from suffice.access.identity import Identities
 from suffice.access.keys import ALL, Principal, Principals
 from suffice.access.quotas import Usage
 from suffice.errors import SettingsError, SufficeError
@@ -24,11 +25,12 @@ from suffice.record.decision import Filing
 from suffice.record.log import Log
 from suffice.record.setup import Setup
 from suffice.record.sink import Recorder
-from suffice.server.auth import Authenticator, RateLimiter, is_local
+from suffice.server.auth import Authenticator, is_local
 from suffice.server.documents.jobs import DocumentJobs
 from suffice.server.errors import ApiError, bad
 from suffice.server.inference_pool import InferencePool
 from suffice.server.parts import Parts
+from suffice.server.rate_limiter import RateLimiter
 from suffice.server.route import Route, open_route
 from suffice.server.telemetry.stats import RequestStats, StatsListener
 from suffice.settings import Settings
@@ -93,7 +95,7 @@ class Gateway:
         needed = settings.server.keys == "required" or not self._local
         principals = Principals(self.library.store.database)
         forwarded = settings.server.keyless_forwarded
-        return Authenticator(principals, open=not needed, forwarded=forwarded)
+        return Authenticator(principals, not needed, forwarded, Identities.of(settings))
 
     def _log(self, settings: Settings) -> Log:
         return Log(self.library.store.database, settings.record)
@@ -146,11 +148,11 @@ class Gateway:
                 value = attrgetter(group)
                 if value(new) != value(old):
                     raise SettingsError(f"'{group}' cannot be changed without a restart.")
-            state = self._opened(new)
+            state, authenticator = self._opened(new), self._authenticator(new)
             webhooks = self._webhooks(new, state)
         except SufficeError as problem:
             return f"{NOT_RELOADED}: {problem}"
-        self.state, self.authenticator = state, self._authenticator(new)
+        self.state, self.authenticator = state, authenticator
         self.work.change(new.server.capacity)
         self.webhooks.change(webhooks)
         return f"The settings were reloaded: {len(self.state.routes)} routes."

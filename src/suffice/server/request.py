@@ -16,12 +16,13 @@ from starlette.responses import Response
 
 from suffice.access.keys import Principal
 from suffice.errors import SufficeError
-from suffice.server.auth import entered
+from suffice.server.auth import identified
 from suffice.server.errors import OPENAI, ApiError, ErrorFormat, bad, fault_of
 from suffice.server.gateway import Gateway
 from suffice.server.inference_pool import closing
 from suffice.server.json_body import JSON_TYPE, decode, encode
 from suffice.server.offload import offload
+from suffice.server.rate_limiter import admitted, rate_headers
 from suffice.server.sending import Events, Gone, stopped
 from suffice.server.telemetry.logs import description_of
 from suffice.server.telemetry.stats import NOW, RequestStats
@@ -97,6 +98,7 @@ class RequestContext:
         tokens = usage.get("total_tokens") or prompt + written
         if counted := self.gateway.limits.spent(self.caller, general, tokens, cost):
             self.unsettled.append(counted)
+        self.stats.cost += cost
         self.stats.tokens_in += prompt
         self.stats.tokens_out += written
 
@@ -139,6 +141,7 @@ def served(
             if not streams:
                 stack.close()
         response.headers["x-request-id"] = stats.id
+        response.headers.update(rate_headers(stats.left, stats.tokens))
         return response
 
     return endpoint
@@ -185,12 +188,14 @@ def _level(status: int) -> int:
 async def _enter(
     request: Request, gateway: Gateway, stack: ExitStack, stats: RequestStats
 ) -> RequestContext:
-    caller = await entered(gateway.authenticator, request.headers)
-    stats.caller = caller.name
+    caller = await identified(gateway.authenticator, request.headers)
+    stats.caller, stats.team, stats.user = caller.name, caller.team, caller.user
     general = gateway.state.settings.server.limits
     stack.enter_context(gateway.limits.at_once(caller, general))
     stack.enter_context(gateway.work.admitted())
-    await gateway.limits.count(caller, general)
+    admission = await gateway.limits.count(caller, general)
+    stats.left = admission.left
+    admitted(admission)
     return RequestContext(request, gateway, caller, stack, stats)
 
 

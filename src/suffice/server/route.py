@@ -48,6 +48,10 @@ class Way:
     as_drafted: bool = False
 
 
+_LABEL_SETS = 1_000
+"""Sets of labels whose checks are kept; people with many groups have many."""
+
+
 @dataclass(frozen=True, slots=True)
 class Route:
     """Opened once per settings; `pipeline` returns the pipeline for one request."""
@@ -94,8 +98,13 @@ class Route:
             checks=self.checks(caller.labels, marks=way.marks),
             draft=replace(self.base.draft, revisions=0) if way.as_drafted else self.base.draft,
             verdict=replace(self.base.verdict, rescue=rescue),
-            record=self.recorder.by(caller.name, tag) if self.recorder else None,
+            record=self.recording(caller, tag),
         )
+
+    def recording(self, caller: Principal, tag: str = "") -> Recorder | None:
+        """The recorder for a caller's decisions. The person behind the caller replaces the tag of
+        the request, which the client chooses."""
+        return self.recorder.by(caller.name, caller.user or tag) if self.recorder else None
 
     def checks(self, labels: frozenset[str], *, marks: bool) -> Sequence[Check]:
         known = self._checks.get((labels, marks))
@@ -110,6 +119,8 @@ class Route:
                 open_judge(own.judge, own.draft) if own.checks.judge else None,
                 uncited=not marks,
             )
+            if len(self._checks) >= _LABEL_SETS:
+                self._checks.clear()
             self._checks[labels, marks] = known
         return known
 

@@ -47,6 +47,7 @@ from suffice.settings.gate import (
     TiersSettings,
     VerifierSettings,
 )
+from suffice.settings.identity import IdentitySettings, SignedHeaderSettings, TokenSettings
 from suffice.settings.limits import ABOUT, AtMost, Count, Range, Share, Weight, setting
 from suffice.settings.published import as_written
 from suffice.settings.reader import ENV_PREFIX, T, build, environment_tree, load_yaml
@@ -86,6 +87,7 @@ __all__ = [
     "FilterSettings",
     "GateSettings",
     "GroundingSettings",
+    "IdentitySettings",
     "JudgeSettings",
     "KindSettings",
     "KindWeights",
@@ -104,7 +106,9 @@ __all__ = [
     "Settings",
     "Share",
     "SignSettings",
+    "SignedHeaderSettings",
     "TiersSettings",
+    "TokenSettings",
     "UpstreamSettings",
     "VerdictSettings",
     "VerifierSettings",

@@ -113,6 +113,8 @@ def _value(hint: Any, raw: Any, origin: str, where: str, base: Any) -> Any:
         if not isinstance(raw, dict) or not all(isinstance(entry, str) for entry in raw.values()):
             raise wrong(origin, where, raw, "a mapping of names to names")
         return {str(name): value for name, value in raw.items()}
+    if hint == Mapping[str, tuple[str, ...]]:
+        return _lists(raw, origin, where)
     if typing.get_origin(hint) is Mapping:
         if not isinstance(raw, dict):
             raise wrong(origin, where, raw, "a mapping of names to settings")
@@ -122,6 +124,17 @@ def _value(hint: Any, raw: Any, origin: str, where: str, base: Any) -> Any:
             for name, tree in raw.items()
         }
     raise wrong(origin, where, raw, {str: "text", bool: "true or false"}.get(hint, str(hint)))
+
+
+def _lists(raw: Any, origin: str, where: str) -> dict[str, tuple[str, ...]]:
+    """A mapping of names to lists of names; a single name stands for a list of one."""
+    if not isinstance(raw, dict):
+        raise wrong(origin, where, raw, "a mapping of names to lists of names")
+    listed = {str(key): [one] if isinstance(one, str) else one for key, one in raw.items()}
+    for key, names in listed.items():
+        if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+            raise wrong(origin, f"{where}.{key}", names, "a name or a list of names")
+    return {key: tuple(names) for key, names in listed.items()}
 
 
 def _join(where: str, key: str) -> str:

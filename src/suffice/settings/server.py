@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 from suffice.settings.checked import Checked
 from suffice.settings.collection import CollectionSettings
+from suffice.settings.identity import IdentitySettings
 from suffice.settings.limits import ABOUT, Count, Range, setting
 from suffice.settings.upstreams import BreakerSettings, UpstreamSettings, checked_upstreams
 from suffice.settings.webhooks import WebhookSettings
@@ -50,6 +51,12 @@ class LimitSettings(Checked):
     requests_per_minute: Annotated[float, Range(0, 1e9)] = setting(
         0, "Requests per minute and key. 0: no limit."
     )
+    requests_per_day: Annotated[float, Range(0, 1e12)] = setting(
+        0, "Requests per day (24 hours) and key. 0: no limit."
+    )
+    requests_per_month: Annotated[float, Range(0, 1e12)] = setting(
+        0, "Requests per month (30 days) and key. 0: no limit."
+    )
     concurrent: Annotated[int, Range(0, 1_000_000)] = setting(
         0, "Concurrent requests per key, counted in each process. 0: no limit."
     )
@@ -59,8 +66,14 @@ class LimitSettings(Checked):
     tokens_per_day: Annotated[float, Range(0, 1e15)] = setting(
         0, "Tokens per day and key. 0: no limit."
     )
+    tokens_per_month: Annotated[float, Range(0, 1e15)] = setting(
+        0, "Tokens per month (30 days) and key. 0: no limit."
+    )
     cost_per_day: Annotated[float, Range(0, 1e12)] = setting(
         0, "Cost per day and key, by the prices of the routes. 0: no limit."
+    )
+    cost_per_month: Annotated[float, Range(0, 1e12)] = setting(
+        0, "Cost per month (30 days) and key, by the prices of the routes. 0: no limit."
     )
 
 
@@ -218,6 +231,7 @@ class ServerSettings(Checked):
         False, "Allow texts of questions, documents and answers in the process log."
     )
     limits: LimitSettings = field(default_factory=LimitSettings)
+    identity: IdentitySettings = field(default_factory=IdentitySettings)
     capacity: WorkSettings = field(default_factory=WorkSettings)
     cors: CorsSettings = field(default_factory=CorsSettings)
     council: CouncilSettings = field(default_factory=CouncilSettings)

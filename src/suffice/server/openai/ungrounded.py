@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from suffice.access.keys import Principal
 from suffice.answers import NOT_GATED
@@ -78,6 +77,6 @@ def unverified(question: str, text: str, draft: Draft) -> Verdict:
 
 
 def recorded(route: Route, caller: Principal, asked: ChatRequest, verdict: Verdict) -> Verdict:
-    assert route.recorder is not None
-    kept: Any = route.recorder.by(caller.name, asked.tag).verdict(verdict, Trace(verdict.evidence))
-    return replace(verdict, record=kept)
+    recorder = route.recording(caller, asked.tag)
+    assert recorder is not None
+    return replace(verdict, record=recorder.verdict(verdict, Trace(verdict.evidence)))

@@ -104,6 +104,7 @@ def log_fields(stats: RequestStats, *, with_text: bool = False) -> dict[str, Any
         "path": stats.path,
         "route": stats.route,
         "caller": stats.caller,
+        **({"user": stats.user} if stats.user else {}),
         "status": stats.status,
         "stream": stats.stream,
         "ms": round(1e3 * (time.perf_counter() - stats.began), 1),

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
+from suffice.access.quotas import Left
 from suffice.log.record import new_id
 from suffice.types import GateDecision, Verdict
 
@@ -20,6 +21,9 @@ class RequestStats:
     began: float
     id: str = field(default_factory=new_id)
     caller: str = ""
+    team: str = ""
+    user: str = ""
+    """The person on whose behalf the caller asks, as the settings show it."""
     route: str = ""
     status: int = 200
     stream: bool = False
@@ -27,6 +31,9 @@ class RequestStats:
     """The size of the request body, in bytes."""
     tokens_in: int = 0
     tokens_out: int = 0
+    cost: float = 0.0
+    left: tuple[Left, ...] = ()
+    """What was left of the caller's limits when the request was admitted."""
     verdicts: list[Verdict] = field(default_factory=list)
     gates: list[GateDecision] = field(default_factory=list)
     """Gate decisions without a verdict."""

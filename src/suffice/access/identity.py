@@ -1,0 +1,170 @@
+"""The people behind a key: who is named in a request, and what the key may read on their behalf.
+
+A forwarded identity narrows a key: the labels that remain are those of the key that the person's
+groups also give. It never adds a right.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from suffice.access.keys import ALL, Principal
+from suffice.access.signed_headers import HEADERS, EndUser, SignedHeaders
+from suffice.errors import IdentityError, SettingsError
+from suffice.log.masking import Masks
+from suffice.settings import IdentitySettings, Settings, TokenSettings
+
+HeaderValues = Callable[[str], Sequence[str]]
+"""Returns all values of a header, whose name is matched without regard to case."""
+_SHORTEST = 32
+_LONGEST = 256
+_AUTHORIZATION = "Authorization"
+KEY_PREFIX = "sk-suffice-"
+
+
+@dataclass(frozen=True, slots=True)
+class Identities:
+    """Finds the person that a request names, and narrows the caller's rights to that person."""
+
+    settings: IdentitySettings
+    headers: SignedHeaders | None = None
+    token: Callable[[str], EndUser] | None = None
+    shown: Callable[[str], str] = str
+    """How records and logs name a person."""
+
+    @classmethod
+    def of(cls, settings: Settings, environ: Mapping[str, str] | None = None) -> Identities:
+        """Open what the settings describe; raise if a secret is missing."""
+        environ = os.environ if environ is None else environ
+        own = settings.server.identity
+        headers = None
+        if own.headers.secret_env:
+            name = own.headers.secret_env
+            secrets = _secrets(environ, name, "server.identity.headers.secret_env")
+            headers = SignedHeaders(secrets, own.headers.window_seconds)
+        token = _tokens(own.jwt) if own.jwt.jwks else None
+        return cls(own, headers, token, _shown(settings, environ))
+
+    @property
+    def may_wait(self) -> bool:
+        """Whether `narrowed` may read the keys of an identity provider."""
+        return self.token is not None
+
+    def narrowed(self, caller: Principal, values: HeaderValues) -> Principal:
+        """The caller as the person whom the request names; the caller itself if it names nobody
+        and need not. The person can read what both the key and the person may read."""
+        user = self._named(values)
+        if user is None:
+            self._may_be_nobody(caller)
+            return caller
+        if not user.name.strip() or len(user.name) > _LONGEST or not user.name.isprintable():
+            raise IdentityError(
+                "The forwarded user is not a valid name.",
+                remedy=f"Send 1 to {_LONGEST} printable characters.",
+            )
+        return replace(
+            caller, user=self.shown(user.name), labels=caller.labels & self._labels(user.groups)
+        )
+
+    def _named(self, values: HeaderValues) -> EndUser | None:
+        signed = {name: found for name in HEADERS if (found := _one(name, values)) is not None}
+        token = self._token_in(values)
+        if signed and token:
+            raise IdentityError(
+                "The request names its user twice: by signed headers and by a token.",
+                remedy="Send one of them.",
+            )
+        if signed:
+            if self.headers is None:
+                raise _not_set_up("signed user headers", "server.identity.headers.secret_env")
+            return self.headers.read(signed)
+        if token:
+            if self.token is None:
+                raise _not_set_up("user tokens", "server.identity.jwt")
+            return self.token(token)
+        return None
+
+    def _token_in(self, values: HeaderValues) -> str:
+        """The token in its own header, or beside a key in `X-API-Key` the bearer token."""
+        own = _bearer(_one(self.settings.jwt.header, values) or "")
+        if own or self.token is None:
+            return "" if own.startswith(KEY_PREFIX) else own
+        bearer = _bearer(_one(_AUTHORIZATION, values) or "")
+        # Three parts: other texts in this header are names that clients without a key make up.
+        return bearer if bearer.count(".") == 2 and not bearer.startswith(KEY_PREFIX) else ""
+
+    def _may_be_nobody(self, caller: Principal) -> None:
+        needed = {ALL, caller.name}.intersection(self.settings.required_for)
+        if self.settings.enabled and needed:
+            ways = []
+            if self.headers is not None:
+                ways.append(f"signed headers ({', '.join(HEADERS)})")
+            if self.token is not None:
+                ways.append(f"a token in {self.settings.jwt.header}")
+            raise IdentityError(
+                "The request must name the user it is made for.",
+                remedy=f"Send {' or '.join(ways)}.",
+            )
+
+    def _labels(self, groups: frozenset[str]) -> frozenset[str]:
+        mapped = self.settings.labels
+        return frozenset(label for group in (ALL, *groups) for label in mapped.get(group, ()))
+
+
+def _one(name: str, values: HeaderValues) -> str | None:
+    found = values(name)
+    if len(found) > 1:  # proxies disagree about which one counts
+        raise IdentityError(f"The header {name} is there more than once.", remedy="Send it once.")
+    return found[0] if found else None
+
+
+def _bearer(value: str) -> str:
+    kind, _, rest = value.strip().partition(" ")
+    return rest.strip() if kind.lower() == "bearer" else value.strip()
+
+
+def _not_set_up(what: str, key: str) -> IdentityError:
+    # Ignoring them would give the person all rights of the key.
+    return IdentityError(f"This gateway does not accept {what}.", remedy=f"Set {key}.")
+
+
+def _tokens(settings: TokenSettings) -> Callable[[str], EndUser]:
+    from suffice.access.tokens import Tokens  # an extra
+
+    return Tokens(settings).read
+
+
+def _secrets(environ: Mapping[str, str], name: str, key: str) -> list[bytes]:
+    found = environ.get(name, "").split()
+    if not found:
+        raise SettingsError(
+            f"{key} names the environment variable {name}, which is not set.",
+            remedy=f"Set {name} to a secret of at least {_SHORTEST} characters.",
+        )
+    if min(map(len, found)) < _SHORTEST:
+        raise SettingsError(
+            f"{name} holds a secret that is too short; spaces separate secrets.",
+            remedy=f"Use at least {_SHORTEST} characters, for example: openssl rand -hex 32",
+        )
+    return [secret.encode() for secret in found]
+
+
+def _shown(settings: Settings, environ: Mapping[str, str]) -> Callable[[str], str]:
+    own = settings.server.identity
+    if own.record_user == "plain":
+        return str
+    if own.record_user == "masked":
+        masks = Masks.of(settings.record)
+        return lambda name: masks.text(name, Counter())
+    if not own.pseudonym_key_env:
+        raise SettingsError(
+            "server.identity.record_user is 'pseudonym', which needs a key.",
+            remedy="Name its environment variable in server.identity.pseudonym_key_env.",
+        )
+    key = _secrets(environ, own.pseudonym_key_env, "server.identity.pseudonym_key_env")[0]
+    return lambda name: f"user-{hmac.new(key, name.encode(), hashlib.sha256).hexdigest()[:24]}"

@@ -1,0 +1,117 @@
+"""Settings of end-user identity: who stands behind an API key, and what that person may read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Literal
+from urllib.parse import urlsplit
+
+from suffice.settings.checked import Checked, wrong
+from suffice.settings.limits import ABOUT, Range, setting
+
+ALGORITHMS = (
+    *("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
+    *("ES256", "ES384", "ES512", "EdDSA"),
+)
+"""Signature algorithms with a public key. A shared secret (`HS…`) and `none` are not among them, so
+that a public key can never be used as a secret."""
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+
+
+@dataclass(frozen=True, slots=True)
+class SignedHeaderSettings(Checked):
+    """Identity in signed headers: `X-Suffice-User`, `-Groups`, `-Timestamp` and `-Signature`."""
+
+    secret_env: str = setting(
+        "",
+        "Environment variable that holds the shared secret, at least 32 characters. Several "
+        "secrets separated by spaces are all accepted, for rotation. Empty: signed headers are "
+        "refused.",
+    )
+    window_seconds: Annotated[float, Range(1, 86_400)] = setting(
+        300.0, "How far the timestamp may differ from the clock of the gateway, in seconds."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class TokenSettings(Checked):
+    """Identity in a JWT, for example a token of an OIDC provider. Needs the extra `oidc`."""
+
+    jwks: str = setting(
+        "",
+        "The provider's public keys (JWKS): a file or an https URL. Empty: tokens are refused.",
+    )
+    issuer: str = setting("", "The `iss` claim that a token must have.")
+    audiences: tuple[str, ...] = setting(
+        (), "Accepted `aud` claims: a token must have one of them."
+    )
+    algorithms: tuple[str, ...] = setting(
+        ("RS256", "ES256"),
+        f"Accepted signature algorithms. Allowed: {', '.join(ALGORITHMS)}.",
+    )
+    header: str = setting(
+        "X-Suffice-User-Token",
+        "Header that holds the token. A token in `Authorization` is read too, if the key is sent "
+        "in `X-API-Key`.",
+    )
+    user_claim: str = setting("sub", "Claim that names the person, for example `sub` or `email`.")
+    groups_claim: str = setting(
+        "groups", "Claim that lists the groups. Dots lead inwards: `realm_access.roles`."
+    )
+    leeway_seconds: Annotated[float, Range(0, 600)] = setting(
+        30.0, "Tolerated difference between the clocks when times of a token are checked."
+    )
+    refresh_seconds: Annotated[float, Range(10, 86_400)] = setting(
+        3_600.0,
+        "Seconds between two reads of a JWKS URL. A token with an unknown key id causes an earlier "
+        "one.",
+    )
+
+    def __post_init__(self) -> None:
+        Checked.__post_init__(self)
+        for name in self.algorithms:
+            if name not in ALGORITHMS:
+                allowed = f"{', '.join(ALGORITHMS)}; never none, nor HS…, which share a secret"
+                raise wrong("server.identity.jwt", "algorithms", name, allowed)
+        if not self.jwks:
+            return
+        if self.jwks.startswith("http://") and urlsplit(self.jwks).hostname not in _LOOPBACK:
+            raise wrong("server.identity.jwt", "jwks", self.jwks, "a file or a URL with https")
+        for key in ("issuer", "audiences", "algorithms", "header", "user_claim"):
+            if not getattr(self, key):
+                raise wrong("server.identity.jwt", key, getattr(self, key), "not empty with `jwks`")
+
+
+@dataclass(frozen=True, slots=True)
+class IdentitySettings(Checked):
+    """The people behind a key. A forwarded identity narrows the rights of the key, it never adds
+    any: a person reads documents with labels that both the key and the person's groups have."""
+
+    labels: Mapping[str, tuple[str, ...]] = field(
+        default_factory=dict,
+        metadata={
+            ABOUT: "Maps groups to access labels. The group `*` stands for every person. Groups "
+            "that are not listed give no label."
+        },
+    )
+    required_for: tuple[str, ...] = setting(
+        ("*",),
+        "Names of the keys whose requests must name a person, once `headers` or `jwt` is set up. "
+        "`*`: all keys.",
+    )
+    record_user: Literal["masked", "plain", "pseudonym"] = setting(
+        "masked",
+        "How records, logs and usage reports name a person. `masked`: with the masks of `record` "
+        "(`mask_emails`, …). `plain`: as sent. `pseudonym`: a keyed hash, distinct for each "
+        "person.",
+    )
+    pseudonym_key_env: str = setting(
+        "", "Environment variable that holds the key of `pseudonym`, at least 32 characters."
+    )
+    headers: SignedHeaderSettings = field(default_factory=SignedHeaderSettings)
+    jwt: TokenSettings = field(default_factory=TokenSettings)
+
+    @property
+    def enabled(self) -> bool:
+        return bool(self.headers.secret_env or self.jwt.jwks)
