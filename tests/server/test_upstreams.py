@@ -255,7 +255,10 @@ def test_settings_that_contradict_each_other_are_refused() -> None:
     assert found == {"a": UpstreamSettings(url=one["url"], weight=2)}  # type: ignore[arg-type]
     for wrong, told in (
         ({"upstreams": {"a": one}, "upstream": "http://127.0.0.1:2/v1"}, "either 'upstream'"),
-        ({"upstreams": {"a": {"url": "ftp://x"}}}, r"upstreams\.a\.url.*a base URL"),
+        (
+            {"upstreams": {"a": {"url": "ftp://x"}}},
+            r"file: .*\.default\.upstreams\.a\.url.*a base URL",
+        ),
         ({"upstreams": {"a": {**one, "weight": 0}}}, "'weight' above 0"),
         ({"upstreams": {"a": {**one, "weight": -1}}}, "from 0 to 1,000"),
         ({"upstreams": [one]}, "a mapping of names to settings"),

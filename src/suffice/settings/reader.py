@@ -85,7 +85,12 @@ def build(shape: type[T], raw: Any, origin: str, where: str, base: T | None = No
             raise wrong(origin, _join(where, key), low, f"at most '{other}', which is {high:g}")
         if low > high:
             raise wrong(origin, _join(where, other), high, f"at least '{key}', which is {low:g}")
-    changed: T = replace(start, **changes)  # type: ignore[type-var]
+    try:
+        changed: T = replace(start, **changes)  # type: ignore[type-var]
+    except SettingsError as problem:  # raised by the group itself, which knows no file
+        own = f"{kind.__name__}: '"
+        place = _join(where, problem.message.removeprefix(own))
+        raise SettingsError(f"{origin}: '{place}", remedy=problem.remedy) from None
     return changed
 
 
