@@ -33,10 +33,10 @@ class CitedClaim:
 
 @dataclass(frozen=True, slots=True)
 class CitationReport:
-    """Every claim stands in one group. `valid`: a source it cites says so. `fabricated`: it cites a
-    source that is not among the sources. `misattributed`: another source says so. `outdated`: the
-    source is expired or superseded. `unsupported`: the source exists, and no check found it to say
-    so, or none could look. `uncited`: it names no source."""
+    """Every claim is in exactly one group. `valid`: a cited source supports it. `fabricated`: it
+    cites a source that does not exist. `misattributed`: only another source supports it.
+    `outdated`: the cited source is expired or superseded. `unsupported`: the cited source exists,
+    but no check found support in it. `uncited`: it cites no source."""
 
     valid: tuple[CitedClaim, ...]
     fabricated: tuple[CitedClaim, ...]

@@ -22,8 +22,8 @@ from suffice.types import Evidence
 
 @dataclass(frozen=True, slots=True)
 class ConflictPair:
-    """Two chunks by their places in the list, from 0, with what each says. `ambiguous`: they speak
-    of different things of one name."""
+    """Two contradicting chunks, by their index in the list, with a quote of each. `ambiguous`: they
+    describe different things that share a name."""
 
     first: int
     second: int

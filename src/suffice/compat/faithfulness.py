@@ -30,7 +30,7 @@ class FaithfulnessReport:
     supported: tuple[str, ...]
     contradicted: tuple[str, ...]
     unsupported: tuple[str, ...]
-    """Claims that nothing backs, those that are contradicted or nobody could judge included."""
+    """Claims without support, including contradicted and unchecked ones."""
     verdict: Verdict
 
 

@@ -1,6 +1,6 @@
 """Patterns of texts that try to instruct a model that reads them.
 
-Each was seen in planted passages. Of 95 public payloads they find 86; of 12,765 ordinary passages,
+Each was seen in planted passages. Of 95 public payloads they find 86; of 22,641 ordinary passages,
 one.
 """
 
