@@ -19,6 +19,7 @@ import click
 from suffice.cli import cli
 from suffice.models.card import read_card
 from suffice.models.catalog import EMBEDDERS, weights
+from suffice.server.openapi_schemas import SCHEMAS, Schema
 from suffice.settings import CollectionSettings, RouteSettings, Settings, UpstreamSettings
 from suffice.settings.limits import ABOUT
 from suffice.settings.webhooks import WebhookSettings
@@ -57,6 +58,7 @@ def pages() -> dict[str, str]:
         "speed": ("quality.md", "\n".join(speed())),
         "record": ("quality.md", "\n".join(record())),
         "gateway": ("quality.md", "\n".join(gateway())),
+        "schemas": ("reference/schemas.md", "\n".join(schemas())),
         "written": ("reference/models.md", "\n".join(written())),
         "rules": ("quality.md", "\n".join(rules())),
     }
@@ -504,6 +506,46 @@ def _head(*titles: str) -> Iterator[str]:
 
 def _line(*cells: str) -> str:
     return f"| {' | '.join(cells)} |"
+
+
+def schemas() -> Iterator[str]:
+    """The JSON objects of the HTTP API, field by field."""
+    for name, schema in sorted(SCHEMAS.items()):
+        yield f"### {name}"
+        yield ""
+        rows = list(_fields(schema, ""))
+        if not rows:
+            yield _type_of(schema)
+        else:
+            yield from _head("field", "type", "required")
+            yield from (_line(f"`{field}`", kind, must) for field, kind, must in rows)
+        yield ""
+
+
+def _fields(schema: Schema, above: str) -> Iterator[tuple[str, str, str]]:
+    for name, value in schema.get("properties", {}).items():
+        must = "yes" if name in schema.get("required", ()) else "no"
+        yield above + name, _type_of(value), must
+        inner = value.get("items", value) if isinstance(value, dict) else value
+        yield from _fields(inner, f"{above}{name}.")
+    for other in schema.get("anyOf", ()):
+        if "properties" not in schema:
+            yield from _fields(other, above)
+
+
+def _type_of(schema: Schema) -> str:
+    if "$ref" in schema:
+        name = schema["$ref"].rsplit("/", 1)[1]
+        return f"[{name}](#{name.lower()})"
+    if "enum" in schema or "const" in schema:
+        values = schema.get("enum", [schema.get("const")])
+        return ", ".join(f"`{json.dumps(value)}`" for value in values)
+    if "anyOf" in schema:
+        return " or ".join(dict.fromkeys(_type_of(one) for one in schema["anyOf"]))
+    kind = schema.get("type", "any value")
+    if kind == "array":
+        return f"array of {_type_of(schema.get('items', {}))}"
+    return " or ".join(kind) if isinstance(kind, list) else str(kind)
 
 
 if __name__ == "__main__":

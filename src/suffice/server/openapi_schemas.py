@@ -64,7 +64,7 @@ SCHEMAS: dict[str, Schema] = {
             object_of("text", text=TEXT, title=NAME, version=NAME, document=NAME, id=NAME),
         ]
     },
-    "Ours": {
+    "SufficeOptions": {
         **request("", evidence=array(named("Passage")), tag=TEXT, events=FLAG, **{"from": FROM}),
         # With `from: index`, a request cannot carry passages.
         "anyOf": [
@@ -86,15 +86,15 @@ SCHEMAS: dict[str, Schema] = {
             object_of("type image_url", type={"const": "input_image"}, image_url=TEXT),
         ]
     },
-    "Asked": object_of("role content", role={"const": "user"}, content=QUESTION),
-    "Messages": {**array(named("Message")), "minItems": 1, "contains": named("Asked")},
+    "UserMessage": object_of("role content", role={"const": "user"}, content=QUESTION),
+    "Messages": {**array(named("Message")), "minItems": 1, "contains": named("UserMessage")},
     "ChatRequest": request(
         "messages",
         model=TEXT,
         messages=named("Messages"),
         n={"type": "integer", "minimum": 1, "maximum": 8},
         stream=FLAG,
-        suffice=named("Ours"),
+        suffice=named("SufficeOptions"),
     ),
     "Finding": object_of("check support reason", check=TEXT, support=TEXT, reason=or_null(TEXT)),
     "Claim": object_of(
@@ -141,7 +141,7 @@ SCHEMAS: dict[str, Schema] = {
         prompt={"anyOf": [QUESTION, {**array(QUESTION), "minItems": 1, "maxItems": 1}]},
         n={"type": "integer", "minimum": 1, "maximum": 8},
         stream=FLAG,
-        suffice=named("Ours"),
+        suffice=named("SufficeOptions"),
     ),
     "TextCompletion": object_of(
         "id object created model choices usage suffice sufficiency",
@@ -163,10 +163,10 @@ SCHEMAS: dict[str, Schema] = {
         "messages max_tokens",
         model=TEXT,
         max_tokens={"type": "integer", "minimum": 1},
-        messages={**array(named("Turn")), "minItems": 1, "contains": named("Asked")},
+        messages={**array(named("Turn")), "minItems": 1, "contains": named("UserMessage")},
         system=TEXT,
         stream=FLAG,
-        suffice=named("Ours"),
+        suffice=named("SufficeOptions"),
     ),
     "AnthropicMessage": object_of(
         "id type role model content stop_reason usage suffice sufficiency",
@@ -191,7 +191,7 @@ SCHEMAS: dict[str, Schema] = {
         input={"anyOf": [QUESTION, named("Messages")]},
         instructions=TEXT,
         stream=FLAG,
-        suffice=named("Ours"),
+        suffice=named("SufficeOptions"),
     ),
     "Response": object_of(
         "id object status output usage suffice sufficiency",
