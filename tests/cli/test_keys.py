@@ -5,12 +5,15 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import click
 import pytest
 from click.testing import CliRunner
+from sqlalchemy import update
 
 from suffice.access.keys import Principals
 from suffice.cli import cli
 from suffice.errors import PrincipalError, SettingsError
+from suffice.log.tables import PRINCIPALS
 from suffice.sql.database import Database
 
 
@@ -66,3 +69,34 @@ def test_json_holds_the_key_once(tmp_path: Path) -> None:
     assert made["key"].startswith("sk-suffice-")
     (listed,) = json.loads(run("list", "--json", "--store", store))
     assert "key" not in listed
+
+
+def test_expiry_and_team_are_shown(tmp_path: Path) -> None:
+    store = str(tmp_path / "s.db")
+
+    def teams(*arguments: str) -> str:
+        options = ["teams", *arguments, "--store", store]
+        return (
+            CliRunner().invoke(cli, options, standalone_mode=False, catch_exceptions=False).output
+        )
+
+    assert "tokens_per_month: 5,000,000" in teams("set", "hr", "--limit", "tokens_per_month=5e6")
+    run("create", "guest", "--expires", "2999-01-31", "--team", "hr", "--store", store)
+    run("create", "hour", "--expires", "1h", "--store", store)
+    run("create", "exact", "--expires", "2999-01-31T12:30+01:00", "--store", store)
+    listed = {one["name"]: one for one in json.loads(run("list", "--json", "--store", store))}
+    assert listed["guest"]["expires"] == "2999-01-31T23:59:59.999999Z"
+    assert listed["exact"]["expires"].startswith("2999-01-31T11:30")
+    assert listed["hour"]["expires"] > listed["hour"]["created"]
+    assert listed["guest"]["team"] == "hr"
+    shown = run("list", "--store", store)
+    assert "expires 2999-01-31T23:59Z" in shown
+    assert "1 key" in teams("list")
+    database = Database.open(store)
+    with database.writing() as connection:
+        past = {"expires": "2020-01-01T00:00:00.000000Z"}
+        connection.execute(update(PRINCIPALS).where(PRINCIPALS.c.name == "hour").values(past))
+    database.close()
+    assert "expired 2020-01-01T00:00Z" in run("list", "--store", store)
+    with pytest.raises(click.BadParameter, match="2027-01-31, 90d, 12h"):
+        run("create", "other", "--expires", "soon", "--store", store)

@@ -18,6 +18,7 @@ from openai import OpenAI
 
 from suffice.access.keys import Principals
 from suffice.access.signed_headers import USER, signed_headers
+from suffice.access.usage_report import usage_report
 from suffice.errors import SettingsError
 from suffice.evidence.library import Library
 from suffice.mcp.http import http_app
@@ -193,6 +194,9 @@ def test_logs_name_the_person_as_the_settings_say(
             names.append(one.inner.log.entry(reply.json()["suffice"]["record"]).tag)
         other = Principals(shelves.store.database).create("job", labels=["hr"]).secret
         assert one.post("/gate", {"question": QUESTION}, headers={"X-API-Key": other}).is_success
+        one.inner.ledger.flush()
+        used = dict(usage_report(shelves.store.database, "user"))
+    assert [used[name].requests for name in (names[0], names[2])] == [2, 1]
     logged = [vars(line)["suffice"].get("user") for line in caplog.records]
     assert logged == [*names, None]
     assert names[0] == names[1] != names[2]

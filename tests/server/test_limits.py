@@ -13,6 +13,7 @@ import pytest
 from suffice.access.keys import Principals
 from suffice.access.quotas import Left
 from suffice.access.teams import Teams
+from suffice.access.usage_report import usage_report
 from suffice.evidence.library import Library
 from suffice.server.rate_limiter import duration, rate_headers
 from suffice.settings import RouteSettings
@@ -55,6 +56,11 @@ def test_every_reply_says_what_is_left(guarded: RunningGateway, upstream: Script
     assert (over.status_code, limits_in(over, "requests")[1]) == (429, "0")
     assert 86_000 < int(over.headers["retry-after"]) <= 87_001
     assert over.json()["error"]["message"] == "Limit reached for this key: 4 requests per day."
+    guarded.inner.ledger.flush()
+    (used_by_key,) = [one for name, one in usage_report(database, "key") if name == "counted"]
+    assert (used_by_key.requests, used_by_key.errors, used_by_key.serve) == (5, 2, 2)
+    assert used_by_key.tokens_in + used_by_key.tokens_out == 2 * used
+    assert "m" in dict(usage_report(database, "model"))
     free = Principals(database).create("free").secret
     plain = guarded.post("/gate", {"question": QUESTION}, headers={"X-API-Key": free})
     assert limits_in(plain, "requests") == ["", "", ""]
@@ -68,6 +74,8 @@ def test_the_keys_of_a_team_share_its_budget(guarded: RunningGateway) -> None:
         guarded.post("/gate", {"question": QUESTION}, headers={"X-API-Key": key}) for key in keys
     ]
     assert [reply.status_code for reply in replies] == [200, 200, 429]
+    guarded.inner.ledger.flush()
+    assert dict(usage_report(database, "team"))["finance"].requests == 3
     assert "for the team 'finance': 2 requests per month" in replies[2].text
     Teams(database).set("finance", {"requests_per_month": 3})
     again = guarded.post("/gate", {"question": QUESTION}, headers={"X-API-Key": keys[2]})

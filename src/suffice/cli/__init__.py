@@ -37,6 +37,10 @@ _COMMANDS = {
         "Run the OpenAI-compatible gateway that checks every answer of an LLM.",
     ),
     "teams": ("suffice.cli.teams", "Set, list and remove teams: keys that share a budget."),
+    "usage": (
+        "suffice.cli.usage",
+        "Report requests, tokens and verdicts by key, team, user or model.",
+    ),
     "webhooks": ("suffice.cli.webhooks", "List and retry deliveries of webhooks."),
 }
 

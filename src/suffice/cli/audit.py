@@ -12,9 +12,10 @@ from typing import Any
 
 import click
 
+from suffice.access.usage_report import forget_user
 from suffice.cli import as_json as to_json
 from suffice.cli import show_audit as shown
-from suffice.cli.of_store import of_store, open_log
+from suffice.cli.of_store import of_store, open_database, open_log
 from suffice.cli.progress import bars
 from suffice.errors import SettingsError, SufficeError
 from suffice.evidence.documents import StoredDocuments
@@ -239,12 +240,15 @@ def checkpoint(
 def erase(
     subject: str, reason: str, yes: bool, config: str | None, store: str | None, as_json: bool
 ) -> int:
-    """Erase the content of all records with caller or tag SUBJECT. The chain stays verifiable."""
-    log = open_log(read_settings(config), store)
+    """Erase the content of all records with caller or tag SUBJECT, and the name from the usage
+    report. The chain stays verifiable."""
+    settings = read_settings(config)
+    log = open_log(settings, store)
     if not yes:
         question = f"Permanently erase the content of all records about {subject}?"
         click.confirm(question, abort=True, err=True)
     _show(log.eraser.subject(subject, reason=reason), as_json)
+    forget_user(open_database(settings, store), subject)
     return 0
 
 

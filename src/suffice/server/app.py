@@ -33,6 +33,7 @@ from suffice.server.openapi import document
 from suffice.server.request import as_response, served
 from suffice.server.telemetry.logs import access_log
 from suffice.server.telemetry.metrics import Metrics, metrics_for
+from suffice.server.telemetry.totals import usage_watch
 from suffice.server.telemetry.tracing import Traced, watch_spans
 from suffice.settings import Settings
 
@@ -49,7 +50,7 @@ def create_app(
     gateway = Gateway(library, settings, host)
     metrics = Metrics(gateway.work, lambda: gateway.breakers)
     logged = access_log(lambda: gateway.state.settings.server.log_text)
-    gateway.watches += [metrics.watch, logged, watch_spans]
+    gateway.watches += [metrics.watch, logged, watch_spans, usage_watch(gateway.ledger)]
 
     @asynccontextmanager
     async def life(app: Starlette) -> AsyncIterator[None]:

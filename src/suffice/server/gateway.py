@@ -16,6 +16,7 @@ import httpx2
 from suffice.access.identity import Identities
 from suffice.access.keys import ALL, Principal, Principals
 from suffice.access.quotas import Usage
+from suffice.access.usage_report import Ledger
 from suffice.errors import SettingsError, SufficeError
 from suffice.evidence.library import Library
 from suffice.models.batching import Lanes, SharedEmbedder, shared_verifier
@@ -74,6 +75,7 @@ class Gateway:
         self.work = InferencePool(settings.server.capacity)
         self.limits = RateLimiter(Usage(library.store.database))
         self.document_jobs = DocumentJobs()
+        self.ledger = Ledger(library.store.database)
         self.watches: list[StatsListener] = []
         self.log = None if settings.record.enabled == "never" else self._log(settings)
         self.client = httpx2.AsyncClient(
@@ -194,5 +196,6 @@ class Gateway:
         await self.client.aclose()
         self.work.close()
         await asyncio.to_thread(self.limits.close)
+        await asyncio.to_thread(self.ledger.close)
         if self.log is not None:
             self.log.close()

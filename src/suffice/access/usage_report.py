@@ -1,0 +1,170 @@
+"""Totals of what was used, by day, key, team, end user and model: the data of `suffice usage`.
+
+Totals are collected in memory and written together about once a second, so that a request does not
+wait for them. A crash loses that second of the report; limits are counted elsewhere (`quotas.py`).
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from sqlalchemy import Connection, delete, func, select
+from sqlalchemy.dialects import postgresql, sqlite
+
+from suffice.errors import StoreError
+from suffice.log.moment import Clock, now, written
+from suffice.log.tables import USAGE_TOTALS
+from suffice.sql.database import Database
+from suffice.sql.storable import is_storable
+
+log = logging.getLogger("suffice.access")
+_PAUSE = 1.0
+_MOST = 10_000
+"""Totals held while the store fails; beyond them, new ones are dropped."""
+DIMENSIONS = {"key": "caller", "team": "team", "user": "end_user", "model": "model"}
+"""What a report can be grouped by, and the column that holds it."""
+
+
+@dataclass(frozen=True, slots=True)
+class UsedBy:
+    """Who used what: names of the key, its team, the end user and the model; each may be empty."""
+
+    caller: str
+    team: str = ""
+    end_user: str = ""
+    model: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """What was used. `errors` are requests answered with a status of 400 or more."""
+
+    requests: int = 0
+    errors: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    cost: float = 0.0
+    serve: int = 0
+    caveat: int = 0
+    conflict: int = 0
+    withhold: int = 0
+    review: int = 0
+
+    def __add__(self, other: Totals) -> Totals:
+        return Totals(*(getattr(self, name) + getattr(other, name) for name in COUNTS))
+
+
+COUNTS = tuple(field.name for field in fields(Totals))
+_KEY = ("day", "caller", "team", "end_user", "model")
+
+
+class Ledger:
+    """Collects totals and writes them to the store. Safe to share between threads and processes."""
+
+    def __init__(self, database: Database, clock: Clock = now, pause: float = _PAUSE) -> None:
+        self._database = database
+        self._clock = clock
+        self._pause = pause
+        self._lock = threading.Lock()
+        self._pending: dict[tuple[str, UsedBy], Totals] = {}
+        self._timer: threading.Timer | None = None
+        self._closed = False
+
+    def add(self, by: UsedBy, used: Totals) -> None:
+        """Add what a request used."""
+        key = (written(self._clock())[:10], by)
+        with self._lock:
+            if key in self._pending or len(self._pending) < _MOST:
+                self._pending[key] = self._pending.get(key, Totals()) + used
+            self._later()
+
+    def flush(self) -> None:
+        """Write everything collected so far. If the store fails, it is kept for the next time."""
+        with self._lock:
+            taken, self._pending = self._pending, {}
+            self._timer = None
+        if not taken:
+            return
+        try:
+            self._write(taken)
+        except StoreError as problem:
+            log.warning("Usage could not be added to the report: %s", problem)
+            with self._lock:
+                for key, used in taken.items():
+                    self._pending[key] = used + self._pending.get(key, Totals())
+                self._later()
+
+    def close(self) -> None:
+        """Write what is left."""
+        with self._lock:
+            self._closed = True
+            if self._timer is not None:
+                self._timer.cancel()
+        self.flush()
+
+    def _later(self) -> None:
+        if self._timer is None and not self._closed:
+            self._timer = threading.Timer(self._pause, self.flush)
+            self._timer.daemon = True
+            self._timer.start()
+
+    def _write(self, taken: Mapping[tuple[str, UsedBy], Totals]) -> None:
+        rows = [{"day": day, **_row(by), **_row(used)} for (day, by), used in taken.items()]
+        with self._database.writing() as connection:
+            _merge(connection, self._database.dialect, rows)
+
+
+def _merge(connection: Connection, dialect: str, rows: list[dict[str, Any]]) -> None:
+    """Add rows to those that are there."""
+    special: Any = postgresql if dialect == "postgresql" else sqlite
+    for row in sorted(rows, key=lambda row: [row[name] for name in _KEY]):  # no deadlock
+        new = special.insert(USAGE_TOTALS).values(row)
+        summed = {name: USAGE_TOTALS.c[name] + new.excluded[name] for name in COUNTS}
+        connection.execute(new.on_conflict_do_update(index_elements=_KEY, set_=summed))
+
+
+def _row(value: UsedBy | Totals) -> dict[str, Any]:
+    found = {field.name: getattr(value, field.name) for field in fields(value)}
+    # A model name comes from a client; PostgreSQL cannot store every text.
+    return {
+        name: one if not isinstance(one, str) or is_storable(one) else "?"
+        for name, one in found.items()
+    }
+
+
+def usage_report(
+    database: Database, by: str, since: str = "", until: str = ""
+) -> list[tuple[str, Totals]]:
+    """The totals by a dimension, most requests first, for days from `since` to before `until`."""
+    column = USAGE_TOTALS.c[DIMENSIONS[by]]
+    asked = select(column, *(func.sum(USAGE_TOTALS.c[name]).label(name) for name in COUNTS))
+    if since:
+        asked = asked.where(USAGE_TOTALS.c.day >= since)
+    if until:
+        asked = asked.where(USAGE_TOTALS.c.day < until)
+    asked = asked.group_by(column).order_by(func.sum(USAGE_TOTALS.c.requests).desc(), column)
+    with database.reading() as connection:
+        found = connection.execute(asked).all()
+    # PostgreSQL returns sums as decimals.
+    return [
+        (row[0], Totals(*(_number(name, row._mapping[name]) for name in COUNTS))) for row in found
+    ]
+
+
+def forget_user(database: Database, name: str) -> None:
+    """Remove an end user's name from the totals: the person's counts become those of nobody."""
+    if not name or not is_storable(name):
+        return
+    named = USAGE_TOTALS.c.end_user == name
+    with database.writing() as connection:
+        rows = connection.execute(select(USAGE_TOTALS).where(named)).mappings().all()
+        connection.execute(delete(USAGE_TOTALS).where(named))
+        _merge(connection, database.dialect, [{**row, "end_user": ""} for row in rows])
+
+
+def _number(name: str, value: Any) -> Any:
+    return float(value) if name == "cost" else int(value)

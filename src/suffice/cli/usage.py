@@ -1,0 +1,93 @@
+"""`suffice usage`: what keys, teams, end users and models used, with the verdicts on it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import asdict
+from datetime import date, timedelta
+
+import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from suffice.access.usage_report import DIMENSIONS, Totals, usage_report
+from suffice.cli import as_json as to_json
+from suffice.cli.of_store import of_store, open_database
+from suffice.cli.show import plain
+from suffice.log.moment import now
+from suffice.settings import read_settings
+
+_DAYS = re.compile(r"([0-9]{1,5})d", re.ASCII)
+_NUMBERS = ("requests", "errors", "tokens in", "tokens out", "cost")
+_VERDICTS = ("serve", "caveat", "conflict", "withhold", "review")
+
+
+def _day(context: click.Context, option: click.Parameter, value: str | None) -> str:
+    if not value:
+        return ""
+    if found := _DAYS.fullmatch(value):
+        return (now().date() - timedelta(days=int(found[1]))).isoformat()
+    try:
+        return date.fromisoformat(value).isoformat()
+    except ValueError:
+        message = f"'{value}' is not a day. Examples: 2026-11-01, 30d."
+        raise click.BadParameter(message, context, option) from None
+
+
+@click.command()
+@click.option(
+    "--by",
+    type=click.Choice(list(DIMENSIONS)),
+    default="key",
+    show_default=True,
+    help="What to group by.",
+)
+@click.option(
+    "--since",
+    callback=_day,
+    default="30d",
+    show_default=True,
+    metavar="DAY",
+    help="First day (2026-11-01, in UTC), or days ago (30d).",
+)
+@click.option("--until", callback=_day, metavar="DAY", help="Day after the last one.")
+@of_store
+def usage(
+    by: str, since: str, until: str, config: str | None, store: str | None, as_json: bool
+) -> int:
+    """Report requests, tokens, cost and verdicts by key, team, end user or model.
+
+    The gateway adds to the report about once a second.
+    """
+    rows = usage_report(open_database(read_settings(config), store), by, since, until)
+    total = sum((used for _, used in rows), Totals())
+    if as_json:
+        listed = [{by: name or None, **asdict(used)} for name, used in rows]
+        to_json.show(
+            {"by": by, "since": since, "until": until or None, "rows": listed}
+            | {"total": asdict(total)}
+        )
+        return 0
+    console = Console()
+    if not rows:
+        console.print(Text(f"No requests since {since}.", style="dim"))
+        return 0
+    table = Table(box=None, header_style="bold")
+    table.add_column(by, overflow="fold")
+    for title in _NUMBERS:
+        table.add_column(title, justify="right", no_wrap=True)
+    table.add_column("verdicts", overflow="fold")
+    for name, used in rows:
+        table.add_row(plain(name) if name else Text("none", style="dim"), *_cells(used))
+    if len(rows) > 1:
+        table.add_row(Text("total", style="bold"), *_cells(total))
+    console.print(table)
+    return 0
+
+
+def _cells(used: Totals) -> list[str]:
+    counts = (used.requests, used.errors, used.tokens_in, used.tokens_out)
+    verdicts = [(getattr(used, name), name.upper()) for name in _VERDICTS]
+    named = ", ".join(f"{count:,} {name}" for count, name in verdicts if count)
+    return [*(f"{count:,}" for count in counts), f"{used.cost:,.2f}", named]

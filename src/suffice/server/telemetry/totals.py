@@ -1,0 +1,33 @@
+"""Adds each finished request to the totals of the usage report."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from suffice.access.usage_report import Ledger, Totals, UsedBy
+from suffice.server.telemetry.stats import RequestStats, StatsListener
+from suffice.types import Action
+
+
+def usage_watch(ledger: Ledger) -> StatsListener:
+    """A listener that counts the requests of authenticated callers."""
+
+    def watch(stats: RequestStats) -> None:
+        if not stats.caller:  # refused: nobody knows whose request it was
+            return
+        verdicts = Counter(verdict.action for verdict in stats.verdicts)
+        used = Totals(
+            requests=1,
+            errors=int(stats.status >= 400),
+            tokens_in=stats.tokens_in,
+            tokens_out=stats.tokens_out,
+            cost=stats.cost,
+            serve=verdicts[Action.SERVE],
+            caveat=verdicts[Action.CAVEAT],
+            conflict=verdicts[Action.CONFLICT],
+            withhold=verdicts[Action.WITHHOLD],
+            review=verdicts[Action.REVIEW],
+        )
+        ledger.add(UsedBy(stats.caller, stats.team, stats.user, stats.model), used)
+
+    return watch
