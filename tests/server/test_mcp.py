@@ -183,6 +183,9 @@ def test_every_description_says_when_to_call() -> None:
         described = tool.input_schema["properties"].values()
         assert all("description" in one for one in described), tool.name
         assert "context" not in tool.input_schema["properties"]
+        assert tool.annotations is not None, tool.name
+        assert tool.annotations.read_only_hint is (tool.name != "report_feedback")
+        assert tool.annotations.destructive_hint is not True
 
 
 def test_ask_answers_with_citations_and_a_record(public: Any, tools: Tools) -> None:

@@ -6,6 +6,7 @@ import io
 import json
 import logging
 import os
+import re
 import subprocess
 import sys
 import time
@@ -23,6 +24,7 @@ from suffice.server.inference_pool import InferencePool
 from suffice.server.telemetry import tracing as spans
 from suffice.server.telemetry.logs import access_log, log_fields, start_logs
 from suffice.server.telemetry.metrics import Metrics, endpoint_of
+from suffice.server.telemetry.process import Processes, live_processes
 from suffice.server.telemetry.stats import RequestStats
 from suffice.settings import RouteSettings, Settings, WorkSettings
 from suffice.testing.upstream import ScriptedUpstream, fails, says
@@ -251,3 +253,46 @@ def test_without_a_collector_nothing_is_started(monkeypatch: pytest.MonkeyPatch)
     spans.watch_spans(seen())
     monkeypatch.setattr(spans, "trace", None)
     spans.watch_spans(seen())
+
+
+ABBREVIATED = re.compile(r"_(ms|us|ns|sec|secs|s|min|kb|mb|gb|b|milliseconds|minutes)(_|$)")
+PUBLISHED = {
+    "sufficient_context_insufficient_count",
+    "sufficient_context_partial_count",
+    "sufficient_context_latency_ms",
+}
+"""Published by another project, and kept although promtool warns about them."""
+
+
+def test_names_and_help_texts_pass_the_rules_of_promtool() -> None:
+    text = Metrics(InferencePool(WorkSettings())).text().decode()
+    kinds = dict(re.findall(r"^# TYPE (\w+) (\w+)$", text, re.MULTILINE))
+    helps = dict(re.findall(r"^# HELP (\w+) (.+)$", text, re.MULTILINE))
+    faulty = set()
+    for name, kind in kinds.items():
+        assert helps.get(name, "").endswith("."), f"{name} has no help text"
+        assert re.fullmatch(r"[a-z][a-z0-9_]*", name), name
+        assert (kind == "counter") == name.endswith("_total"), name
+        if name.endswith(("_count", "_sum", "_bucket")) or ABBREVIATED.search(name):
+            faulty.add(name)
+    assert faulty == PUBLISHED
+    assert len(kinds) > 20
+
+
+def test_process_metrics_are_summed_over_live_workers(tmp_path: Path) -> None:
+    found = text_of()
+    assert found["process_resident_memory_bytes"] > 10e6
+    assert found["process_start_time_seconds"] > 0
+
+    (tmp_path / f"gauge_livesum_{os.getppid()}.db").touch()
+    (tmp_path / "gauge_livemax_1.db").touch()
+    (tmp_path / "counter_4711.db").touch()  # a worker that is gone
+    assert live_processes(str(tmp_path)) == {os.getpid(), os.getppid(), 1}
+    assert live_processes(None) == {os.getpid()}
+
+    def sums(*pids: int) -> dict[str, float]:
+        return {one.name: one.samples[0].value for one in Processes(lambda: pids).collect()}
+
+    one, two = sums(os.getpid()), sums(os.getpid(), os.getpid())
+    assert two["process_max_fds"] == 2 * one["process_max_fds"]
+    assert two["process_start_time_seconds"] == one["process_start_time_seconds"]

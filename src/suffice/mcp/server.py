@@ -31,6 +31,10 @@ CALLER = "suffice.caller"
 DOCUMENT = "suffice://documents/{+name}{?version}"
 _PAGE = 100
 _READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
+"""Changes no document. The record of the decision does not count as a change."""
+_ADDS = ToolAnnotations(
+    read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False
+)
 INSTRUCTIONS = """\
 Suffice holds documents, decides whether they are enough to answer a question, and checks answers \
 against them. Before you answer a question that the documents may cover, call search_evidence and \
@@ -88,7 +92,7 @@ def _add_asking(server: MCPServer[Any], tools: Tools, who: WhoAsks) -> None:
         with _tool_errors():
             return tools.search(who(context), question, top)
 
-    @server.tool(title="Ask")
+    @server.tool(title="Ask", annotations=_READS)
     def ask(context: Context[Any, Any], question: Question) -> dict[str, Any]:
         """Answer a question from the documents, checked and cited, or refuse with reasons.
 
@@ -99,7 +103,7 @@ def _add_asking(server: MCPServer[Any], tools: Tools, who: WhoAsks) -> None:
         with _tool_errors():
             return tools.ask(who(context), question)
 
-    @server.tool(title="Validate a draft")
+    @server.tool(title="Validate a draft", annotations=_READS)
     def validate_draft(
         context: Context[Any, Any],
         draft: Annotated[str, Field(description="The answer to show; [n] cites the n-th passage.")],
@@ -122,7 +126,7 @@ def _add_asking(server: MCPServer[Any], tools: Tools, who: WhoAsks) -> None:
         with _tool_errors():
             return tools.validate(who(context), draft, question, passages, texts)
 
-    @server.tool(title="Report feedback")
+    @server.tool(title="Report feedback", annotations=_ADDS)
     def report_feedback(
         context: Context[Any, Any],
         record: Annotated[str, Field(description="The `record` returned with the decision.")],

@@ -31,6 +31,7 @@ from suffice.errors import StoreError
 from suffice.server.auth import Authenticator, entered
 from suffice.server.errors import ApiError, fault_of
 from suffice.server.inference_pool import InferencePool
+from suffice.server.telemetry.process import Processes, live_processes
 from suffice.server.telemetry.stats import RequestStats
 from suffice.types import Code, GateDecision, Level, Rescue
 
@@ -166,6 +167,7 @@ class Metrics:
         self._now()
         registry = CollectorRegistry()
         registry.register(_Published(self._source()))
+        registry.register(Processes(lambda: live_processes(os.environ.get(SHARED))))
         return generate_latest(registry)
 
     def _source(self) -> Collector:
