@@ -74,6 +74,7 @@ VERDICT = Verdict(
     (Source("leave.md", "Leave", "2", ("Leave",), 0.7, True),), 0.9, ("a note",), 0.5, 0.25,
     Grade.PARTIAL, "else -> CAVEAT", Rescue.TRIMMED,
     (Attempt(Draft("A first one."), (FINDING,), "else -> WITHHOLD"), Attempt(DRAFT)), 0.7,
+    repeats="01jcq",
 )  # fmt: skip
 TRACE = Trace(
     FOUND,

@@ -110,6 +110,7 @@ def test_a_gap_is_a_record_of_its_own_with_what_is_nearest() -> None:
              "relevance": 0.7, "carried": True}
         ],
         "reason": "Nothing.",
+        "setup": "",
     }  # fmt: skip
 
 

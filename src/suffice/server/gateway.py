@@ -30,6 +30,7 @@ from suffice.server.auth import Authenticator, is_local
 from suffice.server.documents.jobs import DocumentJobs
 from suffice.server.errors import ApiError, bad
 from suffice.server.inference_pool import InferencePool
+from suffice.server.openai.verdict_cache import VerdictCache
 from suffice.server.parts import Parts
 from suffice.server.rate_limiter import RateLimiter
 from suffice.server.route import Route, open_route
@@ -76,6 +77,7 @@ class Gateway:
         self.limits = RateLimiter(Usage(library.store.database))
         self.document_jobs = DocumentJobs()
         self.ledger = Ledger(library.store.database)
+        self.cache = VerdictCache(library.store)
         self.watches: list[StatsListener] = []
         self.log = None if settings.record.enabled == "never" else self._log(settings)
         self.client = httpx2.AsyncClient(
@@ -127,10 +129,10 @@ class Gateway:
         """The webhooks of the settings. The `verdict.gap_webhook` of a route is one of them."""
         named = open_webhooks(settings.server.webhooks)
         if self.log is None:
-            if named:
+            if named or settings.server.cache.enabled:
                 raise SettingsError(
-                    "server.webhooks needs records: events are read from the log.",
-                    remedy="Set record.enabled to auto, or remove server.webhooks.",
+                    "server.webhooks and server.cache need records in the log.",
+                    remedy="Set record.enabled to auto, or remove them.",
                 )
             return {}
         setups: dict[str, set[str]] = {}

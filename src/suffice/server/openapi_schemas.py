@@ -115,6 +115,8 @@ SCHEMAS: dict[str, Schema] = {
         claims=array(named("Claim")),
         share_read=NUMBER,
         sources=LIST,
+        cached=FLAG,
+        repeats=or_null(TEXT),
     ),
     "Sufficiency": object_of("score level factors", score=NUMBER, level=TEXT, factors=array(TEXT)),
     "Completion": object_of(

@@ -89,6 +89,19 @@ class WorkSettings(Checked):
 
 
 @dataclass(frozen=True, slots=True)
+class CacheSettings(Checked):
+    """The cache of verdicts, in the memory of each process. A repeated verdict is recorded anew."""
+
+    enabled: bool = setting(
+        False,
+        "Repeat the verdict on a request that was sent before by a caller with the same rights, "
+        "if no document, setting or review decision has changed since.",
+    )
+    entries: Count = setting(256, "Number of verdicts kept; the one not used for longest goes.")
+    seconds: Seconds = setting(3_600.0, "Seconds after which a verdict is decided anew.")
+
+
+@dataclass(frozen=True, slots=True)
 class CorsSettings(Checked):
     """Cross-origin requests from browsers."""
 
@@ -233,6 +246,7 @@ class ServerSettings(Checked):
     limits: LimitSettings = field(default_factory=LimitSettings)
     identity: IdentitySettings = field(default_factory=IdentitySettings)
     capacity: WorkSettings = field(default_factory=WorkSettings)
+    cache: CacheSettings = field(default_factory=CacheSettings)
     cors: CorsSettings = field(default_factory=CorsSettings)
     council: CouncilSettings = field(default_factory=CouncilSettings)
     webhooks: Mapping[str, WebhookSettings] = field(

@@ -93,6 +93,8 @@ class Verdict:
     claims are supported. `None`: not available."""
     record: str = field(default="", compare=False)
     """The id of its record in the log; empty if nothing is recorded."""
+    repeats: str = field(default="", compare=False)
+    """The id of the record whose verdict this one repeats from a cache; empty: decided anew."""
 
     @property
     def served(self) -> bool:

@@ -18,6 +18,7 @@ from suffice.draft.brief import PLAIN, Brief
 from suffice.draft.revision import Revised, Round, revising
 from suffice.errors import ModelError, ModelUnreachable, SufficeError
 from suffice.pipeline import Pipeline, Turn
+from suffice.record.trace import Trace
 from suffice.server.inference_pool import InferencePool
 from suffice.server.openai.completion import (
     LEFT_OUT,
@@ -60,6 +61,8 @@ class Answered:
     choices: Sequence[Choice]
     raw: Raw | None = None
     usage: Mapping[str, Any] = field(default_factory=lambda: added({}))
+    trace: Trace | None = None
+    """How the evidence was found; `None`: the answer is not to be repeated from a cache."""
 
     @property
     def size(self) -> int:
@@ -95,7 +98,7 @@ class Answering:
         """The whole answer, with its verdicts."""
         pipeline, turn, closed = await self.begun()
         if closed is not None:
-            return self.refused(closed)
+            return replace(self.refused(closed), trace=turn.trace)
         shut = pipeline.refusal(turn)
         try:
             raw, drafts = await self._written(pipeline, turn, PLAIN, bare=shut is not None)
@@ -103,7 +106,8 @@ class Answering:
             return await self.instead(pipeline, turn, problem)
         choices = [await self._settled(pipeline, turn, one, shut) for one in drafts]
         choices = [noted(one, DROPPED) for one in choices] if self.dropped else choices
-        return Answered(choices, raw, added(*self._spent) if self._spent else added({}))
+        usage = added(*self._spent) if self._spent else added({})
+        return Answered(choices, raw, usage, turn.trace)
 
     async def begun(self) -> tuple[Pipeline, Turn, Verdict | None]:
         """Search and gate; also returns the recorded verdict if nothing is to be drafted."""

@@ -59,9 +59,7 @@ async def answer(context: RequestContext, route: Route, asked: ChatRequest) -> A
     elif not route.settings.grounding:
         answered = await ungrounded(route, caller, asked, work)
     else:
-        answering = Answering(route, caller, asked, work)
-        answered = await answering.whole()
-        context.stats.timings = answering.timings
+        answered = await _grounded(context, route, asked)
     context.stats.verdicts += [one.verdict for one in answered.choices if one.verdict]
     context.stats.gates += [one.gate for one in answered.choices if one.gate]
     used = answered.usage
@@ -70,6 +68,24 @@ async def answer(context: RequestContext, route: Route, asked: ChatRequest) -> A
         said = sum(len(content_of(one)) for one in choices)
         used = await offload(context.stats.received, estimated, asked.body, said)
     context.spent(used, route.settings.price_in, route.settings.price_out)
+    return answered
+
+
+async def _grounded(context: RequestContext, route: Route, asked: ChatRequest) -> Answered:
+    """The answer from the documents, repeated from the cache if it is enabled and holds it."""
+    work, cache = context.gateway.work, context.gateway.cache
+    limits = context.gateway.state.settings.server.cache
+    key = ""
+    if limits.enabled and not asked.tools:
+        key, known = await work.run(cache.find, route, context.caller, asked)
+        context.stats.cache = "hit" if known else "miss"
+        if known is not None:
+            return known
+    answering = Answering(route, context.caller, asked, work)
+    answered = await answering.whole()
+    context.stats.timings = answering.timings
+    if key:
+        cache.keep(key, answered, limits)
     return answered
 
 

@@ -176,6 +176,8 @@ def suffice_of(verdict: Verdict, shown: Disclosure = Disclosure.RELEASED) -> dic
         "missing": list(verdict.missing),
         "nearest": [as_json.source(one) for one in verdict.nearest],
         "rescue": verdict.rescue.value if verdict.rescue else None,
+        "cached": bool(verdict.repeats),
+        "repeats": verdict.repeats or None,
         "notes": list(verdict.notes),
     }
 

@@ -92,6 +92,12 @@ class Metrics:
             registry=own,
             multiprocess_mode="livemax",
         )
+        self._cache = Counter(
+            "suffice_cache_requests",
+            "Requests that asked the cache of verdicts, by result: hit or miss.",
+            ["route", "result"],
+            registry=own,
+        )
         self._replaced = Counter(
             "suffice_upstream_replaced",
             "Answers replaced by quotations because the upstream failed.",
@@ -139,6 +145,8 @@ class Metrics:
         for decision in gates_of(stats):
             self._gates.labels(route, decision.level.value).inc()
             self._scores.inc(max(decision.score, 0.0))
+        if stats.cache:
+            self._cache.labels(route, stats.cache).inc()
         for kind in stats.upstream:
             self._failed.labels(route, kind).inc()
         for name in stats.fallbacks:

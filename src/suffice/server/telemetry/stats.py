@@ -38,6 +38,8 @@ class RequestStats:
     gates: list[GateDecision] = field(default_factory=list)
     """Gate decisions without a verdict."""
     timings: Mapping[str, float] = field(default_factory=dict)
+    cache: str = ""
+    """`hit` or `miss` if the cache of verdicts was asked."""
     model: str = ""
     """The model of the last upstream call; empty if there was none."""
     upstream: list[str] = field(default_factory=list)

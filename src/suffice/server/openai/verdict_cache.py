@@ -1,0 +1,146 @@
+"""A cache of verdicts for requests that are sent again.
+
+The key holds everything a verdict depends on: the request with its question (only whitespace is
+normalised), the rights of the caller, the version of the documents and of the index, the settings
+and models, the day, and the last review decision. Any change of one of them is a new key.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sqlalchemy import func, select
+
+from suffice.access.keys import Principal
+from suffice.evidence.generations import current
+from suffice.evidence.index import today
+from suffice.evidence.search import KEYWORDS_ONLY
+from suffice.evidence.store import Store
+from suffice.log.canonical import canonical
+from suffice.log.tables import RECORDS
+from suffice.record.codec import plain
+from suffice.record.trace import Trace
+from suffice.review.case import DECIDED
+from suffice.server.openai.answering import Answered
+from suffice.server.openai.completion import Choice
+from suffice.server.openai.request import ChatRequest
+from suffice.server.route import Route
+from suffice.settings.server import CacheSettings
+from suffice.types import Code, Verdict
+
+_NOT_ASKED = (
+    "stream stream_options user metadata store safety_identifier prompt_cache_key suffice".split()
+)
+"""Fields of a request that do not change its answer."""
+_PERSONS = (*DECIDED, "erasure")
+"""Records after which nothing is repeated: a person judged an answer or erased one."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    choices: tuple[Choice, ...]
+    trace: Trace
+    until: float
+
+
+class VerdictCache:
+    """Safe to share between threads. `find` reads the store, so it runs outside the event loop."""
+
+    def __init__(self, store: Store, clock: Callable[[], float] = time.monotonic) -> None:
+        self._store = store
+        self._clock = clock
+        self._kept: OrderedDict[str, _Kept] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def find(
+        self, route: Route, caller: Principal, asked: ChatRequest
+    ) -> tuple[str, Answered | None]:
+        """The key of a request, and the repeated answer, which is recorded for this caller."""
+        key = self._key(route, caller, asked)
+        with self._lock:
+            kept = self._kept.get(key)
+            if kept is not None and kept.until <= self._clock():
+                del self._kept[key]
+                kept = None
+            if kept is None:
+                return key, None
+            self._kept.move_to_end(key)
+        return key, _repeated(kept, route, caller, asked.tag)
+
+    def keep(self, key: str, answered: Answered, limits: CacheSettings) -> None:
+        """Keep an answer if the same request would get it again: not one that a fault shaped."""
+        if answered.trace is None or not all(_whole(one.verdict) for one in answered.choices):
+            return
+        kept = _Kept(tuple(answered.choices), answered.trace, self._clock() + limits.seconds)
+        with self._lock:
+            self._kept[key] = kept
+            while len(self._kept) > limits.entries:
+                self._kept.popitem(last=False)
+
+    def _key(self, route: Route, caller: Principal, asked: ChatRequest) -> str:
+        setup = route.recorder.filing.setup if route.recorder else None
+        parts = {
+            "asked": _normalised(asked),
+            "given": plain(asked.given),
+            "indexed": asked.indexed,
+            "n": asked.n,
+            "labels": sorted(caller.labels),
+            "roles": sorted(caller.roles),
+            "route": [route.name, repr(route.settings), setup.id if setup else ""],
+            "day": today().isoformat(),
+            "documents": self._documents(),
+        }
+        return hashlib.sha256(canonical(parts).encode()).hexdigest()
+
+    def _documents(self) -> list[object]:
+        """The version of the evidence. The index follows the store, so both count."""
+        store = self._store
+        decided = select(func.max(RECORDS.c.sequence)).where(RECORDS.c.kind.in_(_PERSONS))
+        with store.database.reading() as connection:
+            judged = connection.execute(decided).scalar()
+        versions = (store.id, store.epoch, store.last_change(), store.last_vector())
+        return [*versions, current(store.index), judged or 0]
+
+
+def _normalised(asked: ChatRequest) -> dict[str, Any]:
+    body = {key: value for key, value in asked.body.items() if key not in _NOT_ASKED}
+    messages = list(body.get("messages") or ())
+    for n in reversed(range(len(messages))):
+        one = messages[n]
+        if isinstance(one, Mapping) and one.get("role") == "user":
+            if isinstance(one.get("content"), str):
+                messages[n] = {**one, "content": " ".join(one["content"].split())}
+            break
+    return {**body, "messages": messages, "question": " ".join(asked.question.split())}
+
+
+def _whole(verdict: Verdict | None) -> bool:
+    if verdict is None or not verdict.record:
+        return False
+    failed = any(finding.code is Code.FAILED for finding in verdict.findings)
+    return not failed and not any(
+        note.startswith(KEYWORDS_ONLY) for note in (*verdict.notes, *verdict.evidence.notes)
+    )
+
+
+def _repeated(kept: _Kept, route: Route, caller: Principal, tag: str) -> Answered:
+    """The answer with new records that name those they repeat. It took no time and no tokens."""
+    sink = route.recording(caller, tag)
+    assert sink is not None
+    made: dict[str, Verdict] = {}
+    choices = []
+    for choice in kept.choices:
+        verdict = choice.verdict
+        assert verdict is not None
+        if verdict.record not in made:
+            again = replace(verdict, repeats=verdict.record)
+            record = sink.verdict(again, replace(kept.trace, timings=()))
+            made[verdict.record] = replace(again, record=record)
+        choices.append(replace(choice, verdict=made[verdict.record]))
+    return Answered(choices)
