@@ -74,7 +74,7 @@ def _plain(plan: Plan, folder: Path, upstream: Running) -> dict[str, Any]:
         "server": {"routes": {"default": {"upstream": upstream.url, "grounding": False}}},
     }
     found: dict[str, Any] = {"direct": _driven(plan, upstream)}
-    with _gateway(folder, "plain", settings) as gateway:
+    with start_gateway(folder, "plain", settings) as gateway:
         found["suffice"] = _driven(plan, gateway)
     if plan.litellm:
         with _litellm(plan.litellm, folder, upstream) as proxy:
@@ -118,7 +118,7 @@ def _checked(plan: Plan, folder: Path, upstream: Running) -> dict[str, Any]:
     settings = {"server": {"routes": {"default": {"upstream": upstream.url}}}}
     found: dict[str, Any] = {}
     bare = bare_models(asked[: plan.bare], Settings())
-    with _gateway(folder, "checked", settings) as gateway:
+    with start_gateway(folder, "checked", settings) as gateway:
         ran = _load(gateway, bodies, plan.seconds, clients=plan.clients, checked=True)
         if "overload" in plan.parts:
             found["overload"] = _overloaded(plan, gateway, bodies, ran["per_s"])
@@ -198,6 +198,10 @@ class Running:
     def url(self) -> str:
         return f"http://{_HOST}:{self.port}/v1"
 
+    @property
+    def root(self) -> str:
+        return f"http://{_HOST}:{self.port}"
+
     def memory(self) -> int:
         """Current memory in megabytes, including child processes; 0 if the system does not report
         it."""
@@ -209,7 +213,7 @@ class Running:
         return next((int(line.split()[1]) // 1024 for line in lines), 0)
 
 
-def _gateway(folder: Path, name: str, settings: dict[str, Any]) -> Any:
+def start_gateway(folder: Path, name: str, settings: dict[str, Any]) -> Any:
     file = folder / f"{name}.yaml"
     file.write_text(yaml.safe_dump({"store": str(folder / f"{name}.db"), **settings}))
     docs = folder / "docs"
