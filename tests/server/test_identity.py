@@ -12,6 +12,7 @@ from typing import Any
 
 import httpx2
 import pytest
+from click.testing import CliRunner
 from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from openai import OpenAI
@@ -19,6 +20,7 @@ from openai import OpenAI
 from suffice.access.keys import Principals
 from suffice.access.signed_headers import USER, signed_headers
 from suffice.access.usage_report import usage_report
+from suffice.cli import cli
 from suffice.errors import SettingsError
 from suffice.evidence.library import Library
 from suffice.mcp.http import http_app
@@ -216,6 +218,11 @@ def test_a_gateway_that_knows_no_identities_refuses_them(
         monkeypatch.setenv("CHAT_SECRET", secret)
         with pytest.raises(SettingsError, match=message):
             create_app(shelves.settings, shelves)
+    monkeypatch.delenv("CHAT_SECRET")
+    file = Path(shelves.store.where).parent / "suffice.yaml"
+    file.write_text("server: {identity: {headers: {secret_env: CHAT_SECRET}}}")
+    checked = CliRunner().invoke(cli, ["config", "check", "--config", str(file)])
+    assert "will not start: server.identity.headers.secret_env" in checked.stderr
 
 
 def test_two_people_behind_one_key_of_the_mcp_server(shelves: Library, key: str) -> None:

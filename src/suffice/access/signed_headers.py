@@ -25,7 +25,7 @@ HEADERS = (USER, GROUPS, TIMESTAMP, SIGNATURE)
 _VERSION = "v1"
 _SAFE = "@.+ -_:/="
 _SECONDS = re.compile(r"[0-9]{1,12}", re.ASCII)
-_HOW = "See docs/identity.md for how to sign them."
+_HOW = "See docs/how-to/identity.md for how to sign them."
 
 
 @dataclass(frozen=True, slots=True)

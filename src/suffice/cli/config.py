@@ -11,7 +11,9 @@ from typing import Any
 import click
 import yaml
 
+from suffice.access.identity import Identities
 from suffice.cli import as_json as to_json
+from suffice.errors import SufficeError
 from suffice.settings import Settings, read_settings
 from suffice.verdict.route import read_routes
 
@@ -49,7 +51,7 @@ def check(config: str | None, as_json: bool) -> int:
 
 
 def _unset(settings: Settings) -> Iterator[str]:
-    """The environment variables that hold API keys and are not set."""
+    """The environment variables that hold API keys or secrets and are not set."""
     named: list[tuple[str, str, str]] = []
     for name, route in settings.server.routes.items():
         own = route.own or settings.collection(route.collection)
@@ -69,6 +71,10 @@ def _unset(settings: Settings) -> Iterator[str]:
                 f"{where} names the environment variable {variable}, which is not set: {url} is "
                 "called without a key."
             )
+    try:
+        Identities.of(settings)
+    except SufficeError as problem:
+        yield f"The gateway will not start: {problem}"
 
 
 @config.command()
