@@ -25,6 +25,7 @@ from suffice.server.errors import ApiError
 from suffice.server.inference_pool import InferencePool
 from suffice.server.openai.answering import Answering
 from suffice.server.openai.completion import suffice_of
+from suffice.server.openai.disclosure import Disclosure
 from suffice.server.openai.flow import Flow
 from suffice.server.openai.live_checks import NOT_VERIFIED, VERIFIED, LiveChecks
 from suffice.server.openai.request import ChatRequest, read_asked
@@ -132,7 +133,7 @@ async def held_back(
         answered = await Answering(route(script), CALLER, asked, work).whole()
     except ApiError as fault:
         return None if "contains no text" in fault.message else []
-    return [suffice_of(one.verdict) for one in answered.choices if one.verdict]
+    return [suffice_of(one.verdict, Disclosure.ALL) for one in answered.choices if one.verdict]
 
 
 async def signalled(

@@ -143,17 +143,17 @@ def test_config_check_and_show(tmp_path: Path) -> None:
     file = tmp_path / "suffice.yaml"
     file.write_text(
         "server:\n  routes:\n    default: {upstream: 'http://ada:pw@host/v1?key=abc'}\n"
-        "verdict: {webhook: 'https://hooks.example/T0/secret'}\n"
+        "verdict: {gap_webhook: 'https://hooks.example/T0/secret'}\n"
     )
     assert run("config", "check", "--config", str(file)).returncode == 0
     shown = run("config", "show", "--config", str(file)).stdout
     assert "host/v1" in shown
     for secret in ("pw", "abc", "T0/secret"):
         assert secret not in shown
-    file.write_text("server:\n  routes:\n    default: {mode: magic}\n")
+    file.write_text("server:\n  routes:\n    default: {streaming: magic}\n")
     wrong = run("config", "check", "--config", str(file))
     assert wrong.returncode == 1
-    assert "server.routes.default.mode" in wrong.stderr
+    assert "server.routes.default.streaming" in wrong.stderr
 
 
 def test_the_published_block_is_accepted_as_written(tmp_path: Path) -> None:
@@ -191,7 +191,7 @@ def test_a_route_changes_only_what_it_names(tmp_path: Path) -> None:
     file = tmp_path / "suffice.yaml"
     file.write_text(
         "gate: {policy: tiers}\ncollections:\n  hr: {search: {top_k: 9}}\n"
-        "server:\n  routes:\n    hr: {collection: hr, gate: {tiers: {one: 0.9}}}\n"
+        "server:\n  routes:\n    hr: {collection: hr, gate: {tiers: {one_passage: 0.9}}}\n"
     )
     route = read_settings(file, {}).server.routes["hr"]
     assert route.own is not None

@@ -148,7 +148,7 @@ def test_a_writer_waits_for_another_and_then_says_so(
     place: str, database: Database, same: bool
 ) -> None:
     hasty = Database.open(place, wait=0.2)
-    with held(hasty if same else database), pytest.raises(StoreBusy, match="`wait`"):
+    with held(hasty if same else database), pytest.raises(StoreBusy, match="`store_wait_seconds`"):
         note(hasty, 1)
     note(hasty, 2)
     assert notes(hasty) == [1, 2]

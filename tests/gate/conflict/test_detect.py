@@ -296,9 +296,9 @@ def test_the_settings(verifier: Verifier) -> None:
         return len(Conflicts(verifier, settings).find(asked))
 
     assert with_settings() == 1
-    assert with_settings(on=False) == 0
+    assert with_settings(enabled=False) == 0
     assert with_settings(threshold=1.0) == 0
-    assert with_settings(passages=2) == 0
+    assert with_settings(max_passages=2) == 0
 
 
 def test_what_the_verifier_cannot_read_is_told_by_literals_alone(verifier: Verifier) -> None:
