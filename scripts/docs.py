@@ -120,7 +120,7 @@ def quality() -> Iterator[str]:
     yield f"| right drafts of an LLM that are released | {right['served']:.0%} |"
     yield f"| wrong drafts of an LLM that are stopped | {1 - wrong['served']:.0%} |"
     times = 1 / speed["deberta_ratio"]
-    yield f"| speed: times faster than one DeBERTa-base call a claim and passage | {times:.0f} |"
+    yield f"| speed: times faster than one DeBERTa-base call per claim and passage | {times:.0f} |"
     yield ""
     yield (
         f"Measured with the fast tier on {found['questions']} questions and {found['drafts']} "

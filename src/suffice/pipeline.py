@@ -2,11 +2,14 @@
 
     question → evidence → gate → draft → checks → verdict → record
 
-No answer is released without a verdict, and nothing is drafted if the gate is shut. Before the gate
-refuses, the pipeline may search again with a rewritten question (`search.rewrite`). A drafter may
-receive less of the evidence; the gate and the checks always receive all of it. A draft that cannot
-be released is revised; then its citations are corrected; then it is trimmed to its backed claims;
-then it is replaced by quotations. If none of these can be released, the answer is withheld.
+No answer is released without a verdict. Nothing is drafted while the gate is shut, unless a person
+overrides it or the published block `sufficient_context:` asks for a draft anyway; both leave with a
+caveat at best. Before the gate refuses, the pipeline may search again with a rewritten question
+(`search.rewrite`). A filter may mark what a drafter reads; it drops no passage, so the gate and the
+checks always receive all of the evidence. A draft that cannot be released is revised; then its
+citations are corrected; then it is trimmed to its backed claims; then it is replaced by quotations.
+If none of these can be released, the answer is withheld. A draft that is released although some of
+its claims are weak is trimmed too, where the rest still answers.
 """
 
 from __future__ import annotations
@@ -64,7 +67,7 @@ from suffice.verdict.route import read_routes
 @dataclass(frozen=True, slots=True)
 class Turn:
     """One question in progress: the evidence with the gate decision, how the evidence was found,
-    the part of it that a drafter reads, and the time taken so far."""
+    the evidence with the parts marked that a drafter reads, and the time taken so far."""
 
     gated: GateResult
     trace: Trace
@@ -84,7 +87,7 @@ class Pipeline:
     embedder: Embedder | None = None
     """Computes relevance for retrievers that return none."""
     filter: Callable[[Evidence], Evidence] | None = None
-    """Selects the evidence that a drafter reads; `None`: all of it."""
+    """Marks the parts of the evidence that a drafter reads, and drops no passage; `None`: all."""
     quotes: Drafter | None = None
     """Quotes the evidence if no other draft can be released."""
     draft: DraftSettings = field(default_factory=lambda: DraftSettings(revisions=0))

@@ -230,4 +230,4 @@ def _notes(figures: Figures, good: str, guess: str) -> Iterator[str]:
         )
     if pooled["unchecked"]:
         counts = f"{pooled['unchecked']:,} of {pooled['checks']:,}"
-        yield f"{counts} checks were inconclusive and score 0."
+        yield f"{counts} checks were inconclusive and counted as 0."

@@ -81,7 +81,7 @@ class Library:
         collection: str = "default",
         progress: Progress = _silent,
     ) -> Report:
-        """Index a file that was sent under a name. `given` is declared beside it."""
+        """Index an uploaded file under the given name; `given` are its declared fields."""
         run = self._run(collection, True, progress)
         limit = self.settings.read.max_bytes
         # Read before the lock is taken: an unreadable file delays nobody.

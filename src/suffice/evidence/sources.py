@@ -139,7 +139,7 @@ def read_upload(
     today: date,
     max_bytes: int,
 ) -> NewVersion:
-    """A file that was sent under a name, with what was declared beside it. The suffix must be one
+    """An uploaded file under its name, with its declared fields. The suffix must be one
     that a folder could hold."""
     content = read_bytes(data, Path(name).suffix, name, max_bytes)
     try:

@@ -103,7 +103,7 @@ def _succeeds(later: Dated, version: Dated) -> bool:
 
 
 def _withdrawn(version: Dated, starts: dict[int, date]) -> bool:
-    """Whether it was announced and withdrawn before it took effect."""
+    """Whether the version was withdrawn before it took effect."""
     return version.retired_on is not None and version.retired_on <= starts[version.id]
 
 

@@ -45,7 +45,7 @@ class Librarian:
         collection: str,
         progress: Progress = _silent,
     ) -> Report:
-        """Index a file that was sent under a name."""
+        """Index an uploaded file under the given name."""
         declared = {key: _text(value) for key, value in asdict(given).items() if value}
         fields = {"bytes": len(data), "content_hash": hashlib.sha256(data).hexdigest()}
         return self._recorded(

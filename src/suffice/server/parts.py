@@ -21,7 +21,7 @@ that other processes added."""
 
 @dataclass
 class Parts:
-    """Opened once and safe to share between threads."""
+    """The library and the models, opened once and shared between threads."""
 
     library: Library
     embedder: Embedder

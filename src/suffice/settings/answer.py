@@ -58,7 +58,7 @@ class DraftSettings(Checked):
 class EntailmentSettings(Checked):
     """Thresholds of the entailment check. The probabilities are calibrated: .5 is even odds."""
 
-    backed: Share = setting(0.50, "Probability of support from which a claim is BACKED.")
+    backed: Share = setting(0.50, "Minimum support probability for a claim to count as BACKED.")
     contradicted: Share = setting(
         0.50, "Probability of contradiction from which a claim is CONTRADICTED."
     )
