@@ -9,7 +9,7 @@ caveat at best. Before the gate refuses, the pipeline may search again with a re
 checks always receive all of the evidence. A draft that cannot be released is revised; then its
 citations are corrected; then it is trimmed to its backed claims; then it is replaced by quotations.
 If none of these can be released, the answer is withheld. A draft that is released although some of
-its claims are weak is trimmed too, where the rest still answers.
+its claims are weak is trimmed too, if the rest can be released.
 """
 
 from __future__ import annotations
