@@ -62,7 +62,7 @@ def test_a_copy_is_left_out_and_named(copy: str) -> None:
     stay, excluded = distinct(evidence(POLICY, copy, OTHERS["another text"]))
     assert [passage.id for passage in stay.passages] == ["p0", "p2"]
     assert [exclusion.passage.id for exclusion in excluded] == ["p1"]
-    assert excluded[0].reason.startswith("a near copy of p0")
+    assert excluded[0].reason.startswith("a near copy of 0.md (")
     assert kept(copy, POLICY) == ["p0"]
 
 
@@ -75,7 +75,7 @@ def test_what_says_something_else_is_no_copy(other: str) -> None:
 def test_a_copy_is_found_behind_one_that_only_looks_alike() -> None:
     stay, excluded = distinct(evidence(OTHERS["another number"], POLICY, COPIES["a stamp added"]))
     assert [passage.id for passage in stay.passages] == ["p0", "p1"]
-    assert excluded[0].reason.startswith("a near copy of p1 (")
+    assert excluded[0].reason.startswith("a near copy of 1.md (")
 
 
 def test_tiers_count_copies_once() -> None:

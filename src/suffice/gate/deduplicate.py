@@ -126,7 +126,8 @@ def distinct(
 
 
 def _reason(original: Passage, shared: float) -> str:
-    return f"a near copy of {original.id} ({shared:.0%} of the wording), counted once"
+    name = original.title or original.document or original.id  # an id holds a hash
+    return f"a near copy of {name} ({shared:.0%} of the wording), counted once"
 
 
 def _overlap(one: frozenset[Shingle], other: frozenset[Shingle]) -> float:
