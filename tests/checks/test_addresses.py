@@ -8,9 +8,10 @@ import pytest
 
 import suffice
 from suffice.checks.addresses import Addresses
-from suffice.models.catalog import open_verifier
+from suffice.models.catalog import open_embedder, open_verifier
+from suffice.models.embedder import Embedder
 from suffice.models.verifier import Verifier
-from suffice.settings import VerifierSettings
+from suffice.settings import EmbedderSettings, VerifierSettings
 from suffice.types import Action, Code
 from tests.checks.drafts import draft, evidence, only
 
@@ -23,6 +24,11 @@ def verifier() -> Verifier:
     return open_verifier(VerifierSettings())
 
 
+@pytest.fixture(scope="module")
+def embedder() -> Embedder:
+    return open_embedder(EmbedderSettings())
+
+
 @pytest.mark.parametrize(
     ("answer", "beside"),
     [
@@ -30,8 +36,10 @@ def verifier() -> Verifier:
         ("The canteen opens at eleven [1].", True),
     ],
 )
-def test_what_is_beside_the_question(verifier: Verifier, answer: str, beside: bool) -> None:
-    found = only(Addresses(verifier), answer, SOURCE, question=LEAVE)
+def test_what_is_beside_the_question(
+    verifier: Verifier, embedder: Embedder, answer: str, beside: bool
+) -> None:
+    found = only(Addresses(verifier, embedder), answer, SOURCE, question=LEAVE)
     assert (found.code is Code.BESIDE) is beside
 
 
@@ -45,10 +53,12 @@ def test_a_true_answer_to_another_question_is_withheld(verifier: Verifier) -> No
     assert asked.served
 
 
-def test_quotations_and_drafts_without_a_question_are_left_alone(verifier: Verifier) -> None:
+def test_quotations_and_drafts_without_a_question_are_left_alone(
+    verifier: Verifier, embedder: Embedder
+) -> None:
     given = evidence(SOURCE, question=LEAVE)
     written = draft("The canteen opens at eleven [1].", given)
-    check = Addresses(verifier)
+    check = Addresses(verifier, embedder)
     assert [one.code for one in check.judge(written, given)] == [Code.BESIDE]
     for left, beside in (
         (replace(written, drafter="extractive"), given),

@@ -34,7 +34,7 @@ def open_checks(
     wanted: tuple[tuple[bool, Check], ...] = (
         (settings.verbatim, Verbatim(uncited)),
         (settings.grounding, Grounding(embedder, settings.grounding_thresholds)),
-        (settings.addresses, Addresses(verifier)),
+        (settings.addresses, Addresses(verifier, embedder)),
         (settings.entailment, Entailment(verifier, settings.entailment_thresholds)),
     )
     rules = rule_checks(settings, documents, day=day, uncited=uncited)

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from suffice.gate.freshness import left_out
-from suffice.gate.missing import missing_aspects
+from suffice.gate.missing import missing_aspects, missing_dates
 from suffice.gate.next_steps import next_steps
 from suffice.models.embedder import Embedder
 from suffice.text.synonyms import Synonyms
-from suffice.types import Evidence, Exclusion, GateDecision
+from suffice.types import Evidence, Exclusion, GateDecision, Level
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,11 +31,13 @@ class Explain:
         stale: Sequence[Exclusion] = (),
         copies: Sequence[Exclusion] = (),
     ) -> GateDecision:
-        """Passages excluded for their dates come first: they may contain the answer."""
+        """Passages excluded for their dates come first: they may contain the answer. Only dates are
+        named as missing from evidence that was judged sufficient."""
         excluded = (*stale, *copies)
+        enough = decision.level is Level.SUFFICIENT
         said = replace(
             decision,
-            missing=self.missing(evidence),
+            missing=missing_dates(evidence) if enough else self.missing(evidence),
             excluded=(*decision.excluded, *excluded),
             reasons=(*decision.reasons, *(f"left out {line}" for line in left_out(excluded))),
         )

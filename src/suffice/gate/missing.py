@@ -90,12 +90,17 @@ def missing_aspects(
     evidence: Evidence, embedder: Embedder | None = None, synonyms: Synonyms | None = None
 ) -> tuple[str, ...]:
     """At most three short phrases in the question's own words; empty if everything is covered."""
-    return _Missing(
-        evidence,
-        embedder,
-        synonyms or Synonyms.read(),
-        tuple(_Read(passage) for passage in evidence.passages),
-    ).phrases()
+    return _compared(evidence, embedder, synonyms or Synonyms.read()).phrases()
+
+
+def missing_dates(evidence: Evidence) -> tuple[str, ...]:
+    """The dates of the question that no passage covers: values that are compared exactly, so they
+    are named even beside evidence that was judged sufficient."""
+    return tuple(_compared(evidence, None, Synonyms()).dates_not_covered())
+
+
+def _compared(evidence: Evidence, embedder: Embedder | None, synonyms: Synonyms) -> _Missing:
+    return _Missing(evidence, embedder, synonyms, tuple(map(_Read, evidence.passages)))
 
 
 @dataclass(frozen=True)
@@ -109,7 +114,7 @@ class _Missing:
 
     def phrases(self) -> tuple[str, ...]:
         found = self._named(self._unheld())
-        found += self._dates()
+        found += self.dates_not_covered()
         found = found or self._answer() or self._together()
         return tuple(dict.fromkeys(found))[:_MOST]
 
@@ -212,7 +217,7 @@ class _Missing:
         the = self.question[: part.start].lower().endswith(" the ")
         return f"the {part.text}" if the else part.text
 
-    def _dates(self) -> list[str]:
+    def dates_not_covered(self) -> list[str]:
         """The dates that no passage mentions and on which none is known to have been in force."""
         wants = self.expected
         figure = "" if wants is None or wants.answer is Answer.DATE else "a figure for "
