@@ -49,6 +49,14 @@ def test_items_and_rows_stand_alone() -> None:
     ]
 
 
+def test_a_row_without_outer_bars_ends_with_its_line() -> None:
+    text = "$50 | $4.50\nHow do I pay?\nBy card. Or by\ntransfer."
+    found = [text[slice(*span)] for span in sentences(text)]
+    assert found == ["$50 | $4.50", "How do I pay?", "By card.", "Or by\ntransfer."]
+    piped = "Run ls | sort\nto list the files."
+    assert [piped[slice(*span)] for span in sentences(piped)] == [piped]
+
+
 def test_code_is_not_cut() -> None:
     text = "Run this.\n\n```\nfirst. second.\n\nthird.\n```\n"
     assert said(text) == ["Run this.", "```\nfirst. second.\n\nthird.\n```"]

@@ -28,6 +28,13 @@ def test_an_answer_is_found_by_its_question_and_quoted_without_it() -> None:
     assert "When is pay day?" in found[0].wording
 
 
+def test_an_answer_ends_with_its_paragraph_also_without_blank_lines() -> None:
+    text = "How do I pay?\nPay by card\nor by transfer.\nRefunds take a week.\nAsk the bank."
+    assert quotes(text)[0] == ["Pay by card\nor by transfer."]
+    listed = "What do I need?\n- a form\n- a badge\n\nBring both."
+    assert quotes(listed)[0] == ["- a form\n- a badge"]
+
+
 def test_a_list_belongs_to_the_line_before_it() -> None:
     text = "You need:\n- a form\n- a badge\n\nBring both."
     assert quotes(text) == [["You need:\n- a form\n- a badge"], ["Bring both."]]

@@ -75,13 +75,21 @@ def blocks(text: str) -> Iterator[Span]:
         if line.strip() and start is None:
             start = line_start
         end = line_end
-        closed = (fence and fenced) or (not fenced and line.lstrip().startswith("|"))
+        closed = (fence and fenced) or (not fenced and _is_whole_row(text, line_start, line_end))
         if closed and start is not None:
             yield start, end
             start = None
         fenced ^= fence
     if start is not None:
         yield start, end
+
+
+def _is_whole_row(text: str, start: int, end: int) -> bool:
+    """Whether a line is a table row by itself. Without a leading bar ("$50 | $4.50"), it may also
+    be prose that goes on in the next line."""
+    if text[start:end].lstrip().startswith("|"):
+        return True
+    return bool(_ROW.fullmatch(text, start, end)) and not text[end + 1 : end + 2].islower()
 
 
 def is_code(block: str) -> bool:

@@ -65,12 +65,22 @@ def _whole(text: str, spans: list[Span], place: int) -> int:
     if _QUESTION.search(said):
         while last + 1 < len(spans) and not _QUESTION.search(text[slice(*spans[last + 1])]):
             last += 1
-            if "\n\n" in text[spans[last][1] : spans[last][1] + 3]:
+            if _ends_paragraph(text, spans, last):
                 break
     elif said.endswith(":"):
         while last + 1 < len(spans) and ITEM_MARK.match(text[slice(*spans[last + 1])]):
             last += 1
     return last
+
+
+def _ends_paragraph(text: str, spans: list[Span], place: int) -> bool:
+    """Whether a blank line follows, or a line break that no list item follows: text of a PDF has no
+    blank lines, and its sentences seldom end with a line inside a paragraph."""
+    end = spans[place][1]
+    if "\n\n" in text[end : end + 3]:
+        return True
+    following = text[slice(*spans[place + 1])] if place + 1 < len(spans) else ""
+    return "\n" in text[end : end + 2] and not ITEM_MARK.match(following)
 
 
 def _statement(text: str, spans: list[Span], place: int, last: int) -> Statement:

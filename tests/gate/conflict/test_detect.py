@@ -414,3 +414,17 @@ def test_under_different_headings_each_must_answer_clearly() -> None:
     assert found(Unsure(), LEAVE, *texts)
     assert not found(Unsure(), LEAVE, *apart)
     assert found(Counting(), LEAVE, *apart)
+
+
+def test_rows_of_tables_under_different_headings_are_about_different_things() -> None:
+    question = "What is the yearly rate of housebound benefits?"
+    rows = ("Housebound benefits | $16,089", "Housebound benefits | $10,792")
+
+    def under(*headings: str) -> list[Passage]:
+        return [
+            Passage(str(n), row, f"{n}.md", heading=(heading,))
+            for n, (row, heading) in enumerate(zip(rows, headings, strict=True))
+        ]
+
+    assert found(Counting(), question, *under("Rates", "Rates"))
+    assert not found(Counting(), question, *under("Veterans", "Surviving spouses"))

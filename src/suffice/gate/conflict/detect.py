@@ -268,7 +268,14 @@ def _apart(passages: Sequence[Passage], view: View, then: bool) -> bool:
     first, second = passages[view.first], passages[view.second]
     if then and first.family and first.family == second.family:
         return False
+    if first.heading != second.heading and _are_rows(view, first, second):
+        return False  # the heading says whom or what a table is about: its rows alone do not
     return not (first.edition == second.edition and first.document)
+
+
+def _are_rows(view: View, first: Passage, second: Passage) -> bool:
+    mine, theirs = view.statements
+    return "|" in first.text[slice(*mine)] and "|" in second.text[slice(*theirs)]
 
 
 def _pairs(view: View, readings: Sequence[Reading], question: str) -> tuple[Pair, ...]:
