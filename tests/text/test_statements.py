@@ -51,3 +51,13 @@ def test_slices_are_never_blank(text: str) -> None:
     for statement in statements(text):
         for start, end in statement.slices:
             assert text[start:end].strip()
+
+
+def test_a_header_without_a_rule_names_the_columns_of_values() -> None:
+    text = "Coverage | Premium\n$200 | $14\n$150 | $10"
+    assert quotes(text) == [
+        ["Coverage | Premium", "$200 | $14"],
+        ["Coverage | Premium", "$150 | $10"],
+    ]
+    words = "red | blue\ngreen | grey"
+    assert quotes(words) == [["red | blue"], ["green | grey"]]

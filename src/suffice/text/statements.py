@@ -15,6 +15,7 @@ _LEANS = re.compile(
     re.IGNORECASE,
 )
 _QUESTION = re.compile(r"\?[*_\"')\]]*$")
+_DIGIT = re.compile(r"\d")
 TABLE_RULE = re.compile(r"\|?[\s:|\-]+\|?")
 
 
@@ -105,11 +106,19 @@ def _row(
     if TABLE_RULE.fullmatch(said):
         return None, (header[0], span[1]) if header else None
     following = text[slice(*spans[place + 1])] if place + 1 < len(spans) else ""
-    if header is None and TABLE_RULE.fullmatch(following):
+    if header is None and (TABLE_RULE.fullmatch(following) or _names_columns(said, following)):
         return None, span
     slices = (header, span) if header else (span,)
     wording = " ".join(text[slice(*part)] for part in slices)
     return Statement(slices, re.sub(r"[|\-:]{2,}|\|", " ", wording)), header
+
+
+def _names_columns(row: str, following: str) -> bool:
+    """Whether a row is the header of a table without a rule: no value in it, as many cells as the
+    next row has, and a value in that row."""
+    if row.count("|") != following.count("|") or "|" not in row:
+        return False
+    return not _DIGIT.search(row) and bool(_DIGIT.search(following))
 
 
 def apart(spans: set[Span]) -> list[Span]:
