@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from suffice.checks.check import run_checks
-from suffice.checks.citations import settle
+from suffice.checks.citations import confirm_citations
 from suffice.checks.claim_text import alone
 from suffice.checks.entailment import Entailment
 from suffice.checks.grounding import Grounding
@@ -103,7 +103,7 @@ def test_what_another_passage_says_is_a_wrong_citation_not_a_wrong_claim() -> No
         Told(),
         open_embedder(EmbedderSettings()),
     )
-    findings = settle(draft, EVIDENCE, run_checks(checks, draft, EVIDENCE), SUPPORTING)
+    findings = confirm_citations(draft, EVIDENCE, run_checks(checks, draft, EVIDENCE), SUPPORTING)
     codes = {finding.check: finding.code for finding in findings}
     supports = {finding.check: finding.support for finding in findings}
     assert supports["entailment"] is Support.BACKED

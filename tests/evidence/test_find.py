@@ -9,7 +9,7 @@ import pytest
 
 from suffice import Filter, Library
 from suffice.evidence.index import today
-from suffice.evidence.retrieve import find_again, looking, time_of
+from suffice.evidence.retrieve import find_again, retriever_at, time_of
 from suffice.evidence.search import LooksBack, SearchesAgain, gather
 from suffice.text.times import NOW, TimeAsked, When
 from suffice.text.when import asked_about
@@ -20,7 +20,7 @@ QUESTION = "How many days per week may I work remotely?"
 
 
 def documents(library: Library, when: When, allowed: Filter | None = None) -> set[str]:
-    search = looking(library.search(allowed, top=60), when, TODAY)
+    search = retriever_at(library.search(allowed, top=60), when, TODAY)
     found = gather(QUESTION, search(QUESTION), None)
     return {passage.document for passage in found.passages}
 
@@ -61,7 +61,7 @@ def test_a_caller_who_set_a_time_is_not_overruled(library: Library) -> None:
     past = library.search(Filter(as_of=day))
     when = time_of("What is it in 2019?", past, TODAY)
     assert (when.start, when.until, when.firm) == (day, day + timedelta(days=1), True)
-    assert looking(past, when, TODAY) is past
+    assert retriever_at(past, when, TODAY) is past
     assert time_of("What?", library.search(Filter(history=True)), TODAY).asked is TimeAsked.EVER
     assert time_of("What was it in 2019?", library.search(), TODAY).start == date(2019, 1, 1)
     assert time_of("What?", lambda question: [], TODAY) == NOW

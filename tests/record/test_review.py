@@ -25,7 +25,7 @@ from suffice.review.queue import Wanted
 from suffice.review.review import Review
 from suffice.settings import RecordSettings
 from suffice.types import Action, Evidence, Level, Passage, Retrieved, Signal, Verdict
-from suffice.verdict.override import opened
+from suffice.verdict.override import overridden
 from tests.record import examples as some
 
 FAR = replace(some.GATE, signals=(Signal("enough", 0.62, 0.3),))
@@ -128,7 +128,7 @@ def test_a_served_answer_is_withdrawn_though_nobody_asked(review: Review) -> Non
 
 
 def writes(decision: Decision, note: str) -> tuple[Verdict, Trace]:
-    return opened(replace(SERVED, action=Action.SERVE), note), decision.trace
+    return overridden(replace(SERVED, action=Action.SERVE), note), decision.trace
 
 
 @pytest.mark.parametrize("alone", [True, False])

@@ -34,8 +34,8 @@ _ENOUGH_WORDS = 4
 @dataclass(frozen=True, slots=True)
 class Citations:
     """Judges sources, not statements: a resolved source does not back a claim until another check
-    finds that it supports the claim (`settle`). `day` is the date on which versions must be in
-    force; by default, that of the evidence."""
+    finds that it supports the claim (`confirm_citations`). `day` is the date on which versions must
+    be in force; by default, that of the evidence."""
 
     documents: Documents | None = None
     day: date | None = None
@@ -70,7 +70,7 @@ class Citations:
         )
 
 
-def settle(
+def confirm_citations(
     draft: Draft, evidence: Evidence, findings: Sequence[Finding], by: Collection[str]
 ) -> tuple[Finding, ...]:
     """Refine RESOLVED findings with the results of the checks named in `by`: VERIFIED if a cited
@@ -82,7 +82,7 @@ def settle(
             backing.setdefault(finding.claim, set()).add(finding.passage_id)
     sources = dict(zip(draft.claims, cited(draft, evidence), strict=True))
     return tuple(
-        _settled(
+        _confirmed(
             finding,
             backing.get(finding.claim, set()),
             sources.get(finding.claim) or _named(finding, evidence),
@@ -93,7 +93,7 @@ def settle(
     )
 
 
-def _settled(finding: Finding, backing: set[str], sources: Sequence[Passage]) -> Finding:
+def _confirmed(finding: Finding, backing: set[str], sources: Sequence[Passage]) -> Finding:
     if not backing:
         return finding
     if backing & {passage.id for passage in sources}:

@@ -68,10 +68,10 @@ def withhold(
     )
 
 
-def shut(evidence: Evidence, gate: GateDecision) -> Verdict:
+def refused_by_gate(evidence: Evidence, gate: GateDecision) -> Verdict:
     """The gate is shut: WITHHOLD, or REVIEW if the gate could not decide."""
     action = Action.REVIEW if gate.level is Level.REVIEW else Action.WITHHOLD
-    return withhold(evidence, gate, wording.shut(gate, len(evidence)), action=action)
+    return withhold(evidence, gate, wording.gate_refusal(gate, len(evidence)), action=action)
 
 
 def unwritten(evidence: Evidence, gate: GateDecision, problem: str) -> Verdict:

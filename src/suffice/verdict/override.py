@@ -9,7 +9,7 @@ from suffice.verdict import wording
 from suffice.verdict.sources import cited
 
 
-def opened(verdict: Verdict, note: str) -> Verdict:
+def overridden(verdict: Verdict, note: str) -> Verdict:
     """The verdict on a draft written after a person overrode the gate."""
     action = Action.CAVEAT if verdict.action is Action.SERVE else verdict.action
     reason = f"{wording.OPENED} {verdict.reason}" if verdict.served else verdict.reason
