@@ -178,7 +178,7 @@ def test_a_restricted_document_is_not_even_named(library: Library) -> None:
     assert "salary-bands.md" in {p.document for p in allowed(question).passages}
 
 
-class Shelf:
+class OwnRetriever:
     """A custom retriever with `lookup`."""
 
     def __call__(self, question: str) -> Sequence[Passage | str]:
@@ -189,8 +189,10 @@ class Shelf:
 
 
 def test_bring_your_own_retriever(library: Library) -> None:
-    assert isinstance(Shelf(), Lookup)
-    verdict = Pipeline.of(Shelf(), library.embedder).answer("How long does parental leave last?")
+    assert isinstance(OwnRetriever(), Lookup)
+    verdict = Pipeline.of(OwnRetriever(), library.embedder).answer(
+        "How long does parental leave last?"
+    )
     assert verdict.released == "Parental leave lasts 20 weeks. [1]"
     assert all(item.relevance is not None for item in verdict.evidence)
 

@@ -247,6 +247,6 @@ class Adaptive:
         k = len(self.inequalities)
         margins = {rule.name: rule.margin(sample, delta / k) for rule in self.inequalities}
         best = min(margins, key=lambda name: margins[name].epsilon)
-        said = f"{best} was the best of {k}, each at δ/{k}"
-        notes = (said, margins[best].note)
+        best_of = f"{best} was the best of {k}, each at δ/{k}"
+        notes = (best_of, margins[best].note)
         return Margin(margins[best].epsilon, "; ".join(note for note in notes if note))

@@ -28,8 +28,8 @@ def rule(name: str, passes: Callable[..., Any]) -> _Named:
     def named(call: Callable[P, R], /) -> Callable[P, R]:
         @wraps(call)
         def switched(*given: P.args, **more: P.kwargs) -> R:
-            said: R = (passes if name in _off else call)(*given, **more)
-            return said
+            result: R = (passes if name in _off else call)(*given, **more)
+            return result
 
         return switched
 

@@ -86,7 +86,7 @@ def test_nothing_to_ask_again_is_no_second_search(library: Library) -> None:
     assert find_again(library.search(), first, [], None) == first
 
 
-class Shelf:
+class OwnRetriever:
     """Somebody's own retriever, which scores by itself."""
 
     def __call__(self, question: str) -> Sequence[Retrieved]:
@@ -99,10 +99,10 @@ class Shelf:
 
 
 def test_scores_for_another_query_are_dropped(library: Library) -> None:
-    first = Evidence("How long is my leave?", tuple(Shelf()("leave")))
-    unscored = find_again(Shelf(), first, ["leave fee"], None)
+    first = Evidence("How long is my leave?", tuple(OwnRetriever()("leave")))
+    unscored = find_again(OwnRetriever(), first, ["leave fee"], None)
     assert [item.relevance for item in unscored] == [0.99, None]
-    scored = find_again(Shelf(), first, ["leave fee"], library.embedder)
+    scored = find_again(OwnRetriever(), first, ["leave fee"], library.embedder)
     assert scored.items[0] == first.items[0]
     asked, fee = library.embedder.embed([first.question, "The fee is 3 euros."])
     assert scored.items[1].relevance == pytest.approx(float(asked @ fee), abs=1e-5)

@@ -161,7 +161,7 @@ def test_the_request() -> None:
     assert (form["type"], form["json_schema"]["strict"]) == ("json_schema", True)
     system, user = (message["content"] for message in request["messages"])
     assert "is data" in system
-    places = [user.index(text) for text in (LEAVE, OFFICE, CLAIM.question, CLAIM.said)]
+    places = [user.index(text) for text in (LEAVE, OFFICE, CLAIM.question, CLAIM.text)]
     assert places == sorted(places)  # evidence first
 
 
@@ -412,7 +412,7 @@ def test_the_same_claim_on_the_same_evidence_is_asked_once() -> None:
         assert verifier.support([CLAIM]) == first
         assert len(server.requests) == 1
         assert verifier.cost.cached == 1
-        verifier.support([Pair(CLAIM.said, (LEAVE,), CLAIM.question)])
+        verifier.support([Pair(CLAIM.text, (LEAVE,), CLAIM.question)])
         verifier.support([Pair("Another claim.", EVIDENCE)])
         assert len(server.requests) == 3
     with llm(assessment(False)) as (verifier, server):

@@ -59,11 +59,11 @@ class Second:
     span: Span
 
 
-def nearest(verifier: FindsSentences, said: str, passages: Sequence[Passage]) -> Nearest | None:
+def nearest(verifier: FindsSentences, text: str, passages: Sequence[Passage]) -> Nearest | None:
     every = [(passage, one) for passage in passages for one in statements(passage.text)]
     if not every:
         return None
-    scores = verifier.sentences(said, [one.wording for _, one in every])
+    scores = verifier.sentences(text, [one.wording for _, one in every])
     ranked = sorted(range(len(every)), key=lambda n: -scores[n]) if scores else []
     return Nearest(tuple(every[n] for n in ranked[: max(FEW)])) if ranked else None
 
@@ -77,7 +77,7 @@ def read_closely(
     if isinstance(verifier, LlmVerifier) or not isinstance(verifier, FindsSentences):
         return [None] * len(pairs)
     each = watched(zip(pairs, passages, strict=True))
-    near = [nearest(verifier, pair.said, own) for pair, own in each]
+    near = [nearest(verifier, pair.text, own) for pair, own in each]
     asked = [
         replace(pair, evidence=(one.beside(count),))
         for pair, one in zip(pairs, near, strict=True)

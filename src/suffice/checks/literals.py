@@ -152,14 +152,14 @@ class Literals:
         return Finding(claim, self.name, support, score, passage, span, reason, code, kind)
 
 
-def _grade(one: Comparison, texts: Sequence[str]) -> _Grade:
-    if one.claim.kind is LiteralKind.IDENTIFIER and one.claim.unit in _POINTING:
+def _grade(comparison: Comparison, texts: Sequence[str]) -> _Grade:
+    if comparison.claim.kind is LiteralKind.IDENTIFIER and comparison.claim.unit in _POINTING:
         return _Grade.EQUAL
-    if one.outcome is Outcome.MISMATCH:
+    if comparison.outcome is Outcome.MISMATCH:
         return _Grade.MISMATCH
-    if one.outcome is Outcome.ABSENT:
-        return _Grade.UNSURE if _own_word(one.claim, texts) else _Grade.ABSENT
-    return _Grade.DERIVED if one.outcome is Outcome.DERIVED else _Grade.EQUAL
+    if comparison.outcome is Outcome.ABSENT:
+        return _Grade.UNSURE if _own_word(comparison.claim, texts) else _Grade.ABSENT
+    return _Grade.DERIVED if comparison.outcome is Outcome.DERIVED else _Grade.EQUAL
 
 
 # "passage 3", "step 2": an answer referring to its own parts.

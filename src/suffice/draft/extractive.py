@@ -119,9 +119,9 @@ class Extractive:
         for entry in ranked:
             if len(chosen) == self.settings.max_sentences or entry.score < good:
                 break
-            if any(_said_in(entry, other) for other in chosen):
+            if any(_is_within(entry, other) for other in chosen):
                 continue
-            chosen = [other for other in chosen if not _said_in(other, entry)]
+            chosen = [other for other in chosen if not _is_within(other, entry)]
             chosen.append(entry)
         return [*chosen, *_other_versions([*ranked, *rest], chosen)]
 
@@ -210,7 +210,7 @@ def _changed(found: list[tuple[Passage, Statement]]) -> list[tuple[Passage, Stat
     return kept or found
 
 
-def _said_in(entry: Ranked, other: Ranked) -> bool:
+def _is_within(entry: Ranked, other: Ranked) -> bool:
     """Whether one statement's words occur in the other, in order."""
     mine, theirs = (
         f" {' '.join(_WORD.findall(readable(' '.join(one.quotes)).lower()))} "

@@ -67,8 +67,8 @@ def _called(value: object) -> str:
 
 def _passage(n: int, text: str) -> Passage:
     name = f"passage-{n}"
-    said = storable(text)
-    return Passage(id=name, text=said, document=name, end=len(said), carried=True)
+    stored = storable(text)
+    return Passage(id=name, text=stored, document=name, end=len(stored), carried=True)
 
 
 def _described(n: int, entry: Mapping[str, Any]) -> Passage:

@@ -159,13 +159,13 @@ class Gate:
         found = self.conflicts.find(evidence) if decision.open else ()
         if not found:
             return decision
-        said = replace(
+        checked = replace(
             decision,
             conflicts=found,
             reasons=(*decision.reasons, *(conflict.reason for conflict in found)),
         )
         opposed = any(not conflict.ambiguous for conflict in found)
-        return replace(said, level=Level.CONFLICT) if opposed else said
+        return replace(checked, level=Level.CONFLICT) if opposed else checked
 
 
 @rule("compare", lambda decision, evidence: decision)

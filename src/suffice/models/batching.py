@@ -163,11 +163,11 @@ class SharedVerifier(WrappedVerifier):
     def sufficiency(self, pairs: Sequence[Pair]) -> list[SufficiencyScore]:
         return list(self._sufficiency(pairs))
 
-    def sentences(self, said: str, sentences: Sequence[str]) -> list[float]:
-        return next(iter(self._sentences([(said, tuple(sentences))])))
+    def sentences(self, text: str, sentences: Sequence[str]) -> list[float]:
+        return next(iter(self._sentences([(text, tuple(sentences))])))
 
     def _found(self, asked: Sequence[tuple[str, tuple[str, ...]]]) -> list[list[float]]:
-        return [sentence_scores(self._verifier, said, sentences) for said, sentences in asked]
+        return [sentence_scores(self._verifier, text, sentences) for text, sentences in asked]
 
     @property
     def runs(self) -> int:

@@ -64,9 +64,9 @@ def piece(event: Any) -> Piece:
     total = usage.get("total_tokens") if isinstance(usage, dict) else None
     choice = _first(event.get("choices"))
     finish = choice.get("finish_reason")
-    said = choice.get("delta") or choice.get("message")
+    message = choice.get("delta") or choice.get("message")
     return Piece(
-        text_in(said) if isinstance(said, dict) else "",
+        text_in(message) if isinstance(message, dict) else "",
         finish if isinstance(finish, str) else "",
         total if isinstance(total, int) else None,
     )

@@ -99,8 +99,8 @@ class HubVerifier:
     def sufficiency(self, pairs: Sequence[Pair]) -> list[SufficiencyScore]:
         return self.fallback.sufficiency(pairs)
 
-    def sentences(self, said: str, sentences: Sequence[str]) -> list[float]:
-        return sentence_scores(self.fallback, said, sentences)
+    def sentences(self, text: str, sentences: Sequence[str]) -> list[float]:
+        return sentence_scores(self.fallback, text, sentences)
 
     def _judge(self, encodings: Sequence[Any]) -> Floats:
         scores = np.zeros((len(encodings), 3))

@@ -71,10 +71,10 @@ def choose(near: Sequence[float], sizes: Sequence[int], room: int) -> list[int]:
     return sorted(chosen)
 
 
-def digest(evidence: str, said: str, room: int) -> str:
+def digest(evidence: str, text: str, room: int) -> str:
     """Evidence within `room` characters, or all of it if it fits."""
     if len(evidence) <= room:
         return evidence
     cut = pieces(evidence)
-    near = nearness([stems(piece) for piece in cut], stems(said))
+    near = nearness([stems(piece) for piece in cut], stems(text))
     return "".join(cut[n] for n in choose(near, [len(piece) for piece in cut], room))

@@ -272,7 +272,7 @@ def test_what_is_ambiguous_comes_last_however_sure_it_is() -> None:
 
         def support(self, pairs: Sequence[Pair]) -> list[SupportScore]:
             return [
-                SupportScore(0.9 if p.said in p.evidence[0] else 0.1 if "month" in str(p) else 0.3)
+                SupportScore(0.9 if p.text in p.evidence[0] else 0.1 if "month" in str(p) else 0.3)
                 for p in pairs
             ]
 
@@ -321,7 +321,7 @@ class Counting:
     def support(self, pairs: Sequence[Pair]) -> list[SupportScore]:
         self.calls.append(len(pairs))
         return [
-            SupportScore(0.9, 0.0, 0.1) if pair.said in pair.evidence[0] else SupportScore(0.1)
+            SupportScore(0.9, 0.0, 0.1) if pair.text in pair.evidence[0] else SupportScore(0.1)
             for pair in pairs
         ]
 

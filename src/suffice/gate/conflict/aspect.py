@@ -172,9 +172,9 @@ class Aspect:
 
     def _of_its_column(self, stated: Stated) -> bool:
         """Whether the question asks for the column of a table value."""
-        told = [w for w in content_words(stated.column) if not listed(w, LIGHT)]
+        words = [w for w in content_words(stated.column) if not listed(w, LIGHT)]
         asked = stems(self.question)
-        return not told or any(form <= asked for word in told for form in self._alike(word))
+        return not words or any(form <= asked for word in words for form in self._alike(word))
 
 
 def _other(mine: Mapping[str, float], theirs: Mapping[str, float], thing: Sequence[str]) -> bool:

@@ -59,18 +59,18 @@ class Conflicts:
             return ()
         found = [one for one in self.compare(evidence) if self._reported(one)]
         found.sort(key=lambda one: (one.ambiguous, -one.score, one.view.first, one.view.second))
-        told = tuple(reported(one, evidence.passages) for one in found)
+        conflicts = tuple(reported(one, evidence.passages) for one in found)
         return tuple(
-            one for one in told if one.ambiguous or self._confirmed(one, evidence.question)
+            one for one in conflicts if one.ambiguous or self._confirmed(one, evidence.question)
         )
 
-    def _confirmed(self, one: Conflict, question: str) -> bool:
+    def _confirmed(self, conflict: Conflict, question: str) -> bool:
         """Whether the LLM, if there is one and it answers, finds that one side contradicts the
         other."""
         if self.llm is None:
             return True
-        sides = (one.first_quote, one.second), (one.second_quote, one.first)
-        pairs = [Pair(said, (placed(other),), question) for said, other in sides]
+        sides = (conflict.first_quote, conflict.second), (conflict.second_quote, conflict.first)
+        pairs = [Pair(quote, (placed(other),), question) for quote, other in sides]
         scores = [score for score in self.llm.support(pairs) if score.tier == LLM]
         return not scores or any(score.contradicted >= EVEN for score in scores)
 
@@ -133,11 +133,11 @@ class Conflicts:
         threshold = self.verifier.thresholds.of(read[0].tier).sufficiency
         return sum(score.enough for score in read) >= _ALONE_APART * threshold * len(read)
 
-    def _reported(self, one: Disagreement) -> bool:
-        return one.score >= self.settings.threshold
+    def _reported(self, disagreement: Disagreement) -> bool:
+        return disagreement.score >= self.settings.threshold
 
-    def _rank(self, one: Disagreement) -> tuple[bool, float]:
-        return self._reported(one) and not one.ambiguous, one.score
+    def _rank(self, disagreement: Disagreement) -> tuple[bool, float]:
+        return self._reported(disagreement) and not disagreement.ambiguous, disagreement.score
 
     def _judged(
         self, found: Sequence[View], readings: Sequence[Reading], question: str
@@ -196,7 +196,9 @@ class Conflicts:
         return [
             replace(one, score=one.score / 2)
             if n in apart
-            or any(self._answers_not(scores[told.text], least) for told, least in asked.get(n, ()))
+            or any(
+                self._answers_not(scores[answer.text], least) for answer, least in asked.get(n, ())
+            )
             else one
             for n, one in enumerate(found)
         ]
@@ -207,22 +209,28 @@ class Conflicts:
         threshold = self.verifier.thresholds.of(score.tier).sufficiency
         return not score.unchecked and score.enough < least * threshold
 
-    def _of_one_name(self, one: Disagreement) -> bool:
+    def _of_one_name(self, disagreement: Disagreement) -> bool:
         """Whether the pair would be reported as different things of one name."""
-        return self._reported(one) and one.ambiguous and not one.view.copied
+        return (
+            self._reported(disagreement) and disagreement.ambiguous and not disagreement.view.copied
+        )
 
-    def _doubtful(self, one: Disagreement) -> bool:
+    def _doubtful(self, disagreement: Disagreement) -> bool:
         """Whether the pair would be reported although the subject of its statements is unclear."""
-        return self._reported(one) and not one.view.copied and one.view.same == 1
+        return (
+            self._reported(disagreement)
+            and not disagreement.view.copied
+            and disagreement.view.same == 1
+        )
 
     def _unasked(
-        self, one: Disagreement, passages: Sequence[Passage], aspect: Aspect, most: float
+        self, disagreement: Disagreement, passages: Sequence[Passage], aspect: Aspect, most: float
     ) -> bool:
         """Whether two wordings of one text differ in a sentence without any of the question's
         words, while another sentence contains nearly all of them."""
-        if not one.view.copied or not self._reported(one) or most < _COVERED:
+        if not disagreement.view.copied or not self._reported(disagreement) or most < _COVERED:
             return False
-        return not any(map(aspect.named, stated(one.view, passages)))
+        return not any(map(aspect.named, stated(disagreement.view, passages)))
 
     def _worth_asking(self, found: Sequence[View]) -> list[int]:
         """The pairs that may become conflicts: each passage with a few earlier ones, most likely
@@ -277,10 +285,10 @@ def _pairs(view: View, readings: Sequence[Reading], question: str) -> tuple[Pair
     first = readings[view.first]
     here = first.text[slice(*view.statements[0])]
     there = readings[view.second].text[slice(*view.statements[1])]
-    said = [(mine, here), (theirs, there), (mine, there), (theirs, here)]
+    pairs = [(mine, here), (theirs, there), (mine, there), (theirs, here)]
     if view.agreed and view.near < 1:
-        said.append((view.agreed.text, first.text[slice(*first.sentence(view.agreed.start))]))
-    return tuple(Pair(answer, (text,), question) for answer, text in said)
+        pairs.append((view.agreed.text, first.text[slice(*first.sentence(view.agreed.start))]))
+    return tuple(Pair(answer, (text,), question) for answer, text in pairs)
 
 
 def _judgement(pairs: Sequence[Pair], scores: dict[Pair, SupportScore]) -> Judgement:

@@ -35,18 +35,18 @@ class Disagreement:
     ambiguous: bool
 
 
-def reported(one: Disagreement, passages: Sequence[Passage]) -> Conflict:
+def reported(disagreement: Disagreement, passages: Sequence[Passage]) -> Conflict:
     """The conflict, with the quotes of both sides."""
-    view = one.view
+    view = disagreement.view
     first, second = passages[view.first], passages[view.second]
     return Conflict(
         first,
         second,
         _quote(first, view.statements[0]),
         _quote(second, view.statements[1]),
-        one.score,
-        _reason(one, first, second),
-        one.ambiguous,
+        disagreement.score,
+        _reason(disagreement, first, second),
+        disagreement.ambiguous,
     )
 
 
@@ -54,16 +54,16 @@ def _quote(passage: Passage, span: Span) -> str:
     return passage.text[slice(*span)].strip()
 
 
-def _reason(one: Disagreement, first: Passage, second: Passage) -> str:
-    mine, theirs = (answer.text for answer in one.view.answers)
-    said = f"“{mine}” in {_source(first)} against “{theirs}” in {_source(second)}"
-    if one.judgement.unchecked:
-        said += "; by literals alone, the verifier did not judge it"
-    if one.ambiguous:
-        return f"{said}; they seem to be about different things with the same name"
+def _reason(disagreement: Disagreement, first: Passage, second: Passage) -> str:
+    mine, theirs = (answer.text for answer in disagreement.view.answers)
+    reason = f"“{mine}” in {_source(first)} against “{theirs}” in {_source(second)}"
+    if disagreement.judgement.unchecked:
+        reason += "; by literals alone, the verifier did not judge it"
+    if disagreement.ambiguous:
+        return f"{reason}; they seem to be about different things with the same name"
     if first.document and first.edition[:2] == second.edition[:2]:
-        return f"{said}; these are two versions of one document"
-    return said
+        return f"{reason}; these are two versions of one document"
+    return reason
 
 
 def _source(passage: Passage) -> str:

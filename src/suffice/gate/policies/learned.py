@@ -84,12 +84,12 @@ class Learned:
         )
 
     def _level(self, chance: float) -> tuple[Level, str]:
-        told = f"the passages answer the question with probability {chance:.2f}"
+        reason = f"the passages answer the question with probability {chance:.2f}"
         opens, least = self.settings.threshold, self.settings.sufficient
         if abs(chance - opens) < self.settings.review_band / 2:
-            return Level.REVIEW, f"{told}, too close to {opens:.2f} to decide"
+            return Level.REVIEW, f"{reason}, too close to {opens:.2f} to decide"
         if chance < opens:
-            return Level.INSUFFICIENT, f"{told}, under {opens:.2f}"
+            return Level.INSUFFICIENT, f"{reason}, under {opens:.2f}"
         if chance < least:
-            return Level.PARTIAL, f"{told}, under {least:.2f}"
-        return Level.SUFFICIENT, told
+            return Level.PARTIAL, f"{reason}, under {least:.2f}"
+        return Level.SUFFICIENT, reason

@@ -107,15 +107,19 @@ class Llm:
         start, used = monotonic(), size
         try:
             wanted = {"response_format": prompt.format}
-            said = piece(ask(endpoint, body | wanted, budget.seconds_left))
-            used = max(said.tokens, 0) if said.tokens is not None else size + _estimate(said.text)
+            content = piece(ask(endpoint, body | wanted, budget.seconds_left))
+            used = (
+                max(content.tokens, 0)
+                if content.tokens is not None
+                else size + _estimate(content.text)
+            )
         finally:
             budget.calls += 1
             budget.tokens += used
             self.meter.add(Cost(1, used, monotonic() - start))
-        if said.finish in STOPPED:
-            raise self.endpoint.problem(f"its reply was cut off ({said.finish})", _SHORT)
-        return said.text
+        if content.finish in STOPPED:
+            raise self.endpoint.problem(f"its reply was cut off ({content.finish})", _SHORT)
+        return content.text
 
 
 def _estimate(text: str) -> int:
