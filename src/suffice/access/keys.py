@@ -23,18 +23,15 @@ from enum import StrEnum
 from typing import Any
 
 from sqlalchemy import Connection, Row, or_, select, update
-from sqlalchemy.dialects import postgresql, sqlite
 
+from suffice.access.recorded_changes import RecordedChanges
 from suffice.access.rights import checked_expiry, checked_limits, checked_name, checked_set
 from suffice.errors import PrincipalError
-from suffice.log.moment import Clock, now, written
-from suffice.log.prepare import Prepare
+from suffice.log.moment import written
 from suffice.log.record import Record
-from suffice.log.seal import seal
 from suffice.log.tables import PRINCIPALS, TEAMS
-from suffice.settings import RecordSettings
-from suffice.sql.database import Database
 from suffice.sql.storable import is_storable
+from suffice.sql.upsert import upsert
 
 ALL = "*"
 """Stands for all collections or routes, including future ones."""
@@ -103,16 +100,8 @@ class Made:
     secret: str = field(repr=False)
 
 
-class Principals:
+class Principals(RecordedChanges):
     """The principals of a store. Safe to share between threads."""
-
-    def __init__(
-        self, database: Database, clock: Clock = now, settings: RecordSettings | None = None
-    ) -> None:
-        settings = settings or RecordSettings()
-        self._database = database
-        self._clock = clock
-        self._prepare = None if settings.enabled == "never" else Prepare.of(settings)
 
     def create(
         self,
@@ -145,8 +134,7 @@ class Principals:
         with self._database.writing() as connection:
             if team:
                 existing(connection, team)
-            special = postgresql if self._database.dialect == "postgresql" else sqlite
-            new = special.insert(PRINCIPALS).values(_columns(made, hashed(secret)))
+            new = upsert(connection, PRINCIPALS).values(_columns(made, hashed(secret)))
             once = new.on_conflict_do_nothing().returning(PRINCIPALS.c.id)  # concurrent creates
             if connection.execute(once).first() is None:
                 raise PrincipalError(
@@ -174,9 +162,6 @@ class Principals:
         return found
 
     def _record(self, connection: Connection, act: str, principal: Principal, by: str) -> None:
-        """Record the change in the same transaction, so that the log covers every change."""
-        if self._prepare is None:
-            return
         lists = {name: sorted(getattr(principal, name)) for name in _LISTS}
         fields = {"act": act, "principal": principal.id, "name": principal.name, **lists}
         content = {**fields, "limits": dict(principal.limits)}
@@ -184,8 +169,7 @@ class Principals:
             content["expires"] = principal.expires
         if principal.team:
             content["team"] = principal.team
-        record = Record(KIND, content, caller=by, tag=principal.name)
-        seal(connection, [self._prepare(record)], self._clock())
+        self._seal(connection, Record(KIND, content, caller=by, tag=principal.name))
 
     def all(self, *, revoked: bool = False) -> list[Principal]:
         """The principals by name, expired ones too; `revoked` includes revoked ones."""

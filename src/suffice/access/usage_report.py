@@ -13,13 +13,13 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from sqlalchemy import Connection, delete, func, select
-from sqlalchemy.dialects import postgresql, sqlite
 
 from suffice.errors import StoreError
 from suffice.log.moment import Clock, now, written
 from suffice.log.tables import USAGE_TOTALS
 from suffice.sql.database import Database
 from suffice.sql.storable import is_storable
+from suffice.sql.upsert import add_counts
 
 log = logging.getLogger("suffice.access")
 _PAUSE = 1.0
@@ -115,16 +115,13 @@ class Ledger:
     def _write(self, taken: Mapping[tuple[str, UsedBy], Totals]) -> None:
         rows = [{"day": day, **_row(by), **_row(used)} for (day, by), used in taken.items()]
         with self._database.writing() as connection:
-            _merge(connection, self._database.dialect, rows)
+            _merge(connection, rows)
 
 
-def _merge(connection: Connection, dialect: str, rows: list[dict[str, Any]]) -> None:
+def _merge(connection: Connection, rows: list[dict[str, Any]]) -> None:
     """Add rows to those that are there."""
-    special: Any = postgresql if dialect == "postgresql" else sqlite
     for row in sorted(rows, key=lambda row: [row[name] for name in _KEY]):  # no deadlock
-        new = special.insert(USAGE_TOTALS).values(row)
-        summed = {name: USAGE_TOTALS.c[name] + new.excluded[name] for name in COUNTS}
-        connection.execute(new.on_conflict_do_update(index_elements=_KEY, set_=summed))
+        add_counts(connection, USAGE_TOTALS, row)
 
 
 def _row(value: UsedBy | Totals) -> dict[str, Any]:
@@ -163,7 +160,7 @@ def forget_user(database: Database, name: str) -> None:
     with database.writing() as connection:
         rows = connection.execute(select(USAGE_TOTALS).where(named)).mappings().all()
         connection.execute(delete(USAGE_TOTALS).where(named))
-        _merge(connection, database.dialect, [{**row, "end_user": ""} for row in rows])
+        _merge(connection, [{**row, "end_user": ""} for row in rows])
 
 
 def _number(name: str, value: Any) -> Any:

@@ -17,6 +17,7 @@ from suffice.cli import as_json as to_json
 from suffice.cli import show_audit as shown
 from suffice.cli.of_store import of_store, open_database, open_log
 from suffice.cli.progress import bars
+from suffice.cli.store_options import JSON, QUIET
 from suffice.errors import SettingsError, SufficeError
 from suffice.evidence.documents import StoredDocuments
 from suffice.evidence.index import Filter
@@ -47,7 +48,7 @@ def audit() -> None:
 )
 @click.option("--key", help="Public key, or its .pub file, that must have signed the checkpoints.")
 @click.option("--deep", is_flag=True, help="Also recompute the commitment of every field.")
-@click.option("--quiet", is_flag=True, help="No progress bars.")
+@QUIET
 @of_store
 def verify(
     checkpoints: tuple[str, ...],
@@ -185,7 +186,7 @@ def _documents(log: Log, entry: Entry) -> StoredDocuments:
 
 @audit.command()
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Private key file.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@JSON
 def key(out: Path, as_json: bool) -> int:
     """Create a key pair for signing checkpoints: private key in OUT, public key in OUT.pub."""
     public = make_key(out)

@@ -14,6 +14,7 @@ from rich.table import Table
 from suffice.cli import as_json as to_json
 from suffice.cli.progress import bars
 from suffice.cli.show import plain
+from suffice.cli.store_options import JSON, QUIET
 from suffice.settings import read_settings
 
 Figures = Mapping[str, Any]
@@ -48,8 +49,8 @@ Figures = Mapping[str, Any]
     help="Verifier tier (default: from the settings).",
 )
 @click.option("--config", metavar="FILE", help="Settings file (default: suffice.yaml).")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--quiet", is_flag=True, help="No progress bars.")
+@JSON
+@QUIET
 def eval(  # the command's own name
     data: Path,
     off: tuple[str, ...],
