@@ -14,7 +14,6 @@ from suffice import Action, Filter, Library, Passage, Pipeline, Retrieved
 from suffice.draft.brief import PLAIN, Brief
 from suffice.errors import QuestionError, SettingsError
 from suffice.evidence.index import today
-from suffice.evidence.search import Lookup
 from suffice.gate.gate import GateResult
 from suffice.record.trace import Trace
 from suffice.settings import (
@@ -179,17 +178,13 @@ def test_a_restricted_document_is_not_even_named(library: Library) -> None:
 
 
 class OwnRetriever:
-    """A custom retriever with `lookup`."""
+    """A custom retriever."""
 
     def __call__(self, question: str) -> Sequence[Passage | str]:
         return ["Parental leave lasts 20 weeks.", Passage(id="x#1", text="Cats.", document="x")]
 
-    def lookup(self, ids: Sequence[str]) -> dict[str, Passage]:
-        return {}
-
 
 def test_bring_your_own_retriever(library: Library) -> None:
-    assert isinstance(OwnRetriever(), Lookup)
     verdict = Pipeline.of(OwnRetriever(), library.embedder).answer(
         "How long does parental leave last?"
     )

@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from suffice.log.canonical import digest
-from suffice.log.payload import commitments, lines, manifest, payload, proves, root_of, without
+from suffice.log.payload import commitments, lines, manifest, payload, root_of, without
+from tests.record.commitments import proves
 
 NAMES = st.from_regex(r"[a-z][a-z_]{0,9}", fullmatch=True)
 FIELDS = st.dictionaries(NAMES, st.text() | st.integers() | st.lists(st.text()), min_size=1)

@@ -5,7 +5,7 @@ id, for lookup, and a hash of the whole key. The secret is 256 random bits, so a
 Creating or revoking a key is recorded in the log in the same transaction.
 
 >>> made = Principals(database).create("website", labels=["staff"])
->>> principals.authenticate(made.secret).name
+>>> principals.lookup(made.secret).name
 'website'
 """
 
@@ -179,11 +179,6 @@ class Principals(RecordedChanges):
         with self._database.reading() as connection:
             limits = {row.name: row.limits for row in connection.execute(select(TEAMS))}
             return [_principal(row, limits) for row in connection.execute(asked)]
-
-    def authenticate(self, secret: str) -> Principal | None:
-        """The principal of a key; `None` if the key is unknown, revoked or expired."""
-        found = self.lookup(secret)
-        return None if found is None or self.expired(found) else found
 
     def lookup(self, secret: str) -> Principal | None:
         """The principal of a key that may have expired; `None` if it is unknown or revoked."""
