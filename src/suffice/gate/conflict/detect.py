@@ -13,12 +13,19 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from suffice.evidence.split import placed
-from suffice.gate.conflict.answers import Reading
+from suffice.gate.conflict.answers import Reading, Span
 from suffice.gate.conflict.aspect import Aspect, Stated, given, stated
 from suffice.gate.conflict.candidates import View, views
-from suffice.gate.conflict.disagreement import EVEN, Disagreement, Judgement, reported
+from suffice.gate.conflict.disagreement import (
+    EVEN,
+    Disagreement,
+    Judgement,
+    judgement_of,
+    pairs_to_judge,
+    reported,
+)
 from suffice.models.llm.verifier import LlmVerifier, below_llm
-from suffice.models.verifier import LLM, Pair, SufficiencyScore, SupportScore, Verifier
+from suffice.models.verifier import LLM, Pair, SufficiencyScore, Verifier
 from suffice.settings import ConflictSettings
 from suffice.switch import rule
 from suffice.types import Conflict, Evidence, Passage
@@ -97,30 +104,24 @@ class Conflicts:
         """Halve the score of a pair if one of its statements does not answer the question by
         itself: answers to different questions do not contradict each other."""
         sides = {
-            (n, span): Pair(
-                evidence.question,
-                (
-                    placed(
-                        replace(evidence.passages[n], text=evidence.passages[n].text[slice(*span)])
-                    ),
-                ),
-            )
-            for one in found
+            n: list(zip(one.view.passages, one.view.statements, strict=True))
+            for n, one in enumerate(found)
             if self._reported(one)
-            for n, span in zip(one.view.passages, one.view.statements, strict=True)
         }
-        if not sides or not evidence.question:
+        every = list(dict.fromkeys(side for both in sides.values() for side in both))
+        if not every or not evidence.question:
             return list(found)
-        scores = dict(zip(sides, self.verifier.sufficiency(list(sides.values())), strict=True))
+        pairs = [Pair(evidence.question, (_statement(evidence, *side),)) for side in every]
+        scores = dict(zip(every, self.verifier.sufficiency(pairs), strict=True))
         return [
             replace(one, score=one.score / 2)
-            if self._reported(one)
+            if n in sides
             and not self._answered(
-                [scores[side] for side in zip(one.view.passages, one.view.statements, strict=True)],
+                [scores[side] for side in sides[n]],
                 apart=_headed_apart(one.view, evidence.passages),
             )
             else one
-            for one in found
+            for n, one in enumerate(found)
         ]
 
     def _answered(self, scores: Sequence[SufficiencyScore], *, apart: bool) -> bool:
@@ -144,11 +145,12 @@ class Conflicts:
     ) -> list[Disagreement]:
         """Score all of them in one verifier call."""
         asked = self._worth_asking(found)
-        pairs = {n: _pairs(found[n], readings, question) for n in asked}
+        pairs = {n: pairs_to_judge(found[n], readings, question) for n in asked}
         every = list(dict.fromkeys(pair for some in pairs.values() for pair in some))
         scores = dict(zip(every, self.verifier.support(every) if every else (), strict=True))
         return [
-            self._scored(view, _judgement(pairs.get(n, ()), scores)) for n, view in enumerate(found)
+            self._scored(view, judgement_of(pairs.get(n, ()), scores))
+            for n, view in enumerate(found)
         ]
 
     def _answering(
@@ -265,6 +267,11 @@ class Conflicts:
         return Disagreement(view, judgement, score, self._ambiguous(view))
 
 
+def _statement(evidence: Evidence, number: int, span: Span) -> str:
+    passage = evidence.passages[number]
+    return placed(replace(passage, text=passage.text[slice(*span)]))
+
+
 def _headed_apart(view: View, passages: Sequence[Passage]) -> bool:
     first, second = passages[view.first], passages[view.second]
     return (first.title, *first.heading) != (second.title, *second.heading)
@@ -277,33 +284,3 @@ def _apart(passages: Sequence[Passage], view: View, then: bool) -> bool:
     if then and first.family and first.family == second.family:
         return False
     return not (first.edition == second.edition and first.document)
-
-
-def _pairs(view: View, readings: Sequence[Reading], question: str) -> tuple[Pair, ...]:
-    """Each answer with its own statement, then with the other's; last the answer that both give."""
-    mine, theirs = (one.text for one in view.answers)
-    first = readings[view.first]
-    here = first.text[slice(*view.statements[0])]
-    there = readings[view.second].text[slice(*view.statements[1])]
-    pairs = [(mine, here), (theirs, there), (mine, there), (theirs, here)]
-    if view.agreed and view.near < 1:
-        pairs.append((view.agreed.text, first.text[slice(*first.sentence(view.agreed.start))]))
-    return tuple(Pair(answer, (text,), question) for answer, text in pairs)
-
-
-def _judgement(pairs: Sequence[Pair], scores: dict[Pair, SupportScore]) -> Judgement:
-    if not pairs:
-        return Judgement()
-    found = [scores[pair] for pair in pairs]
-    unchecked = next((score.unchecked for score in found if score.unchecked), "")
-    if unchecked:
-        return Judgement(unchecked=unchecked)
-    mine, theirs, mine_there, theirs_here, *agreed = (score.supported for score in found)
-    apart = min(_more(mine, theirs_here), _more(theirs, mine_there))
-    return Judgement(min(mine, theirs), apart, max(agreed, default=0.0), "")
-
-
-def _more(own: float, other: float) -> float:
-    """The odds of the first relative to both, as a share."""
-    ours, theirs = own * (1 - other), other * (1 - own)
-    return ours / (ours + theirs) if ours + theirs else EVEN

@@ -1,12 +1,13 @@
-"""Two compared passages, and the wording of a conflict between them."""
+"""Two compared passages, how the verifier judges them, and the wording of their conflict."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from suffice.gate.conflict.answers import Span
+from suffice.gate.conflict.answers import Reading, Span
 from suffice.gate.conflict.candidates import View
+from suffice.models.verifier import Pair, SupportScore
 from suffice.types import Conflict, Passage
 
 EVEN = 0.5
@@ -75,3 +76,34 @@ def _source(passage: Passage) -> str:
         parts.append(f"expires {passage.expires.isoformat()}")
     name = passage.title or passage.document or passage.id
     return f"{name} ({', '.join(parts)})" if parts else name
+
+
+def pairs_to_judge(view: View, readings: Sequence[Reading], question: str) -> tuple[Pair, ...]:
+    """Each answer with its own statement, then with the other's; last the answer that both give."""
+    mine, theirs = (one.text for one in view.answers)
+    first = readings[view.first]
+    here = first.text[slice(*view.statements[0])]
+    there = readings[view.second].text[slice(*view.statements[1])]
+    pairs = [(mine, here), (theirs, there), (mine, there), (theirs, here)]
+    if view.agreed and view.near < 1:
+        pairs.append((view.agreed.text, first.text[slice(*first.sentence(view.agreed.start))]))
+    return tuple(Pair(answer, (text,), question) for answer, text in pairs)
+
+
+def judgement_of(pairs: Sequence[Pair], scores: Mapping[Pair, SupportScore]) -> Judgement:
+    """How the verifier judges a pair of passages, from its scores of those pairs of texts."""
+    if not pairs:
+        return Judgement()
+    found = [scores[pair] for pair in pairs]
+    unchecked = next((score.unchecked for score in found if score.unchecked), "")
+    if unchecked:
+        return Judgement(unchecked=unchecked)
+    mine, theirs, mine_there, theirs_here, *agreed = (score.supported for score in found)
+    apart = min(_more(mine, theirs_here), _more(theirs, mine_there))
+    return Judgement(min(mine, theirs), apart, max(agreed, default=0.0), "")
+
+
+def _more(own: float, other: float) -> float:
+    """The odds of the first relative to both, as a share."""
+    ours, theirs = own * (1 - other), other * (1 - own)
+    return ours / (ours + theirs) if ours + theirs else EVEN
