@@ -2,7 +2,7 @@
 
     question → evidence → gate → draft → checks → verdict → record
 
-No answer is released without a verdict. Nothing is drafted while the gate is shut, unless a person
+No answer is released without a verdict. Nothing is drafted while the gate is closed, unless a person
 overrides it or the published block `sufficient_context:` asks for a draft anyway; both leave with a
 caveat at best. Before the gate refuses, the pipeline may search again with a rewritten question
 (`search.rewrite`). A filter may mark what a drafter reads; it drops no passage, so the gate and the
@@ -197,8 +197,8 @@ class Pipeline:
         return verdict
 
     def override(self, gated: GateResult, trace: Trace, note: str) -> tuple[Verdict, Trace]:
-        """Draft and check an answer after a person has overridden a shut gate; `note` says who and
-        why. The verdict is CAVEAT at best and is not recorded here."""
+        """Draft and check an answer after a person has overridden a closed gate; `note` says who
+        did so and why. The verdict is CAVEAT at best and is not recorded here."""
         turn = self._turn(gated, trace, Timings())
         with turn.timings.measure("total"):
             verdict = overridden(self._answer(turn), note)

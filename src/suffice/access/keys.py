@@ -34,7 +34,7 @@ from suffice.sql.storable import is_storable
 from suffice.sql.upsert import upsert
 
 ALL = "*"
-"""Stands for all collections or routes, including future ones."""
+"""Means all collections or routes, including future ones."""
 KIND = "key"
 """The kind of records about keys created or revoked."""
 _LISTS = ("roles", "labels", "collections", "routes")

@@ -182,7 +182,7 @@ def _left(
 
 
 def _with_this(left: Left) -> Left:
-    """What is left once the request at hand is counted."""
+    """What is left after the current request."""
     what, window = COUNTED[left.name]
     if what != "requests":
         return left

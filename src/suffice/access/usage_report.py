@@ -41,7 +41,7 @@ class UsedBy:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """What was used. `errors` are requests answered with a status of 400 or more."""
+    """Usage. `errors` counts requests answered with a status of 400 or more."""
 
     requests: int = 0
     errors: int = 0
@@ -153,7 +153,7 @@ def usage_report(
 
 
 def forget_user(database: Database, name: str) -> None:
-    """Remove an end user's name from the totals: the person's counts become those of nobody."""
+    """Remove an end user's name from the totals; the counts stay, without a name."""
     if not name or not is_storable(name):
         return
     named = USAGE_TOTALS.c.end_user == name

@@ -275,7 +275,7 @@ def retain(
     limit = days or settings.record.retention_days
     if not limit:
         raise SettingsError(
-            "No retention period is set: record.retention_days is 0, which keeps records for ever.",
+            "No retention period is set: record.retention_days is 0, which keeps records forever.",
             remedy="Set record.retention_days or pass --days.",
         )
     log = open_log(settings, store)

@@ -29,7 +29,7 @@ _MOST = 8
     "--task",
     "tasks",
     multiple=True,
-    help="Only rows of this task, where rows name one (repeatable; default: qa and summary; all "
+    help="Only rows of this task, if rows have tasks (repeatable; default: qa and summary; all "
     "disables the filter).",
 )
 @options

@@ -38,7 +38,7 @@ Figures = Mapping[str, Any]
     "only",
     default="",
     metavar="NAME",
-    help="Only the rows of this set, of a file of sets.",
+    help="Only rows of this set.",
 )
 @click.option(
     "--limit", type=click.IntRange(min=1), help="Maximum number of questions, and of drafts."

@@ -43,8 +43,8 @@ class Adding:
 
 
 def twin_of(case: Question, search: Retriever) -> tuple[Question, Retriever] | None:
-    """The twin of a question, if the case states what its answer rests on: the expected decision,
-    and the search it is asked of."""
+    """The twin of a question, if the case marks the sentences its answer depends on: the expected
+    decision, and the search to run."""
     if not case.answerable:
         if not case.adds:
             return None

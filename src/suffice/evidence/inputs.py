@@ -105,7 +105,7 @@ def carried_id(id: str) -> str:
 
 
 def _plain(value: object) -> object:
-    """A scalar as text; any other value is returned as it is and rejected by the front matter
+    """A scalar as text; any other value is returned unchanged and rejected by the front matter
     parser."""
     if isinstance(value, datetime):
         return value.date().isoformat()

@@ -211,7 +211,7 @@ def _settles(choice: _Choice, when: When, today: date) -> bool:
 
 
 def _was(version: _Version, passage: Passage, today: date) -> bool:
-    """Whether a passage may say what applied before."""
+    """Whether a passage may describe what applied before."""
     return not version.holds(today) or bool(_TELLS_OF_BEFORE.search(passage.text))
 
 

@@ -33,8 +33,7 @@ from suffice.models.wrapped import Wrapped, WrappedVerifier
 A = TypeVar("A")
 B = TypeVar("B")
 MOST = 256
-"""Item limit of one run. A longer call takes several runs, so that others need not wait for all
-of it."""
+"""Item limit of one run. A longer call takes several runs, so that others need not wait for it."""
 ALONE = 1
 """One call a run, however long."""
 _LOOK = 0.05

@@ -31,7 +31,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A reply or a stream event, as far as it is understood; any input gives one."""
+    """A reply or a stream event, parsed as far as possible; any input gives a value."""
 
     text: str = ""
     finish: str = ""

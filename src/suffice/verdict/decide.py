@@ -69,7 +69,7 @@ def withhold(
 
 
 def refused_by_gate(evidence: Evidence, gate: GateDecision) -> Verdict:
-    """The gate is shut: WITHHOLD, or REVIEW if the gate could not decide."""
+    """The gate is closed: WITHHOLD, or REVIEW if the gate could not decide."""
     action = Action.REVIEW if gate.level is Level.REVIEW else Action.WITHHOLD
     return withhold(evidence, gate, wording.gate_refusal(gate, len(evidence)), action=action)
 

@@ -92,7 +92,7 @@ def _loaded(reply: str) -> Any:
     except json.JSONDecodeError:
         raise ValueError("it is not JSON") from None
     except RecursionError:
-        raise ValueError("it is nested too deep") from None
+        raise ValueError("it is nested too deeply") from None
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -123,7 +123,7 @@ def _number(value: Any) -> int:
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise ValueError("a value is not a text")
+        raise ValueError("a value is not text")
     return value
 
 
