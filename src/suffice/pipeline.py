@@ -2,14 +2,14 @@
 
     question → evidence → gate → draft → checks → verdict → record
 
-No answer is released without a verdict. Nothing is drafted while the gate is closed, unless a person
-overrides it or the published block `sufficient_context:` asks for a draft anyway; both leave with a
-caveat at best. Before the gate refuses, the pipeline may search again with a rewritten question
-(`search.rewrite`). A filter may mark what a drafter reads; it drops no passage, so the gate and the
-checks always receive all of the evidence. A draft that cannot be released is revised; then its
-citations are corrected; then it is trimmed to its backed claims; then it is replaced by quotations.
-If none of these can be released, the answer is withheld. A draft that is released although some of
-its claims are weak is trimmed too, if the rest can be released.
+No answer is released without a verdict. Nothing is drafted while the gate is closed, unless a
+person overrides it or the published block `sufficient_context:` asks for a draft anyway; both leave
+with a caveat at best. Before the gate refuses, the pipeline may search again with a rewritten
+question (`search.rewrite`). A filter may mark what a drafter reads; it drops no passage, so the
+gate and the checks always receive all of the evidence. A draft that cannot be released is revised;
+then its citations are corrected; then it is trimmed to its backed claims; then it is replaced by
+quotations. If none of these can be released, the answer is withheld. A draft that is released
+although some of its claims are weak is trimmed too, if the rest can be released.
 """
 
 from __future__ import annotations
