@@ -24,7 +24,7 @@ from calibrate import NEAR, balanced, chance, judged, logistic, print_scores
 from measure import Item
 from rows import read
 from suffice.eval.gate import evidence_of
-from suffice.gate.policies.blend import Looks, look
+from suffice.gate.policies.blend import Features, features_of
 from suffice.models.catalog import open_embedder, open_verifier
 from suffice.settings import EmbedderSettings, VerifierSettings
 
@@ -47,7 +47,7 @@ class GateCase:
     set: str
     item: str
     truth: bool
-    looks: Looks
+    features: Features
 
 
 def gate_cases(pairs: Path, names: Sequence[str], embedder: Any) -> list[GateCase]:
@@ -60,7 +60,7 @@ def gate_cases(pairs: Path, names: Sequence[str], embedder: Any) -> list[GateCas
                 rows.append(pair | question)
     seen = evidence_of(rows, embedder, _progress)
     return [
-        GateCase(row["set"], row["item"], row["truth"], look(one, 0.5))
+        GateCase(row["set"], row["item"], row["truth"], features_of(one, 0.5))
         for row, one in zip(rows, seen, strict=True)
     ]
 
@@ -83,18 +83,18 @@ def with_verifier(
         np.array([margins[one.set, one.item] for one in some]), card["calibration"]["sufficiency"]
     )
     return [
-        GateCase(one.set, one.item, one.truth, _enough(one.looks, float(value)))
+        GateCase(one.set, one.item, one.truth, _enough(one.features, float(value)))
         for one, value in zip(some, found, strict=True)
         if np.isfinite(value)
     ]
 
 
-def _enough(looks: Looks, value: float) -> Looks:
-    return Looks(value, looks.similarity, looks.coverage, looks.count)
+def _enough(features: Features, value: float) -> Features:
+    return Features(value, features.similarity, features.coverage, features.count)
 
 
 def table(some: Sequence[GateCase], names: Sequence[str]) -> Floats:
-    return np.array([[one.looks.values().get(name, 0.0) for name in names] for one in some])
+    return np.array([[one.features.values().get(name, 0.0) for name in names] for one in some])
 
 
 def blend(

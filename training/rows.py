@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from records import record_rows
-from suffice.text.digest import choose, digest, nearness, pieces, stems
+from suffice.text.digest import choose, digest, nearness, pieces, word_prefixes
 from suffice.text.flatten import flatten
 
 
@@ -274,7 +274,9 @@ def cut(row: Row) -> Row:
     if len(row.evidence) <= room:
         return row
     parts = pieces(row.evidence)
-    near = nearness([stems(part) for part in parts], stems(f"{row.question} {row.text}"))
+    near = nearness(
+        [word_prefixes(part) for part in parts], word_prefixes(f"{row.question} {row.text}")
+    )
     starts = [0, *accumulate(map(len, parts))]
     text, points = "", []
     for n in choose(near, [len(part) for part in parts], room):

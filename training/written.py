@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from rows import ROOM, Label, Row, Span, Task, WordIndex, cut, read, read_lines
-from suffice.text.digest import pieces, stems
+from suffice.text.digest import pieces, word_prefixes
 
 Case = dict[str, Any]
 TRUNK = "written"
@@ -128,11 +128,11 @@ class Stock:
     def __init__(self, cases: Iterable[Case]) -> None:
         texts = dict.fromkeys(text for case in cases for text in case["passages"])
         self.index = WordIndex(list(texts))
-        self.stems = {text: stems(text) for text in texts}
+        self.stems = {text: word_prefixes(text) for text in texts}
 
     def near(self, case: Case, text: str, count: int, draw: random.Random) -> list[Passage]:
         """Others than the case's own, and none that repeats one of those."""
-        own = [self.stems.get(one) or stems(one) for one in case["passages"]]
+        own = [self.stems.get(one) or word_prefixes(one) for one in case["passages"]]
         found: list[Passage] = []
         for other in self.index.near(f"{text} {case['title']}", draw, words=10, each=8):
             words = self.stems[other]

@@ -16,7 +16,7 @@ from datetime import date
 from functools import lru_cache, wraps
 from typing import Any, ParamSpec, TypeVar
 
-from suffice.checks.answer_conflicts import concerned, touched
+from suffice.checks.answer_conflicts import covered_evidence, stated_conflicts
 from suffice.checks.check import Check, run_checks
 from suffice.checks.citations import confirm_citations
 from suffice.checks.judge.judge import open_judge
@@ -122,7 +122,9 @@ class Checker:
             return NOT_GATED
         day = self.clock()
         current = fresh(evidence, asked_about(evidence.question, day), day).evidence
-        found = concerned(draft, self.conflicts.find(touched(draft, current)), evidence)
+        found = stated_conflicts(
+            draft, self.conflicts.find(covered_evidence(draft, current)), evidence
+        )
         opposed = any(not conflict.ambiguous for conflict in found)
         return replace(
             NOT_GATED,

@@ -37,7 +37,7 @@ def rule(name: str, passes: Callable[..., Any]) -> _Named:
 
 
 @contextmanager
-def without(names: Iterable[str]) -> Iterator[None]:
+def rules_off(names: Iterable[str]) -> Iterator[None]:
     """Switch these rules off inside the block, in every thread of the process."""
     global _off
     before, _off = _off, _off | frozenset(names)

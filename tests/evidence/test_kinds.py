@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from suffice.evidence.hints import hints
 from suffice.evidence.index import Filter
 from suffice.evidence.ingest import Ingest
-from suffice.evidence.kinds import KINDS, Classifier, mark
+from suffice.evidence.kinds import KINDS, Classifier, classifier_fingerprint
 from suffice.evidence.library import Library
 from suffice.evidence.prototypes import PROTOTYPES
 from suffice.evidence.rows import Vectors
@@ -155,8 +155,17 @@ def test_prototypes_of_ones_own(embedder: Embedder, classifier: Classifier) -> N
 def test_the_mark_names_what_kinds_are_told_by() -> None:
     plain = KindSettings()
     own = KindSettings(PrototypeSettings(qa=("x",)))
-    assert mark("m", plain) == mark("m", KindSettings())
-    assert len({mark("m", plain), mark("n", plain), mark("m", own)}) == 3
+    assert classifier_fingerprint("m", plain) == classifier_fingerprint("m", KindSettings())
+    assert (
+        len(
+            {
+                classifier_fingerprint("m", plain),
+                classifier_fingerprint("n", plain),
+                classifier_fingerprint("m", own),
+            }
+        )
+        == 3
+    )
 
 
 @given(st.text(max_size=300), st.text(max_size=40))

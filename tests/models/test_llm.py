@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from suffice.errors import SettingsError
 from suffice.models.llm.open import open_llm_verifier
-from suffice.models.llm.quotes import stands
+from suffice.models.llm.quotes import occurs_in
 from suffice.models.llm.replies import read_assessment, read_rulings
 from suffice.models.llm.verifier import SURE, LlmVerifier
 from suffice.models.llm.words import Word, support_word
@@ -285,7 +285,7 @@ def test_a_quote_that_does_not_stand_in_the_passage_does_not_count(
     ],
 )
 def test_a_quote_stands_whatever_its_spaces_case_and_marks(quote: str, passage: str) -> None:
-    assert stands(quote, passage)
+    assert occurs_in(quote, passage)
 
 
 @pytest.mark.parametrize(
@@ -299,7 +299,7 @@ def test_a_quote_stands_whatever_its_spaces_case_and_marks(quote: str, passage: 
     ],
 )
 def test_a_quote_that_ends_inside_a_word_or_number_stands_nowhere(quote: str, passage: str) -> None:
-    assert not stands(quote, passage)
+    assert not occurs_in(quote, passage)
 
 
 @pytest.mark.parametrize("named", [0, 2, 7, -1])

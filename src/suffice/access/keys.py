@@ -27,7 +27,7 @@ from sqlalchemy import Connection, Row, or_, select, update
 from suffice.access.recorded_changes import RecordedChanges
 from suffice.access.rights import checked_expiry, checked_limits, checked_name, checked_set
 from suffice.errors import PrincipalError
-from suffice.log.moment import written
+from suffice.log.moment import timestamp
 from suffice.log.record import Record
 from suffice.log.tables import PRINCIPALS, TEAMS
 from suffice.sql.storable import is_storable
@@ -126,7 +126,7 @@ class Principals(RecordedChanges):
             checked_set("collection", collections),
             checked_set("route", routes),
             checked_limits(limits or {}),
-            written(self._clock()),
+            timestamp(self._clock()),
             expires=checked_expiry(expires, self._clock()),
             team=team,
         )
@@ -156,7 +156,7 @@ class Principals(RecordedChanges):
                     remedy="To list keys, run: suffice keys list",
                 )
             ended = update(PRINCIPALS).where(PRINCIPALS.c.id == row.id).returning(PRINCIPALS)
-            values = {"revoked": written(self._clock())}
+            values = {"revoked": timestamp(self._clock())}
             found = _principal(connection.execute(ended.values(values)).one(), {})
             self._record(connection, "revoked", found, by)
         return found
@@ -197,7 +197,7 @@ class Principals(RecordedChanges):
         return _principal(row, {row.team: row.team_limits})
 
     def expired(self, principal: Principal) -> bool:
-        return principal.expired(written(self._clock()))
+        return principal.expired(timestamp(self._clock()))
 
 
 def hashed(secret: str) -> str:

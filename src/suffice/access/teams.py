@@ -12,7 +12,7 @@ from suffice.access.keys import existing
 from suffice.access.recorded_changes import RecordedChanges
 from suffice.access.rights import checked_limits, checked_name
 from suffice.errors import PrincipalError
-from suffice.log.moment import written
+from suffice.log.moment import timestamp
 from suffice.log.record import Record
 from suffice.log.tables import PRINCIPALS, TEAMS
 from suffice.sql.upsert import upsert
@@ -37,7 +37,7 @@ class Teams(RecordedChanges):
         """Create a team, or replace its limits, effective from the next request of its keys."""
         team = Team(checked_name(name, "team"), checked_limits(limits))
         written_limits = json.dumps(dict(team.limits), sort_keys=True)
-        values = {"name": name, "limits": written_limits, "created": written(self._clock())}
+        values = {"name": name, "limits": written_limits, "created": timestamp(self._clock())}
         with self._database.writing() as connection:
             new = upsert(connection, TEAMS).values(values)
             connection.execute(

@@ -15,7 +15,7 @@ from typing import Any
 from sqlalchemy import Connection, delete, func, select
 
 from suffice.errors import StoreError
-from suffice.log.moment import Clock, now, written
+from suffice.log.moment import Clock, now, timestamp
 from suffice.log.tables import USAGE_TOTALS
 from suffice.sql.database import Database
 from suffice.sql.storable import is_storable
@@ -76,7 +76,7 @@ class Ledger:
 
     def add(self, by: UsedBy, used: Totals) -> None:
         """Add what a request used."""
-        key = (written(self._clock())[:10], by)
+        key = (timestamp(self._clock())[:10], by)
         with self._lock:
             if key in self._pending or len(self._pending) < _MOST:
                 self._pending[key] = self._pending.get(key, Totals()) + used

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from suffice.checks.aligned import Sentences, roots
-from suffice.checks.claim_text import alone, cited, numbered
+from suffice.checks.claim_text import alone, cited_passages, numbered
 from suffice.checks.resolve import Resolver
 from suffice.checks.sources import Documents, Resolved, described
 from suffice.deadline import watched
@@ -46,7 +46,7 @@ class Citations:
         day = self.day or evidence.day or today()
         resolver = Resolver(evidence.passages, marked, self.documents, day, evidence.then)
         sentences = Sentences.of(evidence.passages)
-        read = zip(draft.claims, alone(draft), cited(draft, evidence), strict=True)
+        read = zip(draft.claims, alone(draft), cited_passages(draft, evidence), strict=True)
         return [
             self._finding(claim, list(_resolved(claim, text, within, resolver, sentences)))
             for claim, text, within in watched(read)
@@ -80,7 +80,7 @@ def confirm_citations(
     for finding in findings:
         if finding.check in by and finding.support is Support.BACKED and finding.passage_id:
             backing.setdefault(finding.claim, set()).add(finding.passage_id)
-    sources = dict(zip(draft.claims, cited(draft, evidence), strict=True))
+    sources = dict(zip(draft.claims, cited_passages(draft, evidence), strict=True))
     return tuple(
         _confirmed(
             finding,

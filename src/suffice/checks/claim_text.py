@@ -44,7 +44,7 @@ def numbered(draft: Draft, evidence: Evidence) -> dict[int, Passage]:
     return dict(enumerate(evidence.sources, 1))
 
 
-def cited(draft: Draft, evidence: Evidence) -> list[tuple[Passage, ...]]:
+def cited_passages(draft: Draft, evidence: Evidence) -> list[tuple[Passage, ...]]:
     """For each claim, the retrieved passages that it cites."""
     retrieved = {passage.id: passage for passage in evidence.passages}
     marks = numbered(draft, evidence)

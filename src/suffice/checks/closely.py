@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from suffice.deadline import watched
 from suffice.evidence.split import context
 from suffice.models.llm.verifier import LlmVerifier
-from suffice.models.odds import together
+from suffice.models.odds import mean_odds
 from suffice.models.verifier import FindsSentences, Pair, SupportScore, Verifier
 from suffice.switch import rule
 from suffice.text.sentences import Span
@@ -91,6 +91,6 @@ def read_closely(
 def _second(near: Nearest, scores: Sequence[SupportScore]) -> Second | None:
     if any(one.unchecked for one in scores):
         return None
-    likely = together([one.supported for one in scores])
+    likely = mean_odds([one.supported for one in scores])
     score = SupportScore(likely, 0.0, 1 - likely, tier=scores[0].tier)
     return Second(score, near.passage, near.span)

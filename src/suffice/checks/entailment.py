@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 from suffice.checks.aligned import Sentences, roots
-from suffice.checks.claim_text import alone, cited, with_metadata
+from suffice.checks.claim_text import alone, cited_passages, with_metadata
 from suffice.checks.closely import read_closely
 from suffice.deadline import watched
 from suffice.models.verifier import Pair, SupportScore, Verifier
@@ -162,7 +162,7 @@ def _open(finding: Finding) -> bool:
 
 
 def _readings(draft: Draft, evidence: Evidence) -> list[_Reading]:
-    read = zip(draft.claims, alone(draft), cited(draft, evidence), strict=True)
+    read = zip(draft.claims, alone(draft), cited_passages(draft, evidence), strict=True)
     return [
         _Reading(claim, text, _several(text), sources or evidence.passages)
         for claim, text, sources in watched(read)

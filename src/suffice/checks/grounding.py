@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from suffice.checks.claim_text import alone, cited
+from suffice.checks.claim_text import alone, cited_passages
 from suffice.deadline import watched
 from suffice.models.embedder import Embedder
 from suffice.settings import GroundingSettings
@@ -25,7 +25,7 @@ class Grounding:
 
     def judge(self, draft: Draft, evidence: Evidence) -> list[Finding]:
         alone_texts = alone(draft)
-        sources = [own or evidence.passages for own in cited(draft, evidence)]
+        sources = [own or evidence.passages for own in cited_passages(draft, evidence)]
         texts = dict.fromkeys([*alone_texts, *(p.text for own in sources for p in own)])
         vectors = dict(zip(texts, self.embedder.embed(list(texts)), strict=True)) if texts else {}
         return [

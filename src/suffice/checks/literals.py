@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
-from suffice.checks.claim_text import alone, cited
+from suffice.checks.claim_text import alone, cited_passages
 from suffice.checks.literal_cache import Held, LiteralCache
 from suffice.deadline import watched
 from suffice.text.language import unknown_language
@@ -48,7 +48,7 @@ class Literals:
             return [self._finding(claim, reason=reason) for claim in draft.claims]
         cache = LiteralCache(evidence.passages)
         asked = Reading.of(evidence.question)
-        read = zip(draft.claims, alone(draft), cited(draft, evidence), strict=True)
+        read = zip(draft.claims, alone(draft), cited_passages(draft, evidence), strict=True)
         return [
             self._judge(claim, text, sources, cache, asked)
             for claim, text, sources in watched(read)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from suffice.checks.aligned import Sentence, Sentences, roots
-from suffice.checks.claim_text import alone, cited
+from suffice.checks.claim_text import alone, cited_passages
 from suffice.deadline import watched
 from suffice.text.conditions import Condition, ConditionKind, conditions, leaning, parts
 from suffice.text.language import unknown_language
@@ -86,7 +86,7 @@ class Omission:
     def judge(self, draft: Draft, evidence: Evidence) -> list[Finding]:
         source = Sentences.of(evidence.passages)
         contexts = _with_neighbours(alone(draft))
-        read = zip(draft.claims, contexts, cited(draft, evidence), strict=True)
+        read = zip(draft.claims, contexts, cited_passages(draft, evidence), strict=True)
         return [self._judge(claim, one, source, within) for claim, one, within in watched(read)]
 
     def _judge(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 
-from suffice.checks.sources import Documents, Resolved, described, editions, holds, standing
+from suffice.checks.sources import Documents, Resolved, described, editions, holds, version_fault
 from suffice.evidence.versions import version_order
 from suffice.text.named import Named, NamedKind
 from suffice.types import Code, Passage
@@ -66,7 +66,7 @@ class Resolver:
 
     def _standing(self, passage: Passage) -> Code | None:
         asked_for = self.then and passage.id in self._retrieved
-        return None if asked_for else standing(passage, self.day)
+        return None if asked_for else version_fault(passage, self.day)
 
     def _fault(self, passage: Passage, fault: Code) -> str:
         if fault is Code.EXPIRED:
@@ -81,7 +81,7 @@ class Resolver:
         for one in self.passages:
             same = one.document == passage.document or (one.title and one.title == passage.title)
             same = same and one.carried == passage.carried
-            if same and one.version and _later(one, passage) and not standing(one, self.day):
+            if same and one.version and _later(one, passage) and not version_fault(one, self.day):
                 return one
         return None
 

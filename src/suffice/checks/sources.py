@@ -32,7 +32,7 @@ class Resolved:
     passage: Passage | None = None
 
 
-def standing(passage: Passage, day: date) -> Code | None:
+def version_fault(passage: Passage, day: date) -> Code | None:
     """Why a version must not be cited on a day: EXPIRED, STALE (superseded, retired, or not yet in
     force), or `None` if it is in force."""
     if passage.expires and passage.expires < day:

@@ -25,7 +25,7 @@ from suffice.evidence.store import Store
 from suffice.log.checkpoints.destinations import place
 from suffice.log.checkpoints.signing_keys import make_key, read_public
 from suffice.log.entry import Choice, Entry
-from suffice.log.moment import now, written
+from suffice.log.moment import now, timestamp
 from suffice.log.prepare import FIELDS
 from suffice.record.decision import decision_of
 from suffice.record.log import PAGE, Log
@@ -155,7 +155,7 @@ def export(
 
 
 def _written(moment: datetime | None) -> str:
-    return written(moment.replace(tzinfo=UTC)) if moment else ""
+    return timestamp(moment.replace(tzinfo=UTC)) if moment else ""
 
 
 @audit.command()

@@ -18,7 +18,7 @@ from suffice.evidence.documents import StoredDocuments
 from suffice.evidence.index import Filter
 from suffice.evidence.store import Store
 from suffice.log.entry import Choice
-from suffice.log.moment import written
+from suffice.log.moment import timestamp
 from suffice.record.decision import Decision, Filing
 from suffice.record.log import PAGE, Log
 from suffice.record.sampling import Why
@@ -64,7 +64,7 @@ def _times(command: F) -> F:
 
 
 def _between(since: datetime | None, until: datetime | None) -> Choice:
-    moments = (written(m.replace(tzinfo=UTC)) if m else "" for m in (since, until))
+    moments = (timestamp(m.replace(tzinfo=UTC)) if m else "" for m in (since, until))
     return Choice(since=next(moments), until=next(moments))
 
 

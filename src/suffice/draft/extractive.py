@@ -16,7 +16,7 @@ from suffice.draft.quotation import Ranked, compose
 from suffice.evidence.split import context
 from suffice.models.embedder import Embedder
 from suffice.models.llm.verifier import below_llm
-from suffice.models.odds import log_odds, together
+from suffice.models.odds import log_odds, mean_odds
 from suffice.models.verifier import (
     FindsSentences,
     Pair,
@@ -141,7 +141,7 @@ def _surest(chosen: Sequence[Ranked]) -> float | None:
 def _judged(entry: Ranked, alone: SufficiencyScore) -> Ranked:
     if alone.unchecked:
         return entry
-    return replace(entry, score=together((entry.score, alone.enough)), answers=alone.enough)
+    return replace(entry, score=mean_odds((entry.score, alone.enough)), answers=alone.enough)
 
 
 def _with_what_precedes(entry: Ranked) -> Ranked:

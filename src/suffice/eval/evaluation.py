@@ -31,7 +31,7 @@ from suffice.models.embedder import Embedder
 from suffice.models.verifier import Verifier
 from suffice.pipeline import Pipeline
 from suffice.settings import Settings
-from suffice.switch import RULES, without
+from suffice.switch import RULES, rules_off
 from suffice.text.marks import citations
 from suffice.types import Action, Verdict
 
@@ -89,7 +89,7 @@ class Evaluation:
         settings = self.settings
         for name in names & SETTINGS.keys():
             settings = SETTINGS[name](settings)
-        with without(names & RULES):
+        with rules_off(names & RULES):
             return [*self._asked(settings, progress), *self._checked(settings, progress)]
 
     def _asked(self, settings: Settings, progress: Progress) -> Iterable[Outcome]:

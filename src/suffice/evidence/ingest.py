@@ -16,7 +16,7 @@ import numpy as np
 
 from suffice.errors import ModelMismatch, SourceMissing, Unreadable
 from suffice.evidence.generations import index_model, publish
-from suffice.evidence.kinds import Classifier, mark
+from suffice.evidence.kinds import Classifier, classifier_fingerprint
 from suffice.evidence.read import SUFFIXES
 from suffice.evidence.rows import Known, NewVersion
 from suffice.evidence.sources import Cutting, Failure, File, Listing, files, read_version
@@ -184,7 +184,7 @@ class Ingest:
         vector."""
         for collection in self.store.collections():
             settings = self.settings.collection(collection).gate.kinds
-            fingerprint = mark(self.embedder.id, settings)
+            fingerprint = classifier_fingerprint(self.embedder.id, settings)
             classifier: Classifier | None = None
             for batch in self.store.unclassified(collection, fingerprint, self.embedder.id):
                 classifier = classifier or Classifier.of(self.embedder, settings)

@@ -33,7 +33,7 @@ _VERSION = 1
 Scores = NDArray[np.float64]
 
 
-def mark(model: str, settings: KindSettings) -> str:
+def classifier_fingerprint(model: str, settings: KindSettings) -> str:
     """Identifies the rules and prototypes: the same mark gives the same kinds."""
     parts = (_VERSION, model, *PROTOTYPES.values(), *astuple(settings.prototypes))
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]

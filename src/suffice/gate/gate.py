@@ -118,7 +118,7 @@ class Gate:
         decision = self._enough(adjusted(read, self.settings.kinds))
         if counted.timeless and when.asked is TimeAsked.EVER:
             decision = _to_compare(decision, counted)
-        decision = _whole(self._at_peace(self._diverse(decision, counted), read), counted)
+        decision = _whole(self._with_conflicts(self._diverse(decision, counted), read), counted)
         dropped = {exclusion.passage.id for exclusion in decision.excluded}
         kept = replace(
             counted, items=tuple(item for item in counted if item.passage.id not in dropped)
@@ -153,7 +153,7 @@ class Gate:
             return decision
         return replace(decision, level=Level.INSUFFICIENT, reasons=(*decision.reasons, lack))
 
-    def _at_peace(self, decision: GateDecision, evidence: Evidence) -> GateDecision:
+    def _with_conflicts(self, decision: GateDecision, evidence: Evidence) -> GateDecision:
         """Report contradicting passages, but only if the gate is open: otherwise neither would be
         used."""
         found = self.conflicts.find(evidence) if decision.open else ()

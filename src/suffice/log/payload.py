@@ -91,7 +91,7 @@ def root_of(manifest: str) -> str:
     return digest(manifest.encode("utf-8", "surrogatepass"))
 
 
-def without(text: str, names: Collection[str]) -> str:
+def without_fields(text: str, names: Collection[str]) -> str:
     """The payload without these fields and their salts."""
     kept = (line for line in text.split("\n") if line.split(" ", 2)[1].rstrip("!") not in names)
     return "\n".join(kept)

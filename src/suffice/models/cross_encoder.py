@@ -17,7 +17,7 @@ from suffice.models.card import Card
 from suffice.models.encoder import MARKS, Encoder, Read
 from suffice.models.reading import NO_NUMBER, Material, Portion, clean, portions, unreadable
 from suffice.models.verifier import Pair, SufficiencyScore, SupportScore, Thresholds
-from suffice.text.digest import stems
+from suffice.text.digest import word_prefixes
 
 SUPPORTED, NOT_MENTIONED, CONTRADICTED = 0, 1, 2
 ENOUGH = 1
@@ -213,8 +213,8 @@ def _sufficiency(material: Material, text: str, space: int) -> Iterator[tuple[Po
     passages = list(material.alone().values())
     if len(passages) == 1:
         return
-    words = stems(text)
-    passages.sort(key=lambda one: -len(words & stems(" ".join(one.texts))))
+    words = word_prefixes(text)
+    passages.sort(key=lambda one: -len(words & word_prefixes(" ".join(one.texts))))
     for one in passages[:_ALONE]:
         yield from ((portion, True) for portion in portions(one, text, min(_ROOM, space)))
 

@@ -20,7 +20,7 @@ import numpy as np
 from suffice.errors import ExtraMissing, ModelDamaged, ModelMissing, ModelUnreachable
 from suffice.models.config import read_config
 from suffice.models.embedder import TokenIds
-from suffice.models.hub_head import LABELS, TIER, Floats, Head, Logits, pooled, read_head
+from suffice.models.hub_head import LABELS, TIER, Floats, Head, Logits, read_head, strongest_window
 from suffice.models.hub_reader import Reader
 from suffice.models.tokens import batches, load_tokenizer
 from suffice.models.verifier import (
@@ -92,7 +92,7 @@ class HubVerifier:
         return [
             SupportScore(unchecked=reading.unchecked)
             if reading.unchecked
-            else pooled([(window.passage, next(rows)) for window in reading.windows])
+            else strongest_window([(window.passage, next(rows)) for window in reading.windows])
             for reading in readings
         ]
 

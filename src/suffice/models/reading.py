@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from suffice.models.verifier import Pair
-from suffice.text.digest import choose, nearness, pieces, shorter, stems
+from suffice.text.digest import choose, nearness, pieces, shorter, word_prefixes
 from suffice.text.flatten import flatten
 from suffice.text.language import unknown_language
 
@@ -60,7 +60,7 @@ class Material:
         return cls(
             tuple(piece for piece, _, _ in parts),
             tuple(ids for _, ids, _ in parts),
-            tuple(stems(piece) for piece, _, _ in parts),
+            tuple(word_prefixes(piece) for piece, _, _ in parts),
             tuple(owner for _, _, owner in parts),
             tuple(aside),
         )
@@ -133,7 +133,7 @@ def clean(text: str) -> str:
 def portions(material: Material, text: str, room: int) -> Iterator[Portion]:
     """The evidence in portions of at most `room` tokens; one portion if all of it fits."""
     sizes = [len(ids) for ids in material.tokens]
-    near = nearness(material.words, stems(text))
+    near = nearness(material.words, word_prefixes(text))
     if sum(sizes) <= room:
         yield _portion(material, range(len(sizes)), near)
         return

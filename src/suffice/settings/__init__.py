@@ -22,7 +22,7 @@ from suffice.settings.answer import (
     JudgeSettings,
     VerdictSettings,
 )
-from suffice.settings.checked import Checked, wrong
+from suffice.settings.checked import Checked, invalid_value
 from suffice.settings.collection import CollectionSettings
 from suffice.settings.evidence import (
     EmbedderSettings,
@@ -212,7 +212,7 @@ def _with_collections(settings: Settings, raw: Any, origin: str) -> Settings:
     if raw is None:
         return settings
     if not isinstance(raw, dict):
-        raise wrong(origin, "collections", raw, "a mapping of names to settings")
+        raise invalid_value(origin, "collections", raw, "a mapping of names to settings")
     base = settings.collection("")
     own = {
         str(name): build(CollectionSettings, value, origin, f"collections.{name}", base=base)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from suffice.types import Action, Verdict
 from suffice.verdict import wording
-from suffice.verdict.sources import cited
+from suffice.verdict.sources import citations_of
 
 
 def overridden(verdict: Verdict, note: str) -> Verdict:
@@ -22,7 +22,7 @@ def released(verdict: Verdict, note: str) -> Verdict:
     if draft is None or verdict.released:  # served before, or quotes both sides of a conflict
         text, citations = verdict.released, verdict.citations
     else:
-        text, citations = draft.text, cited(draft, verdict.evidence, verdict.findings)
+        text, citations = draft.text, citations_of(draft, verdict.evidence, verdict.findings)
     return replace(
         verdict,
         action=Action.CAVEAT,

@@ -12,7 +12,7 @@ from suffice.gate.conflict.detect import Conflicts
 from suffice.models.catalog import open_verifier
 from suffice.models.verifier import Pair, SufficiencyScore, SupportScore, Thresholds, Verifier
 from suffice.settings import ConflictSettings, VerifierSettings
-from suffice.switch import without
+from suffice.switch import rules_off
 from suffice.types import Conflict, Evidence, Passage, Retrieved
 
 LEAVE = "How long is parental leave?"
@@ -393,7 +393,7 @@ def test_each_passage_must_answer_by_itself() -> None:
     texts = ("Parental leave is 16 weeks.", "Parental leave is 18 weeks.")
     assert found(Counting(), LEAVE, *texts)
     assert not found(Half(), LEAVE, *texts)
-    with without(["both answer"]):
+    with rules_off(["both answer"]):
         assert found(Half(), LEAVE, *texts)
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from suffice.gate.policies.blend import blend_for, look
+from suffice.gate.policies.blend import blend_for, features_of
 from suffice.gate.policies.learned import Learned
 from suffice.models.verifier import Pair, SufficiencyScore, SupportScore, Thresholds
 from suffice.settings import LearnedSettings
@@ -34,8 +34,8 @@ class FixedScore:
 
 
 def chance(enough: float) -> float:
-    looks = look(EVIDENCE, enough)
-    return blend_for("fast", looks).probability(looks)
+    features = features_of(EVIDENCE, enough)
+    return blend_for("fast", features).probability(features)
 
 
 @pytest.mark.parametrize(

@@ -89,7 +89,7 @@ class Reading:
 
     @classmethod
     def of(cls, text: str, question: str) -> Reading:
-        weights, spans = worth(question), tuple(sentences(text))
+        weights, spans = word_weights(question), tuple(sentences(text))
         by_stem = {stem(word): value for word, value in weights.items()}
         held = tuple(words(text, spans))
         telling = names(held, by_stem)
@@ -129,8 +129,8 @@ class Reading:
                 nearest[word.stem] = min(away, nearest.get(word.stem, away))
         total = sum(self.asked.values())
         reached = sum(
-            worth * math.exp(-nearest[stem] / _REACH)
-            for stem, worth in self.asked.items()
+            weight * math.exp(-nearest[stem] / _REACH)
+            for stem, weight in self.asked.items()
             if stem in nearest
         )
         return reached / total if total else 0.0
@@ -188,7 +188,7 @@ def _same(first: Literal, second: Literal) -> bool:
     return same_amount(first, second) or same_amount(second, first)
 
 
-def dated(literal: Literal) -> str:
+def date_type(literal: Literal) -> str:
     """The type of a date; only dates of one type are compared."""
     if _year(literal) is not None:
         return "year"
@@ -205,7 +205,7 @@ def _year(literal: Literal) -> int | None:
     return int(literal.value) if literal.value in _YEARS else None
 
 
-def worth(question: str) -> dict[str, float]:
+def word_weights(question: str) -> dict[str, float]:
     """The weight of a word of the question: more for a rare word, none for a question word."""
     return {
         word.folded: _COMMON + (1 - _COMMON) * rarity(word.folded)

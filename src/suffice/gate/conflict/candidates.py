@@ -16,7 +16,7 @@ from suffice.gate.conflict.answers import (
     Answer,
     Reading,
     Span,
-    dated,
+    date_type,
     fits,
     names,
     same_answer,
@@ -194,7 +194,7 @@ def _one_sort(mine: Answer, theirs: Answer) -> bool:
     if mine.literal is None or theirs.literal is None:
         return mine.literal is theirs.literal
     if mine.literal.day or theirs.literal.day:
-        return dated(mine.literal) == dated(theirs.literal)
+        return date_type(mine.literal) == date_type(theirs.literal)
     return comparable(mine.literal, theirs.literal)
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from suffice.evidence.split import placed
 from suffice.gate.conflict.answers import Reading, Span
-from suffice.gate.conflict.aspect import Aspect, Stated, given, stated
+from suffice.gate.conflict.aspect import Aspect, Stated, candidate_statements, stated
 from suffice.gate.conflict.candidates import View, views
 from suffice.gate.conflict.disagreement import (
     EVEN,
@@ -163,7 +163,7 @@ class Conflicts:
         """Halve the score of a pair that would be reported, if the statements are not about the
         same, or if one does not answer by itself. A statement that covers nearly all of the
         question's words needs no confirmation."""
-        every, side = given(passages, readings), aspect.side
+        every, side = candidate_statements(passages, readings), aspect.side
         most, asked_of = aspect.most(every), side.most(every)
         doubtful = {
             n: stated(one.view, passages) for n, one in enumerate(found) if self._doubtful(one)
