@@ -72,10 +72,7 @@ def verify(
             deep=deep,
             progress=lambda done, total: progress("verifying", done, max(done, total)),
         )
-    if as_json:
-        to_json.show(shown.verified(found))
-    else:
-        shown.show_verified(found)
+    to_json.show(shown.verified(found)) if as_json else shown.show_verified(found)
     return 0 if found.whole else 2
 
 
@@ -109,10 +106,7 @@ def show(
         to_json.show(shown.entry(entry)) if as_json else shown.show_entry(entry)
         return 0
     entries = log.page(Choice(kind=kind, caller=caller, before=before), most)
-    if as_json:
-        to_json.show([shown.line(entry) for entry in entries])
-    else:
-        shown.show_page(entries)
+    to_json.show([shown.line(entry) for entry in entries]) if as_json else shown.show_page(entries)
     return 0
 
 

@@ -49,10 +49,7 @@ def retrieval(corpus: Path, queries: Path, config: str | None, as_json: bool, qu
 
     with bars(quiet=quiet) as progress:
         figures = bench_retrieval(corpus, queries, read_settings(config), progress)
-    if as_json:
-        to_json.show(figures)
-    else:
-        _show_retrieval(figures)
+    to_json.show(figures) if as_json else _show_retrieval(figures)
     return 0
 
 

@@ -62,10 +62,7 @@ def answers(
             progress,
             tasks=() if "all" in tasks else tasks or TASKS,
         )
-    if as_json:
-        to_json.show(figures)
-    else:
-        _show(figures)
+    to_json.show(figures) if as_json else _show(figures)
     return 0
 
 

@@ -82,10 +82,7 @@ def gate(
     if plots:
         positive = np.array([bool(row["sufficient"]) for row in rows])
         plot_gate(decided, positive, [row["set"] for row in rows], plots)
-    if as_json:
-        to_json.show(figures)
-    else:
-        _show(figures)
+    to_json.show(figures) if as_json else _show(figures)
     return 0
 
 

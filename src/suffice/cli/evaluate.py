@@ -85,10 +85,7 @@ def eval(  # the command's own name
         cases = read_cases(data, only)
         cases = cases.at_most(limit) if limit else cases
         found = evaluate(cases, settings, verifier, progress, off=off, each=each, twins=twins)
-    if as_json:
-        to_json.show(found)
-    else:
-        _show(found)
+    to_json.show(found) if as_json else _show(found)
     return 0
 
 

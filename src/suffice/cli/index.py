@@ -67,10 +67,7 @@ def index(
             total = _sum(total, done)
         if not sources:
             total = keeper.reindex(progress)
-    if as_json:
-        to_json.show(to_json.report(total))
-    else:
-        show_report(total)
+    to_json.show(to_json.report(total)) if as_json else show_report(total)
     return 2 if total.failures else 0
 
 

@@ -143,10 +143,7 @@ def decide(
         return _open(log, settings, id, reason, by, reader, as_json)
     done = Review(log).decide(id, Act(act), reason=reason, by=by, reader=reader)
     case = Review(log).case(id, reader)
-    if as_json:
-        to_json.show({"decision": done, **shown.line(case)})
-    else:
-        shown.show_decided(case)
+    to_json.show({"decision": done, **shown.line(case)}) if as_json else shown.show_decided(case)
     return 0
 
 

@@ -107,19 +107,15 @@ class Llm:
         start, used = monotonic(), size
         try:
             wanted = {"response_format": prompt.format}
-            content = piece(ask(endpoint, body | wanted, budget.seconds_left))
-            used = (
-                max(content.tokens, 0)
-                if content.tokens is not None
-                else size + _estimate(content.text)
-            )
+            got = piece(ask(endpoint, body | wanted, budget.seconds_left))
+            used = max(got.tokens, 0) if got.tokens is not None else size + _estimate(got.text)
         finally:
             budget.calls += 1
             budget.tokens += used
             self.meter.add(Cost(1, used, monotonic() - start))
-        if content.finish in STOPPED:
-            raise self.endpoint.problem(f"its reply was cut off ({content.finish})", _SHORT)
-        return content.text
+        if got.finish in STOPPED:
+            raise self.endpoint.problem(f"its reply was cut off ({got.finish})", _SHORT)
+        return got.text
 
 
 def _estimate(text: str) -> int:

@@ -14,56 +14,56 @@ _TO_THE_LAST = re.compile(r"\d\.\d*0(?!\d)")
 _SCALED = re.compile(r"(?i:thousand|million|billion|trillion)|\d ?(?:[kKmMbB]|bn|mn|tn)\b")
 
 
-def agrees(claim: Literal, literal: Literal) -> bool:
+def agrees(claim: Literal, other: Literal) -> bool:
     """Equal values, also if one side omits the unit or gives one end of a range."""
-    if same_amount(claim, literal):
+    if same_amount(claim, other):
         return True
-    if claim.day and literal.kind is LiteralKind.NUMBER and not literal.unit:
-        return claim.day == Day(claim.day.year) and literal.value == claim.day.year
+    if claim.day and other.kind is LiteralKind.NUMBER and not other.unit:
+        return claim.day == Day(claim.day.year) and other.value == claim.day.year
     if claim.kind not in QUANTITIES:
         return False
     bare = claim.kind is LiteralKind.NUMBER and not claim.unit
-    if literal.day:
-        return bare and literal.day.year == claim.value
-    if literal.kind not in QUANTITIES or claim.pair:
+    if other.day:
+        return bare and other.day.year == claim.value
+    if other.kind not in QUANTITIES or claim.pair:
         return False
-    if literal.pair:
-        return ends_at(claim, literal)
-    if claim.amount != literal.amount:
+    if other.pair:
+        return ends_at(claim, other)
+    if claim.amount != other.amount:
         return False
-    if {claim.unit, literal.unit} == {"unspecified degree", "degree Celsius"}:
+    if {claim.unit, other.unit} == {"unspecified degree", "degree Celsius"}:
         return True
-    if not bare and (literal.unit or literal.nouns):
+    if not bare and (other.unit or other.nouns):
         return False
-    if literal.kind is LiteralKind.MEASURE and not set(claim.nouns[:1]) <= set(literal.about):
+    if other.kind is LiteralKind.MEASURE and not set(claim.nouns[:1]) <= set(other.about):
         return False  # "500 units" of something that the evidence gives in mg
-    return (bare and not claim.nouns) or literal.cell or bool(set(claim.about) & set(literal.about))
+    return (bare and not claim.nouns) or other.cell or bool(set(claim.about) & set(other.about))
 
 
-def ends_at(claim: Literal, literal: Literal) -> bool:
+def ends_at(claim: Literal, other: Literal) -> bool:
     """Whether a claim's single value is an end of the evidence's range."""
-    if not literal.pair or claim.pair:
+    if not other.pair or claim.pair:
         return False
-    return claim.unit == literal.unit and claim.value in literal.pair
+    return claim.unit == other.unit and claim.value in other.pair
 
 
-def comparable(claim: Literal, literal: Literal) -> bool:
+def comparable(claim: Literal, other: Literal) -> bool:
     """Whether two literals could be values of the same thing."""
     if (
         claim.kind in QUANTITIES
-        and literal.cell
-        and literal.kind is LiteralKind.NUMBER
-        and not literal.unit
+        and other.cell
+        and other.kind is LiteralKind.NUMBER
+        and not other.unit
     ):
         return True  # a column has its unit in the heading, or none
-    if _group(claim.kind) is not _group(literal.kind):
+    if _group(claim.kind) is not _group(other.kind):
         return False
     if claim.kind in (LiteralKind.NUMBER, LiteralKind.MEASURE):
-        return claim.unit == literal.unit
+        return claim.unit == other.unit
     if claim.kind is LiteralKind.IDENTIFIER:
-        return bool(claim.unit) and claim.unit == literal.unit
-    if claim.day and literal.day:
-        return _shape(claim.day) == _shape(literal.day)
+        return bool(claim.unit) and claim.unit == other.unit
+    if claim.day and other.day:
+        return _shape(claim.day) == _shape(other.day)
     return True
 
 
@@ -75,21 +75,21 @@ def _shape(day: Day) -> tuple[bool, ...]:
     return (*(part is not None for part in (*day.parts, day.quarter, day.weekday)), day.decade)
 
 
-def rounded(claim: Literal, literal: Literal) -> bool:
+def rounded(claim: Literal, other: Literal) -> bool:
     """Whether the claim rounds the exact value of the evidence, or gives a bound that it meets."""
-    if not {claim.kind, literal.kind} <= QUANTITIES or claim.unit != literal.unit:
+    if not {claim.kind, other.kind} <= QUANTITIES or claim.unit != other.unit:
         return False
-    if claim.value is None or literal.value is None or claim.pair or literal.pair:
+    if claim.value is None or other.value is None or claim.pair or other.pair:
         return False
-    if literal.comparator is not Comparator.EXACTLY or (
-        literal.per and claim.per and literal.per != claim.per
+    if other.comparator is not Comparator.EXACTLY or (
+        other.per and claim.per and other.per != claim.per
     ):
         return False
     hedged = claim.comparator is Comparator.ABOUT
     scaled = bool(_SCALED.search(claim.text))
     exact = not hedged and bool(_TO_THE_LAST.search(claim.text))
-    rough = not exact and rounds_to(*_as_written(claim, literal.value), scaled, hedged)
-    return rough or _implied(claim, literal)
+    rough = not exact and rounds_to(*_as_written(claim, other.value), scaled, hedged)
+    return rough or _implied(claim, other)
 
 
 def _as_written(claim: Literal, value: Decimal) -> tuple[Decimal, Decimal]:
@@ -100,11 +100,11 @@ def _as_written(claim: Literal, value: Decimal) -> tuple[Decimal, Decimal]:
     return value, claim.value
 
 
-def _implied(claim: Literal, literal: Literal) -> bool:
+def _implied(claim: Literal, other: Literal) -> bool:
     """Whether the claim's bound holds closely: "more than 4,000" is true of 4,213."""
-    if claim.value is None or literal.value is None or not set(claim.about) & set(literal.about):
+    if claim.value is None or other.value is None or not set(claim.about) & set(other.about):
         return False
     if not claim.comparator.direction or claim.comparator is Comparator.AT_MOST:
         return False
-    apart = (literal.value - claim.value) * claim.comparator.direction
+    apart = (other.value - claim.value) * claim.comparator.direction
     return 0 <= apart <= abs(claim.value) / 6
