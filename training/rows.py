@@ -52,9 +52,9 @@ class Row:
     origin: str
     question: str = ""
     points: tuple[Span, ...] = ()
-    """Where in the evidence the sentences stand that support or answer, where that is known."""
+    """Spans of the sentences in the evidence that support or answer, if known."""
     wrong: tuple[Span, ...] = ()
-    """Where in `text` the unsupported words stand, where that is known."""
+    """Spans of the unsupported words in `text`, if known."""
 
 
 Span = tuple[int, int]
@@ -113,7 +113,7 @@ def apart(folder: Path) -> Iterator[dict[str, Any]]:
 
 
 class WordIndex:
-    """Texts found again by the rare words they hold: near misses, not noise."""
+    """Finds texts by their rare words: near misses rather than noise."""
 
     def __init__(self, stock: Sequence[str]) -> None:
         self.stock = stock

@@ -13,7 +13,7 @@ from suffice.text.several import several
 from suffice.types import Code, Draft, Evidence, Finding, Rescue, Support
 
 LEAST = 0.10
-"""Of 200 right answers of `written` dev 10 % score below this, and 91 % of the answers to other
+"""Of 200 correct answers in `written` dev 10 % score below this, and 91 % of the answers to other
 questions. At .25 it is 24 % and 98 %: too many right answers are short and lean on their question.
 """
 
