@@ -99,7 +99,7 @@ def fault_of(problem: SufficeError) -> ApiError:
     if isinstance(problem, Unreadable):
         return ApiError(422, str(problem), "unreadable")
     if isinstance(problem, _CALLER_ERRORS):
-        return ApiError(400, str(problem), "bad_value")
+        return ApiError(400, str(problem), "invalid_value")
     if isinstance(problem, ModelUnreachable):
         return ApiError(502, str(problem), "upstream_failed")
     if isinstance(problem, StoreError):
