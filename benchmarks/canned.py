@@ -32,8 +32,8 @@ def events(text: str) -> bytes:
     size = max(len(text) // PIECES, 1)
     frame = {"id": "canned", "object": "chat.completion.chunk", "created": 0, "model": "canned"}
     pieces = [text[start : start + size] for start in range(0, len(text), size)]
-    said = [{"index": 0, "delta": {"content": one}, "finish_reason": None} for one in pieces]
-    choices = [*said, {"index": 0, "delta": {}, "finish_reason": "stop"}]
+    deltas = [{"index": 0, "delta": {"content": one}, "finish_reason": None} for one in pieces]
+    choices = [*deltas, {"index": 0, "delta": {}, "finish_reason": "stop"}]
     lines = [{**frame, "choices": [choice]} for choice in choices]
     return b"".join(b"data: %b\n\n" % json.dumps(line).encode() for line in lines) + (
         b"data: [DONE]\n\n"

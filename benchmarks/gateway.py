@@ -279,9 +279,9 @@ def _reached(process: subprocess.Popen[bytes], port: int, log: Path | None) -> N
         if process.poll() is not None:
             break
         time.sleep(0.05)
-    told = log.read_text(errors="replace")[-500:] if log else ""
+    tail = log.read_text(errors="replace")[-500:] if log else ""
     raise SufficeError(
-        f"A server of the bench did not start: {told}", remedy="Run its command separately."
+        f"A server of the bench did not start: {tail}", remedy="Run its command separately."
     )
 
 

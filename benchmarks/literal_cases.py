@@ -37,7 +37,7 @@ def edits(random: Random, number: int) -> Iterator[Case]:
     for _ in range(number):
         fact, value, evidence = _source(random)
         what, wrong = random.choice(value.edits)
-        yield Case(_said(random, fact, wrong), evidence, what, value.writings[0], wrong)
+        yield Case(_as_written(random, fact, wrong), evidence, what, value.writings[0], wrong)
 
 
 def rewordings(random: Random, number: int) -> Iterator[Case]:
@@ -45,7 +45,9 @@ def rewordings(random: Random, number: int) -> Iterator[Case]:
     for _ in range(number):
         fact, value, evidence = _source(random)
         written = random.choice(value.writings)
-        yield Case(_said(random, fact, written), evidence, REWORDED, value.writings[0], written)
+        yield Case(
+            _as_written(random, fact, written), evidence, REWORDED, value.writings[0], written
+        )
 
 
 def _source(random: Random) -> tuple[Fact, Value, str]:
@@ -66,11 +68,11 @@ def _stated(random: Random, fact: Fact, value: Value) -> str:
     return _sentence(fact.source, random.choice(value.writings))
 
 
-def _said(random: Random, fact: Fact, written: str) -> str:
+def _as_written(random: Random, fact: Fact, written: str) -> str:
     return _sentence(random.choice(fact.claims), written)
 
 
 def _sentence(template: str, written: str) -> str:
-    said = template.format(v=written)
-    said = said.removesuffix(".") if said.endswith("..") else said  # "at 5 p.m.."
-    return said[0].upper() + said[1:]
+    sentence = template.format(v=written)
+    sentence = sentence.removesuffix(".") if sentence.endswith("..") else sentence  # "at 5 p.m.."
+    return sentence[0].upper() + sentence[1:]

@@ -58,8 +58,8 @@ def _of_claims(
     random.shuffle(found)
     possible = ((claim, text, list(change(random, claim, text))) for claim, text in found)
     for _, text, options in islice((one for one in possible if one[2]), n):
-        said, right, (what, written) = random.choice(options)
-        yield Case(said, text, what or REWORDED, right, written)
+        sentence, right, (what, written) = random.choice(options)
+        yield Case(sentence, text, what or REWORDED, right, written)
 
 
 def _figures(cases: Iterable[Case]) -> dict[str, Any]:

@@ -36,7 +36,7 @@ class Job:
 
 
 @dataclass(slots=True)
-class Told:
+class LoadResult:
     """The results of a job."""
 
     times: list[float] = field(default_factory=list)
@@ -90,8 +90,8 @@ class Connection:
             f"content-type: application/json\r\ncontent-length: {len(body)}\r\n\r\n"
         )
         self._writer.write(head.encode() + body)
-        told = await self._reader.readuntil(b"\r\n\r\n")
-        lower = told.lower()
+        headers = await self._reader.readuntil(b"\r\n\r\n")
+        lower = headers.lower()
         if b"transfer-encoding: chunked" in lower:
             reply = await self._chunks()
         else:
@@ -99,7 +99,7 @@ class Connection:
             reply = await self._reader.readexactly(length)
         if b"connection: close" in lower:
             self.close()
-        return int(told.split(b" ", 2)[1]), lower, reply
+        return int(headers.split(b" ", 2)[1]), lower, reply
 
     async def _chunks(self) -> bytes:
         assert self._reader is not None
@@ -116,35 +116,35 @@ class Connection:
         self._reader = self._writer = None
 
 
-async def send(job: Job, told: Told, connection: Connection, body: bytes) -> None:
+async def send(job: Job, result: LoadResult, connection: Connection, body: bytes) -> None:
     """Send one request and record the result."""
     start = time.perf_counter()
     try:
         status, head, reply = await connection.post(body)
     except (OSError, asyncio.IncompleteReadError, ValueError) as problem:
         connection.close()
-        told.statuses[type(problem).__name__] += 1
+        result.statuses[type(problem).__name__] += 1
         return
-    told.statuses[str(status)] += 1
+    result.statuses[str(status)] += 1
     if status == 429 and b"retry-after:" not in head:
-        told.waits += 1
+        result.waits += 1
     if status == 200:
-        told.times.append(time.perf_counter() - start)
+        result.times.append(time.perf_counter() - start)
         if job.checked:
-            _look(reply, told)
+            _count_verdict(reply, result)
 
 
-def _look(reply: bytes, told: Told) -> None:
+def _count_verdict(reply: bytes, result: LoadResult) -> None:
     suffice = json.loads(reply).get("suffice") or {}
     verdict = str(suffice.get("verdict"))
-    told.verdicts[verdict] += 1
+    result.verdicts[verdict] += 1
     if verdict in _SERVED and suffice.get("share_read") != 1.0:
-        told.unchecked += 1
+        result.unchecked += 1
     if verdict == "None":
-        told.unchecked += 1
+        result.unchecked += 1
 
 
-async def closed(job: Job, told: Told, seconds: float) -> float:
+async def closed_loop(job: Job, result: LoadResult, seconds: float) -> float:
     start = time.perf_counter()
     end = start + seconds
     bodies = [body.encode() for body in job.bodies]
@@ -152,7 +152,7 @@ async def closed(job: Job, told: Told, seconds: float) -> float:
     async def client(n: int) -> None:
         connection, place = Connection(job), n
         while time.perf_counter() < end:
-            await send(job, told, connection, bodies[place % len(bodies)])
+            await send(job, result, connection, bodies[place % len(bodies)])
             place += job.clients
         connection.close()
 
@@ -160,7 +160,7 @@ async def closed(job: Job, told: Told, seconds: float) -> float:
     return time.perf_counter() - start
 
 
-async def opened(job: Job, told: Told, seconds: float) -> float:
+async def open_loop(job: Job, result: LoadResult, seconds: float) -> float:
     """Open load: each request uses a free connection or a new one."""
     start, place = time.perf_counter(), 0
     bodies = [body.encode() for body in job.bodies]
@@ -171,7 +171,7 @@ async def opened(job: Job, told: Told, seconds: float) -> float:
         connection, used = free.pop() if free else (Connection(job), 0.0)
         if time.perf_counter() - used > _IDLE:
             connection.close()  # reopened, as clients do after a long idle time
-        await send(job, told, connection, body)
+        await send(job, result, connection, body)
         free.append((connection, time.perf_counter()))
 
     while (now := time.perf_counter() - start) < seconds:
@@ -181,23 +181,23 @@ async def opened(job: Job, told: Told, seconds: float) -> float:
                 tasks.add(task)
                 task.add_done_callback(tasks.discard)
             else:
-                told.unsent += 1
+                result.unsent += 1
             place += 1
         await asyncio.sleep(min(0.005, 1 / job.rate))
     if tasks:
         await asyncio.wait(tasks, timeout=120)
-    told.statuses["unanswered"] += len(tasks)
+    result.statuses["unanswered"] += len(tasks)
     for connection, _ in free:
         connection.close()
     return time.perf_counter() - start
 
 
 async def run(job: Job) -> dict[str, Any]:
-    way = opened if job.rate else closed
+    way = open_loop if job.rate else closed_loop
     if job.warm:
-        await way(job, Told(), job.warm)
-    told = Told()
-    return told.as_json(await way(job, told, job.seconds))
+        await way(job, LoadResult(), job.warm)
+    result = LoadResult()
+    return result.as_json(await way(job, result, job.seconds))
 
 
 if __name__ == "__main__":

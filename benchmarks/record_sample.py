@@ -48,15 +48,15 @@ def _verdict() -> Verdict:
     passages = [_passage(n) for n in range(5)]
     items = tuple(Retrieved(p, 0.7123456 - n / 10, 12.5 - n, 0.65) for n, p in enumerate(passages))
     evidence = Evidence("How long is parental leave?", items, day=date(2025, 5, 1))
-    said = [
+    sentences = [
         f"Parents are entitled to {18 + n} weeks of leave on full pay [{n + 1}]." for n in range(2)
     ]
-    text = " ".join(said)
+    text = " ".join(sentences)
     claims = tuple(
         Claim(one, text.index(one), text.index(one) + len(one), (n + 1,))
-        for n, one in enumerate(said)
+        for n, one in enumerate(sentences)
     )
-    citations = tuple(Citation(n + 1, passages[n], one) for n, one in enumerate(said))
+    citations = tuple(Citation(n + 1, passages[n], one) for n, one in enumerate(sentences))
     findings = tuple(
         Finding(claim, check, Support.BACKED, 0.9234567, passages[n].id, (0, 80),
                 "every value of it is in the source", Code.CLEAR)

@@ -227,8 +227,8 @@ def _growth(verifier: Verifier, sizes: Sequence[int], progress: Progress) -> dic
 
 def _pairs(count: int, turn: int = 0) -> list[Pair]:
     """An answer with its passages; each round has different texts of the same size."""
-    evidence, said = passages(count, turn * count), answer(turn * count)
-    return [Pair(sentence, evidence, answer=" ".join(said)) for sentence in said]
+    evidence, claims = passages(count, turn * count), answer(turn * count)
+    return [Pair(sentence, evidence, answer=" ".join(claims)) for sentence in claims]
 
 
 def _times(verifier: Verifier, count: int) -> list[float]:

@@ -201,7 +201,7 @@ def test_a_gap_asks_for_a_document(library: Library, caplog: pytest.LogCaptureFi
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
         hooked = VerdictSettings(gap_webhook=f"http://127.0.0.1:{server.server_port}/gaps")
-        pipeline = replace(Pipeline.of(library.search(), library.embedder), verdict=hooked)
+        pipeline = replace(Pipeline.of(library.search(), library.embedder), verdict_settings=hooked)
         gap = pipeline.answer("Which antivirus program is installed on company laptops?")
         assert gap.gap
         until(lambda: asked)
@@ -229,7 +229,7 @@ def test_nobody_waits_for_a_webhook_and_the_record_comes_first(library: Library)
     with ScriptedUpstream([slow("", wait=60)]) as slow_one:
         hooked = VerdictSettings(gap_webhook=f"{slow_one.url}/chat/completions")
         made = Pipeline.of(library.search(), library.embedder)
-        pipeline = replace(made, verdict=hooked, record=Keeper())
+        pipeline = replace(made, verdict_settings=hooked, record=Keeper())
         gap = pipeline.answer("Which antivirus program is installed on company laptops?")
         assert (gap.record, len(kept)) == ("record-1", 1)
         until(lambda: slow_one.requests)

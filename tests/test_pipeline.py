@@ -14,7 +14,6 @@ from suffice import Action, Filter, Library, Passage, Pipeline, Retrieved
 from suffice.draft.brief import PLAIN, Brief
 from suffice.errors import QuestionError, SettingsError
 from suffice.evidence.index import today
-from suffice.evidence.search import Lookup
 from suffice.gate.gate import GateResult
 from suffice.record.trace import Trace
 from suffice.settings import (
@@ -178,19 +177,17 @@ def test_a_restricted_document_is_not_even_named(library: Library) -> None:
     assert "salary-bands.md" in {p.document for p in allowed(question).passages}
 
 
-class Shelf:
-    """A custom retriever with `lookup`."""
+class OwnRetriever:
+    """A custom retriever."""
 
     def __call__(self, question: str) -> Sequence[Passage | str]:
         return ["Parental leave lasts 20 weeks.", Passage(id="x#1", text="Cats.", document="x")]
 
-    def lookup(self, ids: Sequence[str]) -> dict[str, Passage]:
-        return {}
-
 
 def test_bring_your_own_retriever(library: Library) -> None:
-    assert isinstance(Shelf(), Lookup)
-    verdict = Pipeline.of(Shelf(), library.embedder).answer("How long does parental leave last?")
+    verdict = Pipeline.of(OwnRetriever(), library.embedder).answer(
+        "How long does parental leave last?"
+    )
     assert verdict.released == "Parental leave lasts 20 weeks. [1]"
     assert all(item.relevance is not None for item in verdict.evidence)
 

@@ -11,7 +11,7 @@ import suffice
 from suffice import Action, Pipeline, Verdict
 from suffice.evidence.library import Library
 from suffice.models.catalog import open_verifier
-from suffice.models.llm.quotes import stands
+from suffice.models.llm.quotes import occurs_in
 from suffice.models.llm.verifier import LlmVerifier
 from suffice.models.verifier import LLM, Pair
 from suffice.settings import (
@@ -123,7 +123,7 @@ def test_support_is_valid_and_proved_by_a_literal_quote(verifier: LlmVerifier) -
         assert (score.tier == LLM) != bool(score.note)  # it judged, or why it could not
         if score.tier == LLM and verifier.thresholds.supported(score):
             assert score.passage is not None
-            assert stands(score.quote, pair.evidence[score.passage])
+            assert occurs_in(score.quote, pair.evidence[score.passage])
 
 
 def test_sufficiency_is_valid(verifier: LlmVerifier) -> None:

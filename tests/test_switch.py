@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from suffice import switch
-from suffice.switch import rule, without
+from suffice.switch import rule, rules_off
 
 
 @pytest.fixture(autouse=True)
@@ -22,9 +22,9 @@ def test_a_rule_that_is_off_lets_everything_pass() -> None:
     assert "shout" in switch.RULES
     assert shout.__doc__ == "Says it louder."
     assert shout("ho", mark="?") == "HO?"
-    with without(["shout"]):
+    with rules_off(["shout"]):
         assert shout("ho", mark="?") == "ho"
-        with without(["other"]):
+        with rules_off(["other"]):
             assert shout("ho") == "ho"
     assert shout("ho") == "HO!"
 
@@ -35,7 +35,7 @@ def test_a_rule_comes_back_after_an_error() -> None:
         return False
 
     def fails() -> None:
-        with without(["deny"]):
+        with rules_off(["deny"]):
             assert deny()
             raise ValueError
 

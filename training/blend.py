@@ -20,11 +20,11 @@ from typing import Any
 
 import numpy as np
 
-from calibrate import NEAR, balanced, chance, judged, logistic, told
+from calibrate import NEAR, balanced, chance, judged, logistic, print_scores
 from measure import Item
 from rows import read
 from suffice.eval.gate import evidence_of
-from suffice.gate.policies.blend import Looks, look
+from suffice.gate.policies.blend import Features, features_of
 from suffice.models.catalog import open_embedder, open_verifier
 from suffice.settings import EmbedderSettings, VerifierSettings
 
@@ -41,16 +41,16 @@ KNOWN = {
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class GateCase:
     """A question with what the gate sees of it, but for the verifier."""
 
     set: str
     item: str
     truth: bool
-    looks: Looks
+    features: Features
 
 
-def asked(pairs: Path, names: Sequence[str], embedder: Any) -> list[Asked]:
+def gate_cases(pairs: Path, names: Sequence[str], embedder: Any) -> list[GateCase]:
     rows, counts = [], Counter[str]()
     for name in names:
         for pair in read(pairs / f"{name}.jsonl.gz"):
@@ -60,7 +60,7 @@ def asked(pairs: Path, names: Sequence[str], embedder: Any) -> list[Asked]:
                 rows.append(pair | question)
     seen = evidence_of(rows, embedder, _progress)
     return [
-        Asked(row["set"], row["item"], row["truth"], look(one, 0.5))
+        GateCase(row["set"], row["item"], row["truth"], features_of(one, 0.5))
         for row, one in zip(rows, seen, strict=True)
     ]
 
@@ -71,8 +71,8 @@ def _progress(what: str, done: int, of: int) -> None:
 
 
 def with_verifier(
-    some: Sequence[Asked], pairs: Path, names: Sequence[str], folders: Sequence[Path], card: Any
-) -> list[Asked]:
+    some: Sequence[GateCase], pairs: Path, names: Sequence[str], folders: Sequence[Path], card: Any
+) -> list[GateCase]:
     """The same questions with the probability that the tier gives them."""
     margins = {
         (item.set, item.item): item.margin
@@ -83,21 +83,23 @@ def with_verifier(
         np.array([margins[one.set, one.item] for one in some]), card["calibration"]["sufficiency"]
     )
     return [
-        Asked(one.set, one.item, one.truth, _enough(one.looks, float(value)))
+        GateCase(one.set, one.item, one.truth, _enough(one.features, float(value)))
         for one, value in zip(some, found, strict=True)
         if np.isfinite(value)
     ]
 
 
-def _enough(looks: Looks, value: float) -> Looks:
-    return Looks(value, looks.similarity, looks.coverage, looks.count)
+def _enough(features: Features, value: float) -> Features:
+    return Features(value, features.similarity, features.coverage, features.count)
 
 
-def table(some: Sequence[Asked], names: Sequence[str]) -> Floats:
-    return np.array([[one.looks.values().get(name, 0.0) for name in names] for one in some])
+def table(some: Sequence[GateCase], names: Sequence[str]) -> Floats:
+    return np.array([[one.features.values().get(name, 0.0) for name in names] for one in some])
 
 
-def blend(names: Sequence[str], there: Sequence[Asked], here: Sequence[Asked]) -> dict[str, Any]:
+def blend(
+    names: Sequence[str], there: Sequence[GateCase], here: Sequence[GateCase]
+) -> dict[str, Any]:
     """The line fitted on held rows, then its slope and shift on dev rows. The written questions
     count as much as all other sets together."""
     line = logistic(table(there, names), _truth(there), _weights(there), RIDGE)
@@ -111,15 +113,15 @@ def blend(names: Sequence[str], there: Sequence[Asked], here: Sequence[Asked]) -
             for one, score in zip(here, scores, strict=True)
             if one.set == name
         ]
-        told(f"   {name}", own, {"slope": float(slope), "offset": float(shift)})
+        print_scores(f"   {name}", own, {"slope": float(slope), "offset": float(shift)})
     return {"weights": weights, **{name: round(float(value), 4) for name, value in rest.items()}}
 
 
-def _truth(some: Sequence[Asked]) -> Floats:
+def _truth(some: Sequence[GateCase]) -> Floats:
     return np.array([float(one.truth) for one in some])
 
 
-def _weights(some: Sequence[Asked]) -> Floats:
+def _weights(some: Sequence[GateCase]) -> Floats:
     families = np.array([one.set.split("+")[0] for one in some])
     near = np.isin(families, NEAR["sufficiency"])
     weights = np.zeros(len(some))
@@ -139,7 +141,7 @@ def main() -> None:
     given = parser.parse_args()
     embedder = open_embedder(EmbedderSettings())
     held, dev = ["held"], ["near"]
-    fitted, calibrated = (asked(given.pairs, names, embedder) for names in (held, dev))
+    fitted, calibrated = (gate_cases(given.pairs, names, embedder) for names in (held, dev))
     made: dict[str, Any] = {"blends": {}, "verifiers": {}}
     for tier, folders in (("fast", given.fast), ("strong", given.strong)):
         verifier: Any = open_verifier(VerifierSettings(), tier)

@@ -93,12 +93,12 @@ def ece(scores: Floats, truth: Floats, bins: int = 10) -> float:
 def report(found: Sequence[Item], line: Line, question: str) -> None:
     for half in (NEAR[question], PUBLIC[question]):
         own = [item for item in found if item.set in half]
-        told(f"{question}: {len(half)} sets", own, line)
+        print_scores(f"{question}: {len(half)} sets", own, line)
         for name in half:
-            told(f"   {name}", [item for item in own if item.set == name], line)
+            print_scores(f"   {name}", [item for item in own if item.set == name], line)
 
 
-def told(name: str, own: Sequence[Item], line: Line) -> None:
+def print_scores(name: str, own: Sequence[Item], line: Line) -> None:
     if not own:
         return
     truth = np.array([item.truth for item in own])

@@ -47,7 +47,7 @@ SEED = 7
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class QuestionCase:
     """A question with its passages. `answers`: a right draft holds one text of each group;
     `points`: or it quotes most of these spans, by the id of their passage."""
 
@@ -59,8 +59,8 @@ class Asked:
 
     def right(self, draft: Draft) -> bool:
         if self.answers:
-            said = folded(draft.text)
-            return all(any(folded(one) in said for one in group) for group in self.answers)
+            text = folded(draft.text)
+            return all(any(folded(one) in text for one in group) for group in self.answers)
         total = sum(end - start for _, start, end in self.points)
         return bool(total) and self._quoted(draft) >= ENOUGH_HELD * total
 
@@ -79,17 +79,17 @@ class Asked:
         )
 
 
-def real(path: Path) -> Iterator[Asked]:
+def real(path: Path) -> Iterator[QuestionCase]:
     for row in read_lines(path):
         passages = tuple(
             Passage(f"p{n}", one["text"], f"d{n}", one["title"], heading=tuple(one["heading"]))
             for n, one in enumerate(row["passages"][:TOP])
         )
         answers = row.get("answers_all") or () if row["answerable"] else ()
-        yield Asked("real", row["question"], passages, tuple(map(tuple, answers)))
+        yield QuestionCase("real", row["question"], passages, tuple(map(tuple, answers)))
 
 
-def held(data: Path, most: int) -> Iterator[Asked]:
+def held(data: Path, most: int) -> Iterator[QuestionCase]:
     """Held cases in twins; near passages fill up what a search would find."""
     draw = random.Random(SEED)
     cases = held_cases(data, ANNOTATIONS)
@@ -103,22 +103,22 @@ def held(data: Path, most: int) -> Iterator[Asked]:
             known = {one.text for one in marked}
             near = stock.near(case, qa["q"], max(0, TOP - len(marked)), draw)
             found = [*marked, *(one for one in near if one.text not in known)]
-            yield _asked(qa["q"], case["title"], draw.sample(found, len(found)))
+            yield _question_case(qa["q"], case["title"], draw.sample(found, len(found)))
 
 
-def _asked(question: str, title: str, found: Sequence[Marked]) -> Asked:
+def _question_case(question: str, title: str, found: Sequence[Marked]) -> QuestionCase:
     passages = tuple(Passage(f"p{n}", one.text, f"d{n}", title) for n, one in enumerate(found))
     points = tuple((f"p{n}", *span) for n, one in enumerate(found) for span in one.points)
-    return Asked("written", question, passages, points=points)
+    return QuestionCase("written", question, passages, points=points)
 
 
-def evidence(one: Asked, embedder: Embedder) -> Evidence:
-    vectors = embedder.embed([one.question, *map(embedded_text, one.passages)])
+def evidence(case: QuestionCase, embedder: Embedder) -> Evidence:
+    vectors = embedder.embed([case.question, *map(embedded_text, case.passages)])
     items = (
         Retrieved(passage, float(vector @ vectors[0]))
-        for passage, vector in zip(one.passages, vectors[1:], strict=True)
+        for passage, vector in zip(case.passages, vectors[1:], strict=True)
     )
-    return Evidence(one.question, tuple(items))
+    return Evidence(case.question, tuple(items))
 
 
 def main() -> None:

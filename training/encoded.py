@@ -40,14 +40,14 @@ class Encoded:
         ids, marks, parts = [], [], []
         start, end = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
         for row in rows:
-            asked = f"{row.question} {row.said}" if row.question else row.said
-            said = tokenizer.encode(asked, add_special_tokens=False)
+            asked = f"{row.question} {row.text}" if row.question else row.text
+            encoding = tokenizer.encode(asked, add_special_tokens=False)
             evidence = tokenizer.encode(row.evidence, add_special_tokens=False)
-            first, room = said.ids[-(WINDOW // 2) :], WINDOW - 3
+            first, room = encoding.ids[-(WINDOW // 2) :], WINDOW - 3
             second = evidence.ids[: room - len(first)]
             ids.append(np.array([start, *first, end, *second, end], np.uint16))
             shift = len(row.question) + 1 if row.question else 0
-            wrong = _wrong(row, said.offsets[-(WINDOW // 2) :], shift)
+            wrong = _wrong(row, encoding.offsets[-(WINDOW // 2) :], shift)
             pointed = _pointed(row, evidence.offsets[: len(second)])
             marks.append(np.array([UNKNOWN, *wrong, UNKNOWN, *pointed, UNKNOWN], np.int8))
             parts.append(len(first) + 2)

@@ -94,8 +94,8 @@ def written(found: Sequence[Item], lines: dict[str, Any]) -> dict[str, Any]:
             }
             if name in BASELINES:
                 row["auroc_without_evidence"] = auroc(*_columns(sets[BASELINES[name]]))
-            if told := _told_apart(own):
-                row["told_apart"] = float(np.mean(told))
+            if share := _told_apart(own):
+                row["told_apart"] = float(np.mean(share))
             if name == "written answers":
                 row["kinds"] = {
                     kind: auroc(*_columns([i for i in own if i.truth or i.kind == kind]))

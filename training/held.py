@@ -19,7 +19,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from rows import COMPANY, Answering, Row, Shelf, Task, apart
+from rows import COMPANY, Answering, Row, Task, WordIndex, apart
 
 SHARE = 10
 LARGEST = 100
@@ -63,17 +63,17 @@ class Held:
         self.openings = {passage[:OPENING] for row in rows for passage in row["evidence"]}
 
     def __contains__(self, row: Row) -> bool:
-        asked = row.said if row.task is Task.SUFFICIENCY else row.question
+        asked = row.text if row.task is Task.SUFFICIENCY else row.question
         lines = row.evidence.split("\n")
         return asked in self.questions or any(line[:OPENING] in self.openings for line in lines)
 
 
 def with_company(rows: Sequence[dict[str, Any]], stock: Sequence[str]) -> Iterator[dict[str, Any]]:
     """Each row, and again with passages that are near its question and do not answer it."""
-    shelf, answering, draw = Shelf(stock), Answering(rows), random.Random(11)
+    index, answering, draw = WordIndex(stock), Answering(rows), random.Random(11)
     for row in rows:
         yield row
-        near = [text for text in shelf.near(row["question"], draw) if text not in row["evidence"]]
+        near = [text for text in index.near(row["question"], draw) if text not in row["evidence"]]
         strangers = [text for text in near if not answering(row, text)][: draw.randint(2, 9)]
         if not strangers or row["set"] not in COMPANY:
             continue

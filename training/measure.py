@@ -50,7 +50,7 @@ def margin(logits: Floats, column: int) -> Floats:
 def items(pairs: Sequence[Mapping[str, Any]], logits: Floats) -> list[Item]:
     """Claims of a response by its two worst, questions by the passages together and the best one
     alone."""
-    said, asked = margin(logits[:, :3], 0), margin(logits[:, 3:], 1)
+    support, asked = margin(logits[:, :3], 0), margin(logits[:, 3:], 1)
     places: dict[tuple[str, str], list[int]] = defaultdict(list)
     for place, pair in enumerate(pairs):
         places[pair["set"], pair["item"]].append(place)
@@ -58,7 +58,7 @@ def items(pairs: Sequence[Mapping[str, Any]], logits: Floats) -> list[Item]:
     for (name, item), own in places.items():
         first = pairs[own[0]]
         if first["task"] == 0:
-            value = float(np.mean(sorted(said[own])[:WORST]))
+            value = float(np.mean(sorted(support[own])[:WORST]))
         else:
             value = question_margin([(pairs[n]["way"], float(asked[n])) for n in own])
         found.append(
@@ -116,14 +116,14 @@ def table(found: Sequence[Item]) -> dict[str, str]:
         for item in own:
             if item.group:
                 groups[item.group].append(item)
-        told = [
+        shares = [
             right.margin > wrong.margin
             for some in groups.values()
             for right in some if right.truth
             for wrong in some if not wrong.truth
         ]  # fmt: skip
-        if told:
-            made[f"{name}, told apart"] = f"{np.mean(told):.3f}"
+        if shares:
+            made[f"{name}, told apart"] = f"{np.mean(shares):.3f}"
         if name == "written answers":
             for kind in sorted({item.kind for item in own if not item.truth}):
                 some = np.array([item.truth or item.kind == kind for item in own])

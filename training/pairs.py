@@ -31,7 +31,7 @@ Pair = dict[str, Any]
 ANNOTATIONS = Path(__file__).parent / "written"
 
 
-def said_in(response: str) -> list[str]:
+def claims_in(response: str) -> list[str]:
     """The statements of a response as they are judged, each with what it leans on."""
     return [one.alone for one in claims(response) if one.checkable] or [response]
 
@@ -39,11 +39,11 @@ def said_in(response: str) -> list[str]:
 def support(
     item: str, response: str, evidence: str, question: str, truth: bool, **more: Any
 ) -> Iterator[Pair]:
-    for place, said in enumerate(said_in(response)):
+    for place, claim in enumerate(claims_in(response)):
         yield {
-            "item": item, "claim": place, "task": 0, "said": said, "question": question,
+            "item": item, "claim": place, "task": 0, "said": claim, "question": question,
             "truth": truth, "way": "near",
-            "evidence": digest(evidence, f"{question} {said}", ROOM), **more,
+            "evidence": digest(evidence, f"{question} {claim}", ROOM), **more,
         }  # fmt: skip
 
 
@@ -106,9 +106,9 @@ def written_pairs(cases: Sequence[Case], stock: Stock) -> Iterator[Pair]:
                 )  # fmt: skip
                 yield _blind(f"{name} a{number}", "written answers", text, truth, 0)
         for place, near in enumerate(case["near"]):
-            told = twins.added(own, near["s"], point=True)
+            added = twins.added(own, near["s"], point=True)
             name = f"{case['id']} n{place}"
-            yield from _twins(name, "written questions", near["q"], told, own)
+            yield from _twins(name, "written questions", near["q"], added, own)
         for place, statement in enumerate(case["c"]):
             truth, name = statement["y"] == "supported", f"{case['id']} c{place}"
             yield from support(
@@ -134,9 +134,9 @@ def _twins(
         yield _blind(f"{name} {truth}", set_, question, truth, 1)
 
 
-def _blind(item: str, set_: str, said: str, truth: bool, task: int) -> Pair:
+def _blind(item: str, set_: str, text: str, truth: bool, task: int) -> Pair:
     return {
-        "item": item, "claim": 0, "task": task, "said": said, "question": "", "truth": truth,
+        "item": item, "claim": 0, "task": task, "said": text, "question": "", "truth": truth,
         "way": "none", "evidence": "", "set": f"{set_}, no evidence",
     }  # fmt: skip
 

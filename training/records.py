@@ -203,9 +203,9 @@ def _parking(record: dict[str, Any], draw: random.Random) -> tuple[str, int]:
     parking = record["attributes"]["BusinessParking"]
     one, other = draw.sample(_PARKING, 2)
     both = draw.random() < 0.4
-    said = f"{one} and {other} parking" if both else f"{one} parking"
+    kinds = f"{one} and {other} parking" if both else f"{one} parking"
     right = parking[one] and (parking[other] or not both)
-    return f"{_subject(record, draw)} has {said}.", SUPPORTED if right else CONTRADICTED
+    return f"{_subject(record, draw)} has {kinds}.", SUPPORTED if right else CONTRADICTED
 
 
 def _ambience(record: dict[str, Any], draw: random.Random) -> tuple[str, int]:
@@ -218,8 +218,8 @@ def _ambience(record: dict[str, Any], draw: random.Random) -> tuple[str, int]:
 def _stars(record: dict[str, Any], draw: random.Random) -> tuple[str, int]:
     right = draw.random() < 0.5
     stars = record["business_stars"]
-    said = stars if right else draw.choice([s for s in (2.0, 3.0, 3.5, 4.0, 5.0) if s != stars])
-    return f"It has a rating of {said} stars.", SUPPORTED if said == stars else CONTRADICTED
+    claimed = stars if right else draw.choice([s for s in (2.0, 3.0, 3.5, 4.0, 5.0) if s != stars])
+    return f"It has a rating of {claimed} stars.", SUPPORTED if claimed == stars else CONTRADICTED
 
 
 def _reviews(record: dict[str, Any], draw: random.Random) -> tuple[str, int]:
@@ -234,8 +234,8 @@ def _reviews(record: dict[str, Any], draw: random.Random) -> tuple[str, int]:
 
 def _wifi(record: dict[str, Any], draw: random.Random) -> tuple[str, int]:
     wifi = record["attributes"]["WiFi"]
-    said = draw.choice(("free", "no"))
-    text = "It provides free WiFi." if said == "free" else "It does not offer WiFi."
+    claimed = draw.choice(("free", "no"))
+    text = "It provides free WiFi." if claimed == "free" else "It does not offer WiFi."
     if wifi is None:
         return text, NOT_MENTIONED
-    return text, SUPPORTED if wifi == said else CONTRADICTED
+    return text, SUPPORTED if wifi == claimed else CONTRADICTED

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from records import record_rows
-from suffice.text.digest import choose, digest, nearness, pieces, stems
+from suffice.text.digest import choose, digest, nearness, pieces, word_prefixes
 from suffice.text.flatten import flatten
 
 
@@ -43,18 +43,18 @@ class Task(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """`said` is the claim, with the `question` it answers where there is one, or the question."""
+    """`text` is the claim, with the `question` it answers where there is one, or the question."""
 
     task: Task
-    said: str
+    text: str
     evidence: str
     label: Label
     origin: str
     question: str = ""
     points: tuple[Span, ...] = ()
-    """Where in the evidence the sentences stand that support or answer, where that is known."""
+    """Spans of the sentences in the evidence that support or answer, if known."""
     wrong: tuple[Span, ...] = ()
-    """Where in `said` the unsupported words stand, where that is known."""
+    """Spans of the unsupported words in `text`, if known."""
 
 
 Span = tuple[int, int]
@@ -112,8 +112,8 @@ def apart(folder: Path) -> Iterator[dict[str, Any]]:
     return (row for row in read(folder / "train.jsonl.gz") if dev.isdisjoint(texts(row)))
 
 
-class Shelf:
-    """Texts found again by the rare words they hold: near misses, not noise."""
+class WordIndex:
+    """Finds texts by their rare words: near misses rather than noise."""
 
     def __init__(self, stock: Sequence[str]) -> None:
         self.stock = stock
@@ -149,7 +149,7 @@ def support_rows(rows: Iterable[dict[str, Any]], seed: int) -> Iterator[Row]:
             if turn == 0 or not long:
                 yield row
             else:
-                yield replace(row, evidence=_partial(evidence, row.said, draw))
+                yield replace(row, evidence=_partial(evidence, row.text, draw))
         likely = 0.4 if label is Label.SUPPORTED else 0.2
         if others and len(evidence) < 400 and draw.random() < likely:
             company = [*draw.sample(others, min(len(others), draw.randint(1, 6))), evidence]
@@ -161,9 +161,9 @@ def support_rows(rows: Iterable[dict[str, Any]], seed: int) -> Iterator[Row]:
             others = others[-200:]
 
 
-def _partial(evidence: str, said: str, draw: random.Random) -> str:
+def _partial(evidence: str, text: str, draw: random.Random) -> str:
     """Another cut of long evidence: what is near the claim stays, some of the rest goes."""
-    kept = digest(evidence, said, ROOM * 2 // 3)
+    kept = digest(evidence, text, ROOM * 2 // 3)
     parts = [part for part in pieces(evidence) if part in kept or draw.random() < 0.3]
     return "".join(parts)
 
@@ -204,7 +204,7 @@ def sufficiency_rows(rows: Sequence[dict[str, Any]], seed: int) -> Iterator[Row]
     """The labelled rows; passages in tens; the needed passage or sentence gone."""
     draw = random.Random(seed)
     stock = list(dict.fromkeys(passage for row in rows for passage in row["evidence"]))
-    shelf, answering = Shelf(stock), Answering(rows)
+    index, answering = WordIndex(stock), Answering(rows)
     for raw in rows:
         label = Label.SUPPORTED if raw["sufficient"] else Label.NOT_MENTIONED
         plain = Row(
@@ -213,7 +213,7 @@ def sufficiency_rows(rows: Sequence[dict[str, Any]], seed: int) -> Iterator[Row]
         yield plain
         for _ in range(_ENOUGH_TIMES.get(raw["set"], 1) - 1):
             yield replace(plain, evidence=_shuffled(raw["evidence"], draw))
-        near = [text for text in shelf.near(plain.said, draw) if text not in raw["evidence"]]
+        near = [text for text in index.near(plain.text, draw) if text not in raw["evidence"]]
         # Company that might answer leaves the label true only where the answer is there already.
         strangers = [text for text in near if not answering(raw, text)]
         company = near if raw["sufficient"] else strangers
@@ -274,7 +274,9 @@ def cut(row: Row) -> Row:
     if len(row.evidence) <= room:
         return row
     parts = pieces(row.evidence)
-    near = nearness([stems(part) for part in parts], stems(f"{row.question} {row.said}"))
+    near = nearness(
+        [word_prefixes(part) for part in parts], word_prefixes(f"{row.question} {row.text}")
+    )
     starts = [0, *accumulate(map(len, parts))]
     text, points = "", []
     for n in choose(near, [len(part) for part in parts], room):

@@ -26,8 +26,8 @@ def main() -> None:
     folder = STRONG / "strong-verifier"
     folder.mkdir(parents=True, exist_ok=True)
     golden = [
-        {"said": said, "evidence": evidence, "members": [_golden(c.raw, n) for c in cards.values()]}
-        for n, (said, evidence) in enumerate(GOLDEN_PAIRS)
+        {"said": text, "evidence": evidence, "members": [_golden(c.raw, n) for c in cards.values()]}
+        for n, (text, evidence) in enumerate(GOLDEN_PAIRS)
     ]
     card = {
         "name": "strong-verifier",

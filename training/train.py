@@ -71,15 +71,15 @@ def loss_of(outputs: Sequence[Tensor], batch: dict[str, Tensor]) -> Tensor:
     weight = batch["weight"]
     if "teacher" in batch:
         three, kept = batch["teacher"][:, :3].softmax(-1), batch["teacher"][:, 3:].softmax(-1)
-        told = torch.where(
+        from_teacher = torch.where(
             of_support, -(three * support.log_softmax(-1)).sum(-1), -(kept * two).sum(-1)
         )
         known = torch.where(label == Label.UNLABELLED, 0.0, hard)
-        hard = told + LABELS_COUNT * known
-    told = torch.where(batch["types"] == 0, tokens[:, 1], tokens[:, 0])
+        hard = from_teacher + LABELS_COUNT * known
+    logits = torch.where(batch["types"] == 0, tokens[:, 1], tokens[:, 0])
     known = (batch["marks"] >= 0).float()
     each = nn.functional.binary_cross_entropy_with_logits(
-        told, batch["marks"].clamp(min=0).float(), reduction="none"
+        logits, batch["marks"].clamp(min=0).float(), reduction="none"
     )
     none, owner = torch.zeros_like(weight), batch["owner"]
     counted = none.index_add(0, owner, known).clamp(min=1)
@@ -90,12 +90,12 @@ def loss_of(outputs: Sequence[Tensor], batch: dict[str, Tensor]) -> Tensor:
 def train(model: Encoder, rows: Encoded, teacher: Tensor | None, given: argparse.Namespace) -> None:
     written = np.where(rows.task == Task.SUPPORT, *WRITTEN_COUNT)
     weight = np.where(rows.written, written, 1.0).astype(np.float32)
-    told = {
+    targets = {
         "task": torch.from_numpy(rows.task.astype(np.int64)),
         "label": torch.from_numpy(rows.label.astype(np.int64)),
         "weight": torch.from_numpy(weight),
     }
-    told |= {} if teacher is None else {"teacher": teacher}
+    targets |= {} if teacher is None else {"teacher": teacher}
     masters = Masters(model, HALF)
     optimizer = torch.optim.AdamW(
         masters.exact, lr=given.rate, weight_decay=0.01, fused=DEVICE == "cuda"
@@ -113,9 +113,11 @@ def train(model: Encoder, rows: Encoded, teacher: Tensor | None, given: argparse
     made = ahead(chosen_batches, lambda chosen: filled(rows.inputs(chosen), given.tokens))
     for chosen, arrays in made:
         tokens = on_gpu(arrays)
-        told_of = {name: _slots(value[chosen], len(tokens[-1]) - 1) for name, value in told.items()}
+        batch_targets = {
+            name: _slots(value[chosen], len(tokens[-1]) - 1) for name, value in targets.items()
+        }
         ids, types, marks, places, bounds = tokens
-        loss = loss_at(model, ids, types, marks, places, bounds, told_of)
+        loss = loss_at(model, ids, types, marks, places, bounds, batch_targets)
         loss.backward()
         masters.take_gradients()
         more = pace.next(optimizer, given.rate)
@@ -139,11 +141,11 @@ def _slots(values: Tensor, count: int) -> Tensor:
 
 def step_loss(
     model: Encoder, ids: Tensor, types: Tensor, marks: Tensor, places: Tensor, bounds: Tensor,
-    told: dict[str, Tensor],
+    targets: dict[str, Tensor],
 ) -> Tensor:  # fmt: skip
     outputs = model(ids, types, places, bounds)
     owner = torch.repeat_interleave(bounds.diff(), output_size=len(ids))
-    return loss_of(outputs, told | {"types": types, "marks": marks, "owner": owner})
+    return loss_of(outputs, targets | {"types": types, "marks": marks, "owner": owner})
 
 
 def on_gpu(arrays: Sequence[Any]) -> list[Tensor]:
@@ -196,12 +198,12 @@ def _state(folder: Path) -> dict[str, Any]:
 
 def taught(files: Sequence[Path], folders: Sequence[Path]) -> Tensor:
     """The mean of what the teachers' folders say of the rows."""
-    said = []
+    scores = []
     for folder in folders:
         parts = [np.load(folder / f"{path.stem}-logits.npy") for path in files]
         logits = torch.from_numpy(np.concatenate(parts)).float()
-        said.append(torch.cat([logits[:, :3].log_softmax(-1), logits[:, 3:].log_softmax(-1)], -1))
-    return torch.stack(said).mean(0)
+        scores.append(torch.cat([logits[:, :3].log_softmax(-1), logits[:, 3:].log_softmax(-1)], -1))
+    return torch.stack(scores).mean(0)
 
 
 def learn(model: Encoder, given: argparse.Namespace) -> None:

@@ -306,11 +306,11 @@ def distances(
 
 def golden(tokenizer: Tokenizer, session: onnxruntime.InferenceSession) -> list[dict[str, object]]:
     made: list[dict[str, object]] = []
-    for said, evidence in GOLDEN_PAIRS:
-        row = Row(Task.SUPPORT, said, evidence, Label.UNLABELLED, "golden")
+    for text, evidence in GOLDEN_PAIRS:
+        row = Row(Task.SUPPORT, text, evidence, Label.UNLABELLED, "golden")
         scores = run(session, [tokens(tokenizer, row)])
         rounded = {name: [round(float(p), 4) for p in scores[name][0]] for name in HEADS}
-        made.append({"said": said, "evidence": evidence, **rounded})
+        made.append({"said": text, "evidence": evidence, **rounded})
     return made
 
 
@@ -320,11 +320,11 @@ Tokens = tuple[list[int], list[int]]
 
 def tokens(tokenizer: Tokenizer, row: Row) -> Tokens:
     """As training/train.py encodes: what is said first, then as much evidence as there is room."""
-    asked = f"{row.question} {row.said}" if row.question else row.said
-    said = tokenizer.encode(asked, add_special_tokens=False).ids
+    asked = f"{row.question} {row.text}" if row.question else row.text
+    ids = tokenizer.encode(asked, add_special_tokens=False).ids
     evidence = tokenizer.encode(row.evidence, add_special_tokens=False).ids
     start, end = mark(tokenizer, "[CLS]"), mark(tokenizer, "[SEP]")
-    first = [start, *said[-(WINDOW // 2) :], end]
+    first = [start, *ids[-(WINDOW // 2) :], end]
     second = [*evidence[: WINDOW - len(first) - 1], end]
     return first + second, [0] * len(first) + [1] * len(second)
 

@@ -18,8 +18,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from rows import ROOM, Label, Row, Shelf, Span, Task, cut, read, read_lines
-from suffice.text.digest import pieces, stems
+from rows import ROOM, Label, Row, Span, Task, WordIndex, cut, read, read_lines
+from suffice.text.digest import pieces, word_prefixes
 
 Case = dict[str, Any]
 TRUNK = "written"
@@ -127,22 +127,22 @@ class Stock:
 
     def __init__(self, cases: Iterable[Case]) -> None:
         texts = dict.fromkeys(text for case in cases for text in case["passages"])
-        self.shelf = Shelf(list(texts))
-        self.stems = {text: stems(text) for text in texts}
+        self.index = WordIndex(list(texts))
+        self.stems = {text: word_prefixes(text) for text in texts}
 
     def near(self, case: Case, text: str, count: int, draw: random.Random) -> list[Passage]:
         """Others than the case's own, and none that repeats one of those."""
-        own = [self.stems.get(one) or stems(one) for one in case["passages"]]
+        own = [self.stems.get(one) or word_prefixes(one) for one in case["passages"]]
         found: list[Passage] = []
-        for other in self.shelf.near(f"{text} {case['title']}", draw, words=10, each=8):
+        for other in self.index.near(f"{text} {case['title']}", draw, words=10, each=8):
             words = self.stems[other]
             if len(found) < count and not any(_repeats(words, one) for one in own):
                 found.append(Passage(other))
         return found
 
 
-def _repeats(one: frozenset[str], other: frozenset[str]) -> bool:
-    return len(one & other) > 0.6 * min(len(one), len(other))
+def _repeats(first: frozenset[str], second: frozenset[str]) -> bool:
+    return len(first & second) > 0.6 * min(len(first), len(second))
 
 
 def written_rows(cases: Sequence[Case], seed: int, *, partial: bool = False) -> Iterator[Row]:
@@ -232,7 +232,7 @@ class Twins:
         ]
 
     def row(
-        self, task: Task, said: str, own: Sequence[Passage], label: Label, kind: str,
+        self, task: Task, statement: str, own: Sequence[Passage], label: Label, kind: str,
         question: str = "", wrong: tuple[Span, ...] = (),
     ) -> Row:  # fmt: skip
         """Passages joined as the product joins them, under the title half of the time."""
@@ -242,7 +242,7 @@ class Twins:
             points += [(len(text) + a, len(text) + z) for a, z in one.points]
             text += f"{one.text}\n"
         held = tuple(points) if label is Label.SUPPORTED else ()
-        return Row(task, said, text, label, f"{TRUNK}+{kind}", question, held, wrong)
+        return Row(task, statement, text, label, f"{TRUNK}+{kind}", question, held, wrong)
 
     # What is asked and said of it
 
@@ -268,21 +268,21 @@ class Twins:
 
         own = self.passages()
         yield row(self.mixed(own, near["q"]), Label.NOT_MENTIONED)
-        told = self.added(own, near["s"], point=True)
-        yield row(self.mixed(told, near["q"]), Label.SUPPORTED)
+        added = self.added(own, near["s"], point=True)
+        yield row(self.mixed(added, near["q"]), Label.SUPPORTED)
         if others:
             other = self.draw.choice(others)
             yield row(self.added(own, other, point=False), Label.NOT_MENTIONED)
-            both = self.added(told, other, point=False)
+            both = self.added(added, other, point=False)
             pointed = [one for one in both if one.points]
             yield row(self.draw.choice((both, pointed)), Label.SUPPORTED)
 
     def answer(self, qa: Case, others: Sequence[str]) -> Iterator[Row]:
         question = qa["q"]
 
-        def row(said: str, own: Sequence[Passage], label: Label, **more: Any) -> Row:
+        def row(text: str, own: Sequence[Passage], label: Label, **more: Any) -> Row:
             asked = question if self.draw.random() < 0.75 else ""
-            return self.row(Task.SUPPORT, said, own, label, "answer", asked, **more)
+            return self.row(Task.SUPPORT, text, own, label, "answer", asked, **more)
 
         own = self.passages(qa.get("e", ()))
         rests = [one for number, one in enumerate(own, 1) if number in qa["p"]]
@@ -300,34 +300,34 @@ class Twins:
 
     def statement(self, statement: Case, others: Sequence[str]) -> Iterator[Row]:
         """In twins or not at all: with `s`, a statement that is wrong here is right elsewhere."""
-        said = statement["t"]
+        text = statement["t"]
 
         def row(own: Sequence[Passage], label: Label) -> Row:
-            return self.row(Task.SUPPORT, said, own, label, "statement")
+            return self.row(Task.SUPPORT, text, own, label, "statement")
 
         if statement["y"] == "supported":
             own = self.passages(statement.get("e", ()))
-            yield row(self.mixed(own, said), Label.SUPPORTED)
-            lacking = self.emptied(own) or self.lacking(own, range(1, 9), said)
+            yield row(self.mixed(own, text), Label.SUPPORTED)
+            lacking = self.emptied(own) or self.lacking(own, range(1, 9), text)
             yield row(lacking, Label.NOT_MENTIONED)
         elif "s" in statement:
             label = Label.CONTRADICTED
-            told = self.passages(statement.get("r", ()))
+            stated = self.passages(statement.get("r", ()))
             if statement["y"] == "not_mentioned":
-                label, told = Label.NOT_MENTIONED, self.added(told, statement["s"], point=True)
+                label, stated = Label.NOT_MENTIONED, self.added(stated, statement["s"], point=True)
             else:
-                told = [replaced(one, statement["s"]) for one in told]
-            yield row(self.mixed(self.passages(), said), label)
-            yield row(self.mixed(told, said), Label.SUPPORTED)
+                stated = [replaced(one, statement["s"]) for one in stated]
+            yield row(self.mixed(self.passages(), text), label)
+            yield row(self.mixed(stated, text), Label.SUPPORTED)
 
     def long_answer(self, answer: Case) -> Iterator[Row]:
         """The whole answer and each of its sentences, right and with one of them wrong."""
         question, parts = answer["q"], answer["a"]
         own, place = self.passages(answer.get("e", ())), answer["i"] - 1
 
-        def row(said: str, label: Label, own: Sequence[Passage] = own, **more: Any) -> Row:
+        def row(text: str, label: Label, own: Sequence[Passage] = own, **more: Any) -> Row:
             asked = question if self.draw.random() < 0.75 else ""
-            return self.row(Task.SUPPORT, said, own, label, "long", asked, **more)
+            return self.row(Task.SUPPORT, text, own, label, "long", asked, **more)
 
         before = " ".join(parts[:place])
         wrong = " ".join([*parts[:place], answer["t"], *parts[place + 1 :]])
@@ -343,12 +343,12 @@ class Twins:
             yield row(" ".join(parts), Label.NOT_MENTIONED, emptied)
 
 
-def replaced(one: Passage, sentence: str) -> Passage:
+def replaced(passage: Passage, sentence: str) -> Passage:
     """The passage with `sentence` in place of its first pointed span, and the others gone."""
-    if not one.points:
-        return one
-    (start, end), *rest = sorted(one.points)
-    text = one.text
+    if not passage.points:
+        return passage
+    (start, end), *rest = sorted(passage.points)
+    text = passage.text
     for a, z in reversed(rest):
         text = text[:a] + text[z:]
     return Passage(f"{text[:start]}{sentence}{text[end:]}", ((start, start + len(sentence)),))

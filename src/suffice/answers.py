@@ -16,9 +16,9 @@ from datetime import date
 from functools import lru_cache, wraps
 from typing import Any, ParamSpec, TypeVar
 
-from suffice.checks.answer_conflicts import concerned, touched
+from suffice.checks.answer_conflicts import covered_evidence, stated_conflicts
 from suffice.checks.check import Check, run_checks
-from suffice.checks.citations import settle
+from suffice.checks.citations import confirm_citations
 from suffice.checks.judge.judge import open_judge
 from suffice.checks.registry import SUPPORTING, open_checks
 from suffice.checks.structure import shape
@@ -112,7 +112,7 @@ class Checker:
             return _without_claims(draft, evidence)
         trusted = sanitized(evidence)  # a passage that says "answer 42" is not evidence for 42
         findings = run_checks(self.checks, draft, trusted)
-        settled = settle(draft, trusted, findings, SUPPORTING)
+        settled = confirm_citations(draft, trusted, findings, SUPPORTING)
         return decide(evidence, self._gate_decision(trusted, draft), draft, settled, self.routes)
 
     def _gate_decision(self, evidence: Evidence, draft: Draft) -> GateDecision:
@@ -122,7 +122,9 @@ class Checker:
             return NOT_GATED
         day = self.clock()
         current = fresh(evidence, asked_about(evidence.question, day), day).evidence
-        found = concerned(draft, self.conflicts.find(touched(draft, current)), evidence)
+        found = stated_conflicts(
+            draft, self.conflicts.find(covered_evidence(draft, current)), evidence
+        )
         opposed = any(not conflict.ambiguous for conflict in found)
         return replace(
             NOT_GATED,

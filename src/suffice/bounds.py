@@ -23,7 +23,8 @@ from statistics import fmean
 from typing import ClassVar, Protocol
 
 HALF_RANGE = 0.5
-"""Half the width of [0, 1]: the `c` that holds for all scores there are (Hoeffding's lemma)."""
+"""Half the width of [0, 1]: the `c` that is valid for any scores in this range (Hoeffding's
+lemma)."""
 _LARGEST_VARIANCE = 0.25
 _MOST = 1_000_000
 _STEPS = 30
@@ -31,8 +32,8 @@ _STEPS = 30
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """Scores in [0, 1], in the order they came. `n` over their number: as if more of them had come
-    with the same mean and spread."""
+    """Scores in [0, 1], in the order they were drawn. If `n` exceeds their number, the sample is
+    extrapolated: more scores with the same mean and variance."""
 
     scores: tuple[float, ...]
     n: int
@@ -49,7 +50,7 @@ class Sample:
 
     @property
     def variance(self) -> float:
-        """The unbiased estimate; of a single score nothing is known, so the largest there is."""
+        """The unbiased estimate; for a single score, the largest possible variance."""
         if len(self.scores) < 2:
             return _LARGEST_VARIANCE
         mean = self.mean
@@ -57,7 +58,7 @@ class Sample:
 
     @property
     def surprise(self) -> float:
-        """How far a score fell from the mean of those before it, at most."""
+        """The largest distance of a score from the mean of those before it."""
         if len(self.scores) < 2:
             return HALF_RANGE
         places = range(1, len(self.scores))
@@ -69,14 +70,15 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Margin:
-    """What is taken off the mean; `note` says what was estimated, or which of several was taken."""
+    """The amount subtracted from the mean; `note` says what was estimated, or which inequality was
+    chosen."""
 
     epsilon: float
     note: str = ""
 
 
 class Inequality(Protocol):
-    """A way to a lower bound: mean − ε."""
+    """An inequality that gives a lower bound: mean − ε."""
 
     @property
     def name(self) -> str: ...
@@ -86,7 +88,7 @@ class Inequality(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A lower confidence bound on a mean, with what it was made of."""
+    """A lower confidence bound on a mean, with the values it was computed from."""
 
     name: str
     n: int
@@ -97,12 +99,13 @@ class Bound:
 
     @property
     def lower(self) -> float:
-        """mean − ε, and never under 0: no mean of scores in [0, 1] is."""
+        """mean − ε, but at least 0, because no mean of scores in [0, 1] is negative."""
         return max(self.unclipped, 0.0)
 
     @property
     def unclipped(self) -> float:
-        """mean − ε as it is: under 0, it tells how far the scores are from bounding anything."""
+        """mean − ε without clipping: a negative value shows how far the scores are from giving a
+        bound."""
         return self.mean - self.epsilon
 
 
@@ -113,8 +116,8 @@ def lower_bound(inequality: Inequality, sample: Sample, delta: float) -> Bound:
 
 
 def more_needed(inequality: Inequality, sample: Sample, delta: float, tau: float) -> int | None:
-    """How many more scores with the same mean and spread would bring the bound to τ.
-    `None` where no number would, or only more than a million."""
+    """How many more scores with the same mean and variance would raise the bound to τ. `None` if no
+    number would, or only more than a million."""
 
     def clears(more: int) -> bool:
         return lower_bound(inequality, sample.grown(sample.n + more), delta).lower >= tau
@@ -125,7 +128,7 @@ def more_needed(inequality: Inequality, sample: Sample, delta: float, tau: float
 
 
 def _first(holds: Callable[[int], bool]) -> int | None:
-    """The first number that holds, if all after it do and it is no more than a million."""
+    """The smallest number that satisfies a monotone condition; `None` if it exceeds a million."""
     high = 1
     while not holds(high):
         if high >= _MOST:
@@ -150,8 +153,8 @@ class Hoeffding:
 
 @dataclass(frozen=True, slots=True)
 class Azuma:
-    """For scores that may hang on those before them, as long as each has the same mean given those
-    (Azuma 1967). `c`: half the width of the range a score may fall in; `None`: estimated."""
+    """For scores that may depend on earlier ones, as long as each has the same mean given those
+    (Azuma 1967). `c`: half the width of the range of a score; `None`: estimated."""
 
     c: float | None = HALF_RANGE
     name: ClassVar[str] = "azuma"
@@ -169,8 +172,8 @@ class Azuma:
 
 @dataclass(frozen=True, slots=True)
 class Bernstein:
-    """For independent scores of a small variance that is known (Bernstein 1924).
-    `None`: the sample's own is put in its place, which is no bound any more."""
+    """For independent scores with a small, known variance (Bernstein 1924). `None`: the sample
+    variance is used instead, so the result is an estimate and no longer a bound."""
 
     variance: float | None = None
     name: ClassVar[str] = "bernstein"
@@ -185,25 +188,25 @@ class Bernstein:
 
 @dataclass(frozen=True, slots=True)
 class EmpiricalBernstein:
-    """For independent scores drawn alike, of unknown variance (Maurer and Pontil 2009, theorem 4):
-    the wider last term pays for the estimate."""
+    """For independent, identically distributed scores of unknown variance (Maurer and Pontil 2009,
+    theorem 4): the larger last term accounts for the estimate."""
 
     name: ClassVar[str] = "empirical-bernstein"
 
     def margin(self, sample: Sample, delta: float) -> Margin:
         if sample.n < 2:
-            return Margin(1.0, "one score tells no variance")
+            return Margin(1.0, "the variance of one score is unknown")
         spread = sqrt(2 * sample.variance * log(2 / delta) / sample.n)
         return Margin(spread + 7 * log(2 / delta) / (3 * (sample.n - 1)))
 
 
 @dataclass(frozen=True, slots=True)
 class Betting:
-    """The strongest of them for few scores (Waudby-Smith and Ramdas 2024, one-sided, grid of bets).
+    """The tightest bound for few scores (Waudby-Smith and Ramdas 2024, one-sided, grid of bets).
 
-    Against a mean m one bets on higher scores; each share f of the stake turns a score x into
+    Against a mean m, bet on higher scores: each share f of the stake turns a score x into
     1 + f (x/m − 1). If m is the mean, the capital is expected to stay 1, so that it reaches 1/δ
-    with probability at most δ; every m at which it does is ruled out. The capital is spread over
+    with probability at most δ; every m for which it does is ruled out. The capital is spread over
     the shares beforehand and each is kept throughout, so the order of the scores does not matter.
     """
 
@@ -211,7 +214,7 @@ class Betting:
     name: ClassVar[str] = "betting"
 
     def margin(self, sample: Sample, delta: float) -> Margin:
-        """Capital falls as m rises: halve to the last m that is ruled out."""
+        """Capital falls as m rises, so bisect to the largest m that is ruled out."""
         low, high = 0.0, sample.mean
         for _ in range(_STEPS):
             middle = (low + high) / 2
@@ -231,14 +234,15 @@ class Betting:
 
 
 def _log_growth(scores: Sequence[float], m: float, share: float) -> float:
-    """What a share of the stake grows to over the scores; all of it is lost on a score of 0."""
+    """The capital after betting this share on every score; a score of 0 loses all of it."""
     factors = [1 - share + share * score / m for score in scores]
     return sum(map(log, factors)) if min(factors) > 0 else -inf
 
 
 @dataclass(frozen=True, slots=True)
 class Adaptive:
-    """The best of k inequalities, each at δ/k: so that together they miss no oftener than δ."""
+    """The best of k inequalities, each at δ/k, so that the probability of a miss stays at most
+    δ."""
 
     inequalities: tuple[Inequality, ...]
     name: ClassVar[str] = "adaptive"
@@ -247,6 +251,6 @@ class Adaptive:
         k = len(self.inequalities)
         margins = {rule.name: rule.margin(sample, delta / k) for rule in self.inequalities}
         best = min(margins, key=lambda name: margins[name].epsilon)
-        said = f"{best} was the best of {k}, each at δ/{k}"
-        notes = (said, margins[best].note)
+        best_of = f"{best} was the best of {k}, each at δ/{k}"
+        notes = (best_of, margins[best].note)
         return Margin(margins[best].epsilon, "; ".join(note for note in notes if note))

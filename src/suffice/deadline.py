@@ -1,6 +1,6 @@
-"""Cancels work that runs in a thread: the work looks at its deadline between two steps.
+"""Cancels work that runs in a thread: the work checks its deadline between steps.
 
-A deadline passes when its time is up or somebody cancels it. It belongs to the context of the work
+A deadline passes when its time is up or it is cancelled. It belongs to the context of the work
 (like the timeout of an asyncio task), so checks and models need no parameter for it. Without a
 deadline, nothing is ever cancelled.
 """
@@ -17,8 +17,8 @@ T = TypeVar("T")
 
 
 class Cancelled(BaseException):
-    """The deadline of this work has passed. Not an `Exception`, as in asyncio: no part may take it
-    for a failure of its own and go on."""
+    """The deadline of this work has passed. Not an `Exception`, as in asyncio, so that no `except`
+    clause mistakes it for a failure and continues."""
 
 
 class Deadline:
@@ -93,7 +93,7 @@ def check() -> None:
 
 
 def watched(items: Iterable[T]) -> Iterator[T]:
-    """The same items; the deadline is looked at before each of them."""
+    """The same items; checks the deadline before each of them."""
     for item in items:
         check()
         yield item

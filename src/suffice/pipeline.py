@@ -2,14 +2,14 @@
 
     question → evidence → gate → draft → checks → verdict → record
 
-No answer is released without a verdict. Nothing is drafted while the gate is shut, unless a person
-overrides it or the published block `sufficient_context:` asks for a draft anyway; both leave with a
-caveat at best. Before the gate refuses, the pipeline may search again with a rewritten question
-(`search.rewrite`). A filter may mark what a drafter reads; it drops no passage, so the gate and the
-checks always receive all of the evidence. A draft that cannot be released is revised; then its
-citations are corrected; then it is trimmed to its backed claims; then it is replaced by quotations.
-If none of these can be released, the answer is withheld. A draft that is released although some of
-its claims are weak is trimmed too, if the rest can be released.
+No answer is released without a verdict. Nothing is drafted while the gate is closed, unless a
+person overrides it or the published block `sufficient_context:` asks for a draft anyway; both leave
+with a caveat at best. Before the gate refuses, the pipeline may search again with a rewritten
+question (`search.rewrite`). A filter may mark what a drafter reads; it drops no passage, so the
+gate and the checks always receive all of the evidence. A draft that cannot be released is revised;
+then its citations are corrected; then it is trimmed to its backed claims; then it is replaced by
+quotations. If none of these can be released, the answer is withheld. A draft that is released
+although some of its claims are weak is trimmed too, if the rest can be released.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 
 from suffice.checks.check import Check, run_checks
-from suffice.checks.citations import settle
+from suffice.checks.citations import confirm_citations
 from suffice.checks.judge.judge import open_judge
 from suffice.checks.registry import SUPPORTING, open_checks
 from suffice.checks.sources import Documents
@@ -33,7 +33,7 @@ from suffice.draft.revision import Revised, Round, revise
 from suffice.errors import ModelError
 from suffice.evidence.filter import Helpful
 from suffice.evidence.index import today
-from suffice.evidence.retrieve import find_again, find_each, looking, time_of
+from suffice.evidence.retrieve import find_again, find_each, retriever_at, time_of
 from suffice.evidence.rewrite import rewritten
 from suffice.evidence.sanitize import sanitized
 from suffice.evidence.search import Retriever, gather
@@ -56,10 +56,10 @@ from suffice.types import (
     Rescue,
     Verdict,
 )
-from suffice.verdict.decide import decide, disagree, shut, unwritten
+from suffice.verdict.decide import decide, disagree, refused_by_gate, unwritten
 from suffice.verdict.earlier import served_answers
 from suffice.verdict.gap import request_document
-from suffice.verdict.override import opened
+from suffice.verdict.override import overridden
 from suffice.verdict.rescue import reattributed, rescued, trimmed, weak
 from suffice.verdict.route import read_routes
 
@@ -90,8 +90,8 @@ class Pipeline:
     """Marks the parts of the evidence that a drafter reads, and drops no passage; `None`: all."""
     quotes: Drafter | None = None
     """Quotes the evidence if no other draft can be released."""
-    draft: DraftSettings = field(default_factory=lambda: DraftSettings(revisions=0))
-    verdict: VerdictSettings = field(default_factory=VerdictSettings)
+    draft_settings: DraftSettings = field(default_factory=lambda: DraftSettings(revisions=0))
+    verdict_settings: VerdictSettings = field(default_factory=VerdictSettings)
     rewrite: bool = True
     record: RecordSink | None = None
     """Records every decision before it is returned."""
@@ -124,8 +124,8 @@ class Pipeline:
             embedder=embedder,
             filter=Helpful(embedder, settings.filter) if settings.filter.enabled else None,
             quotes=Extractive(embedder, settings.draft, verifier) if writes else None,
-            draft=settings.draft if writes else replace(settings.draft, revisions=0),
-            verdict=settings.verdict,
+            draft_settings=settings.draft if writes else replace(settings.draft, revisions=0),
+            verdict_settings=settings.verdict,
             rewrite=settings.rewrites,
         )
 
@@ -155,7 +155,7 @@ class Pipeline:
         evidence, gate = turn.gated
         if gate.level is Level.CONFLICT:
             return disagree(evidence, gate)
-        return None if self.gate.may_draft(evidence, gate) else shut(evidence, gate)
+        return None if self.gate.may_draft(evidence, gate) else refused_by_gate(evidence, gate)
 
     def check_draft(self, turn: Turn, draft: Draft) -> tuple[Finding, ...]:
         """The findings on a draft, with verified answers of earlier turns as evidence."""
@@ -175,14 +175,14 @@ class Pipeline:
         )
         if verdict.served and len(rounds) > 1:
             verdict = replace(verdict, rescue=Rescue.REVISED)
-        if self.verdict.rescue and (not verdict.served or weak(last.draft, last.findings)):
+        if self.verdict_settings.rescue and (not verdict.served or weak(last.draft, last.findings)):
             verdict = self._rescued(turn, verdict, last)
         return replace(verdict, attempts=attempts)
 
     def quote_instead(self, turn: Turn, problem: ModelError) -> Verdict:
         """Quotations instead of a draft that could not be written; raises the problem if quoting is
         not possible."""
-        if not self.quotes or not self.verdict.rescue:
+        if not self.quotes or not self.verdict_settings.rescue:
             raise problem
         return self._quoted(unwritten(turn.read, turn.gated.decision, str(problem)))
 
@@ -192,16 +192,16 @@ class Pipeline:
             trace = replace(turn.trace, timings=turn.timings.stages)
             with within(None):  # a decision that was made is recorded, even if nobody waits for it
                 verdict = replace(verdict, record=self.record.verdict(verdict, trace))
-        if verdict.gap and self.verdict.gap_webhook:
-            request_document(verdict, self.verdict.gap_webhook)
+        if verdict.gap and self.verdict_settings.gap_webhook:
+            request_document(verdict, self.verdict_settings.gap_webhook)
         return verdict
 
     def override(self, gated: GateResult, trace: Trace, note: str) -> tuple[Verdict, Trace]:
-        """Draft and check an answer after a person has overridden a shut gate; `note` says who and
-        why. The verdict is CAVEAT at best and is not recorded here."""
+        """Draft and check an answer after a person has overridden a closed gate; `note` says who
+        did so and why. The verdict is CAVEAT at best and is not recorded here."""
         turn = self._turn(gated, trace, Timings())
         with turn.timings.measure("total"):
-            verdict = opened(self._answer(turn), note)
+            verdict = overridden(self._answer(turn), note)
         return verdict, replace(trace, timings=turn.timings.stages)
 
     def _turn(self, gated: GateResult, trace: Trace, timings: Timings) -> Turn:
@@ -219,7 +219,7 @@ class Pipeline:
         return revise(
             turn.timings.measured("draft", lambda brief: self.drafter.write(turn.read, brief)),
             lambda draft: self.check_draft(turn, draft),
-            self.draft,
+            self.draft_settings,
             Brief(conflicts=turn.gated.decision.conflicts),
         )
 
@@ -228,12 +228,12 @@ class Pipeline:
         the cited text. Passages that try to instruct are not evidence."""
         evidence = sanitized(evidence)
         found = run_checks(self.checks, draft, evidence)
-        return settle(draft, evidence, found, SUPPORTING)
+        return confirm_citations(draft, evidence, found, SUPPORTING)
 
     def _decide(
         self, evidence: Evidence, gate: GateDecision, draft: Draft, findings: Sequence[Finding]
     ) -> Verdict:
-        return decide(evidence, gate, draft, findings, read_routes(self.verdict.routes))
+        return decide(evidence, gate, draft, findings, read_routes(self.verdict_settings.routes))
 
     def _route(self, turn: Turn, revision: Round) -> str:
         return self._decide(turn.read, turn.gated.decision, revision.draft, revision.findings).route
@@ -282,7 +282,7 @@ class Pipeline:
     def _search_and_gate(self, question: str, timings: Timings) -> tuple[GateResult, Trace]:
         day = self.clock()
         when = time_of(question, self.retriever, day)
-        retriever = looking(self.retriever, when, day)
+        retriever = retriever_at(self.retriever, when, day)
         apply_gate = timings.measured("gate", self.gate.apply)
         with timings.measure("search"):
             found = gather(question, retriever(question), self.embedder)

@@ -1,6 +1,6 @@
-"""Rules that can be switched off, to measure what each of them is worth.
+"""Rules that can be switched off, to measure the effect of each.
 
-A rule is a function that says something or lets pass. Switched off, it lets everything pass.
+A rule is a function that may change or reject its input. Switched off, it changes nothing.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ class _Named(Protocol):
 
 
 def rule(name: str, passes: Callable[..., Any]) -> _Named:
-    """A rule by its name; `passes` gives what it says of the same arguments when it is off."""
+    """Register a rule by name; `passes` is called in its place when it is switched off."""
     RULES.add(name)
 
     def named(call: Callable[P, R], /) -> Callable[P, R]:
         @wraps(call)
         def switched(*given: P.args, **more: P.kwargs) -> R:
-            said: R = (passes if name in _off else call)(*given, **more)
-            return said
+            result: R = (passes if name in _off else call)(*given, **more)
+            return result
 
         return switched
 
@@ -37,8 +37,8 @@ def rule(name: str, passes: Callable[..., Any]) -> _Named:
 
 
 @contextmanager
-def without(names: Iterable[str]) -> Iterator[None]:
-    """While this lasts these rules are off, in every thread of the process."""
+def rules_off(names: Iterable[str]) -> Iterator[None]:
+    """Switch these rules off inside the block, in every thread of the process."""
     global _off
     before, _off = _off, _off | frozenset(names)
     try:

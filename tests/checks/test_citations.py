@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from suffice.checks.check import run_checks
-from suffice.checks.citations import Citations, settle
+from suffice.checks.citations import Citations, confirm_citations
 from suffice.checks.verbatim import Verbatim
 from suffice.evidence.index import Filter
 from suffice.evidence.library import Library
@@ -155,7 +155,7 @@ def test_a_title_is_verified_only_by_the_document_it_names() -> None:
 
     def settled(by: Passage) -> Code | None:
         backed = Finding(claim, "entailment", Support.BACKED, passage_id=by.id)
-        found = settle(written, given_, [*resolved, backed], {"entailment"})
+        found = confirm_citations(written, given_, [*resolved, backed], {"entailment"})
         return found[0].code
 
     assert resolved[0].code is Code.RESOLVED
@@ -247,7 +247,7 @@ def settled(text: str, *passages: Passage) -> list[Finding]:
     given_ = evidence(*passages)
     written = draft(text, given_)
     found = run_checks([CHECK, Verbatim()], written, given_)
-    done = settle(written, given_, found, {"verbatim"})
+    done = confirm_citations(written, given_, found, {"verbatim"})
     return [one for one in done if one.check == "citations"]
 
 
@@ -263,7 +263,7 @@ def backed_elsewhere(by: str) -> Finding:
     (before,) = CHECK.judge(written, given_)
     assert before.code is Code.RESOLVED
     backed = Finding(written.claims[0], "entailment", Support.BACKED, 0.9, LEAVE.id)
-    after, same = settle(written, given_, (before, backed), {by})
+    after, same = confirm_citations(written, given_, (before, backed), {by})
     assert same is backed
     return after
 

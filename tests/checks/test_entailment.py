@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from suffice.checks.check import run_checks
-from suffice.checks.citations import settle
+from suffice.checks.citations import confirm_citations
 from suffice.checks.claim_text import alone
 from suffice.checks.entailment import Entailment
 from suffice.checks.grounding import Grounding
@@ -42,10 +42,10 @@ def judged(check: Entailment, text: str, evidence: Evidence = EVIDENCE) -> list[
 
 
 @dataclass(frozen=True)
-class Told:
+class WordVerifier:
     """Backs what shares its last word with the evidence; contradicts what says "never"."""
 
-    id: str = "told-1"
+    id: str = "verifier-1"
     tier: str = "fast"
     thresholds: Thresholds = field(default_factory=Thresholds)
     asked: list[Pair] = field(default_factory=list)
@@ -55,9 +55,9 @@ class Told:
         return [self._score(pair) for pair in pairs]
 
     def _score(self, pair: Pair) -> SupportScore:
-        if "never" in pair.said:
+        if "never" in pair.text:
             return SupportScore(0.1, 0.8, 0.1, 0, tier="fast")
-        last = pair.said.rstrip(".").split()[-1]
+        last = pair.text.rstrip(".").split()[-1]
         for place, text in enumerate(pair.evidence):
             if last in text:
                 return SupportScore(0.9, 0.0, 0.1, place, tier="fast")
@@ -83,27 +83,27 @@ def test_the_verifier_that_ships(verifier: Verifier) -> None:
 
 
 def test_contradiction_is_told_apart_from_absence() -> None:
-    never, absent = judged(Entailment(Told()), "It is never paid. [1] Cats are cute. [1]")
+    never, absent = judged(Entailment(WordVerifier()), "It is never paid. [1] Cats are cute. [1]")
     assert (never.support, never.kind) == (Support.CONTRADICTED, Hallucination.FAITHFULNESS)
     assert (absent.support, absent.kind) == (Support.UNBACKED, Hallucination.FACTUALITY)
 
 
 def test_a_claim_is_held_to_what_it_cites() -> None:
-    told = Told()
-    finding = judged(Entailment(told), "It is paid. [1]")[0]
+    verifier = WordVerifier()
+    finding = judged(Entailment(verifier), "It is paid. [1]")[0]
     assert finding.support is Support.BACKED
-    assert [len(pair.evidence) for pair in told.asked] == [1]
-    assert told.asked[0].question == EVIDENCE.question
+    assert [len(pair.evidence) for pair in verifier.asked] == [1]
+    assert verifier.asked[0].question == EVIDENCE.question
 
 
 def test_what_another_passage_says_is_a_wrong_citation_not_a_wrong_claim() -> None:
     draft = read_draft("The canteen opens at noon on working days. [1]", EVIDENCE.passages)
     checks = open_checks(
         replace(ChecksSettings(), verbatim=False, grounding=False, literals=False, omission=False),
-        Told(),
+        WordVerifier(),
         open_embedder(EmbedderSettings()),
     )
-    findings = settle(draft, EVIDENCE, run_checks(checks, draft, EVIDENCE), SUPPORTING)
+    findings = confirm_citations(draft, EVIDENCE, run_checks(checks, draft, EVIDENCE), SUPPORTING)
     codes = {finding.check: finding.code for finding in findings}
     supports = {finding.check: finding.support for finding in findings}
     assert supports["entailment"] is Support.BACKED
@@ -112,17 +112,17 @@ def test_what_another_passage_says_is_a_wrong_citation_not_a_wrong_claim() -> No
 
 def test_each_fact_is_judged_by_itself() -> None:
     said = "The leave is paid, and the canteen opens at midnight. [1]"
-    finding = judged(Entailment(Told()), said)[0]
+    finding = judged(Entailment(WordVerifier()), said)[0]
     assert len(finding.facts) == 2
     assert [fact.support for fact in finding.facts] == [Support.BACKED, Support.UNBACKED]
 
 
 def test_what_others_settled_is_left_alone() -> None:
     draft = read_draft("It is paid. [1] Cats are cute. [1]", EVIDENCE.passages)
-    told = Told()
-    first, second = Entailment(told).only(draft.claims[:1]).judge(draft, EVIDENCE)
+    verifier = WordVerifier()
+    first, second = Entailment(verifier).only(draft.claims[:1]).judge(draft, EVIDENCE)
     assert (first.support, second.support) == (Support.BACKED, Support.UNCHECKED)
-    assert len({pair.said for pair in told.asked}) == 1
+    assert len({pair.text for pair in verifier.asked}) == 1
 
 
 def test_what_nobody_can_read_is_unchecked(verifier: Verifier) -> None:
@@ -148,7 +148,7 @@ def test_the_same_names_in_another_order_are_not_backed(
 
 
 def test_a_threshold_of_ones_own() -> None:
-    strict = Entailment(Told(), EntailmentSettings(backed=0.95))
+    strict = Entailment(WordVerifier(), EntailmentSettings(backed=0.95))
     assert judged(strict, "It is paid. [1]")[0].support is Support.UNBACKED
 
 
@@ -165,13 +165,13 @@ def test_nearness_is_a_number_and_backs_nothing(embedder: Embedder) -> None:
 
 def test_titles_and_dates_are_evidence() -> None:
     dated = replace(LEAVE, title="Leave policy", version="3.2")
-    told = Told()
-    judged(Entailment(told), "It is paid. [1]", Evidence("?", (Retrieved(dated, 0.5),)))
-    assert "Version 3.2." in told.asked[0].evidence[0]
+    verifier = WordVerifier()
+    judged(Entailment(verifier), "It is paid. [1]", Evidence("?", (Retrieved(dated, 0.5),)))
+    assert "Version 3.2." in verifier.asked[0].evidence[0]
 
 
 @dataclass(frozen=True)
-class Timid(Told):
+class Timid(WordVerifier):
     """Gives low scores to everything."""
 
     def _score(self, pair: Pair) -> SupportScore:
@@ -197,7 +197,7 @@ def test_no_share_of_words_lifts_what_the_verifier_does_not_back() -> None:
 )
 def test_even_odds_decide(supported: float, contradicted: float, support: Support) -> None:
     @dataclass(frozen=True)
-    class Fixed(Told):
+    class Fixed(WordVerifier):
         def _score(self, pair: Pair) -> SupportScore:
             rest = 1 - supported - contradicted
             return SupportScore(supported, contradicted, rest, 0, tier="fast")

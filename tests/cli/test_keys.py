@@ -31,7 +31,7 @@ def test_a_key_is_made_used_and_revoked(tmp_path: Path) -> None:
     key = run("create", "website", *rights, "--store", store).strip()
     database = Database.open(store)
     principals = Principals(database)
-    found = principals.authenticate(key)
+    found = principals.lookup(key)
     assert found is not None
     assert found.name == "website"
     assert found.labels == frozenset({"staff"})
@@ -42,7 +42,7 @@ def test_a_key_is_made_used_and_revoked(tmp_path: Path) -> None:
     assert "labels: staff" in shown
     assert key not in shown
     run("revoke", "website", "--store", store)
-    assert principals.authenticate(key) is None
+    assert principals.lookup(key) is None
     assert "no keys" in run("list", "--store", store)
     assert "revoked 2" in run("list", "--revoked", "--store", store)
     with pytest.raises(PrincipalError, match="keys list"):

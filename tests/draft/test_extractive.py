@@ -192,7 +192,7 @@ class ByQuestion(Reader):
         return [_shared(said, one) for one in sentences]
 
     def sufficiency(self, pairs: Sequence[Pair]) -> list[SufficiencyScore]:
-        return [SufficiencyScore(_shared(pair.said, pair.evidence[0])) for pair in pairs]
+        return [SufficiencyScore(_shared(pair.text, pair.evidence[0])) for pair in pairs]
 
 
 def _shared(question: str, text: str) -> float:

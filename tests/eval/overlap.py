@@ -25,7 +25,7 @@ class OverlapVerifier:
         self.calls.append(list(pairs))
         return [
             SupportScore(0.9, 0.0, 0.1, unchecked="Latin.")
-            if "latin" in pair.said.lower()
+            if "latin" in pair.text.lower()
             else SupportScore(share(pair), 0.0, 1 - share(pair), passage=0)
             for pair in pairs
         ]
@@ -34,7 +34,7 @@ class OverlapVerifier:
         self.calls.append(list(pairs))
         return [
             SufficiencyScore(0.9, unchecked="Latin.")
-            if "latin" in pair.said.lower()
+            if "latin" in pair.text.lower()
             else SufficiencyScore(share(pair), passage=0)
             for pair in pairs
         ]
@@ -46,7 +46,7 @@ class OverlapVerifier:
 
 
 def share(pair: Pair) -> float:
-    asked = words(pair.said)
+    asked = words(pair.text)
     return len(asked & words(" ".join(pair.evidence))) / len(asked) if asked else 0.0
 
 

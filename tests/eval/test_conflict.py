@@ -20,7 +20,7 @@ from tests.eval.overlap import OverlapVerifier, silent, write
 @dataclass(frozen=True)
 class Standing(OverlapVerifier):
     def support(self, pairs: Sequence[Pair]) -> list[SupportScore]:
-        return [SupportScore(0.9 if pair.said in pair.evidence[0] else 0.1) for pair in pairs]
+        return [SupportScore(0.9 if pair.text in pair.evidence[0] else 0.1) for pair in pairs]
 
 
 def document(text: str, type: str, answer: str) -> dict[str, str]:

@@ -84,7 +84,7 @@ class TwoTiers(OverlapVerifier):
 
     def support(self, pairs: Sequence[Pair]) -> list[SupportScore]:
         return [
-            replace(score, tier="fast" if "penguins" in pair.said.lower() else self.tier)
+            replace(score, tier="fast" if "penguins" in pair.text.lower() else self.tier)
             for pair, score in zip(pairs, super().support(pairs), strict=True)
         ]
 
@@ -120,7 +120,7 @@ def test_claims_are_judged_one_by_one_with_their_context(tmp_path: Path) -> None
     verifier = OverlapVerifier()
     figures = measured(tmp_path, [row(said, question="What is covered?")], verifier)
     pairs = verifier.judged
-    assert [pair.said for pair in pairs][-1] == "The leave policy covers two things: Food."
+    assert [pair.text for pair in pairs][-1] == "The leave policy covers two things: Food."
     assert all(pair.question == "What is covered?" for pair in pairs)
     assert all(pair.evidence == (EVIDENCE,) for pair in pairs)
     assert figures["pooled"]["checks"] == len(pairs) == 2
@@ -178,7 +178,7 @@ def test_the_limit_is_a_fixed_draw_from_each_set(tmp_path: Path) -> None:
         verifier = OverlapVerifier()
         figures = measured(tmp_path, rows, verifier, limit)
         assert [entry["n"] for entry in figures["sets"].values()] == [limit, limit, 1]
-        drawn.append([pair.said for pair in verifier.judged])
+        drawn.append([pair.text for pair in verifier.judged])
     assert drawn[0] == drawn[1]
     assert set(drawn[0]) < set(drawn[2])
     assert drawn[0][:5] != [f"Claim number {n}." for n in range(5)]
@@ -190,7 +190,7 @@ def test_other_sets_do_not_change_the_draw(tmp_path: Path) -> None:
     alone, among = OverlapVerifier(), OverlapVerifier()
     measured(tmp_path, own, alone, 5)
     measured(tmp_path, strangers + own, among, 5)
-    assert [pair.said for pair in alone.judged] == [pair.said for pair in among.judged[5:]]
+    assert [pair.text for pair in alone.judged] == [pair.text for pair in among.judged[5:]]
 
 
 def test_progress_moves_and_calls_are_of_bounded_size(tmp_path: Path) -> None:

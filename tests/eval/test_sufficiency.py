@@ -94,7 +94,7 @@ def test_the_limit_is_a_fixed_draw_from_each_set(tmp_path: Path) -> None:
         verifier = OverlapVerifier()
         figures = measured(tmp_path, rows, verifier, 7)
         assert [entry["n"] for entry in figures["sets"].values()] == [7, 7]
-        drawn.append([pair.said for pair in verifier.judged])
+        drawn.append([pair.text for pair in verifier.judged])
     assert drawn[0] == drawn[1]
 
 

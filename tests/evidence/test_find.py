@@ -9,7 +9,7 @@ import pytest
 
 from suffice import Filter, Library
 from suffice.evidence.index import today
-from suffice.evidence.retrieve import find_again, looking, time_of
+from suffice.evidence.retrieve import find_again, retriever_at, time_of
 from suffice.evidence.search import LooksBack, SearchesAgain, gather
 from suffice.text.times import NOW, TimeAsked, When
 from suffice.text.when import asked_about
@@ -20,7 +20,7 @@ QUESTION = "How many days per week may I work remotely?"
 
 
 def documents(library: Library, when: When, allowed: Filter | None = None) -> set[str]:
-    search = looking(library.search(allowed, top=60), when, TODAY)
+    search = retriever_at(library.search(allowed, top=60), when, TODAY)
     found = gather(QUESTION, search(QUESTION), None)
     return {passage.document for passage in found.passages}
 
@@ -61,7 +61,7 @@ def test_a_caller_who_set_a_time_is_not_overruled(library: Library) -> None:
     past = library.search(Filter(as_of=day))
     when = time_of("What is it in 2019?", past, TODAY)
     assert (when.start, when.until, when.firm) == (day, day + timedelta(days=1), True)
-    assert looking(past, when, TODAY) is past
+    assert retriever_at(past, when, TODAY) is past
     assert time_of("What?", library.search(Filter(history=True)), TODAY).asked is TimeAsked.EVER
     assert time_of("What was it in 2019?", library.search(), TODAY).start == date(2019, 1, 1)
     assert time_of("What?", lambda question: [], TODAY) == NOW
@@ -86,7 +86,7 @@ def test_nothing_to_ask_again_is_no_second_search(library: Library) -> None:
     assert find_again(library.search(), first, [], None) == first
 
 
-class Shelf:
+class OwnRetriever:
     """Somebody's own retriever, which scores by itself."""
 
     def __call__(self, question: str) -> Sequence[Retrieved]:
@@ -99,10 +99,10 @@ class Shelf:
 
 
 def test_scores_for_another_query_are_dropped(library: Library) -> None:
-    first = Evidence("How long is my leave?", tuple(Shelf()("leave")))
-    unscored = find_again(Shelf(), first, ["leave fee"], None)
+    first = Evidence("How long is my leave?", tuple(OwnRetriever()("leave")))
+    unscored = find_again(OwnRetriever(), first, ["leave fee"], None)
     assert [item.relevance for item in unscored] == [0.99, None]
-    scored = find_again(Shelf(), first, ["leave fee"], library.embedder)
+    scored = find_again(OwnRetriever(), first, ["leave fee"], library.embedder)
     assert scored.items[0] == first.items[0]
     asked, fee = library.embedder.embed([first.question, "The fee is 3 euros."])
     assert scored.items[1].relevance == pytest.approx(float(asked @ fee), abs=1e-5)

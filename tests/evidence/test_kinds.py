@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from suffice.evidence.hints import hints
 from suffice.evidence.index import Filter
 from suffice.evidence.ingest import Ingest
-from suffice.evidence.kinds import KINDS, Classifier, mark
+from suffice.evidence.kinds import KINDS, Classifier, classifier_fingerprint
 from suffice.evidence.library import Library
 from suffice.evidence.prototypes import PROTOTYPES
 from suffice.evidence.rows import Vectors
@@ -78,8 +78,8 @@ def vectors(embedder: Embedder) -> Vectors:
     return embedder.embed([embedded_text(passage) for passage in PASSAGES])
 
 
-def share(told: list[Kind], truth: list[Kind]) -> float:
-    return float(np.mean([one is other for one, other in zip(told, truth, strict=True)]))
+def share(kinds: list[Kind], truth: list[Kind]) -> float:
+    return float(np.mean([one is other for one, other in zip(kinds, truth, strict=True)]))
 
 
 def test_accuracy_on_passages_that_are_no_prototypes(
@@ -88,26 +88,26 @@ def test_accuracy_on_passages_that_are_no_prototypes(
     assert len(ROWS) == 40
     texts = {text for kind in KINDS for text in PROTOTYPES[kind]}
     assert not texts & {row["text"] for row in ROWS}
-    told = classifier.tell(PASSAGES, vectors)
-    record_property("accuracy", share(told, TRUTH))
-    assert share(told, TRUTH) >= 0.95
+    kinds = classifier.classify(PASSAGES, vectors)
+    record_property("accuracy", share(kinds, TRUTH))
+    assert share(kinds, TRUTH) >= 0.95
     for kind in KINDS:
-        mine = [one for one, truth in zip(told, TRUTH, strict=True) if truth is kind]
+        mine = [one for one, truth in zip(kinds, TRUTH, strict=True) if truth is kind]
         assert share(mine, [kind] * len(mine)) >= 0.9
 
 
 def test_vector_and_form_are_both_needed(classifier: Classifier, vectors: Vectors) -> None:
     bare = [replace(passage, text="x", title="", heading=()) for passage in PASSAGES]
-    both = share(classifier.tell(PASSAGES, vectors), TRUTH)
-    assert share(classifier.tell(bare, vectors), TRUTH) < both
-    assert share(classifier.tell(PASSAGES, np.zeros_like(vectors)), TRUTH) < both
+    both = share(classifier.classify(PASSAGES, vectors), TRUTH)
+    assert share(classifier.classify(bare, vectors), TRUTH) < both
+    assert share(classifier.classify(PASSAGES, np.zeros_like(vectors)), TRUTH) < both
 
 
 def test_the_handbook_as_if_it_declared_nothing(library: Library, classifier: Classifier) -> None:
     batches = library.store.changes(0, library.embedder.id)
     stored = [entry for batch in batches for entry in batch]
-    told = classifier.tell([s.passage for s in stored], np.array([s.vector for s in stored]))
-    assert share(told, [s.passage.kind for s in stored]) >= 0.9
+    kinds = classifier.classify([s.passage for s in stored], np.array([s.vector for s in stored]))
+    assert share(kinds, [s.passage.kind for s in stored]) >= 0.9
 
 
 # Far from every prototype: whichever happens to be least far says nothing.
@@ -125,15 +125,14 @@ def test_what_is_far_from_all_prototypes_is_a_fact(
     embedder: Embedder, classifier: Classifier
 ) -> None:
     passages = [Passage(id="", document="", text=text) for text in FAR]
-    assert set(classifier.tell(passages, embedder.embed(FAR))) == {Kind.FACT}
+    assert set(classifier.classify(passages, embedder.embed(FAR))) == {Kind.FACT}
 
 
 def test_a_kind_does_not_depend_on_the_others(classifier: Classifier, vectors: Vectors) -> None:
-    alone = [
-        classifier.tell([p], vectors[n : n + 1])[0] for n, p in enumerate(PASSAGES) if n % 7 == 0
-    ]
-    assert alone == classifier.tell(PASSAGES, vectors)[::7]
-    assert classifier.tell([], np.zeros((0, vectors.shape[1]), dtype=np.float32)) == []
+    some = [n for n in range(len(PASSAGES)) if n % 7 == 0]
+    alone = [classifier.classify([PASSAGES[n]], vectors[n : n + 1])[0] for n in some]
+    assert alone == classifier.classify(PASSAGES, vectors)[::7]
+    assert classifier.classify([], np.zeros((0, vectors.shape[1]), dtype=np.float32)) == []
 
 
 # A workshop whose lists of torques are instructions.
@@ -145,19 +144,28 @@ def test_prototypes_of_ones_own(embedder: Embedder, classifier: Classifier) -> N
     passage = Passage(id="", document="", text=ALIKE)
     vector = embedder.embed([ALIKE])
     extended = Classifier.of(embedder, KindSettings(PrototypeSettings(procedure=(OWN,))))
-    assert classifier.tell([passage], vector) == [Kind.FACT]
-    assert extended.tell([passage], vector) == [Kind.PROCEDURE]
+    assert classifier.classify([passage], vector) == [Kind.FACT]
+    assert extended.classify([passage], vector) == [Kind.PROCEDURE]
     unlike = [n for n, kind in enumerate(TRUTH) if kind is Kind.FACT]
     facts = [PASSAGES[n] for n in unlike]
     rows = embedder.embed([embedded_text(fact) for fact in facts])
-    assert extended.tell(facts, rows) == classifier.tell(facts, rows)
+    assert extended.classify(facts, rows) == classifier.classify(facts, rows)
 
 
 def test_the_mark_names_what_kinds_are_told_by() -> None:
     plain = KindSettings()
     own = KindSettings(PrototypeSettings(qa=("x",)))
-    assert mark("m", plain) == mark("m", KindSettings())
-    assert len({mark("m", plain), mark("n", plain), mark("m", own)}) == 3
+    assert classifier_fingerprint("m", plain) == classifier_fingerprint("m", KindSettings())
+    assert (
+        len(
+            {
+                classifier_fingerprint("m", plain),
+                classifier_fingerprint("n", plain),
+                classifier_fingerprint("m", own),
+            }
+        )
+        == 3
+    )
 
 
 @given(st.text(max_size=300), st.text(max_size=40))
@@ -219,8 +227,8 @@ def test_passages_of_one_document_have_kinds_of_their_own(
     store: Store, embedder: Embedder, docs: Path
 ) -> None:
     add(store, embedder, docs)
-    told = kinds(store, embedder)
-    assert told == {("mixed.md", above): kind for above, kind in KIND_OF_HEADING.items()}
+    found = kinds(store, embedder)
+    assert found == {("mixed.md", above): kind for above, kind in KIND_OF_HEADING.items()}
     assert store.versions()[0].kind is Kind.DISCUSSION  # one of each: the first by name
 
 

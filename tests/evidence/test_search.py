@@ -52,7 +52,7 @@ def test_keywords_alone_when_nothing_is_near(tmp_path: Path) -> None:
 def test_lookup_finds_old_versions_but_nothing_without_the_right(library: Library) -> None:
     everything = library.search(Filter(history=True, labels=frozenset({"hr"})), top=500)
     ids = {p.document: p.id for p in everything("salary remote work").passages}
-    anyone = library.search().lookup(list(ids.values()))
+    anyone = library.search().documents.lookup(list(ids.values()))
     assert ids["remote-work-2023.md"] in anyone
     assert ids["salary-bands.md"] not in anyone
 

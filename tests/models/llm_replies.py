@@ -39,7 +39,7 @@ class Rough:
         return [SufficiencyScore(self._chance(p), 0, self.unchecked, self.tier) for p in pairs]
 
     def _chance(self, pair: Pair) -> float:
-        return self.chance(pair.said) if callable(self.chance) else self.chance
+        return self.chance(pair.text) if callable(self.chance) else self.chance
 
 
 @contextmanager

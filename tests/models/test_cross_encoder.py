@@ -297,7 +297,7 @@ def test_a_passage_in_another_language_does_not_silence_the_others(
     found, alone = fast.support(pairs)
     assert found == alone
     assert found.passage == others.index(FACT)
-    first, second = fast.sufficiency([replace(pair, said=QUESTION) for pair in pairs])
+    first, second = fast.sufficiency([replace(pair, text=QUESTION) for pair in pairs])
     assert first == second
     assert first.passage == others.index(FACT)
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from suffice.errors import SettingsError
 from suffice.models.llm.open import open_llm_verifier
-from suffice.models.llm.quotes import stands
+from suffice.models.llm.quotes import occurs_in
 from suffice.models.llm.replies import read_assessment, read_rulings
 from suffice.models.llm.verifier import SURE, LlmVerifier
 from suffice.models.llm.words import Word, support_word
@@ -161,7 +161,7 @@ def test_the_request() -> None:
     assert (form["type"], form["json_schema"]["strict"]) == ("json_schema", True)
     system, user = (message["content"] for message in request["messages"])
     assert "is data" in system
-    places = [user.index(text) for text in (LEAVE, OFFICE, CLAIM.question, CLAIM.said)]
+    places = [user.index(text) for text in (LEAVE, OFFICE, CLAIM.question, CLAIM.text)]
     assert places == sorted(places)  # evidence first
 
 
@@ -285,7 +285,7 @@ def test_a_quote_that_does_not_stand_in_the_passage_does_not_count(
     ],
 )
 def test_a_quote_stands_whatever_its_spaces_case_and_marks(quote: str, passage: str) -> None:
-    assert stands(quote, passage)
+    assert occurs_in(quote, passage)
 
 
 @pytest.mark.parametrize(
@@ -299,7 +299,7 @@ def test_a_quote_stands_whatever_its_spaces_case_and_marks(quote: str, passage: 
     ],
 )
 def test_a_quote_that_ends_inside_a_word_or_number_stands_nowhere(quote: str, passage: str) -> None:
-    assert not stands(quote, passage)
+    assert not occurs_in(quote, passage)
 
 
 @pytest.mark.parametrize("named", [0, 2, 7, -1])
@@ -412,7 +412,7 @@ def test_the_same_claim_on_the_same_evidence_is_asked_once() -> None:
         assert verifier.support([CLAIM]) == first
         assert len(server.requests) == 1
         assert verifier.cost.cached == 1
-        verifier.support([Pair(CLAIM.said, (LEAVE,), CLAIM.question)])
+        verifier.support([Pair(CLAIM.text, (LEAVE,), CLAIM.question)])
         verifier.support([Pair("Another claim.", EVIDENCE)])
         assert len(server.requests) == 3
     with llm(assessment(False)) as (verifier, server):

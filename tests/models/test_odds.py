@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suffice.models.odds import MOST, chance_of, log_odds, together
+from suffice.models.odds import MOST, chance_of, log_odds, mean_odds
 
 CHANCES = st.floats(0, 1)
 
@@ -24,10 +24,10 @@ def test_what_is_certain_has_a_bound() -> None:
 
 @given(st.lists(CHANCES, min_size=1, max_size=5))
 def test_together_lies_between_them(chances: list[float]) -> None:
-    found = together(chances)
+    found = mean_odds(chances)
     assert min(chances) - 1e-5 <= found <= max(chances) + 1e-5
 
 
 def test_the_mean_is_that_of_the_odds() -> None:
-    assert together([0.8, 0.2]) == pytest.approx(0.5)
-    assert together([0.8, 0.6]) == pytest.approx(0.7101, abs=1e-4)
+    assert mean_odds([0.8, 0.2]) == pytest.approx(0.5)
+    assert mean_odds([0.8, 0.6]) == pytest.approx(0.7101, abs=1e-4)

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from suffice.models.reading import Material, clean, portions
-from suffice.text.digest import nearness, stems
+from suffice.text.digest import nearness, word_prefixes
 from suffice.text.language import unknown_language
 
 LONGEST = 160
@@ -36,7 +36,7 @@ def material(pieces: Sequence[tuple[set[str], int]]) -> Material:
     return Material(
         tuple(str(n) for n in places),
         tuple((n,) * pieces[n][1] for n in places),
-        tuple(stems(" ".join(words)) for words, _ in pieces),
+        tuple(word_prefixes(" ".join(words)) for words, _ in pieces),
         tuple(n // 3 for n in places),
     )
 
@@ -65,7 +65,7 @@ def test_portions(pieces: list[tuple[set[str], int]], room: int) -> None:
     assert [portion.texts for portion in found] == [tuple(map(str, each)) for each in read]
     if sum(sizes) <= room:
         assert read == [list(range(len(sizes)))]
-    near = nearness(held.words, stems(SAID))
+    near = nearness(held.words, word_prefixes(SAID))
     worth = {n for n, value in enumerate(near) if value and value >= max(max(near) / 2, 1 / 64)}
     assert worth <= {n for each in read for n in each}
 
@@ -73,7 +73,7 @@ def test_portions(pieces: list[tuple[set[str], int]], room: int) -> None:
 @given(PIECES, st.integers(LONGEST, 500))
 def test_the_nearest_come_first(pieces: list[tuple[set[str], int]], room: int) -> None:
     held = material(pieces)
-    near = nearness(held.words, stems(SAID))
+    near = nearness(held.words, word_prefixes(SAID))
     first = next(portions(held, SAID, room))
     assert first.passage == near.index(max(near)) // 3
     assert str(near.index(max(near))) in first.texts or not any(near)
@@ -111,7 +111,7 @@ def test_material_is_the_evidence(passages: list[str]) -> None:
     held = Material.of(passages, characters)
     assert all(0 < len(ids) <= LONGEST for ids in held.tokens)
     assert held.tokens == tuple(map(tuple, characters(held.texts)))
-    assert held.words == tuple(map(stems, held.texts))
+    assert held.words == tuple(map(word_prefixes, held.texts))
     alone = held.alone()
     for owner, passage in enumerate(passages):
         one = alone.get(owner, Material((), (), (), ()))

@@ -10,12 +10,12 @@ import pytest
 
 from suffice.log import erasure as erase
 from suffice.log.entry import Choice
-from suffice.log.payload import proves
 from suffice.record.decision import Filing
 from suffice.record.log import Log
 from suffice.record.setup import Setup
 from suffice.sql.database import Database
 from tests.record import examples as some
+from tests.record.commitments import proves
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 

@@ -15,7 +15,7 @@ from suffice.access.visibility import Reader
 from suffice.errors import ReviewError, StoreError
 from suffice.log.entry import Choice
 from suffice.log.tables import RECORDS
-from suffice.record.about import concerned, subject_in
+from suffice.record.about import has_record_about, subject_in
 from suffice.record.decision import Decision, Filing, decision_of
 from suffice.record.log import Log
 from suffice.record.sampling import Why
@@ -25,7 +25,7 @@ from suffice.review.queue import Wanted
 from suffice.review.review import Review
 from suffice.settings import RecordSettings
 from suffice.types import Action, Evidence, Level, Passage, Retrieved, Signal, Verdict
-from suffice.verdict.override import opened
+from suffice.verdict.override import overridden
 from tests.record import examples as some
 
 FAR = replace(some.GATE, signals=(Signal("enough", 0.62, 0.3),))
@@ -128,7 +128,7 @@ def test_a_served_answer_is_withdrawn_though_nobody_asked(review: Review) -> Non
 
 
 def writes(decision: Decision, note: str) -> tuple[Verdict, Trace]:
-    return opened(replace(SERVED, action=Action.SERVE), note), decision.trace
+    return overridden(replace(SERVED, action=Action.SERVE), note), decision.trace
 
 
 @pytest.mark.parametrize("alone", [True, False])
@@ -324,7 +324,7 @@ def test_a_decision_moved_to_another_record_is_seen(review: Review) -> None:
 
 def test_what_concerns_a_record_is_found_by_its_id_however_much_was_decided(tmp_path: Path) -> None:
     log = Log.open(tmp_path / "s.db", create=True)
-    open_ = not_(concerned(subject_in(RECORDS, ".queue"), DECIDED))
+    open_ = not_(has_record_about(subject_in(RECORDS, ".queue"), DECIDED))
     asked = select(RECORDS.c.id).where(RECORDS.c.kind == "queue", open_)
     with log.database.reading() as connection:
         written = asked.compile(connection, compile_kwargs={"literal_binds": True})

@@ -15,7 +15,7 @@ from sqlalchemy import text
 
 from suffice.log.breaks import Verified
 from suffice.log.chain import link_over
-from suffice.log.payload import SALT, lines, manifest, without
+from suffice.log.payload import SALT, lines, manifest, without_fields
 from suffice.record.decision import Filing
 from suffice.record.log import Log
 from suffice.sql.database import Database
@@ -215,7 +215,7 @@ def test_a_field_that_vanishes_is_found_though_its_commitments_are_right(copy: P
     stated = manifest(payload)
     change = do(
         "UPDATE records SET payload = ?, manifest = ? WHERE sequence = 5",
-        without(payload, {"question"}),
+        without_fields(payload, {"question"}),
         stated,
     )
     (fault,) = after(copy, change).faults

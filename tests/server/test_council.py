@@ -100,11 +100,11 @@ class Says:
     thresholds: Thresholds = HALF
 
     def support(self, pairs: Sequence[Pair]) -> list[SupportScore]:
-        assert [pair.said for pair in pairs] == ["Parental leave lasts 18 weeks."]
+        assert [pair.text for pair in pairs] == ["Parental leave lasts 18 weeks."]
         return [self.score] * len(pairs)
 
     def sufficiency(self, pairs: Sequence[Pair]) -> list[SufficiencyScore]:
-        assert [pair.said for pair in pairs] == [MOTION.question]
+        assert [pair.text for pair in pairs] == [MOTION.question]
         return [self.enough] * len(pairs)
 
 

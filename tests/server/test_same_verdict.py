@@ -103,8 +103,8 @@ def route(script: Script) -> Route:
         cast(Any, Open()),
         Extractive(embedder, OWN.draft),
         embedder=embedder,
-        draft=OWN.draft,
-        verdict=OWN.verdict,
+        draft_settings=OWN.draft,
+        verdict_settings=OWN.verdict,
         rewrite=False,
     )
     parts = Parts(cast(Any, None), embedder, cast(Any, None))

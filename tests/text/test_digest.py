@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from suffice.text.digest import choose, digest, nearness, pieces, shorter, stems
+from suffice.text.digest import choose, digest, nearness, pieces, shorter, word_prefixes
 
 LONGEST = 600
 SENTENCES = ["Leave is 20 weeks.", "It is paid.", "Cats sleep.", "Rooms are blue.", "Ask Ann."]
@@ -54,14 +54,14 @@ def test_a_run_is_cut_between_words() -> None:
 
 
 def test_stems_are_numbers_and_the_first_letters_of_words() -> None:
-    assert stems("It rained: 20 weeks, employing EMPLOYEES_at 3.5") == {
+    assert word_prefixes("It rained: 20 weeks, employing EMPLOYEES_at 3.5") == {
         "rained", "20", "weeks", "employ", "3", "5",
     }  # fmt: skip
 
 
 def test_a_rare_word_counts_more() -> None:
-    held = [stems(text) for text in ("leave weeks", "leave", "leave cats", "dogs")]
-    near = nearness(held, stems("leave weeks"))
+    held = [word_prefixes(text) for text in ("leave weeks", "leave", "leave cats", "dogs")]
+    near = nearness(held, word_prefixes("leave weeks"))
     assert near[0] > near[1] == near[2] > near[3] == 0
     assert near[0] == 1 + 1 / 3
 

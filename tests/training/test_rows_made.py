@@ -73,12 +73,12 @@ def test_the_same_seed_gives_the_same_rows() -> None:
 
 def test_labelled_rows_keep_their_label_and_the_words_that_are_wrong() -> None:
     made = list(support_rows(claims(10), seed=3))
-    labels = {row.said: row.label for row in made}
+    labels = {row.text: row.label for row in made}
     assert labels["Room 0 is closed."] is Label.SUPPORTED
     assert labels["Room 1 is closed."] is Label.NOT_MENTIONED
     assert labels["Room 2 is closed."] is Label.CONTRADICTED
     assert labels["Room 3 is closed."] is labels["Room 4 is closed."] is Label.NOT_SUPPORTED
-    assert {row.said[5:6] for row in made if row.wrong} == {"2", "7"}
+    assert {row.text[5:6] for row in made if row.wrong} == {"2", "7"}
 
 
 def test_evidence_that_is_enough_gives_evidence_that_is_not() -> None:
@@ -92,7 +92,7 @@ def test_a_passage_that_holds_the_answer_is_no_stranger() -> None:
     made = [row for row in sufficiency_rows(questions(20), seed=1) if "+strangers" in row.origin]
     years = {row["question"]: row["answer"] for row in questions(20)}
     assert made
-    assert not [row for row in made if years[row.said] in row.evidence]
+    assert not [row for row in made if years[row.text] in row.evidence]
     answering = Answering([QUESTION])
     assert answering(QUESTION, "It opened in 1912.")
     assert not answering(QUESTION, "It opened later.")
@@ -103,7 +103,7 @@ def test_a_passage_that_holds_the_answer_is_no_stranger() -> None:
 )
 def test_a_short_answer_is_read_with_its_question(sufficient: bool, label: Label) -> None:
     (row,) = answer_rows([QUESTION | {"sufficient": sufficient}])
-    assert (row.task, row.said, row.question) == (Task.SUPPORT, "1912", QUESTION["question"])
+    assert (row.task, row.text, row.question) == (Task.SUPPORT, "1912", QUESTION["question"])
     assert row.label is label
 
 
@@ -111,7 +111,7 @@ def test_of_a_minimal_pair_only_the_sentence_that_differs_is_wrong() -> None:
     pair = {"set": "bump", "evidence": DOCUMENT, "question": None}
     right = pair | {"claim": "It opened in 1912. It is closed on Mondays.", "label": "entail"}
     wrong = pair | {"claim": "It opened in 1921. It is closed on Mondays.", "label": "not_entail"}
-    made = {row.said: row.label for row in whole_sentences([right, wrong])}
+    made = {row.text: row.label for row in whole_sentences([right, wrong])}
     assert made == {
         "It opened in 1912.": Label.SUPPORTED,
         "It is closed on Mondays.": Label.SUPPORTED,

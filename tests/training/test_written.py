@@ -180,7 +180,7 @@ def test_the_same_seed_gives_the_same_rows() -> None:
 def test_all_that_is_said_stands_beside_enough_and_beside_too_little(seed: int) -> None:
     labels: dict[tuple[Task, str], set[Label]] = defaultdict(set)
     for row in rows_of(seed):
-        labels[row.task, row.said].add(row.label)
+        labels[row.task, row.text].add(row.label)
     said = [
         *((Task.SUFFICIENCY, qa["q"]) for case in CASES for qa in [*case["qa"], *case["near"]]),
         *((Task.SUPPORT, qa["a"]) for case in CASES for qa in case["qa"]),
@@ -193,7 +193,7 @@ def test_all_that_is_said_stands_beside_enough_and_beside_too_little(seed: int) 
 
 
 def test_a_wrong_statement_without_its_twin_is_left_out() -> None:
-    assert not [row for row in rows_of() if row.said == "Sheds may be of any height."]
+    assert not [row for row in rows_of() if row.text == "Sheds may be of any height."]
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -211,7 +211,7 @@ def test_points_are_the_named_sentences(seed: int) -> None:
     for row in rows_of(seed):
         assert row.label is Label.SUPPORTED or not row.points
         if row.points:
-            assert {row.evidence[a:z] for a, z in row.points} == named[row.said]
+            assert {row.evidence[a:z] for a, z in row.points} == named[row.text]
             seen += 1
     assert seen > 20
 
@@ -220,7 +220,7 @@ def test_too_little_evidence_lacks_the_sentence() -> None:
     lacking = [
         row
         for row in rows_of()
-        if row.said in ("how long are snapshots kept", "They are kept for thirty days.")
+        if row.text in ("how long are snapshots kept", "They are kept for thirty days.")
         and row.label is Label.NOT_MENTIONED
     ]
     assert len(lacking) == 3
@@ -230,7 +230,7 @@ def test_too_little_evidence_lacks_the_sentence() -> None:
 def test_wrong_words_are_named() -> None:
     wrong: dict[str, set[str]] = defaultdict(set)
     for row in rows_of():
-        wrong[row.said] |= {row.said[a:z] for a, z in row.wrong}
+        wrong[row.text] |= {row.text[a:z] for a, z in row.wrong}
         assert row.label is Label.NOT_SUPPORTED or not row.wrong
     long = CASES[0]["long"]
     assert wrong["No, children under ten travel free of charge."] == {"ten"}
@@ -250,8 +250,8 @@ def test_a_row_that_lost_what_it_rests_on_is_dropped() -> None:
     case = CASES[0] | {"passages": [text], "qa": [qa], "near": [], "c": []}
     case.pop("long")
     made = list(Twins(case, Stock([case]), random.Random(1)).rows())
-    kept = [row for row in written_rows([case], 1) if row.said == question]
-    assert [row.label for row in made if row.said == question].count(Label.SUPPORTED) == 2
+    kept = [row for row in written_rows([case], 1) if row.text == question]
+    assert [row.label for row in made if row.text == question].count(Label.SUPPORTED) == 2
     assert kept
     assert not [row for row in kept if row.label is Label.SUPPORTED]
 
@@ -536,7 +536,7 @@ def drawn(some: list[Case]) -> tuple[list[Row], list[Row]]:
 def test_words_alone_do_not_tell_the_label(drawn: tuple[list[Row], list[Row]], task: Task) -> None:
     def said(rows: list[Row]) -> Said:
         own = [row for row in rows if row.task is task]
-        return [(f"{row.question} {row.said}", row.label is Label.SUPPORTED) for row in own]
+        return [(f"{row.question} {row.text}", row.label is Label.SUPPORTED) for row in own]
 
     first, second = map(said, drawn)
     assert min(len(first), len(second)) > 4000

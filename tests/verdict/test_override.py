@@ -7,13 +7,13 @@ from dataclasses import replace
 import pytest
 
 from suffice.types import Action
-from suffice.verdict.override import opened, released, withdrawn
+from suffice.verdict.override import overridden, released, withdrawn
 from tests.record import examples as some
 
 
 @pytest.mark.parametrize("action", Action)
 def test_what_was_opened_is_never_simply_served(action: Action) -> None:
-    verdict = opened(replace(some.VERDICT, action=action), "Gate opened by Ada: x")
+    verdict = overridden(replace(some.VERDICT, action=action), "Gate opened by Ada: x")
     assert verdict.action is (Action.CAVEAT if action is Action.SERVE else action)
     assert verdict.notes[-1] == "Gate opened by Ada: x"
     assert ("A person overrode the gate for this answer." in verdict.reason) is verdict.served

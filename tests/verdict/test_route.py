@@ -10,7 +10,7 @@ from suffice.errors import SettingsError
 from suffice.settings import ROUTES
 from suffice.types import Action, Claim, Code, Draft, Finding, Grade, Support
 from suffice.verdict.assess import Assessment, assess, stands
-from suffice.verdict.route import first, read_routes
+from suffice.verdict.route import first_match, read_routes
 
 TABLE = read_routes(ROUTES)
 SHARE = st.floats(0, 1)
@@ -45,16 +45,16 @@ def found(
     ],
 )
 def test_the_table_that_ships(seen: Assessment, action: Action) -> None:
-    assert first(TABLE, seen).action is action
+    assert first_match(TABLE, seen).action is action
 
 
 def test_what_is_below_all_is_a_knowledge_gap() -> None:
-    assert first(TABLE, found(0.2)).note == "knowledge gap"
-    assert "systematic" in first(TABLE, found(1, 1, 0, "fabricated")).note
+    assert first_match(TABLE, found(0.2)).note == "knowledge gap"
+    assert "systematic" in first_match(TABLE, found(1, 1, 0, "fabricated")).note
 
 
 def test_a_conflict_has_its_row() -> None:
-    assert first(TABLE, found(), conflict=True).action is Action.CONFLICT
+    assert first_match(TABLE, found(), conflict=True).action is Action.CONFLICT
 
 
 FLAGS = st.frozensets(st.sampled_from([*(code.value for code in Code), "contradicted", "mismatch"]))
@@ -65,7 +65,7 @@ def test_every_combination_has_a_row(
     faithfulness: float, facts: float, unchecked: float, flags: frozenset[str], conflict: bool
 ) -> None:
     seen = found(faithfulness, facts, unchecked, *flags)
-    route = first(TABLE, seen, conflict=conflict)
+    route = first_match(TABLE, seen, conflict=conflict)
     if route.action is Action.SERVE:
         assert faithfulness >= 0.85
         assert not flags & {"contradicted", "mismatch", "fabricated", "stale", "expired"}
@@ -90,9 +90,9 @@ def test_a_table_that_cannot_be_read_says_how_to_write_one(rows: list[str]) -> N
 
 def test_a_table_of_ones_own() -> None:
     table = read_routes(["faithfulness < 1 -> REVIEW, look at it", "else -> SERVE"])
-    assert first(table, found(0.9)).action is Action.REVIEW
-    assert first(table, found(0.9)).note == "look at it"
-    assert first(table, found()).action is Action.SERVE
+    assert first_match(table, found(0.9)).action is Action.REVIEW
+    assert first_match(table, found(0.9)).note == "look at it"
+    assert first_match(table, found()).action is Action.SERVE
 
 
 # What the table looks at
@@ -142,4 +142,4 @@ def test_what_is_far_or_beside_the_question_is_a_flag_of_its_own() -> None:
         claim = Claim("Leave is paid.", 0, 14)
         finding = Finding(claim, "grounding", Support.UNCHECKED, code=code)
         seen = assess(Draft(claim.text, (claim,)), [finding])
-        assert first(routes, seen).action is action
+        assert first_match(routes, seen).action is action

@@ -39,7 +39,7 @@ class Identities:
 
     @classmethod
     def of(cls, settings: Settings, environ: Mapping[str, str] | None = None) -> Identities:
-        """Open what the settings describe; raise if a secret is missing."""
+        """Open the identity methods in the settings; raise if a secret is missing."""
         environ = os.environ if environ is None else environ
         own = settings.server.identity
         headers = None
@@ -56,8 +56,8 @@ class Identities:
         return self.token is not None
 
     def narrowed(self, caller: Principal, values: HeaderValues) -> Principal:
-        """The caller as the person whom the request names; the caller itself if it names nobody
-        and need not. The person can read what both the key and the person may read."""
+        """The caller on behalf of the person that the request names, who can read only what both
+        the key and the person may read; the caller itself if no person is named or required."""
         user = self._named(values)
         if user is None:
             self._may_be_nobody(caller)
@@ -119,7 +119,7 @@ class Identities:
 def _one(name: str, values: HeaderValues) -> str | None:
     found = values(name)
     if len(found) > 1:  # proxies disagree about which one counts
-        raise IdentityError(f"The header {name} is there more than once.", remedy="Send it once.")
+        raise IdentityError(f"The header {name} is sent more than once.", remedy="Send it once.")
     return found[0] if found else None
 
 

@@ -147,13 +147,13 @@ def _keys(text: bytes) -> dict[str, PublicKey]:
     tree = json.loads(text)
     listed = tree.get("keys") if isinstance(tree, dict) else None
     if not isinstance(listed, list):
-        raise ValueError("it holds no list 'keys'")
+        raise ValueError("it has no list 'keys'")
     found: dict[str, PublicKey] = {}
     for number, entry in enumerate(listed):
         if isinstance(entry, dict) and (key := _key(entry)):
             found[str(entry.get("kid") or f"without an id, {number}")] = key
     if not found:
-        raise ValueError("it holds no public key for signatures")
+        raise ValueError("it has no public key for signatures")
     return found
 
 

@@ -5,7 +5,7 @@ id, for lookup, and a hash of the whole key. The secret is 256 random bits, so a
 Creating or revoking a key is recorded in the log in the same transaction.
 
 >>> made = Principals(database).create("website", labels=["staff"])
->>> principals.authenticate(made.secret).name
+>>> principals.lookup(made.secret).name
 'website'
 """
 
@@ -23,21 +23,18 @@ from enum import StrEnum
 from typing import Any
 
 from sqlalchemy import Connection, Row, or_, select, update
-from sqlalchemy.dialects import postgresql, sqlite
 
+from suffice.access.recorded_changes import RecordedChanges
 from suffice.access.rights import checked_expiry, checked_limits, checked_name, checked_set
 from suffice.errors import PrincipalError
-from suffice.log.moment import Clock, now, written
-from suffice.log.prepare import Prepare
+from suffice.log.moment import timestamp
 from suffice.log.record import Record
-from suffice.log.seal import seal
 from suffice.log.tables import PRINCIPALS, TEAMS
-from suffice.settings import RecordSettings
-from suffice.sql.database import Database
 from suffice.sql.storable import is_storable
+from suffice.sql.upsert import upsert
 
 ALL = "*"
-"""Stands for all collections or routes, including future ones."""
+"""Means all collections or routes, including future ones."""
 KIND = "key"
 """The kind of records about keys created or revoked."""
 _LISTS = ("roles", "labels", "collections", "routes")
@@ -103,16 +100,8 @@ class Made:
     secret: str = field(repr=False)
 
 
-class Principals:
+class Principals(RecordedChanges):
     """The principals of a store. Safe to share between threads."""
-
-    def __init__(
-        self, database: Database, clock: Clock = now, settings: RecordSettings | None = None
-    ) -> None:
-        settings = settings or RecordSettings()
-        self._database = database
-        self._clock = clock
-        self._prepare = None if settings.enabled == "never" else Prepare.of(settings)
 
     def create(
         self,
@@ -137,7 +126,7 @@ class Principals:
             checked_set("collection", collections),
             checked_set("route", routes),
             checked_limits(limits or {}),
-            written(self._clock()),
+            timestamp(self._clock()),
             expires=checked_expiry(expires, self._clock()),
             team=team,
         )
@@ -145,8 +134,7 @@ class Principals:
         with self._database.writing() as connection:
             if team:
                 existing(connection, team)
-            special = postgresql if self._database.dialect == "postgresql" else sqlite
-            new = special.insert(PRINCIPALS).values(_columns(made, hashed(secret)))
+            new = upsert(connection, PRINCIPALS).values(_columns(made, hashed(secret)))
             once = new.on_conflict_do_nothing().returning(PRINCIPALS.c.id)  # concurrent creates
             if connection.execute(once).first() is None:
                 raise PrincipalError(
@@ -168,15 +156,12 @@ class Principals:
                     remedy="To list keys, run: suffice keys list",
                 )
             ended = update(PRINCIPALS).where(PRINCIPALS.c.id == row.id).returning(PRINCIPALS)
-            values = {"revoked": written(self._clock())}
+            values = {"revoked": timestamp(self._clock())}
             found = _principal(connection.execute(ended.values(values)).one(), {})
             self._record(connection, "revoked", found, by)
         return found
 
     def _record(self, connection: Connection, act: str, principal: Principal, by: str) -> None:
-        """Record the change in the same transaction, so that the log covers every change."""
-        if self._prepare is None:
-            return
         lists = {name: sorted(getattr(principal, name)) for name in _LISTS}
         fields = {"act": act, "principal": principal.id, "name": principal.name, **lists}
         content = {**fields, "limits": dict(principal.limits)}
@@ -184,8 +169,7 @@ class Principals:
             content["expires"] = principal.expires
         if principal.team:
             content["team"] = principal.team
-        record = Record(KIND, content, caller=by, tag=principal.name)
-        seal(connection, [self._prepare(record)], self._clock())
+        self._seal(connection, Record(KIND, content, caller=by, tag=principal.name))
 
     def all(self, *, revoked: bool = False) -> list[Principal]:
         """The principals by name, expired ones too; `revoked` includes revoked ones."""
@@ -195,11 +179,6 @@ class Principals:
         with self._database.reading() as connection:
             limits = {row.name: row.limits for row in connection.execute(select(TEAMS))}
             return [_principal(row, limits) for row in connection.execute(asked)]
-
-    def authenticate(self, secret: str) -> Principal | None:
-        """The principal of a key; `None` if the key is unknown, revoked or expired."""
-        found = self.lookup(secret)
-        return None if found is None or self.expired(found) else found
 
     def lookup(self, secret: str) -> Principal | None:
         """The principal of a key that may have expired; `None` if it is unknown or revoked."""
@@ -218,7 +197,7 @@ class Principals:
         return _principal(row, {row.team: row.team_limits})
 
     def expired(self, principal: Principal) -> bool:
-        return principal.expired(written(self._clock()))
+        return principal.expired(timestamp(self._clock()))
 
 
 def hashed(secret: str) -> str:

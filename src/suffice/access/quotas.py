@@ -17,10 +17,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import Connection, delete, select, text
-from sqlalchemy.dialects import postgresql, sqlite
 
 from suffice.log.tables import USAGE
 from suffice.sql.database import Database
+from suffice.sql.upsert import add_counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,12 +141,9 @@ class Usage:
         now: float,
         **more: float,
     ) -> None:
-        special = postgresql if self._database.dialect == "postgresql" else sqlite
         for window in windows:
             key = {"principal": principal, "width": window.width, "bucket": _bucket(now, window)}
-            new: Any = special.insert(USAGE).values({**dict.fromkeys(_COUNTS, 0), **key, **more})
-            summed = {name: USAGE.c[name] + new.excluded[name] for name in _COUNTS}
-            connection.execute(new.on_conflict_do_update(index_elements=list(key), set_=summed))
+            add_counts(connection, USAGE, {**dict.fromkeys(_COUNTS, 0), **key, **more})
             past = USAGE.c.bucket <= now - window.seconds - window.width
             mine = (USAGE.c.principal == principal) & (USAGE.c.width == window.width)
             connection.execute(delete(USAGE).where(mine, past))
@@ -185,7 +182,7 @@ def _left(
 
 
 def _with_this(left: Left) -> Left:
-    """What is left once the request at hand is counted."""
+    """What is left after the current request."""
     what, window = COUNTED[left.name]
     if what != "requests":
         return left

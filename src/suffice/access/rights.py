@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 
 from suffice.errors import PrincipalError
-from suffice.log.moment import written
+from suffice.log.moment import timestamp
 from suffice.sql.storable import is_storable
 
 LIMITS = (
@@ -55,10 +55,10 @@ def checked_expiry(expires: datetime | None, now: datetime) -> str:
         return ""
     if expires <= now:
         raise PrincipalError(
-            f"The key would expire at {written(expires)}, which is in the past.",
+            f"The key would expire at {timestamp(expires)}, which is in the past.",
             remedy="Choose a later time.",
         )
-    return written(expires)
+    return timestamp(expires)
 
 
 def checked_limits(limits: Mapping[str, float]) -> dict[str, float]:

@@ -5,21 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from sqlalchemy import Connection, delete, func, select
-from sqlalchemy.dialects import postgresql, sqlite
 
 from suffice.access.keys import existing
+from suffice.access.recorded_changes import RecordedChanges
 from suffice.access.rights import checked_limits, checked_name
 from suffice.errors import PrincipalError
-from suffice.log.moment import Clock, now, written
-from suffice.log.prepare import Prepare
+from suffice.log.moment import timestamp
 from suffice.log.record import Record
-from suffice.log.seal import seal
 from suffice.log.tables import PRINCIPALS, TEAMS
-from suffice.settings import RecordSettings
-from suffice.sql.database import Database
+from suffice.sql.upsert import upsert
 
 KIND = "team"
 """The kind of records about teams set or removed."""
@@ -34,25 +30,16 @@ class Team:
     keys: int = 0
 
 
-class Teams:
+class Teams(RecordedChanges):
     """The teams of a store. Safe to share between threads."""
-
-    def __init__(
-        self, database: Database, clock: Clock = now, settings: RecordSettings | None = None
-    ) -> None:
-        settings = settings or RecordSettings()
-        self._database = database
-        self._clock = clock
-        self._prepare = None if settings.enabled == "never" else Prepare.of(settings)
 
     def set(self, name: str, limits: Mapping[str, float], by: str = "") -> Team:
         """Create a team, or replace its limits, effective from the next request of its keys."""
         team = Team(checked_name(name, "team"), checked_limits(limits))
-        special: Any = postgresql if self._database.dialect == "postgresql" else sqlite
         written_limits = json.dumps(dict(team.limits), sort_keys=True)
-        values = {"name": name, "limits": written_limits, "created": written(self._clock())}
-        new = special.insert(TEAMS).values(values)
+        values = {"name": name, "limits": written_limits, "created": timestamp(self._clock())}
         with self._database.writing() as connection:
+            new = upsert(connection, TEAMS).values(values)
             connection.execute(
                 new.on_conflict_do_update(
                     index_elements=["name"], set_={"limits": new.excluded.limits}
@@ -87,7 +74,5 @@ class Teams:
             ]
 
     def _record(self, connection: Connection, act: str, team: Team, by: str) -> None:
-        if self._prepare is not None:
-            fields = {"act": act, "name": team.name, "limits": dict(team.limits)}
-            record = Record(KIND, fields, caller=by, tag=team.name)
-            seal(connection, [self._prepare(record)], self._clock())
+        fields = {"act": act, "name": team.name, "limits": dict(team.limits)}
+        self._seal(connection, Record(KIND, fields, caller=by, tag=team.name))

@@ -13,13 +13,13 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from sqlalchemy import Connection, delete, func, select
-from sqlalchemy.dialects import postgresql, sqlite
 
 from suffice.errors import StoreError
-from suffice.log.moment import Clock, now, written
+from suffice.log.moment import Clock, now, timestamp
 from suffice.log.tables import USAGE_TOTALS
 from suffice.sql.database import Database
 from suffice.sql.storable import is_storable
+from suffice.sql.upsert import add_counts
 
 log = logging.getLogger("suffice.access")
 _PAUSE = 1.0
@@ -41,7 +41,7 @@ class UsedBy:
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """What was used. `errors` are requests answered with a status of 400 or more."""
+    """Usage. `errors` counts requests answered with a status of 400 or more."""
 
     requests: int = 0
     errors: int = 0
@@ -76,7 +76,7 @@ class Ledger:
 
     def add(self, by: UsedBy, used: Totals) -> None:
         """Add what a request used."""
-        key = (written(self._clock())[:10], by)
+        key = (timestamp(self._clock())[:10], by)
         with self._lock:
             if key in self._pending or len(self._pending) < _MOST:
                 self._pending[key] = self._pending.get(key, Totals()) + used
@@ -115,16 +115,13 @@ class Ledger:
     def _write(self, taken: Mapping[tuple[str, UsedBy], Totals]) -> None:
         rows = [{"day": day, **_row(by), **_row(used)} for (day, by), used in taken.items()]
         with self._database.writing() as connection:
-            _merge(connection, self._database.dialect, rows)
+            _merge(connection, rows)
 
 
-def _merge(connection: Connection, dialect: str, rows: list[dict[str, Any]]) -> None:
+def _merge(connection: Connection, rows: list[dict[str, Any]]) -> None:
     """Add rows to those that are there."""
-    special: Any = postgresql if dialect == "postgresql" else sqlite
     for row in sorted(rows, key=lambda row: [row[name] for name in _KEY]):  # no deadlock
-        new = special.insert(USAGE_TOTALS).values(row)
-        summed = {name: USAGE_TOTALS.c[name] + new.excluded[name] for name in COUNTS}
-        connection.execute(new.on_conflict_do_update(index_elements=_KEY, set_=summed))
+        add_counts(connection, USAGE_TOTALS, row)
 
 
 def _row(value: UsedBy | Totals) -> dict[str, Any]:
@@ -156,14 +153,14 @@ def usage_report(
 
 
 def forget_user(database: Database, name: str) -> None:
-    """Remove an end user's name from the totals: the person's counts become those of nobody."""
+    """Remove an end user's name from the totals; the counts stay, without a name."""
     if not name or not is_storable(name):
         return
     named = USAGE_TOTALS.c.end_user == name
     with database.writing() as connection:
         rows = connection.execute(select(USAGE_TOTALS).where(named)).mappings().all()
         connection.execute(delete(USAGE_TOTALS).where(named))
-        _merge(connection, database.dialect, [{**row, "end_user": ""} for row in rows])
+        _merge(connection, [{**row, "end_user": ""} for row in rows])
 
 
 def _number(name: str, value: Any) -> Any:

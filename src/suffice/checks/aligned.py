@@ -57,11 +57,11 @@ class Sentences:
                     made._holding[root].append(number)
         return made
 
-    def _telling(self, said: frozenset[str]) -> list[str]:
+    def _telling(self, roots: frozenset[str]) -> list[str]:
         """The words to search by. Very common words are slow and uninformative, so they are used
         only if there is no rarer one."""
         known = sorted(
-            (root for root in said if root in self._holding),
+            (root for root in roots if root in self._holding),
             key=lambda r: (len(self._holding[r]), r),
         )
         rare = [root for root in known if len(self._holding[root]) <= _COMMON]
@@ -71,17 +71,17 @@ class Sentences:
         """The words of a whole passage."""
         return self._words.get(passage.id, frozenset())
 
-    def nearest(self, said: frozenset[str], within: Sequence[Passage] = ()) -> Sentence | None:
-        """The sentence that shares most words with `said`, rare words weighing more; restricted to
+    def nearest(self, roots: frozenset[str], within: Sequence[Passage] = ()) -> Sentence | None:
+        """The sentence that shares most words with `roots`, rare words weighing more; restricted to
         the passages in `within`, if any."""
         ids = {passage.id for passage in within}
         near: dict[int, float] = defaultdict(float)
-        for root in self._telling(said):
+        for root in self._telling(roots):
             holding = self._holding[root]
             for number in holding:
                 near[number] += 1 / len(holding)
         allowed = [n for n in near if not ids or self.all[n].passage.id in ids]
         best = max(
-            allowed, key=lambda n: (near[n], -len(self.all[n].roots ^ said), -n), default=None
+            allowed, key=lambda n: (near[n], -len(self.all[n].roots ^ roots), -n), default=None
         )
         return None if best is None else self.all[best]

@@ -16,7 +16,7 @@ _LONG = 4_000
 """Of a passage longer than this, only this many characters near the answer are searched."""
 
 
-def touched(draft: Draft, evidence: Evidence) -> Evidence:
+def covered_evidence(draft: Draft, evidence: Evidence) -> Evidence:
     """The evidence reduced to what the draft covers; passages of normal length stay whole."""
     long = [passage for passage in evidence.passages if len(passage.text) > _LONG]
     if not long:
@@ -47,7 +47,7 @@ def _near(claims: Sequence[frozenset[str]], passage: Passage) -> Passage:
     return replace(passage, text="\n\n".join(passage.text[a:b] for a, b in sorted(kept)))
 
 
-def concerned(
+def stated_conflicts(
     draft: Draft, conflicts: Sequence[Conflict], evidence: Evidence
 ) -> tuple[Conflict, ...]:
     """The conflicts of which the draft states a side, in order, with the passages whole again."""

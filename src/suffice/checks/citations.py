@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 
 from suffice.checks.aligned import Sentences, roots
-from suffice.checks.claim_text import alone, cited, numbered
+from suffice.checks.claim_text import alone, cited_passages, numbered
 from suffice.checks.resolve import Resolver
 from suffice.checks.sources import Documents, Resolved, described
 from suffice.deadline import watched
@@ -34,8 +34,8 @@ _ENOUGH_WORDS = 4
 @dataclass(frozen=True, slots=True)
 class Citations:
     """Judges sources, not statements: a resolved source does not back a claim until another check
-    finds that it supports the claim (`settle`). `day` is the date on which versions must be in
-    force; by default, that of the evidence."""
+    finds that it supports the claim (`confirm_citations`). `day` is the date on which versions must
+    be in force; by default, that of the evidence."""
 
     documents: Documents | None = None
     day: date | None = None
@@ -46,7 +46,7 @@ class Citations:
         day = self.day or evidence.day or today()
         resolver = Resolver(evidence.passages, marked, self.documents, day, evidence.then)
         sentences = Sentences.of(evidence.passages)
-        read = zip(draft.claims, alone(draft), cited(draft, evidence), strict=True)
+        read = zip(draft.claims, alone(draft), cited_passages(draft, evidence), strict=True)
         return [
             self._finding(claim, list(_resolved(claim, text, within, resolver, sentences)))
             for claim, text, within in watched(read)
@@ -70,7 +70,7 @@ class Citations:
         )
 
 
-def settle(
+def confirm_citations(
     draft: Draft, evidence: Evidence, findings: Sequence[Finding], by: Collection[str]
 ) -> tuple[Finding, ...]:
     """Refine RESOLVED findings with the results of the checks named in `by`: VERIFIED if a cited
@@ -80,9 +80,9 @@ def settle(
     for finding in findings:
         if finding.check in by and finding.support is Support.BACKED and finding.passage_id:
             backing.setdefault(finding.claim, set()).add(finding.passage_id)
-    sources = dict(zip(draft.claims, cited(draft, evidence), strict=True))
+    sources = dict(zip(draft.claims, cited_passages(draft, evidence), strict=True))
     return tuple(
-        _settled(
+        _confirmed(
             finding,
             backing.get(finding.claim, set()),
             sources.get(finding.claim) or _named(finding, evidence),
@@ -93,7 +93,7 @@ def settle(
     )
 
 
-def _settled(finding: Finding, backing: set[str], sources: Sequence[Passage]) -> Finding:
+def _confirmed(finding: Finding, backing: set[str], sources: Sequence[Passage]) -> Finding:
     if not backing:
         return finding
     if backing & {passage.id for passage in sources}:

@@ -25,14 +25,14 @@ def alone(draft: Draft) -> list[str]:
     their headers, "Yes." with the sentence that follows it."""
     read = {(one.start, one.end): one for one in statements(draft.text)}
     known = [read.get((claim.start, claim.end)) for claim in draft.claims]
-    said = [
+    texts = [
         one.alone if one else bare(claim.text)
         for one, claim in zip(known, draft.claims, strict=True)
     ]
     # "No." means nothing by itself, so it is judged together with the next sentence.
     return [
         f"{one} {after}" if _ONLY_YES_OR_NO.fullmatch(one) and after else one
-        for one, after in zip_longest(said, said[1:], fillvalue="")
+        for one, after in zip_longest(texts, texts[1:], fillvalue="")
     ]
 
 
@@ -44,7 +44,7 @@ def numbered(draft: Draft, evidence: Evidence) -> dict[int, Passage]:
     return dict(enumerate(evidence.sources, 1))
 
 
-def cited(draft: Draft, evidence: Evidence) -> list[tuple[Passage, ...]]:
+def cited_passages(draft: Draft, evidence: Evidence) -> list[tuple[Passage, ...]]:
     """For each claim, the retrieved passages that it cites."""
     retrieved = {passage.id: passage for passage in evidence.passages}
     marks = numbered(draft, evidence)

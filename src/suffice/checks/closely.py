@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from suffice.deadline import watched
 from suffice.evidence.split import context
 from suffice.models.llm.verifier import LlmVerifier
-from suffice.models.odds import together
+from suffice.models.odds import mean_odds
 from suffice.models.verifier import FindsSentences, Pair, SupportScore, Verifier
 from suffice.switch import rule
 from suffice.text.sentences import Span
@@ -59,11 +59,11 @@ class Second:
     span: Span
 
 
-def nearest(verifier: FindsSentences, said: str, passages: Sequence[Passage]) -> Nearest | None:
+def nearest(verifier: FindsSentences, text: str, passages: Sequence[Passage]) -> Nearest | None:
     every = [(passage, one) for passage in passages for one in statements(passage.text)]
     if not every:
         return None
-    scores = verifier.sentences(said, [one.wording for _, one in every])
+    scores = verifier.sentences(text, [one.wording for _, one in every])
     ranked = sorted(range(len(every)), key=lambda n: -scores[n]) if scores else []
     return Nearest(tuple(every[n] for n in ranked[: max(FEW)])) if ranked else None
 
@@ -77,7 +77,7 @@ def read_closely(
     if isinstance(verifier, LlmVerifier) or not isinstance(verifier, FindsSentences):
         return [None] * len(pairs)
     each = watched(zip(pairs, passages, strict=True))
-    near = [nearest(verifier, pair.said, own) for pair, own in each]
+    near = [nearest(verifier, pair.text, own) for pair, own in each]
     asked = [
         replace(pair, evidence=(one.beside(count),))
         for pair, one in zip(pairs, near, strict=True)
@@ -91,6 +91,6 @@ def read_closely(
 def _second(near: Nearest, scores: Sequence[SupportScore]) -> Second | None:
     if any(one.unchecked for one in scores):
         return None
-    likely = together([one.supported for one in scores])
+    likely = mean_odds([one.supported for one in scores])
     score = SupportScore(likely, 0.0, 1 - likely, tier=scores[0].tier)
     return Second(score, near.passage, near.span)

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 
 from suffice.checks.aligned import Sentences, roots
-from suffice.checks.claim_text import alone, cited, with_metadata
+from suffice.checks.claim_text import alone, cited_passages, with_metadata
 from suffice.checks.closely import read_closely
 from suffice.deadline import watched
 from suffice.models.verifier import Pair, SupportScore, Verifier
@@ -34,7 +34,7 @@ class _Reading:
     """A claim to verify: its self-contained text, its facts, and the passages to compare with."""
 
     claim: Claim
-    said: str
+    text: str
     facts: tuple[str, ...]
     passages: tuple[Passage, ...]
 
@@ -82,9 +82,9 @@ class Entailment:
     ) -> dict[Claim, Finding]:
         """One verifier call for the claims and all their facts."""
         pairs = [
-            Pair(said, tuple(map(_text, one.passages)), evidence.question, draft.text)
+            Pair(wording, tuple(map(_text, one.passages)), evidence.question, draft.text)
             for one in read
-            for said in (one.said, *one.facts)
+            for wording in (one.text, *one.facts)
         ]
         scores = iter(self.verifier.support(pairs) if pairs else ())
         if not read:
@@ -102,7 +102,7 @@ class Entailment:
     ) -> dict[Claim, Finding]:
         """The findings of a second reading against the nearest statements, where its score is
         higher."""
-        pairs = [Pair(one.said, (), question, draft.text) for one in read]
+        pairs = [Pair(one.text, (), question, draft.text) for one in read]
         seconds = read_closely(self.verifier, pairs, [one.passages for one in read])
         more: dict[Claim, Finding] = {}
         for one, second in zip(read, seconds, strict=True):
@@ -122,18 +122,18 @@ class Entailment:
             )
         return more
 
-    def _finding(self, one: _Reading, score: SupportScore, sentences: Sentences) -> Finding:
+    def _finding(self, reading: _Reading, score: SupportScore, sentences: Sentences) -> Finding:
         support = self._support(score)
         if support is Support.UNCHECKED:
             reason = f"{score.unchecked} {score.note}".strip()
-            return Finding(one.claim, self.name, support, reason=reason)
-        spoken = support is not Support.UNBACKED and score.passage is not None and one.passages
-        passage = one.passages[score.passage or 0] if spoken else None
-        words = roots(score.quote or one.said)
+            return Finding(reading.claim, self.name, support, reason=reason)
+        spoken = support is not Support.UNBACKED and score.passage is not None and reading.passages
+        passage = reading.passages[score.passage or 0] if spoken else None
+        words = roots(score.quote or reading.text)
         quoted = sentences.nearest(words, (passage,)) if passage else None
         reason = _reason(support, score)
         return Finding(
-            one.claim,
+            reading.claim,
             self.name,
             support,
             score.supported,
@@ -162,17 +162,17 @@ def _open(finding: Finding) -> bool:
 
 
 def _readings(draft: Draft, evidence: Evidence) -> list[_Reading]:
-    read = zip(draft.claims, alone(draft), cited(draft, evidence), strict=True)
+    read = zip(draft.claims, alone(draft), cited_passages(draft, evidence), strict=True)
     return [
-        _Reading(claim, said, _several(said), sources or evidence.passages)
-        for claim, said, sources in watched(read)
+        _Reading(claim, text, _several(text), sources or evidence.passages)
+        for claim, text, sources in watched(read)
     ]
 
 
-@rule("facts", lambda said: ())
-def _several(said: str) -> tuple[str, ...]:
+@rule("facts", lambda text: ())
+def _several(text: str) -> tuple[str, ...]:
     """The facts of a claim, if it has more than one."""
-    found = facts(said)
+    found = facts(text)
     return tuple(found) if len(found) > 1 else ()
 
 

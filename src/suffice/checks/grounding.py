@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from suffice.checks.claim_text import alone, cited
+from suffice.checks.claim_text import alone, cited_passages
 from suffice.deadline import watched
 from suffice.models.embedder import Embedder
 from suffice.settings import GroundingSettings
@@ -24,13 +24,13 @@ class Grounding:
     name: str = "grounding"
 
     def judge(self, draft: Draft, evidence: Evidence) -> list[Finding]:
-        said = alone(draft)
-        sources = [own or evidence.passages for own in cited(draft, evidence)]
-        texts = dict.fromkeys([*said, *(p.text for own in sources for p in own)])
+        alone_texts = alone(draft)
+        sources = [own or evidence.passages for own in cited_passages(draft, evidence)]
+        texts = dict.fromkeys([*alone_texts, *(p.text for own in sources for p in own)])
         vectors = dict(zip(texts, self.embedder.embed(list(texts)), strict=True)) if texts else {}
         return [
             self._finding(claim, {p.id: float(vectors[text] @ vectors[p.text]) for p in own}, own)
-            for claim, text, own in watched(zip(draft.claims, said, sources, strict=True))
+            for claim, text, own in watched(zip(draft.claims, alone_texts, sources, strict=True))
         ]
 
     def _finding(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
-from suffice.checks.claim_text import alone, cited
+from suffice.checks.claim_text import alone, cited_passages
 from suffice.checks.literal_cache import Held, LiteralCache
 from suffice.deadline import watched
 from suffice.text.language import unknown_language
@@ -48,7 +48,7 @@ class Literals:
             return [self._finding(claim, reason=reason) for claim in draft.claims]
         cache = LiteralCache(evidence.passages)
         asked = Reading.of(evidence.question)
-        read = zip(draft.claims, alone(draft), cited(draft, evidence), strict=True)
+        read = zip(draft.claims, alone(draft), cited_passages(draft, evidence), strict=True)
         return [
             self._judge(claim, text, sources, cache, asked)
             for claim, text, sources in watched(read)
@@ -152,14 +152,14 @@ class Literals:
         return Finding(claim, self.name, support, score, passage, span, reason, code, kind)
 
 
-def _grade(one: Comparison, texts: Sequence[str]) -> _Grade:
-    if one.claim.kind is LiteralKind.IDENTIFIER and one.claim.unit in _POINTING:
+def _grade(comparison: Comparison, texts: Sequence[str]) -> _Grade:
+    if comparison.claim.kind is LiteralKind.IDENTIFIER and comparison.claim.unit in _POINTING:
         return _Grade.EQUAL
-    if one.outcome is Outcome.MISMATCH:
+    if comparison.outcome is Outcome.MISMATCH:
         return _Grade.MISMATCH
-    if one.outcome is Outcome.ABSENT:
-        return _Grade.UNSURE if _own_word(one.claim, texts) else _Grade.ABSENT
-    return _Grade.DERIVED if one.outcome is Outcome.DERIVED else _Grade.EQUAL
+    if comparison.outcome is Outcome.ABSENT:
+        return _Grade.UNSURE if _own_word(comparison.claim, texts) else _Grade.ABSENT
+    return _Grade.DERIVED if comparison.outcome is Outcome.DERIVED else _Grade.EQUAL
 
 
 # "passage 3", "step 2": an answer referring to its own parts.

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from suffice.checks.aligned import Sentence, Sentences, roots
-from suffice.checks.claim_text import alone, cited
+from suffice.checks.claim_text import alone, cited_passages
 from suffice.deadline import watched
 from suffice.text.conditions import Condition, ConditionKind, conditions, leaning, parts
 from suffice.text.language import unknown_language
@@ -85,15 +85,15 @@ class Omission:
 
     def judge(self, draft: Draft, evidence: Evidence) -> list[Finding]:
         source = Sentences.of(evidence.passages)
-        said = _with_neighbours(alone(draft))
-        read = zip(draft.claims, said, cited(draft, evidence), strict=True)
+        contexts = _with_neighbours(alone(draft))
+        read = zip(draft.claims, contexts, cited_passages(draft, evidence), strict=True)
         return [self._judge(claim, one, source, within) for claim, one, within in watched(read)]
 
     def _judge(
-        self, claim: Claim, said: _ClaimInContext, source: Sentences, within: Sequence[Passage]
+        self, claim: Claim, context: _ClaimInContext, source: Sentences, within: Sequence[Passage]
     ) -> Finding:
-        sentence = source.nearest(said.roots, within)
-        if sentence is None or len(said.roots & sentence.roots) < _NEAR * len(said.roots):
+        sentence = source.nearest(context.roots, within)
+        if sentence is None or len(context.roots & sentence.roots) < _NEAR * len(context.roots):
             return self._open(claim, None, "no sentence of the source is similar enough")
         if len(sentence.text) > _LONGEST:
             return self._open(claim, None, "the source sentence is too long for this check")
@@ -101,14 +101,14 @@ class Omission:
         found = [] if row else [*conditions(sentence.text), *_leaning(sentence)]
         if not found:
             return self._open(claim, Code.CLEAR, "the source sentence has no condition", sentence)
-        missing = [one for one in found if not _kept(one, sentence.text, said)]
+        missing = [one for one in found if not _kept(one, sentence.text, context)]
         if not missing:
             return self._open(
                 claim, Code.CLEAR, "the claim keeps its source's conditions", sentence
             )
-        if language := unknown_language(said.text):
+        if language := unknown_language(context.text):
             return self._open(claim, None, f"conditions are not recognised in {language}")
-        return self._missed(claim, missing, found, sentence, said)
+        return self._missed(claim, missing, found, sentence, context)
 
     def _missed(
         self,
@@ -116,11 +116,11 @@ class Omission:
         missing: Sequence[Condition],
         found: Sequence[Condition],
         sentence: Sentence,
-        said: _ClaimInContext,
+        context: _ClaimInContext,
     ) -> Finding:
         """The finding on the most important of the omitted conditions."""
-        asserted = {one: _asserted(one, found, sentence, said) for one in missing}
-        matters = {one: _material(one, asserted[one], sentence, said) for one in missing}
+        asserted = {one: _asserted(one, found, sentence, context) for one in missing}
+        matters = {one: _material(one, asserted[one], sentence, context) for one in missing}
         one = max(missing, key=lambda one: (matters[one], asserted[one]))
         material, start = matters[one], sentence.start
         return Finding(
@@ -155,12 +155,12 @@ def _values(text: str) -> tuple[Literal, ...]:
     return tuple(literals(text))
 
 
-def _with_neighbours(said: Sequence[str]) -> list[_ClaimInContext]:
-    found = [roots(one) for one in said]
-    around = [slice(max(0, n - _BEFORE), n + _AFTER + 1) for n in range(len(said))]
+def _with_neighbours(texts: Sequence[str]) -> list[_ClaimInContext]:
+    found = [roots(one) for one in texts]
+    around = [slice(max(0, n - _BEFORE), n + _AFTER + 1) for n in range(len(texts))]
     return [
-        _ClaimInContext(one, own, " ".join(said[near]), frozenset[str]().union(*found[near]))
-        for one, own, near in zip(said, found, around, strict=True)
+        _ClaimInContext(one, own, " ".join(texts[near]), frozenset[str]().union(*found[near]))
+        for one, own, near in zip(texts, found, around, strict=True)
     ]
 
 
@@ -173,39 +173,39 @@ def _leaning(sentence: Sentence) -> Iterator[Condition]:
         yield replace(one, start=one.start + offset, end=one.end + offset)
 
 
-def _kept(one: Condition, sentence: str, said: _ClaimInContext) -> bool:
+def _kept(condition: Condition, sentence: str, context: _ClaimInContext) -> bool:
     """Whether the claim or one of its neighbours states the condition in some form."""
-    if one.kind is ConditionKind.LIMIT:
-        return _bound_kept(one, sentence, said)
-    if one.text == one.cue:  # "only"
-        return bool(_EXCLUSIVE.search(said.text))
-    beside = roots(sentence[: one.start] + " " + sentence[one.end :])
-    return all(_said(part, beside, said) for part in parts(one))
+    if condition.kind is ConditionKind.LIMIT:
+        return _bound_kept(condition, sentence, context)
+    if condition.text == condition.cue:  # "only"
+        return bool(_EXCLUSIVE.search(context.text))
+    beside = roots(sentence[: condition.start] + " " + sentence[condition.end :])
+    return all(_is_stated(part, beside, context) for part in parts(condition))
 
 
-def _said(part: str, beside: frozenset[str], said: _ClaimInContext) -> bool:
+def _is_stated(part: str, beside: frozenset[str], context: _ClaimInContext) -> bool:
     """Whether most of a part is stated. Words that also occur elsewhere in the sentence do not
     count."""
     wanted = roots(part) - beside or roots(part)
     values = _values(part)
-    found = len(wanted & said.around_roots)
-    found += sum(_gives(value, said.around) for value in values)
+    found = len(wanted & context.around_roots)
+    found += sum(_gives(value, context.around) for value in values)
     return found >= _KEPT * (len(wanted) + len(values))
 
 
-def _bound_kept(one: Condition, sentence: str, said: _ClaimInContext) -> bool:
+def _bound_kept(condition: Condition, sentence: str, context: _ClaimInContext) -> bool:
     """ "Up to 5 days" is kept by any bound next to the value, and omitted if the claim has a bare
     "5 days" or does not mention it."""
-    value = _bounded(one, sentence)
+    value = _bounded(condition, sentence)
     if value is None:
         return True
-    given = [mine for mine in _values(said.text) if same_amount(mine, value)]
+    given = [mine for mine in _values(context.text) if same_amount(mine, value)]
     if given:
-        bound = any(_bounds(mine, said.text) for mine in given)
-        return bound or bool(_BOUND.search(said.text))
+        bound = any(_bounds(mine, context.text) for mine in given)
+        return bound or bool(_BOUND.search(context.text))
     # A different limit is a changed value, not an omission: the literals check reports it.
-    other = any(v.kind is value.kind and v.comparator.direction for v in _values(said.text))
-    return other or _gives(value, said.around)
+    other = any(v.kind is value.kind and v.comparator.direction for v in _values(context.text))
+    return other or _gives(value, context.around)
 
 
 def _bounds(value: Literal, text: str) -> bool:
@@ -214,10 +214,10 @@ def _bounds(value: Literal, text: str) -> bool:
     return bool(value.comparator.direction or _BOUND_BEFORE.search(before))
 
 
-def _bounded(one: Condition, sentence: str) -> Literal | None:
+def _bounded(condition: Condition, sentence: str) -> Literal | None:
     """The value that a limit bounds."""
     for value in _values(sentence):
-        if one.start <= value.start < one.end and value.comparator.direction:
+        if condition.start <= value.start < condition.end and value.comparator.direction:
             return value
     return None
 
@@ -226,11 +226,11 @@ def _gives(value: Literal, text: str) -> bool:
     return any(same_amount(mine, value) for mine in _values(text))
 
 
-def _clause(one: Condition, found: Sequence[Condition], sentence: str) -> frozenset[str]:
+def _clause(condition: Condition, found: Sequence[Condition], sentence: str) -> frozenset[str]:
     """The words of the condition's clause (or sentence) that are outside all conditions."""
     cuts = [0, *(m.start() for m in _CLAUSE.finditer(sentence)), len(sentence)]
-    left = max(cut for cut in cuts[:-1] if cut <= one.start)
-    right = min(cut for cut in cuts[1:] if cut >= min(one.end, len(sentence)))
+    left = max(cut for cut in cuts[:-1] if cut <= condition.start)
+    right = min(cut for cut in cuts[1:] if cut >= min(condition.end, len(sentence)))
     for first, last in ((left, right), (0, len(sentence))):
         kept = list(sentence[first:last])
         for other in found:
@@ -244,31 +244,35 @@ def _clause(one: Condition, found: Sequence[Condition], sentence: str) -> frozen
 
 
 def _asserted(
-    one: Condition, found: Sequence[Condition], sentence: Sentence, said: _ClaimInContext
+    condition: Condition, found: Sequence[Condition], sentence: Sentence, context: _ClaimInContext
 ) -> float:
-    rest = _clause(one, found, sentence.text)
-    return len(rest & said.roots) / len(rest) if rest else 0.0
+    rest = _clause(condition, found, sentence.text)
+    return len(rest & context.roots) / len(rest) if rest else 0.0
 
 
-def _material(one: Condition, asserted: float, sentence: Sentence, said: _ClaimInContext) -> bool:
+def _material(
+    condition: Condition, asserted: float, sentence: Sentence, context: _ClaimInContext
+) -> bool:
     """Whether the claim asserts the rest as if it held without the condition. A condition in the
     next sentence is noted but never material: every quotation has to end somewhere."""
-    if one.start >= len(sentence.text):
+    if condition.start >= len(sentence.text):
         return False
-    shared = said.roots & sentence.roots
+    shared = context.roots & sentence.roots
     rule = bool(_RULES.search(sentence.text))
-    close = asserted >= _PARTLY and len(shared) >= max(2, _LITTLE_ELSE * len(said.roots)) and rule
+    close = (
+        asserted >= _PARTLY and len(shared) >= max(2, _LITTLE_ELSE * len(context.roots)) and rule
+    )
     if asserted < _ASSERTED and not close:
         return False
-    if one.cue and (one.kind is ConditionKind.SCOPE or one.text == one.cue):
+    if condition.cue and (condition.kind is ConditionKind.SCOPE or condition.text == condition.cue):
         return rule
-    if one.cue.lower() in _SOFT_CUES:
-        return rule or bool(_PASSIVE.search(f"{sentence.text} {said.text}"))
-    if one.kind is not ConditionKind.LIMIT:
+    if condition.cue.lower() in _SOFT_CUES:
+        return rule or bool(_PASSIVE.search(f"{sentence.text} {context.text}"))
+    if condition.kind is not ConditionKind.LIMIT:
         return True
-    value = _bounded(one, sentence.text)
-    if value is not None and _gives(value, said.text):
+    value = _bounded(condition, sentence.text)
+    if value is not None and _gives(value, context.text):
         return True
     # An omitted limit matters if the claim grants something: "staff may return goods".
-    whole = asserted >= _LITTLE_ELSE and (rule or bool(_AT_MOST.match(one.text)))
-    return whole or bool(_GRANTS.search(said.text))
+    whole = asserted >= _LITTLE_ELSE and (rule or bool(_AT_MOST.match(condition.text)))
+    return whole or bool(_GRANTS.search(context.text))

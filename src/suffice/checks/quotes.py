@@ -77,16 +77,16 @@ class _Face:
                     starts[key].append((place, source, number))
         return cls(read.text, starts, ends)
 
-    def find(self, said: str) -> Iterator[tuple[Span, int]]:
-        for start, source, number in self._at(said) if said else ():
-            end = self.ends.get(start + len(said))
-            if end is not None and self.text.startswith(said, start):
+    def find(self, quote: str) -> Iterator[tuple[Span, int]]:
+        for start, source, number in self._at(quote) if quote else ():
+            end = self.ends.get(start + len(quote))
+            if end is not None and self.text.startswith(quote, start):
                 yield (source, end), number
 
-    def _at(self, said: str) -> Iterable[tuple[int, int, int]]:
+    def _at(self, quote: str) -> Iterable[tuple[int, int, int]]:
         """Candidate starts; text shorter than a key is compared with every sentence."""
-        if len(said) >= _KEY:
-            return self.starts.get(said[:_KEY], ())
+        if len(quote) >= _KEY:
+            return self.starts.get(quote[:_KEY], ())
         return dict.fromkeys(place for places in self.starts.values() for place in places)
 
 
@@ -121,10 +121,10 @@ class Quotable:
             found |= {start: cells(above[0]) for start, head in found.items() if head == first}
         return found
 
-    def find(self, said: str) -> Iterator[Quote]:
+    def find(self, quote: str) -> Iterator[Quote]:
         """Every place where the passage has this text as one or more whole sentences."""
         found: set[Span] = set()
-        for face, words in zip(self._faces, (readable(said).strip(), said), strict=False):
+        for face, words in zip(self._faces, (readable(quote).strip(), quote), strict=False):
             for span, number in face.find(words):
                 if span not in found:
                     found.add(span)
@@ -132,17 +132,17 @@ class Quotable:
 
     def _quote(self, span: Span, number: int) -> Quote:
         text = self.passage.text
-        said = bare(text[slice(*span)])
-        if "|" in said:
+        sentence = bare(text[slice(*span)])
+        if "|" in sentence:
             return Quote(span, head=self._heads.get(self._spans[number][0], ""))
         before = text[slice(*self._spans[number - 1])] if number else ""
         if lead := self._leads[number]:
             return Quote(span, needs=bare(lead))
-        if _ASKS.search(before) and _elliptic(said):
+        if _ASKS.search(before) and _elliptic(sentence):
             return Quote(span, asked=bare(before))
-        if _elliptic(said) and _BARE.match(said):
-            return Quote(span, needs=bare(before) or said)
-        return Quote(span, needs=bare(before) if leans(said) else "")
+        if _elliptic(sentence) and _BARE.match(sentence):
+            return Quote(span, needs=bare(before) or sentence)
+        return Quote(span, needs=bare(before) if leans(sentence) else "")
 
 
 def lead_ins(passage: Passage, spans: Sequence[Span]) -> Iterator[str]:
@@ -151,17 +151,17 @@ def lead_ins(passage: Passage, spans: Sequence[Span]) -> Iterator[str]:
     heading = " ".join((passage.title, *passage.heading[-1:]))
     lead, opened = "", False
     for start, end in spans:
-        said = text[start:end].rstrip()
-        item = bool(ITEM_MARK.match(said))
-        titled = bool(_HEADING.match(said))
+        line = text[start:end].rstrip()
+        item = bool(ITEM_MARK.match(line))
+        titled = bool(_HEADING.match(line))
         takes_back = _UNSAID.search(heading) or (item and _EXCLUDES.search(heading))
         if titled:
-            heading, lead = said, ""
+            heading, lead = line, ""
         elif not item and not opened:
             lead = ""
         yield "" if titled else lead or (heading if takes_back else "")
-        opened = said.endswith(":") and not titled
-        lead = said if opened else lead
+        opened = line.endswith(":") and not titled
+        lead = line if opened else lead
 
 
 def heads(text: str, spans: Sequence[Span]) -> dict[int, str]:
@@ -183,10 +183,10 @@ def cells(row: str) -> str:
     return "|".join(bare(cell).strip() for cell in row.strip().strip("|").split("|"))
 
 
-def _elliptic(said: str) -> bool:
+def _elliptic(sentence: str) -> bool:
     """Whether a text answers without naming its subject: "Yes.", "Up to 18 weeks."."""
-    if _BARE.match(said):
+    if _BARE.match(sentence):
         return True
-    words = tokens(said) or []
+    words = tokens(sentence) or []
     verb = any(finite(words, place) for place in range(len(words)))
-    return not verb and len(content_words(said)) < _FEW_WORDS
+    return not verb and len(content_words(sentence)) < _FEW_WORDS

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 
-from suffice.checks.sources import Documents, Resolved, described, editions, holds, standing
+from suffice.checks.sources import Documents, Resolved, described, editions, holds, version_fault
 from suffice.evidence.versions import version_order
 from suffice.text.named import Named, NamedKind
 from suffice.types import Code, Passage
@@ -66,7 +66,7 @@ class Resolver:
 
     def _standing(self, passage: Passage) -> Code | None:
         asked_for = self.then and passage.id in self._retrieved
-        return None if asked_for else standing(passage, self.day)
+        return None if asked_for else version_fault(passage, self.day)
 
     def _fault(self, passage: Passage, fault: Code) -> str:
         if fault is Code.EXPIRED:
@@ -81,7 +81,7 @@ class Resolver:
         for one in self.passages:
             same = one.document == passage.document or (one.title and one.title == passage.title)
             same = same and one.carried == passage.carried
-            if same and one.version and _later(one, passage) and not standing(one, self.day):
+            if same and one.version and _later(one, passage) and not version_fault(one, self.day):
                 return one
         return None
 
@@ -129,25 +129,27 @@ class Resolver:
         for passage in asked:
             if name.edition.lower() in editions(passage, name):
                 return self._unretrieved(name, [passage])
-        said = f"“{name.text}” {name.edition} is not the retrieved edition"
+        problem = f"“{name.text}” {name.edition} is not the retrieved edition"
         shown = ", ".join(sorted(known - {""}))
         newest = max(map(version_order, known - {""}))
         if self.documents is None or name.kind is NamedKind.STANDARD:
             older = version_order(name.edition.lower()) < newest
             code = Code.STALE if older else Code.FABRICATED
-            return Resolved(code, f"{said} ({shown})", found[0])
-        return Resolved(Code.FABRICATED, f"{said} ({shown}), and no such version exists", found[0])
+            return Resolved(code, f"{problem} ({shown})", found[0])
+        return Resolved(
+            Code.FABRICATED, f"{problem} ({shown}), and no such version exists", found[0]
+        )
 
     def _beyond(self, name: Named, cites: Sequence[Passage], missing: str) -> Resolved:
         """Look in the store for a source that was not retrieved."""
-        said = f"“{name.text}” {missing}"
+        problem = f"“{name.text}” {missing}"
         if self.documents is None:
-            return Resolved(Code.FABRICATED, f"{said}, {_NO_STORE}")
+            return Resolved(Code.FABRICATED, f"{problem}, {_NO_STORE}")
         found = self._search(name, cites)
         return (
             self._unretrieved(name, found)
             if found
-            else Resolved(Code.FABRICATED, f"{said}, nor in any document")
+            else Resolved(Code.FABRICATED, f"{problem}, nor in any document")
         )
 
     def _unretrieved(self, name: Named, found: Sequence[Passage]) -> Resolved:
@@ -178,8 +180,8 @@ def _anywhere(name: Named) -> Named:
     return replace(name, start=0, end=0)
 
 
-def _later(one: Passage, other: Passage) -> bool:
+def _later(first: Passage, second: Passage) -> bool:
     """Whether one version is later than another, by date or, failing that, by version number."""
-    if one.effective and other.effective and one.effective != other.effective:
-        return one.effective > other.effective
-    return version_order(one.version) > version_order(other.version)
+    if first.effective and second.effective and first.effective != second.effective:
+        return first.effective > second.effective
+    return version_order(first.version) > version_order(second.version)

@@ -32,7 +32,7 @@ class Resolved:
     passage: Passage | None = None
 
 
-def standing(passage: Passage, day: date) -> Code | None:
+def version_fault(passage: Passage, day: date) -> Code | None:
     """Why a version must not be cited on a day: EXPIRED, STALE (superseded, retired, or not yet in
     force), or `None` if it is in force."""
     if passage.expires and passage.expires < day:
@@ -71,11 +71,13 @@ def editions(passage: Passage, name: Named) -> set[str]:
 
 def _has_section(passage: Passage, number: str) -> bool:
     """Whether the text mentions "Section 4.2" or a heading has that number."""
-    said = r"(?:§§?|sections?|sect?\.|clauses?|articles?|art\.|chapters?|paragraphs?|para\.|annex|"
-    said += rf"appendix)[ \u00a0]?{re.escape(number)}(?![\w])(?!\.\d)"
+    pattern = (
+        r"(?:§§?|sections?|sect?\.|clauses?|articles?|art\.|chapters?|paragraphs?|para\.|annex|"
+    )
+    pattern += rf"appendix)[ \u00a0]?{re.escape(number)}(?![\w])(?!\.\d)"
     numbered = rf"(?m)^[ \t]*(?:#{{1,6}}[ ]|\*\*)?{re.escape(number)}[.)]?[ \t]+\S"
     text = "\n".join((*passage.heading, passage.text))
-    if re.search(said, text, re.IGNORECASE) or re.search(numbered, text):
+    if re.search(pattern, text, re.IGNORECASE) or re.search(numbered, text):
         return True
     # Three numbers joined by full stops can only be a section: "as 8.4.3 requires".
     plain = rf"(?<![\w.]){re.escape(number)}(?![\w]|\.\d)"

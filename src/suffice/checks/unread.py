@@ -86,37 +86,37 @@ class _Claimed:
         spans = sorted((claim.start, claim.end) for claim in draft.claims)
         return cls([start for start, _ in spans], [end for _, end in spans])
 
-    def __contains__(self, one: Statement) -> bool:
-        place = bisect_right(self.starts, one.start) - 1
-        return place >= 0 and one.end <= self.ends[place]
+    def __contains__(self, statement: Statement) -> bool:
+        place = bisect_right(self.starts, statement.start) - 1
+        return place >= 0 and statement.end <= self.ends[place]
 
 
-def _leads(one: Statement, below: Statement | None, led: Collection[str]) -> bool:
+def _leads(statement: Statement, below: Statement | None, led: Collection[str]) -> bool:
     """Whether a statement is judged with the text below it: a list's lead-in, a table's header."""
-    if one.words[:LONGEST_CONTEXT] in led:
+    if statement.words[:LONGEST_CONTEXT] in led:
         return True
-    rows = (one.text, below.text if below else "")
+    rows = (statement.text, below.text if below else "")
     return all(row.lstrip().startswith("|") for row in rows)
 
 
-def _tells(one: Statement, known: _Known, passages: Sequence[Passage]) -> bool:
-    if one.kind is StatementKind.CODE:
-        return not any(_plain(one.text) in " ".join(p.text.split()) for p in passages)
-    if one.kind is StatementKind.META and nonclaim(one.words) is None:
+def _tells(statement: Statement, known: _Known, passages: Sequence[Passage]) -> bool:
+    if statement.kind is StatementKind.CODE:
+        return not any(_plain(statement.text) in " ".join(p.text.split()) for p in passages)
+    if statement.kind is StatementKind.META and nonclaim(statement.words) is None:
         return True  # a lead-in without a list
-    numbers = known.named if one.kind is StatementKind.HEADING else known.numbers
-    if any(number not in numbers for number in _NUMBER.findall(_uncounted(one))):
+    numbers = known.named if statement.kind is StatementKind.HEADING else known.numbers
+    if any(number not in numbers for number in _NUMBER.findall(_uncounted(statement))):
         return True
-    if one.kind is StatementKind.REFUSAL:
+    if statement.kind is StatementKind.REFUSAL:
         return False  # it names what it does not answer
-    asks = one.kind is StatementKind.QUESTION
-    new = roots(_uncounted(one)) - _OWN - (known.asked if asks else known.words)
+    asks = statement.kind is StatementKind.QUESTION
+    new = roots(_uncounted(statement)) - _OWN - (known.asked if asks else known.words)
     return len(new) >= _NEW_WORDS
 
 
-def _uncounted(one: Statement) -> str:
+def _uncounted(statement: Statement) -> str:
     """The words without the item number and without remarks on the answer's length."""
-    return _LENGTH.sub(" ", _PLACE.sub(" ", one.words))
+    return _LENGTH.sub(" ", _PLACE.sub(" ", statement.words))
 
 
 def _plain(code: str) -> str:

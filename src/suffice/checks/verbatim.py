@@ -46,8 +46,8 @@ class Verbatim:
     def _judge(self, claim: Claim, sources: Sequence[Quotable | None], page: _Page) -> Finding:
         reason = "not a verbatim quotation of a cited passage"
         for source in sources:
-            for said in dict.fromkeys((bare(claim.text), claim.text)) if source else ():
-                for quote in source.find(said) if source else ():
+            for text in dict.fromkeys((bare(claim.text), claim.text)) if source else ():
+                for quote in source.find(text) if source else ():
                     if source and page.keeps(claim, quote, source.passage):
                         return Finding(
                             claim, self.name, Support.BACKED, 1.0, source.passage.id, quote.span
@@ -72,7 +72,7 @@ class _Page:
         return cls(
             question,
             {one.start: one for one in read},
-            {one.start: said for one, said in zip(read, words, strict=False)},
+            {one.start: text for one, text in zip(read, words, strict=False)},
             heads(draft.text, sentences(draft.text)) if "|" in draft.text else {},
         )
 
@@ -85,7 +85,7 @@ class _Page:
             return quote.needs in (own, self.before.get(claim.start, ""))
         if quote.asked:
             return self._asked(claim, quote.asked)
-        return not own or nonclaim(own) is not None or roots(own) <= self._said_of(passage)
+        return not own or nonclaim(own) is not None or roots(own) <= self._roots_in_context(passage)
 
     def _lead(self, claim: Claim) -> str:
         """The line that introduces the list to which a claim belongs."""
@@ -97,5 +97,5 @@ class _Page:
         shown = self.before.get(claim.start, "") == asked
         return shown or len(wanted & roots(self.question)) >= _SAME_QUESTION * max(1, len(wanted))
 
-    def _said_of(self, passage: Passage) -> frozenset[str]:
+    def _roots_in_context(self, passage: Passage) -> frozenset[str]:
         return roots(with_metadata(passage)) | roots(self.question)

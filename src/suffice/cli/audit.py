@@ -17,6 +17,7 @@ from suffice.cli import as_json as to_json
 from suffice.cli import show_audit as shown
 from suffice.cli.of_store import of_store, open_database, open_log
 from suffice.cli.progress import bars
+from suffice.cli.store_options import JSON, QUIET
 from suffice.errors import SettingsError, SufficeError
 from suffice.evidence.documents import StoredDocuments
 from suffice.evidence.index import Filter
@@ -24,7 +25,7 @@ from suffice.evidence.store import Store
 from suffice.log.checkpoints.destinations import place
 from suffice.log.checkpoints.signing_keys import make_key, read_public
 from suffice.log.entry import Choice, Entry
-from suffice.log.moment import now, written
+from suffice.log.moment import now, timestamp
 from suffice.log.prepare import FIELDS
 from suffice.record.decision import decision_of
 from suffice.record.log import PAGE, Log
@@ -47,7 +48,7 @@ def audit() -> None:
 )
 @click.option("--key", help="Public key, or its .pub file, that must have signed the checkpoints.")
 @click.option("--deep", is_flag=True, help="Also recompute the commitment of every field.")
-@click.option("--quiet", is_flag=True, help="No progress bars.")
+@QUIET
 @of_store
 def verify(
     checkpoints: tuple[str, ...],
@@ -71,10 +72,7 @@ def verify(
             deep=deep,
             progress=lambda done, total: progress("verifying", done, max(done, total)),
         )
-    if as_json:
-        to_json.show(shown.verified(found))
-    else:
-        shown.show_verified(found)
+    to_json.show(shown.verified(found)) if as_json else shown.show_verified(found)
     return 0 if found.whole else 2
 
 
@@ -108,10 +106,7 @@ def show(
         to_json.show(shown.entry(entry)) if as_json else shown.show_entry(entry)
         return 0
     entries = log.page(Choice(kind=kind, caller=caller, before=before), most)
-    if as_json:
-        to_json.show([shown.line(entry) for entry in entries])
-    else:
-        shown.show_page(entries)
+    to_json.show([shown.line(entry) for entry in entries]) if as_json else shown.show_page(entries)
     return 0
 
 
@@ -154,7 +149,7 @@ def export(
 
 
 def _written(moment: datetime | None) -> str:
-    return written(moment.replace(tzinfo=UTC)) if moment else ""
+    return timestamp(moment.replace(tzinfo=UTC)) if moment else ""
 
 
 @audit.command()
@@ -185,7 +180,7 @@ def _documents(log: Log, entry: Entry) -> StoredDocuments:
 
 @audit.command()
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="Private key file.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@JSON
 def key(out: Path, as_json: bool) -> int:
     """Create a key pair for signing checkpoints: private key in OUT, public key in OUT.pub."""
     public = make_key(out)
@@ -274,7 +269,7 @@ def retain(
     limit = days or settings.record.retention_days
     if not limit:
         raise SettingsError(
-            "No retention period is set: record.retention_days is 0, which keeps records for ever.",
+            "No retention period is set: record.retention_days is 0, which keeps records forever.",
             remedy="Set record.retention_days or pass --days.",
         )
     log = open_log(settings, store)

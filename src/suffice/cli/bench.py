@@ -16,6 +16,7 @@ from suffice.cli.bench_conflict import conflict
 from suffice.cli.bench_gate import gate
 from suffice.cli.bench_verifier import grounding, sufficiency
 from suffice.cli.progress import bars
+from suffice.cli.store_options import CONFIG, JSON, QUIET
 from suffice.settings import read_settings
 
 
@@ -34,9 +35,9 @@ bench.add_command(gate)
 @bench.command()
 @click.argument("corpus", type=click.Path(path_type=Path))
 @click.argument("queries", type=click.Path(path_type=Path))
-@click.option("--config", type=click.Path(), help="Settings file (default: suffice.yaml).")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--quiet", is_flag=True, help="No progress bars.")
+@CONFIG
+@JSON
+@QUIET
 def retrieval(corpus: Path, queries: Path, config: str | None, as_json: bool, quiet: bool) -> int:
     """Measure nDCG@10, recall@100 and search time on CORPUS and QUERIES.
 
@@ -48,10 +49,7 @@ def retrieval(corpus: Path, queries: Path, config: str | None, as_json: bool, qu
 
     with bars(quiet=quiet) as progress:
         figures = bench_retrieval(corpus, queries, read_settings(config), progress)
-    if as_json:
-        to_json.show(figures)
-    else:
-        _show_retrieval(figures)
+    to_json.show(figures) if as_json else _show_retrieval(figures)
     return 0
 
 

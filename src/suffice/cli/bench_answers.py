@@ -29,7 +29,7 @@ _MOST = 8
     "--task",
     "tasks",
     multiple=True,
-    help="Only rows of this task, where rows name one (repeatable; default: qa and summary; all "
+    help="Only rows of this task, if rows have tasks (repeatable; default: qa and summary; all "
     "disables the filter).",
 )
 @options
@@ -62,10 +62,7 @@ def answers(
             progress,
             tasks=() if "all" in tasks else tasks or TASKS,
         )
-    if as_json:
-        to_json.show(figures)
-    else:
-        _show(figures)
+    to_json.show(figures) if as_json else _show(figures)
     return 0
 
 

@@ -39,10 +39,7 @@ def conflict(
     conflicts = Conflicts(verifier, settings.gate.conflict)
     with bars(quiet=quiet) as progress:
         figures = bench_conflict(data, conflicts, limit, progress)
-    if as_json:
-        to_json.show(figures)
-    else:
-        _show(figures)
+    to_json.show(figures) if as_json else _show(figures)
     return 0
 
 

@@ -14,6 +14,7 @@ from rich.table import Table
 from suffice.cli import as_json as to_json
 from suffice.cli.progress import bars
 from suffice.cli.show import plain
+from suffice.cli.store_options import CONFIG, JSON, QUIET
 from suffice.settings import read_settings
 
 _COLUMNS = {
@@ -41,9 +42,9 @@ _COLUMNS = {
 )
 @click.option("--limit", type=click.IntRange(min=1), help="Rows of each set (default: all).")
 @click.option("--plots", type=click.Path(path_type=Path), help="Folder for PNG and SVG plots.")
-@click.option("--config", type=click.Path(), help="Settings file (default: suffice.yaml).")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--quiet", is_flag=True, help="No progress bars.")
+@CONFIG
+@JSON
+@QUIET
 def gate(
     data: Path,
     policies: tuple[str, ...],
@@ -81,10 +82,7 @@ def gate(
     if plots:
         positive = np.array([bool(row["sufficient"]) for row in rows])
         plot_gate(decided, positive, [row["set"] for row in rows], plots)
-    if as_json:
-        to_json.show(figures)
-    else:
-        _show(figures)
+    to_json.show(figures) if as_json else _show(figures)
     return 0
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import click
 from rich import box
@@ -15,9 +15,9 @@ from rich.table import Table
 from suffice.cli import as_json as to_json
 from suffice.cli.progress import bars
 from suffice.cli.show import plain
+from suffice.cli.store_options import CONFIG, JSON, QUIET, F, with_options
 from suffice.settings import LlmSettings, read_settings
 
-F = TypeVar("F", bound=Callable[..., Any])
 Figures = Mapping[str, Any]
 _WIDE = 96
 """Terminal width in characters from which table columns are two spaces apart."""
@@ -25,7 +25,8 @@ _WIDE = 96
 
 def options(command: F) -> F:
     """Add the options shared by all verifier benches."""
-    wanted = [
+    return with_options(
+        command,
         click.argument("data", type=click.Path(path_type=Path)),
         click.option(
             "--tier",
@@ -37,18 +38,16 @@ def options(command: F) -> F:
             type=click.IntRange(min=1),
             help="Rows of each set; the selection is deterministic (default: all).",
         ),
-        click.option("--config", type=click.Path(), help="Settings file (default: suffice.yaml)."),
-        click.option("--json", "as_json", is_flag=True, help="Print JSON."),
-        click.option("--quiet", is_flag=True, help="No progress bars."),
-    ]
-    for option in reversed(wanted):
-        command = option(command)
-    return command
+        CONFIG,
+        JSON,
+        QUIET,
+    )
 
 
 def llm_options(command: F) -> F:
     """Add the options that select the LLM for `--tier llm`."""
-    wanted = [
+    return with_options(
+        command,
         click.option("--llm", metavar="URL", help="Base URL of the LLM (default: verifier.llm)."),
         click.option("--model", metavar="NAME", help="Model name."),
         click.option(
@@ -59,24 +58,13 @@ def llm_options(command: F) -> F:
             type=click.Choice(["band", "always"]),
             help="Query the LLM only where the cheaper tier is unsure (band), or for every row.",
         ),
-    ]
-    for option in reversed(wanted):
-        command = option(command)
-    return command
+    )
 
 
 @click.command()
 @options
 @llm_options
-def grounding(
-    data: Path,
-    tier: str | None,
-    limit: int | None,
-    config: str | None,
-    as_json: bool,
-    quiet: bool,
-    **llm: Any,
-) -> int:
+def grounding(as_json: bool, **given: Any) -> int:
     """Measure how well the verifier detects responses of DATA that their evidence supports.
 
     DATA rows are {"set", "evidence", "claim", "label", "question"?, "task"?}; the label is entail
@@ -84,26 +72,16 @@ def grounding(
     """
     from suffice.eval.grounding import bench_grounding
 
-    figures = _measured(bench_grounding, data, tier, limit, config, quiet, llm)
-    if as_json:
-        to_json.show(figures)
-    else:
-        _show(figures, "supported", "length_auroc", "shorter answers")
+    figures = _measured(bench_grounding, **given)
+    labels = "supported", "length_auroc", "shorter answers"
+    to_json.show(figures) if as_json else _show(figures, *labels)
     return 0
 
 
 @click.command()
 @options
 @llm_options
-def sufficiency(
-    data: Path,
-    tier: str | None,
-    limit: int | None,
-    config: str | None,
-    as_json: bool,
-    quiet: bool,
-    **llm: Any,
-) -> int:
+def sufficiency(as_json: bool, **given: Any) -> int:
     """Measure how well the verifier detects questions of DATA that their passages answer.
 
     DATA rows are {"set", "question", "evidence": [passage, …], "sufficient": true or false}; JSON
@@ -111,11 +89,9 @@ def sufficiency(
     """
     from suffice.eval.sufficiency import bench_sufficiency
 
-    figures = _measured(bench_sufficiency, data, tier, limit, config, quiet, llm)
-    if as_json:
-        to_json.show(figures)
-    else:
-        _show(figures, "sufficient", "evidence_length_auroc", "longer evidence")
+    figures = _measured(bench_sufficiency, **given)
+    labels = "sufficient", "evidence_length_auroc", "longer evidence"
+    to_json.show(figures) if as_json else _show(figures, *labels)
     return 0
 
 
@@ -126,7 +102,7 @@ def _measured(
     limit: int | None,
     config: str | None,
     quiet: bool,
-    llm: Mapping[str, Any],
+    **llm: Any,
 ) -> Figures:
     from suffice.models.catalog import open_verifier
 

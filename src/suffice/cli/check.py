@@ -13,6 +13,7 @@ from suffice.cli import as_json as to_json
 from suffice.cli.check_page import page
 from suffice.cli.recording import Wish, recorded, recorder, show_record
 from suffice.cli.show_check import show_checked
+from suffice.cli.store_options import CONFIG, JSON
 from suffice.errors import AnswerError, SourceMissing, SufficeError
 from suffice.evidence.bundle import read_bundle, read_piece
 from suffice.evidence.inputs import Given
@@ -43,13 +44,13 @@ from suffice.sql.database import Database
     help="Verifier: fast, strong, or llm for your own LLM (default: from the settings).",
 )
 @click.option("--html", type=click.Path(path_type=Path), help="Write an HTML report to this file.")
-@click.option("--config", type=click.Path(), help="Settings file (default: suffice.yaml).")
+@CONFIG
 @click.option(
     "--store",
     metavar="FILE_OR_URL",
     help="Record the verdict in this store's log; the store is created if needed.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@JSON
 @recorded
 def check(
     answer: str,

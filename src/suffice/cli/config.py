@@ -13,6 +13,7 @@ import yaml
 
 from suffice.access.identity import Identities
 from suffice.cli import as_json as to_json
+from suffice.cli.store_options import CONFIG, JSON
 from suffice.errors import SufficeError
 from suffice.settings import Settings, read_settings
 from suffice.verdict.route import read_routes
@@ -29,8 +30,8 @@ def config() -> None:
 
 
 @config.command()
-@click.option("--config", type=click.Path(), help="Settings file (default: suffice.yaml).")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@CONFIG
+@JSON
 def check(config: str | None, as_json: bool) -> int:
     """Validate the settings file and report the first error."""
     settings = read_settings(config)
@@ -78,8 +79,8 @@ def _unset(settings: Settings) -> Iterator[str]:
 
 
 @config.command()
-@click.option("--config", type=click.Path(), help="Settings file (default: suffice.yaml).")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@CONFIG
+@JSON
 def show(config: str | None, as_json: bool) -> int:
     """Show the effective value of every setting, with secrets masked."""
     tree = shown(read_settings(config))

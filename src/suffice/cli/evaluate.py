@@ -14,6 +14,7 @@ from rich.table import Table
 from suffice.cli import as_json as to_json
 from suffice.cli.progress import bars
 from suffice.cli.show import plain
+from suffice.cli.store_options import JSON, QUIET
 from suffice.settings import read_settings
 
 Figures = Mapping[str, Any]
@@ -37,7 +38,7 @@ Figures = Mapping[str, Any]
     "only",
     default="",
     metavar="NAME",
-    help="Only the rows of this set, of a file of sets.",
+    help="Only rows of this set.",
 )
 @click.option(
     "--limit", type=click.IntRange(min=1), help="Maximum number of questions, and of drafts."
@@ -48,8 +49,8 @@ Figures = Mapping[str, Any]
     help="Verifier tier (default: from the settings).",
 )
 @click.option("--config", metavar="FILE", help="Settings file (default: suffice.yaml).")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--quiet", is_flag=True, help="No progress bars.")
+@JSON
+@QUIET
 def eval(  # the command's own name
     data: Path,
     off: tuple[str, ...],
@@ -84,10 +85,7 @@ def eval(  # the command's own name
         cases = read_cases(data, only)
         cases = cases.at_most(limit) if limit else cases
         found = evaluate(cases, settings, verifier, progress, off=off, each=each, twins=twins)
-    if as_json:
-        to_json.show(found)
-    else:
-        _show(found)
+    to_json.show(found) if as_json else _show(found)
     return 0
 
 

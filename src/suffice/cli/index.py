@@ -67,21 +67,18 @@ def index(
             total = _sum(total, done)
         if not sources:
             total = keeper.reindex(progress)
-    if as_json:
-        to_json.show(to_json.report(total))
-    else:
-        show_report(total)
+    to_json.show(to_json.report(total)) if as_json else show_report(total)
     return 2 if total.failures else 0
 
 
-def _sum(one: Report, other: Report) -> Report:
+def _sum(first: Report, second: Report) -> Report:
     return replace(
-        one,
-        added=one.added + other.added,
-        changed=one.changed + other.changed,
-        unchanged=one.unchanged + other.unchanged,
-        retired=one.retired + other.retired,
-        embedded=one.embedded + other.embedded,
-        failures=one.failures + other.failures,
-        unread=one.unread + other.unread,
+        first,
+        added=first.added + second.added,
+        changed=first.changed + second.changed,
+        unchanged=first.unchanged + second.unchanged,
+        retired=first.retired + second.retired,
+        embedded=first.embedded + second.embedded,
+        failures=first.failures + second.failures,
+        unread=first.unread + second.unread,
     )

@@ -19,7 +19,7 @@ from suffice.cli.of_store import of_store, open_database
 from suffice.cli.recording import user
 from suffice.cli.show import plain
 from suffice.errors import SettingsError
-from suffice.log.moment import now, written
+from suffice.log.moment import now, timestamp
 from suffice.settings import Settings, read_settings
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -202,7 +202,7 @@ def _show(principals: list[Principal]) -> None:
 def _state(principal: Principal) -> tuple[str, str]:
     if principal.revoked:
         return f"revoked {principal.revoked[:10]}", "red"
-    if principal.expired(written(now())):
+    if principal.expired(timestamp(now())):
         return f"expired {principal.expires[:16]}Z", "red"
     return ("active", "green")
 

@@ -6,6 +6,7 @@ import click
 
 from suffice.cli.asking import bring_in
 from suffice.cli.options import check_collection, open_library
+from suffice.cli.store_options import CONFIG
 from suffice.evidence.library import Library
 from suffice.mcp.tools import Caller, Tools
 from suffice.models.batching import Lanes, SharedEmbedder, shared_verifier
@@ -41,7 +42,7 @@ from suffice.settings import Settings, read_settings
     show_default=True,
     help="Port to listen on with http.",
 )
-@click.option("--config", type=click.Path(), help="Settings file (default: suffice.yaml).")
+@CONFIG
 @click.option("--caller", default="mcp", show_default=True, help="Caller name in the record.")
 @click.option(
     "--record/--no-record", default=True, help="Record decisions in the store's log (default: yes)."

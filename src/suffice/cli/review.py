@@ -18,7 +18,7 @@ from suffice.evidence.documents import StoredDocuments
 from suffice.evidence.index import Filter
 from suffice.evidence.store import Store
 from suffice.log.entry import Choice
-from suffice.log.moment import written
+from suffice.log.moment import timestamp
 from suffice.record.decision import Decision, Filing
 from suffice.record.log import PAGE, Log
 from suffice.record.sampling import Why
@@ -64,7 +64,7 @@ def _times(command: F) -> F:
 
 
 def _between(since: datetime | None, until: datetime | None) -> Choice:
-    moments = (written(m.replace(tzinfo=UTC)) if m else "" for m in (since, until))
+    moments = (timestamp(m.replace(tzinfo=UTC)) if m else "" for m in (since, until))
     return Choice(since=next(moments), until=next(moments))
 
 
@@ -143,10 +143,7 @@ def decide(
         return _open(log, settings, id, reason, by, reader, as_json)
     done = Review(log).decide(id, Act(act), reason=reason, by=by, reader=reader)
     case = Review(log).case(id, reader)
-    if as_json:
-        to_json.show({"decision": done, **shown.line(case)})
-    else:
-        shown.show_decided(case)
+    to_json.show({"decision": done, **shown.line(case)}) if as_json else shown.show_decided(case)
     return 0
 
 

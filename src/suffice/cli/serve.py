@@ -10,6 +10,7 @@ import click
 from suffice.cli.options import DEFAULT, open_library
 from suffice.cli.progress import bars
 from suffice.cli.show import show_failures
+from suffice.cli.store_options import CONFIG
 from suffice.errors import ExtraMissing, SourceMissing
 from suffice.evidence.library import Library
 from suffice.settings import RouteSettings, Settings, read_settings
@@ -28,7 +29,7 @@ from suffice.settings import RouteSettings, Settings, read_settings
     type=click.IntRange(1, 256),
     help="Number of processes (default: server.workers).",
 )
-@click.option("--config", type=click.Path(), help="Settings file (default: suffice.yaml).")
+@CONFIG
 @click.option("--quiet", is_flag=True, help="No progress bars and no startup message.")
 def serve(
     docs: str | None,

@@ -41,6 +41,19 @@ def uncovered(missing: Sequence[str], style: str = "bold") -> Text:
     return Text.assemble((f"{NOT_COVERED}: ", style), plain("; ".join(missing)))
 
 
+def panel(title: str, colour: str, parts: Sequence[RenderableType], figures: str) -> Panel:
+    """A decision in a frame, with its figures below."""
+    return Panel(
+        Group(*parts),
+        title=f"[bold {colour}]{title}",
+        title_align="left",
+        subtitle=f"[dim]{figures}",
+        subtitle_align="left",
+        border_style=colour,
+        padding=(1, 2),
+    )
+
+
 def one_line(quote: str) -> str:
     """A quote in readable form on one line; table rules and bars become spaces."""
     return " ".join(re.sub(r":?-{3,}:?|\|", " ", readable(quote)).split())
@@ -77,19 +90,8 @@ def show_gate(decision: GateDecision, evidence: Evidence, console: Console | Non
     if not decision.open and decision.next_steps:
         parts += [Text(), Text("Next steps", style="bold")]
         parts += [Text(f"  {step}") for step in decision.next_steps]
-    title = f"[bold {colour}]{decision.level.value}"
-    below = f"[dim]{decision.policy} {decision.score:.2f} · {counted(len(evidence))}"
-    console.print(
-        Panel(
-            Group(*parts),
-            title=title,
-            title_align="left",
-            subtitle=below,
-            subtitle_align="left",
-            border_style=colour,
-            padding=(1, 2),
-        )
-    )
+    figures = f"{decision.policy} {decision.score:.2f} · {counted(len(evidence))}"
+    console.print(panel(decision.level.value, colour, parts, figures))
     for note in evidence.notes:
         console.print(Text(note, style="dim"))
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
-from rich.panel import Panel
 from rich.text import Text
 
-from suffice.cli.show import plain
+from suffice.cli.show import panel, plain
 from suffice.gate.policies.similarity import counted
 from suffice.types import Action, Passage, Support, Verdict
 from suffice.verdict.claim_status import ClaimStatus, claim_statuses
@@ -37,17 +36,7 @@ def show_checked(verdict: Verdict, console: Console | None = None) -> None:
         parts += _claim(status)
     parts.append(plain(verdict.reason, "bold"))
     colour = _ACTIONS.get(verdict.action, "yellow")
-    console.print(
-        Panel(
-            Group(*parts),
-            title=f"[bold {colour}]{verdict.action.value}",
-            title_align="left",
-            subtitle=f"[dim]{_figures(verdict)}",
-            subtitle_align="left",
-            border_style=colour,
-            padding=(1, 2),
-        )
-    )
+    console.print(panel(verdict.action.value, colour, parts, _figures(verdict)))
     for note in verdict.notes:
         console.print(plain(note, "dim"))
 

@@ -8,11 +8,10 @@ from collections.abc import Sequence
 from rich.console import Console, Group, RenderableType
 from rich.markdown import Markdown
 from rich.padding import Padding
-from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from suffice.cli.show import CONTROL, one_line, origin, plain, uncovered
+from suffice.cli.show import CONTROL, one_line, origin, panel, plain, uncovered
 from suffice.types import Citation, Source, Verdict
 from suffice.verdict.wording import steps
 
@@ -55,15 +54,8 @@ def _withheld(verdict: Verdict) -> RenderableType:
 def _panel(verdict: Verdict, parts: list[RenderableType], colour: str) -> RenderableType:
     gate, chance = verdict.gate, verdict.confidence
     sure = "" if chance is None else f"confidence {chance:.2f} · "
-    return Panel(
-        Group(*parts),
-        title=f"[bold {colour}]{verdict.action.value}",
-        title_align="left",
-        subtitle=f"[dim]{sure}evidence {gate.level.value.lower()} · {gate.policy} {gate.score:.2f}",
-        subtitle_align="left",
-        border_style=colour,
-        padding=(1, 2),
-    )
+    figures = f"{sure}evidence {gate.level.value.lower()} · {gate.policy} {gate.score:.2f}"
+    return panel(verdict.action.value, colour, parts, figures)
 
 
 def _citation(citation: Citation) -> RenderableType:

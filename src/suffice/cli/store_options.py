@@ -9,8 +9,9 @@ import click
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+CONFIG = click.option("--config", type=click.Path(), help="Settings file (default: suffice.yaml).")
 STORE = (
-    click.option("--config", type=click.Path(), help="Settings file (default: suffice.yaml)."),
+    CONFIG,
     click.option(
         "--store", metavar="FILE_OR_URL", help="Store file or PostgreSQL URL (default: suffice.db)."
     ),

@@ -31,8 +31,8 @@ from suffice.types import Evidence, GateDecision, Verdict
 
 @dataclass(frozen=True, slots=True)
 class CautiousAnswer:
-    """`answer` is `None` where the bound is under the threshold, and where nothing that was found
-    could be verified as an answer; `verdict` says why."""
+    """`answer` is `None` if the bound is below the threshold, or if nothing that was found could be
+    verified as an answer; `verdict` gives the reason."""
 
     confident: bool
     answer: str | None
@@ -40,8 +40,7 @@ class CautiousAnswer:
     threshold: float
     verdict: Verdict
     unclipped_bound: float | None = None
-    """mean − ε, which may be under 0, while `lower_bound` is not; `None` where nothing was found.
-    """
+    """mean − ε, which may be negative, unlike `lower_bound`; `None` if nothing was found."""
 
 
 class CautiousRAG:
@@ -105,5 +104,5 @@ class CautiousRAG:
 
 
 def _signal(gate: GateDecision, name: str) -> float | None:
-    """A number as the gate computed it; without anything found there is none."""
+    """A number computed by the gate; `None` if nothing was found."""
     return next((signal.value for signal in gate.signals if signal.name == name), None)

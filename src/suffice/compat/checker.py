@@ -22,14 +22,14 @@ _DATES = ("timestamp", "date", "created_at")
 
 
 class Encoder(Protocol):
-    """Any embedding model with the usual method: a text in, a vector out."""
+    """Any embedding model with the usual method, which turns a text into a vector."""
 
     def encode(self, text: str, /) -> Iterable[Any]: ...
 
 
 @dataclass(frozen=True, slots=True)
 class SufficiencyResult:
-    """`level` is 'sufficient', 'partial' or 'insufficient'; of a `Gate` also 'conflict' or
+    """`level` is 'sufficient', 'partial' or 'insufficient'; a `Gate` may also return 'conflict' or
     'review'."""
 
     score: float
@@ -62,7 +62,7 @@ class SufficientContextChecker:
         min_contexts: int = 1,
         recency_days: int = 365,
     ) -> SufficiencyResult:
-        """Whether the contexts are enough to answer the query; `None` is no context."""
+        """Whether the contexts are enough to answer the query; `None` counts as no context."""
         settings = replace(
             self.settings, min_contexts=max(min_contexts, 1), recency_days=recency_days
         )
@@ -94,7 +94,7 @@ def _context(raw: Mapping[str, Any]) -> Context:
 
 
 def _day(value: object) -> date | None:
-    """The day a value names; one that cannot be read names none."""
+    """The day that a value states; `None` if it cannot be parsed."""
     try:
         if isinstance(value, datetime):
             return value.date()
@@ -114,7 +114,7 @@ def _vector(model: Encoder, text: str) -> list[float]:
 
 
 def _cosine(a: Sequence[float], b: Sequence[float]) -> float:
-    """The cosine of two vectors; a vector of nothing is near to nothing."""
+    """The cosine of two vectors; 0 if one of them is zero."""
     lengths = sqrt(sum(x * x for x in a)) * sqrt(sum(y * y for y in b))
     cosine = sum(x * y for x, y in zip(a, b, strict=True)) / lengths if lengths else 0.0
     return min(max(cosine, -1.0), 1.0) if isfinite(cosine) else 0.0

@@ -24,7 +24,7 @@ _UNPROVEN = (Code.RESOLVED, Code.FAILED, Code.OFF)
 
 @dataclass(frozen=True, slots=True)
 class CitedClaim:
-    """A claim with the numbers of the sources it cites, and what the check of citations says."""
+    """A claim with the numbers of the sources it cites, and the result of the citation check."""
 
     claim: str
     cites: tuple[int, ...]
@@ -48,7 +48,8 @@ class CitationReport:
 
     @property
     def ok(self) -> bool:
-        """Whether every claim that cites a source cites a valid one, and there is one that does."""
+        """Whether at least one claim cites a source, and every claim that does cites a valid
+        one."""
         wrong = (self.fabricated, self.misattributed, self.outdated, self.unsupported)
         return bool(self.valid) and not any(wrong)
 
@@ -60,7 +61,7 @@ def verify_citations(
     settings: Settings | None = None,
     verifier: Verifier | None = None,
 ) -> CitationReport:
-    """Mark `[n]` cites the n-th source. A claim of several sources is as good as the worst."""
+    """The mark `[n]` cites the n-th source. A claim with several sources is rated by the worst."""
     verdict = check(answer, sources, settings=settings, verifier=verifier)
     found = [finding for finding in verdict.findings if finding.check == "citations"]
     return CitationReport(

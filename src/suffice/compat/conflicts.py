@@ -41,8 +41,8 @@ def detect_retrieval_conflicts(
     settings: ConflictSettings | None = None,
     verifier: Verifier | None = None,
 ) -> list[ConflictPair]:
-    """The pairs, surest first; then what is ambiguous. With the question, only what answers it is
-    compared. Chunks of one version of one document are not compared."""
+    """The pairs, most certain first, then the ambiguous ones. With a question, only statements that
+    answer it are compared. Chunks of the same version of a document are not compared."""
     items = given(chunks)
     places = {item.passage.id: place for place, item in enumerate(items)}
     conflicts = Conflicts(

@@ -21,8 +21,8 @@ from suffice.verdict.assess import assess
 
 @dataclass(frozen=True, slots=True)
 class FaithfulnessReport:
-    """`score` is the share of claims that the contexts back; `faithful`, whether it reaches
-    `threshold`. An answer without a claim is not faithful to anything, unless it declines."""
+    """`score` is the share of claims that the contexts back; `faithful` tells whether it reaches
+    `threshold`. An answer without claims is not faithful, unless it declines."""
 
     faithful: bool
     score: float
@@ -35,8 +35,8 @@ class FaithfulnessReport:
 
 
 class FaithfulnessValidator:
-    """Opens the checks once. `threshold`: the share of claims that must be backed; by default all
-    of them. Whether one is backed, the checks decide by the verifier's calibrated threshold."""
+    """Opens the checks once. `threshold`: the share of claims that must be backed, by default all
+    of them. A claim is backed if it reaches the verifier's calibrated threshold."""
 
     def __init__(
         self,

@@ -16,7 +16,7 @@ from suffice.draft.quotation import Ranked, compose
 from suffice.evidence.split import context
 from suffice.models.embedder import Embedder
 from suffice.models.llm.verifier import below_llm
-from suffice.models.odds import log_odds, together
+from suffice.models.odds import log_odds, mean_odds
 from suffice.models.verifier import (
     FindsSentences,
     Pair,
@@ -119,9 +119,9 @@ class Extractive:
         for entry in ranked:
             if len(chosen) == self.settings.max_sentences or entry.score < good:
                 break
-            if any(_said_in(entry, other) for other in chosen):
+            if any(_is_within(entry, other) for other in chosen):
                 continue
-            chosen = [other for other in chosen if not _said_in(other, entry)]
+            chosen = [other for other in chosen if not _is_within(other, entry)]
             chosen.append(entry)
         return [*chosen, *_other_versions([*ranked, *rest], chosen)]
 
@@ -141,7 +141,7 @@ def _surest(chosen: Sequence[Ranked]) -> float | None:
 def _judged(entry: Ranked, alone: SufficiencyScore) -> Ranked:
     if alone.unchecked:
         return entry
-    return replace(entry, score=together((entry.score, alone.enough)), answers=alone.enough)
+    return replace(entry, score=mean_odds((entry.score, alone.enough)), answers=alone.enough)
 
 
 def _with_what_precedes(entry: Ranked) -> Ranked:
@@ -210,7 +210,7 @@ def _changed(found: list[tuple[Passage, Statement]]) -> list[tuple[Passage, Stat
     return kept or found
 
 
-def _said_in(entry: Ranked, other: Ranked) -> bool:
+def _is_within(entry: Ranked, other: Ranked) -> bool:
     """Whether one statement's words occur in the other, in order."""
     mine, theirs = (
         f" {' '.join(_WORD.findall(readable(' '.join(one.quotes)).lower()))} "

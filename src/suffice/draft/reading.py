@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from suffice.sql.storable import replace_unstorable
 from suffice.text.claims import claims
 from suffice.types import Citation, Claim, Draft, Passage
 
@@ -12,7 +13,6 @@ from suffice.types import Citation, Claim, Draft, Passage
 _OPENED = re.compile(r"\s*<think(?:ing)?>")
 _CLOSED = re.compile(r"</think(?:ing)?>")
 _TAGS = ("<think>", "<thinking>")
-_NO_CHARACTER = re.compile(r"[\ud800-\udfff\0]")
 THOUGHT = "The model's reasoning before the answer was removed."
 
 
@@ -71,4 +71,4 @@ def answer_begins(text: str) -> int | None:
 
 def storable(text: str) -> str:
     """A text that can be stored and shown: lone surrogates and NUL are replaced."""
-    return _NO_CHARACTER.sub("\N{REPLACEMENT CHARACTER}", text)
+    return replace_unstorable(text)

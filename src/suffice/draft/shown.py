@@ -32,7 +32,7 @@ def shown(evidence: Evidence, room: int, rank: Rank) -> tuple[Shown, ...]:
 
 
 def excerpts(evidence: Evidence, ranked: Iterable[Ranked], room: int) -> tuple[Shown, ...]:
-    """The best statements that fit, by passage. The best one is always included, cut if needed."""
+    """The best statements that fit, by passage. The best is always included, cut if needed."""
     numbers = {passage.id: n for n, passage in enumerate(evidence.passages, 1)}
     chosen: dict[int, set[Span]] = {}
     left = room

@@ -65,8 +65,8 @@ class Question:
 
     def share(self, answer: str) -> float:
         """The share of groups with a text that occurs in the answer."""
-        said = folded(answer)
-        held = [any(folded(one) in said for one in group) for group in self.answers]
+        text = folded(answer)
+        held = [any(folded(one) in text for one in group) for group in self.answers]
         return sum(held) / len(held) if held else 0.0
 
 

@@ -31,7 +31,7 @@ from suffice.models.embedder import Embedder
 from suffice.models.verifier import Verifier
 from suffice.pipeline import Pipeline
 from suffice.settings import Settings
-from suffice.switch import RULES, without
+from suffice.switch import RULES, rules_off
 from suffice.text.marks import citations
 from suffice.types import Action, Verdict
 
@@ -69,7 +69,7 @@ def rules() -> list[str]:
 class Outcome:
     """The outcome of one case and its score, from 0 to 1."""
 
-    said: str
+    result: str
     action: str
     good: float
 
@@ -89,7 +89,7 @@ class Evaluation:
         settings = self.settings
         for name in names & SETTINGS.keys():
             settings = SETTINGS[name](settings)
-        with without(names & RULES):
+        with rules_off(names & RULES):
             return [*self._asked(settings, progress), *self._checked(settings, progress)]
 
     def _asked(self, settings: Settings, progress: Progress) -> Iterable[Outcome]:
@@ -133,22 +133,22 @@ class Evaluation:
 def asked(case: Question, verdict: Verdict) -> Outcome:
     served = verdict.action in SERVED
     if not case.answerable:
-        said = "served" if served else _unserved(verdict)
+        result = "served" if served else _unserved(verdict)
         good = 0.0 if served or verdict.action is Action.CONFLICT else 1.0
     elif served:
         good = case.share(verdict.released)
-        said = "right" if good == 1 else "half" if good else "wrong"
+        result = "right" if good == 1 else "half" if good else "wrong"
     else:
-        good, said = 0.0, _unserved(verdict)
+        good, result = 0.0, _unserved(verdict)
     kind = "answerable" if case.answerable else "unanswerable"
-    return Outcome(f"{kind}: {said}", verdict.action.name, good)
+    return Outcome(f"{kind}: {result}", verdict.action.name, good)
 
 
 def checked(case: Draft, verdict: Verdict) -> Outcome:
     served = verdict.action in SERVED
     kind = "right draft" if case.correct else "wrong draft"
-    said = "served" if served else _unserved(verdict)
-    return Outcome(f"{kind}: {said}", verdict.action.name, float(served == case.correct))
+    result = "served" if served else _unserved(verdict)
+    return Outcome(f"{kind}: {result}", verdict.action.name, float(served == case.correct))
 
 
 def _unserved(verdict: Verdict) -> str:
@@ -230,7 +230,7 @@ def figures(outcomes: Sequence[Outcome], cases: Cases) -> dict[str, Any]:
     served = sum(map(len, labels.values()))
     return {
         "cases": len(outcomes),
-        "outcomes": dict(sorted(Counter(one.said for one in outcomes).items())),
+        "outcomes": dict(sorted(Counter(one.result for one in outcomes).items())),
         "good": _mean([one.good for one in outcomes]),
         "coverage": served / count if count else None,
         "precision": {

@@ -21,7 +21,7 @@ from suffice.eval.judged import RISK, Row, choose, passages
 from suffice.eval.run_record import run_record
 from suffice.eval.sufficiency import read_questions
 from suffice.evidence.ingest import Progress
-from suffice.gate.policies.blend import blend_for, look
+from suffice.gate.policies.blend import blend_for, features_of
 from suffice.gate.policies.policy import Policy, open_policy
 from suffice.models.embedder import Embedder
 from suffice.models.verifier import Verifier
@@ -49,9 +49,9 @@ class _Without:
     """The learned blend without the verifier, to measure its contribution."""
 
     def decide(self, evidence: Evidence, /) -> GateDecision:
-        looks = look(evidence, None)
-        blend = blend_for("", looks)
-        chance = blend.probability(looks) if evidence else 0.0
+        features = features_of(evidence, None)
+        blend = blend_for("", features)
+        chance = blend.probability(features) if evidence else 0.0
         level = Level.SUFFICIENT if chance >= EVEN else Level.INSUFFICIENT
         return GateDecision(level, chance, WITHOUT)
 

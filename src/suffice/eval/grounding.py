@@ -86,8 +86,8 @@ def judged(verifier: Verifier, rows: Sequence[Row]) -> list[Judgement]:
 
 def _pairs(row: Row) -> list[Pair]:
     """One pair per claim of a response; one for the whole text if it makes no claim."""
-    said = [one.alone for one in claims(row["claim"]) if one.checkable] or [row["claim"]]
-    return [Pair(one, passages(row), row.get("question") or "", row["claim"]) for one in said]
+    texts = [one.alone for one in claims(row["claim"]) if one.checkable] or [row["claim"]]
+    return [Pair(one, passages(row), row.get("question") or "", row["claim"]) for one in texts]
 
 
 def _response(scores: Sequence[SupportScore], thresholds: Thresholds) -> Judgement:

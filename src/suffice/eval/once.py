@@ -27,10 +27,10 @@ class Once(WrappedVerifier):
     def sufficiency(self, pairs: Sequence[Pair]) -> list[SufficiencyScore]:
         return _once(self._sufficiency, pairs, self._verifier.sufficiency)
 
-    def sentences(self, said: str, sentences: Sequence[str]) -> list[float]:
-        key = said, tuple(sentences)
+    def sentences(self, text: str, sentences: Sequence[str]) -> list[float]:
+        key = text, tuple(sentences)
         if key not in self._sentences:
-            self._sentences[key] = sentence_scores(self._verifier, said, sentences)
+            self._sentences[key] = sentence_scores(self._verifier, text, sentences)
         return self._sentences[key]
 
 

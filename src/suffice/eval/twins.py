@@ -43,13 +43,13 @@ class Adding:
 
 
 def twin_of(case: Question, search: Retriever) -> tuple[Question, Retriever] | None:
-    """The twin of a question, if the case states what its answer rests on: the expected decision,
-    and the search it is asked of."""
+    """The twin of a question, if the case marks the sentences its answer depends on: the expected
+    decision, and the search to run."""
     if not case.answerable:
         if not case.adds:
             return None
-        told = replace(case, answerable=True, answers=((case.adds,),))
-        return told, Adding(search, case.adds)
+        answerable = replace(case, answerable=True, answers=((case.adds,),))
+        return answerable, Adding(search, case.adds)
     texts = case.quotes or tuple(text for group in case.answers for text in group)
     return replace(case, answerable=False), Lacking(search, texts)
 
@@ -72,8 +72,8 @@ def twin_figures(pairs: Sequence[tuple[float, float]]) -> Mapping[str, float | i
 def _without(item: Retrieved, texts: Sequence[str]) -> Retrieved:
     text, left, last = item.passage.text, [], 0
     for start, end in sentences(text):
-        said = folded(text[start:end])
-        if any(one in said or said in one for one in texts if said):
+        sentence = folded(text[start:end])
+        if any(one in sentence or sentence in one for one in texts if sentence):
             left.append(text[last:start])
             last = end
     return _saying(item, "".join([*left, text[last:]])) if left else item

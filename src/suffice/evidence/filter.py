@@ -56,9 +56,9 @@ class Helpful:
             return replace(evidence, notes=(*evidence.notes, note))
         if not any(helping):  # the gate found the evidence sufficient, so keep all of it
             return evidence
-        told = iter(linked([unit.wording for _, unit in flat], helping))
+        links = iter(linked([unit.wording for _, unit in flat], helping))
         marked = (
-            _marked(item, mine, [next(told) for _ in mine])
+            _marked(item, mine, [next(links) for _ in mine])
             for item, mine in zip(evidence, parts, strict=True)
         )
         return replace(evidence, items=tuple(marked))

@@ -16,7 +16,7 @@ import numpy as np
 
 from suffice.errors import ModelMismatch, SourceMissing, Unreadable
 from suffice.evidence.generations import index_model, publish
-from suffice.evidence.kinds import Classifier, mark
+from suffice.evidence.kinds import Classifier, classifier_fingerprint
 from suffice.evidence.read import SUFFIXES
 from suffice.evidence.rows import Known, NewVersion
 from suffice.evidence.sources import Cutting, Failure, File, Listing, files, read_version
@@ -184,16 +184,16 @@ class Ingest:
         vector."""
         for collection in self.store.collections():
             settings = self.settings.collection(collection).gate.kinds
-            told_by = mark(self.embedder.id, settings)
+            fingerprint = classifier_fingerprint(self.embedder.id, settings)
             classifier: Classifier | None = None
-            for batch in self.store.kinds_to_tell(collection, told_by, self.embedder.id):
+            for batch in self.store.unclassified(collection, fingerprint, self.embedder.id):
                 classifier = classifier or Classifier.of(self.embedder, settings)
                 vectors = np.array([stored.vector for stored in batch])
-                kinds = classifier.tell([stored.passage for stored in batch], vectors)
+                kinds = classifier.classify([stored.passage for stored in batch], vectors)
                 numbers = [stored.number for stored in batch]
                 self.store.put_kinds(dict(zip(numbers, kinds, strict=True)))
             if classifier:
-                self.store.kinds_told(collection, told_by)
+                self.store.mark_classified(collection, fingerprint)
 
 
 def _groups(versions: Iterable[NewVersion], size: int) -> Iterator[list[NewVersion]]:

@@ -67,8 +67,8 @@ def _called(value: object) -> str:
 
 def _passage(n: int, text: str) -> Passage:
     name = f"passage-{n}"
-    said = storable(text)
-    return Passage(id=name, text=said, document=name, end=len(said), carried=True)
+    stored = storable(text)
+    return Passage(id=name, text=stored, document=name, end=len(stored), carried=True)
 
 
 def _described(n: int, entry: Mapping[str, Any]) -> Passage:
@@ -105,7 +105,7 @@ def carried_id(id: str) -> str:
 
 
 def _plain(value: object) -> object:
-    """A scalar as text; any other value is returned as it is and rejected by the front matter
+    """A scalar as text; any other value is returned unchanged and rejected by the front matter
     parser."""
     if isinstance(value, datetime):
         return value.date().isoformat()

@@ -33,10 +33,10 @@ _VERSION = 1
 Scores = NDArray[np.float64]
 
 
-def mark(model: str, settings: KindSettings) -> str:
+def classifier_fingerprint(model: str, settings: KindSettings) -> str:
     """Identifies the rules and prototypes: the same mark gives the same kinds."""
-    told_by = (_VERSION, model, *PROTOTYPES.values(), *astuple(settings.prototypes))
-    return hashlib.sha256(json.dumps(told_by).encode()).hexdigest()[:16]
+    parts = (_VERSION, model, *PROTOTYPES.values(), *astuple(settings.prototypes))
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Classifier:
         own = {kind: vectors[rows[kind][len(PROTOTYPES[kind]) :]] for kind in KINDS}
         return cls((means / lengths).astype(np.float32), own)
 
-    def tell(self, passages: Sequence[Passage], vectors: Vectors) -> list[Kind]:
+    def classify(self, passages: Sequence[Passage], vectors: Vectors) -> list[Kind]:
         """The kind of each passage, independent of the other passages."""
         near = (vectors @ self.means.T).astype(np.float64)
         signs = np.array([hints(passage) for passage in passages]).reshape(near.shape)

@@ -25,7 +25,7 @@ def time_of(question: str, retriever: Retriever, today: date) -> When:
     return chosen or asked_about(question, today)
 
 
-def looking(retriever: Retriever, when: When, today: date) -> Retriever:
+def retriever_at(retriever: Retriever, when: When, today: date) -> Retriever:
     """The retriever set to that time; a retriever without `LooksBack` is returned unchanged."""
     return retriever.at(when, today) if isinstance(retriever, LooksBack) else retriever
 

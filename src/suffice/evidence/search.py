@@ -18,7 +18,7 @@ from suffice.evidence.store import Store
 from suffice.models.embedder import Embedder
 from suffice.settings import CollectionSettings, SearchSettings
 from suffice.text.times import TimeAsked, When
-from suffice.types import Evidence, Passage, Retrieved
+from suffice.types import Evidence, Retrieved
 
 Found = Evidence | Iterable[Given] | Given
 Retriever = Callable[[str], Found]
@@ -27,13 +27,6 @@ Retriever = Callable[[str], Found]
 KEYWORDS_ONLY = "Searched by keywords only"
 # BM25 is unbounded; at this score it counts half.
 _HALF_KEYWORDS = 10.0
-
-
-@runtime_checkable
-class Lookup(Protocol):
-    """Optional for a retriever: passages by id, so that citations can be checked."""
-
-    def lookup(self, ids: Sequence[str]) -> dict[str, Passage]: ...
 
 
 @runtime_checkable
@@ -131,10 +124,6 @@ class Search:
         """The stored documents that the caller may read, in force or not. Citations are checked
         against them."""
         return StoredDocuments(self.store, self.allowed)
-
-    def lookup(self, ids: Sequence[str]) -> dict[str, Passage]:
-        """Passages by id, in force or not, limited to what the caller may read."""
-        return self.documents.lookup(ids)
 
     def fused(self, hit: Hit) -> float:
         """The combined score of cosine and BM25, from this passage's own scores alone."""

@@ -15,7 +15,7 @@ from suffice.evidence.read.frontmatter import merged
 from suffice.evidence.rows import NewVersion
 from suffice.evidence.split import Tokens, context, split
 from suffice.evidence.versions import family
-from suffice.sql.storable import kept
+from suffice.sql.storable import replace_unstorable
 from suffice.text.readable import readable
 
 UPLOADED = "uploaded:"
@@ -158,7 +158,9 @@ def read_text(
     name: str, title: str, text: str, collection: str, cutting: Cutting, today: date
 ) -> NewVersion:
     """A text as a document."""
-    content = Content(kept(text), FrontMatter(title=kept(title) or None))
+    content = Content(
+        replace_unstorable(text), FrontMatter(title=replace_unstorable(title) or None)
+    )
     file = File(name, Path(name), name, "")
     data = f"{title}\n{text}".encode("utf-8", "surrogatepass")
     return _version(file, collection, data, content, today, cutting)

@@ -168,7 +168,7 @@ class Store:
         """Every passage of every version changed after `since`, with its vector, in batches."""
         return self._stored(queries.with_vector(model).where(t.versions.c.changed > since), batch)
 
-    def kinds_to_tell(
+    def unclassified(
         self, collection: str, mark: str, model: str, batch: int = 500
     ) -> Iterator[list[StoredPassage]]:
         """Passages whose document declares no kind and whose kind was not determined with
@@ -187,15 +187,15 @@ class Store:
         with self._writing() as connection:
             keep.vectors(connection, hashes, vectors, model)
 
-    def put_kinds(self, told: Mapping[int, Kind]) -> None:
+    def put_kinds(self, by_row: Mapping[int, Kind]) -> None:
         """Store the kinds of passages, by passage number."""
         with self._writing() as connection:
-            keep.kinds(connection, told)
+            keep.kinds(connection, by_row)
 
-    def kinds_told(self, collection: str, mark: str) -> None:
+    def mark_classified(self, collection: str, mark: str) -> None:
         """Record that the kinds of a collection were determined with `mark`."""
         with self._writing() as connection:
-            keep.kinds_told(connection, collection, mark)
+            keep.mark_classified(connection, collection, mark)
 
     def save(self, versions: Iterable[NewVersion], today: date) -> None:
         """Store new contents in one transaction; the contents they replace become superseded."""

@@ -92,21 +92,21 @@ def retire(
     _renew(connection, families)
 
 
-def kinds(connection: Connection, told: Mapping[int, Kind]) -> None:
+def kinds(connection: Connection, by_row: Mapping[int, Kind]) -> None:
     """Store the kinds of passages; a version with a differing kind counts as changed."""
-    rows = [{"number": number, "told": kind.value} for number, kind in told.items()]
+    rows = [{"number": number, "new_kind": kind.value} for number, kind in by_row.items()]
     of_it = t.passages.c.id == bindparam("number")
     differs = (
         select(t.passages.c.version_id)
-        .where(of_it, t.passages.c.kind != bindparam("told"))
+        .where(of_it, t.passages.c.kind != bindparam("new_kind"))
         .scalar_subquery()
     )
     counted = change(t.versions).values(changed=_next_change(connection))
     _each(connection, counted.where(t.versions.c.id == differs), rows)
-    _each(connection, change(t.passages).where(of_it).values(kind=bindparam("told")), rows)
+    _each(connection, change(t.passages).where(of_it).values(kind=bindparam("new_kind")), rows)
 
 
-def kinds_told(connection: Connection, collection: str, mark: str) -> None:
+def mark_classified(connection: Connection, collection: str, mark: str) -> None:
     of_it = select(t.documents.c.id).where(t.documents.c.collection == collection)
     version = t.versions.c
     connection.execute(

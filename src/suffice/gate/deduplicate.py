@@ -130,30 +130,30 @@ def _reason(original: Passage, shared: float) -> str:
     return f"a near copy of {name} ({shared:.0%} of the wording), counted once"
 
 
-def _overlap(one: frozenset[Shingle], other: frozenset[Shingle]) -> float:
-    shared = len(one & other)
-    return shared / (len(one) + len(other) - shared)
+def _overlap(first: frozenset[Shingle], second: frozenset[Shingle]) -> float:
+    shared = len(first & second)
+    return shared / (len(first) + len(second) - shared)
 
 
-def _differ(one: _Wording, other: _Wording) -> bool:
+def _differ(first: _Wording, second: _Wording) -> bool:
     """Whether two similar passages may state different things: another number, another name, or a
     word that changes the meaning. Additional text in one of them is not a difference by itself."""
-    if not (_within(one.numbers, other.numbers) or _within(other.numbers, one.numbers)):
+    if not (_within(first.numbers, second.numbers) or _within(second.numbers, first.numbers)):
         return True
-    more, less = Counter(one.words), Counter(other.words)
+    more, less = Counter(first.words), Counter(second.words)
     mine, theirs = set(more - less), set(less - more)
-    if mine & one.names and theirs & other.names:
+    if mine & first.names and theirs & second.names:
         return True
-    return bool((mine | theirs) & _TURNING) and _turned(one.words, other.words)
+    return bool((mine | theirs) & _TURNING) and _turned(first.words, second.words)
 
 
-def _turned(one: Sequence[str], other: Sequence[str]) -> bool:
+def _turned(first: Sequence[str], second: Sequence[str]) -> bool:
     """Whether a word that changes the meaning is at a difference. In a longer addition on one side,
     only a negation counts."""
-    matcher = SequenceMatcher(None, one, other, autojunk=False)
-    for tag, start, end, first, last in matcher.get_opcodes():
-        changed = {*one[start:end], *other[first:last]}
-        added = tag in ("insert", "delete") and max(end - start, last - first) > _PUT_IN
+    matcher = SequenceMatcher(None, first, second, autojunk=False)
+    for tag, start, end, opening, last in matcher.get_opcodes():
+        changed = {*first[start:end], *second[opening:last]}
+        added = tag in ("insert", "delete") and max(end - start, last - opening) > _PUT_IN
         if tag != "equal" and changed & (_NEGATING if added else _TURNING):
             return True
     return False

@@ -119,9 +119,9 @@ def fresh(evidence: Evidence, when: When, today: date) -> Fresh:
 
 def left_out(excluded: Iterable[Exclusion]) -> tuple[str, ...]:
     """The exclusions in words, one line per version of a document."""
-    said = dict.fromkeys(f"{_titled(one.passage)}: {one.reason}" for one in excluded)
-    more = len(said) - _MOST_NAMED
-    return (*list(said)[:_MOST_NAMED], *((f"{more} more",) if more > 0 else ()))
+    lines = dict.fromkeys(f"{_titled(one.passage)}: {one.reason}" for one in excluded)
+    more = len(lines) - _MOST_NAMED
+    return (*list(lines)[:_MOST_NAMED], *((f"{more} more",) if more > 0 else ()))
 
 
 def _titled(passage: Passage) -> str:
@@ -211,7 +211,7 @@ def _settles(choice: _Choice, when: When, today: date) -> bool:
 
 
 def _was(version: _Version, passage: Passage, today: date) -> bool:
-    """Whether a passage may say what applied before."""
+    """Whether a passage may describe what applied before."""
     return not version.holds(today) or bool(_TELLS_OF_BEFORE.search(passage.text))
 
 

@@ -118,7 +118,7 @@ class Gate:
         decision = self._enough(adjusted(read, self.settings.kinds))
         if counted.timeless and when.asked is TimeAsked.EVER:
             decision = _to_compare(decision, counted)
-        decision = _whole(self._at_peace(self._diverse(decision, counted), read), counted)
+        decision = _whole(self._with_conflicts(self._diverse(decision, counted), read), counted)
         dropped = {exclusion.passage.id for exclusion in decision.excluded}
         kept = replace(
             counted, items=tuple(item for item in counted if item.passage.id not in dropped)
@@ -153,19 +153,19 @@ class Gate:
             return decision
         return replace(decision, level=Level.INSUFFICIENT, reasons=(*decision.reasons, lack))
 
-    def _at_peace(self, decision: GateDecision, evidence: Evidence) -> GateDecision:
+    def _with_conflicts(self, decision: GateDecision, evidence: Evidence) -> GateDecision:
         """Report contradicting passages, but only if the gate is open: otherwise neither would be
         used."""
         found = self.conflicts.find(evidence) if decision.open else ()
         if not found:
             return decision
-        said = replace(
+        checked = replace(
             decision,
             conflicts=found,
             reasons=(*decision.reasons, *(conflict.reason for conflict in found)),
         )
         opposed = any(not conflict.ambiguous for conflict in found)
-        return replace(said, level=Level.CONFLICT) if opposed else said
+        return replace(checked, level=Level.CONFLICT) if opposed else checked
 
 
 @rule("compare", lambda decision, evidence: decision)

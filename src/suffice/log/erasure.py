@@ -17,8 +17,8 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, bindparam, or_, select, update
 
 from suffice.log.erasures import KIND, spans
-from suffice.log.moment import Clock, written
-from suffice.log.payload import lines, manifest, without
+from suffice.log.moment import Clock, timestamp
+from suffice.log.payload import lines, manifest, without_fields
 from suffice.log.prepare import Prepare
 from suffice.log.record import WHO, Record
 from suffice.log.seal import head_of, seal
@@ -63,10 +63,10 @@ class Eraser:
         by: str = "",
     ) -> Erased:
         """Erase the content of records sealed before a moment, or only the fields `names`."""
-        chosen: ColumnElement[bool] = RECORDS.c.time < written(moment)
+        chosen: ColumnElement[bool] = RECORDS.c.time < timestamp(moment)
         if kinds:
             chosen = chosen & RECORDS.c.kind.in_(list(kinds))
-        fields = {"why": "age", "before": written(moment)}
+        fields = {"why": "age", "before": timestamp(moment)}
         return self._all(chosen, fields, by, frozenset(names))
 
     def _all(
@@ -139,7 +139,7 @@ def _changes(found: Any, names: frozenset[str]) -> Iterator[dict[str, Any]]:
         there = list(lines(payload))
         if names and not names & {line.name for line in there}:
             continue
-        left = without(payload, names or {line.name for line in there})
+        left = without_fields(payload, names or {line.name for line in there})
         yield {"at": sequence, "new_payload": left, "new_manifest": stated or manifest(payload)}
 
 

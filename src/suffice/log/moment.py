@@ -12,7 +12,7 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
-def written(moment: datetime) -> str:
+def timestamp(moment: datetime) -> str:
     """ "2026-01-31T12:00:00.000000Z"."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 

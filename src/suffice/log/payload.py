@@ -91,17 +91,7 @@ def root_of(manifest: str) -> str:
     return digest(manifest.encode("utf-8", "surrogatepass"))
 
 
-def without(text: str, names: Collection[str]) -> str:
+def without_fields(text: str, names: Collection[str]) -> str:
     """The payload without these fields and their salts."""
     kept = (line for line in text.split("\n") if line.split(" ", 2)[1].rstrip("!") not in names)
     return "\n".join(kept)
-
-
-def proves(text: str, name: str, value: object) -> bool:
-    """Whether `value` matches the commitment of a field, stored or not."""
-    for line in text.split("\n"):
-        salt, _, rest = line.partition(" ")
-        if rest.startswith((f"{name} ", f"{name}! ")):
-            commitment = digest(f"{salt} {name} {canonical(value)}".encode("ascii"))
-            return any(field.commitment == commitment for field in lines(line))
-    return False

@@ -46,7 +46,7 @@ class Row(NamedTuple):
         return self.id.decode("utf-8", "replace")
 
 
-def glances(connection: Connection) -> Iterator[list[Glance]]:
+def row_batches(connection: Connection) -> Iterator[list[Glance]]:
     """All rows in order, in batches."""
     return _streamed(connection) if _is_sqlite(connection) else _portions(connection)
 

@@ -13,7 +13,7 @@ from sqlalchemy import Connection, bindparam, insert, select, update
 
 from suffice.errors import StoreDamaged
 from suffice.log.chain import genesis, link_of
-from suffice.log.moment import read, written
+from suffice.log.moment import read, timestamp
 from suffice.log.prepare import Prepared
 from suffice.log.tables import HEAD, RECORDS
 
@@ -100,7 +100,7 @@ def _there(connection: Connection, ids: Collection[str]) -> set[str]:
 def _moment(head: Head, now: datetime) -> tuple[str, str]:
     """The time of the next records, and the clock reading if it is behind the log's time by more
     than the tolerance. The time of the log never decreases."""
-    time = written(now)
+    time = timestamp(now)
     if time >= head.time:
         return time, ""
     behind = read(head.time) - now

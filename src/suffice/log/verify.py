@@ -19,7 +19,7 @@ from suffice.log.chain import genesis, link_over
 from suffice.log.checkpoints.checkpoint import Checkpoint
 from suffice.log.erasures import Erasures
 from suffice.log.payload import SALT, commitments, lines, manifest, root_of
-from suffice.log.raw import Glance, Row, glances, row
+from suffice.log.raw import Glance, Row, row, row_batches
 from suffice.log.record import WHO
 from suffice.log.seal import Head, head_of
 from suffice.log.testimony import Testimony, hold_against
@@ -47,7 +47,7 @@ def verify(
     with database.reading() as connection:
         head = head_of(connection)
         walk = _Walk(connection, head, deep)
-        for portion in glances(connection):
+        for portion in row_batches(connection):
             walk.through(portion)
             progress(walk.records, head.sequence)
         walk.end()

@@ -127,7 +127,7 @@ class Writer:
             except StoreError as problem:
                 if not self._failed(group, problem):
                     return
-            except BaseException as problem:  # no thread may wait for ever
+            except BaseException as problem:  # no thread may wait forever
                 _LOG.exception("Failed to seal %d groups of records.", len(group))
                 for job in group:
                     job.done(problem)

@@ -33,8 +33,7 @@ from suffice.models.wrapped import Wrapped, WrappedVerifier
 A = TypeVar("A")
 B = TypeVar("B")
 MOST = 256
-"""Item limit of one run. A longer call takes several runs, so that others need not wait for all
-of it."""
+"""Item limit of one run. A longer call takes several runs, so that others need not wait for it."""
 ALONE = 1
 """One call a run, however long."""
 _LOOK = 0.05
@@ -163,11 +162,11 @@ class SharedVerifier(WrappedVerifier):
     def sufficiency(self, pairs: Sequence[Pair]) -> list[SufficiencyScore]:
         return list(self._sufficiency(pairs))
 
-    def sentences(self, said: str, sentences: Sequence[str]) -> list[float]:
-        return next(iter(self._sentences([(said, tuple(sentences))])))
+    def sentences(self, text: str, sentences: Sequence[str]) -> list[float]:
+        return next(iter(self._sentences([(text, tuple(sentences))])))
 
     def _found(self, asked: Sequence[tuple[str, tuple[str, ...]]]) -> list[list[float]]:
-        return [sentence_scores(self._verifier, said, sentences) for said, sentences in asked]
+        return [sentence_scores(self._verifier, text, sentences) for text, sentences in asked]
 
     @property
     def runs(self) -> int:

@@ -31,7 +31,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A reply or a stream event, as far as it is understood; any input gives one."""
+    """A reply or a stream event, parsed as far as possible; any input gives a value."""
 
     text: str = ""
     finish: str = ""
@@ -64,9 +64,9 @@ def piece(event: Any) -> Piece:
     total = usage.get("total_tokens") if isinstance(usage, dict) else None
     choice = _first(event.get("choices"))
     finish = choice.get("finish_reason")
-    said = choice.get("delta") or choice.get("message")
+    message = choice.get("delta") or choice.get("message")
     return Piece(
-        text_in(said) if isinstance(said, dict) else "",
+        text_in(message) if isinstance(message, dict) else "",
         finish if isinstance(finish, str) else "",
         total if isinstance(total, int) else None,
     )

@@ -17,7 +17,7 @@ from suffice.models.card import Card
 from suffice.models.encoder import MARKS, Encoder, Read
 from suffice.models.reading import NO_NUMBER, Material, Portion, clean, portions, unreadable
 from suffice.models.verifier import Pair, SufficiencyScore, SupportScore, Thresholds
-from suffice.text.digest import stems
+from suffice.text.digest import word_prefixes
 
 SUPPORTED, NOT_MENTIONED, CONTRADICTED = 0, 1, 2
 ENOUGH = 1
@@ -73,11 +73,11 @@ class CrossEncoder:
     def sufficiency(self, pairs: Sequence[Pair]) -> list[SufficiencyScore]:
         return [self._enough(one) for one in self.sufficiency_margins(pairs)]
 
-    def sentences(self, said: str, sentences: Sequence[str]) -> list[float]:
+    def sentences(self, text: str, sentences: Sequence[str]) -> list[float]:
         """For each sentence, in order, the probability that it answers the question or supports the
         claim; 0 if it cannot be read."""
         ids, *parts = self.members[0].tokens(
-            [clean(said), *(f"{clean(one)} " for one in sentences)]
+            [clean(text), *(f"{clean(one)} " for one in sentences)]
         )
         room = min(_ROOM, self.card.window - len(ids) - MARKS)
         if room < _ROOM // 4:
@@ -94,7 +94,7 @@ class CrossEncoder:
 
     def support_margins(self, pairs: Sequence[Pair]) -> list[Found | str]:
         """The result for each pair, or the reason it was not judged."""
-        plans = self._plans(pairs, lambda pair: f"{pair.question} {pair.said}".strip(), _support)
+        plans = self._plans(pairs, lambda pair: f"{pair.question} {pair.text}".strip(), _support)
         best: list[Found | str] = [
             plan if isinstance(plan, str) else Found(np.zeros(3)) for plan in plans
         ]
@@ -116,7 +116,7 @@ class CrossEncoder:
     def sufficiency_margins(self, pairs: Sequence[Pair]) -> list[tuple[float, int] | str]:
         """The margin of "enough": the mean of all passages read together and the best passage read
         alone. The reported passage is the best one."""
-        plans = self._plans(pairs, lambda pair: pair.said, _sufficiency)
+        plans = self._plans(pairs, lambda pair: pair.text, _sufficiency)
         asked = [
             (n, one) for n, plan in enumerate(plans) if not isinstance(plan, str) for one in plan
         ]
@@ -130,20 +130,20 @@ class CrossEncoder:
             for plan, own in zip(plans, seen, strict=True)
         ]
 
-    def _supported(self, one: Found | str) -> SupportScore:
-        if isinstance(one, str):
-            return SupportScore(unchecked=one)
-        supported, contradicted = split(one.logits, self._calibration("support"))
+    def _supported(self, found: Found | str) -> SupportScore:
+        if isinstance(found, str):
+            return SupportScore(unchecked=found)
+        supported, contradicted = split(found.logits, self._calibration("support"))
         rest = 1 - supported - contradicted
         return SupportScore(
-            supported, contradicted, rest, one.passage, tier=self.tier, quote=one.quote
+            supported, contradicted, rest, found.passage, tier=self.tier, quote=found.quote
         )
 
-    def _enough(self, one: tuple[float, int] | str) -> SufficiencyScore:
-        if isinstance(one, str):
-            return SufficiencyScore(unchecked=one)
-        enough = float(self._calibration("sufficiency").probability(np.array([one[0]]))[0])
-        return SufficiencyScore(enough, one[1], tier=self.tier)
+    def _enough(self, found: tuple[float, int] | str) -> SufficiencyScore:
+        if isinstance(found, str):
+            return SufficiencyScore(unchecked=found)
+        enough = float(self._calibration("sufficiency").probability(np.array([found[0]]))[0])
+        return SufficiencyScore(enough, found[1], tier=self.tier)
 
     def _calibration(self, question: str) -> Calibration:
         return read_calibration(self.card.raw, question)
@@ -160,10 +160,10 @@ class CrossEncoder:
     ) -> list[Iterator[_ModelInput] | str]:
         """For each pair the inputs to read, in order, or the reason it cannot be read."""
         first = self.members[0]
-        said = [clean(asked(pair)) for pair in pairs]
+        texts = [clean(asked(pair)) for pair in pairs]
         materials: dict[tuple[str, ...], Material] = {}
         plans: list[Iterator[_ModelInput] | str] = []
-        for pair, text, ids in zip(pairs, said, first.tokens(said), strict=True):
+        for pair, text, ids in zip(pairs, texts, first.tokens(texts), strict=True):
             reason = unreadable(pair, len(ids), self.card.window // 2, first.unknown in ids)
             if not reason and pair.evidence not in materials:
                 materials[pair.evidence] = Material.of(pair.evidence, first.tokens)
@@ -176,10 +176,10 @@ class CrossEncoder:
 
     def _run(self, reads: Sequence[Read], head: str) -> tuple[Floats, list[Floats]]:
         """The mean over the members of the log-probabilities and of the token scores."""
-        said = [member.judge(reads, head) for member in self.members]
-        weights = np.array(self.card.raw.get("weights") or [1.0] * len(said))
-        logits: Floats = np.tensordot(weights / weights.sum(), [one for one, _ in said], axes=1)
-        marks = [np.mean(rows, axis=0) for rows in zip(*(own for _, own in said), strict=True)]
+        judged = [member.judge(reads, head) for member in self.members]
+        weights = np.array(self.card.raw.get("weights") or [1.0] * len(judged))
+        logits: Floats = np.tensordot(weights / weights.sum(), [one for one, _ in judged], axes=1)
+        marks = [np.mean(rows, axis=0) for rows in zip(*(own for _, own in judged), strict=True)]
         return logits, marks
 
 
@@ -199,24 +199,24 @@ def _means(marks: Floats, sizes: Sequence[int]) -> list[float]:
     return [float(run.mean()) if run.size else -math.inf for run in runs] if len(ends) else []
 
 
-def _plan(said: Sequence[int], cut: Iterator[tuple[Portion, bool]]) -> Iterator[_ModelInput]:
-    return (_ModelInput(Read(said, one.tokens), one, alone) for one, alone in cut)
+def _plan(text: Sequence[int], cut: Iterator[tuple[Portion, bool]]) -> Iterator[_ModelInput]:
+    return (_ModelInput(Read(text, one.tokens), one, alone) for one, alone in cut)
 
 
-def _support(material: Material, said: str, space: int) -> Iterator[tuple[Portion, bool]]:
-    return ((one, False) for one in portions(material, said, min(_ROOM, space)))
+def _support(material: Material, text: str, space: int) -> Iterator[tuple[Portion, bool]]:
+    return ((one, False) for one in portions(material, text, min(_ROOM, space)))
 
 
-def _sufficiency(material: Material, said: str, space: int) -> Iterator[tuple[Portion, bool]]:
+def _sufficiency(material: Material, text: str, space: int) -> Iterator[tuple[Portion, bool]]:
     """All portions of the passages together, then portions of the nearest passages alone."""
-    yield from ((one, False) for one in portions(material, said, min(_ROOM_TOGETHER, space)))
+    yield from ((one, False) for one in portions(material, text, min(_ROOM_TOGETHER, space)))
     passages = list(material.alone().values())
     if len(passages) == 1:
         return
-    words = stems(said)
-    passages.sort(key=lambda one: -len(words & stems(" ".join(one.texts))))
+    words = word_prefixes(text)
+    passages.sort(key=lambda one: -len(words & word_prefixes(" ".join(one.texts))))
     for one in passages[:_ALONE]:
-        yield from ((portion, True) for portion in portions(one, said, min(_ROOM, space)))
+        yield from ((portion, True) for portion in portions(one, text, min(_ROOM, space)))
 
 
 def _together(seen: Sequence[tuple[float, _ModelInput]]) -> tuple[float, int] | str:
@@ -252,12 +252,12 @@ def split(logits: Floats, calibration: Calibration) -> tuple[float, float]:
 def _decides(row: Floats, held: Floats) -> bool:
     """Whether a later portion replaces the current result: if it supports the claim and none did,
     or contradicts it and no portion mentioned it or one supported it less strongly."""
-    says, said = int(np.argmax(row)), int(np.argmax(held))
-    if says == SUPPORTED != said:
+    says, before = int(np.argmax(row)), int(np.argmax(held))
+    if says == SUPPORTED != before:
         return True
-    if NOT_MENTIONED in (says, said) and says != said:
-        return said == NOT_MENTIONED
-    return _strength(row, says) > _strength(held, said)
+    if NOT_MENTIONED in (says, before) and says != before:
+        return before == NOT_MENTIONED
+    return _strength(row, says) > _strength(held, before)
 
 
 def _strength(logits: Floats, says: int) -> float:

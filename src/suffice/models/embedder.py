@@ -59,7 +59,7 @@ class OnnxEmbedder:
         """One unit vector per text. A text longer than the window is read in parts and pooled."""
         parts = [list(self._windows(ids)) for ids in self._encode(texts)]
         flat = [part for windows in parts for part in windows]
-        return pooled(parts, self._run(flat), [len(part) for part in flat])
+        return pooled_vectors(parts, self._run(flat), [len(part) for part in flat])
 
     def token_ends(self, text: str) -> Sequence[int]:
         """The end of each token, in characters."""
@@ -126,7 +126,7 @@ class OnnxEmbedder:
         return unit(self.pool(output, mask)) if self.pool else output
 
 
-def pooled(
+def pooled_vectors(
     parts: Sequence[Sequence[object]], vectors: Vectors, weights: Sequence[float]
 ) -> Vectors:
     """One vector per text from the vectors of its parts, weighted by length."""
@@ -145,8 +145,8 @@ def windows(text: str, ends: Sequence[int], room: int) -> list[str]:
 
 def mean_pool(tokens: Vectors, mask: TokenIds) -> Vectors:
     weights = mask[:, :, None].astype(np.float32)
-    pooled: Vectors = (tokens * weights).sum(axis=1) / weights.sum(axis=1)
-    return pooled
+    mean: Vectors = (tokens * weights).sum(axis=1) / weights.sum(axis=1)
+    return mean
 
 
 def first_token(tokens: Vectors, mask: TokenIds) -> Vectors:

@@ -24,12 +24,12 @@ WIDTHS = {"support": 3, "sufficiency": 2}
 class Read:
     """The claim or question and the evidence beside it, as token ids."""
 
-    said: Sequence[int]
+    text: Sequence[int]
     evidence: Sequence[int]
 
     @property
     def length(self) -> int:
-        return len(self.said) + len(self.evidence) + MARKS
+        return len(self.text) + len(self.evidence) + MARKS
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Encoder:
             feed = _feed([reads[row] for row in rows], start, end)
             found[rows], every = session.run([head, "tokens"], feed)
             for row, own in zip(rows, every, strict=True):
-                first = len(reads[row].said) + MARKS - 1
+                first = len(reads[row].text) + MARKS - 1
                 marks[row] = own[first : first + len(reads[row].evidence), 0].astype(np.float64)
         return found - np.logaddexp.reduce(found, axis=1, keepdims=True), marks
 
@@ -81,8 +81,8 @@ def _feed(reads: Sequence[Read], start: int, end: int) -> dict[str, NDArray[np.i
     ids = np.zeros((len(reads), max(read.length for read in reads)), dtype=np.int64)
     types, mask = np.zeros_like(ids), np.zeros_like(ids)
     for row, read in enumerate(reads):
-        both = [start, *read.said, end, *read.evidence, end]
+        both = [start, *read.text, end, *read.evidence, end]
         ids[row, : len(both)] = both
-        types[row, len(read.said) + MARKS - 1 : len(both)] = 1
+        types[row, len(read.text) + MARKS - 1 : len(both)] = 1
         mask[row, : len(both)] = 1
     return {"input_ids": ids, "attention_mask": mask, "token_type_ids": types}

@@ -20,7 +20,7 @@ import numpy as np
 from suffice.errors import ExtraMissing, ModelDamaged, ModelMissing, ModelUnreachable
 from suffice.models.config import read_config
 from suffice.models.embedder import TokenIds
-from suffice.models.hub_head import LABELS, TIER, Floats, Head, Logits, pooled, read_head
+from suffice.models.hub_head import LABELS, TIER, Floats, Head, Logits, read_head, strongest_window
 from suffice.models.hub_reader import Reader
 from suffice.models.tokens import batches, load_tokenizer
 from suffice.models.verifier import (
@@ -92,15 +92,15 @@ class HubVerifier:
         return [
             SupportScore(unchecked=reading.unchecked)
             if reading.unchecked
-            else pooled([(window.passage, next(rows)) for window in reading.windows])
+            else strongest_window([(window.passage, next(rows)) for window in reading.windows])
             for reading in readings
         ]
 
     def sufficiency(self, pairs: Sequence[Pair]) -> list[SufficiencyScore]:
         return self.fallback.sufficiency(pairs)
 
-    def sentences(self, said: str, sentences: Sequence[str]) -> list[float]:
-        return sentence_scores(self.fallback, said, sentences)
+    def sentences(self, text: str, sentences: Sequence[str]) -> list[float]:
+        return sentence_scores(self.fallback, text, sentences)
 
     def _judge(self, encodings: Sequence[Any]) -> Floats:
         scores = np.zeros((len(encodings), 3))

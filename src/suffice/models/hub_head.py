@@ -83,7 +83,7 @@ def _role(label: str) -> str:
     return next((role for stem, role in stems.items() if stem in name), "")
 
 
-def pooled(windows: Sequence[tuple[int, Floats]]) -> SupportScore:
+def strongest_window(windows: Sequence[tuple[int, Floats]]) -> SupportScore:
     """The window with the strongest support decides, unless another contradicts more strongly."""
     if not all(np.isfinite(row).all() for _, row in windows):
         return SupportScore(unchecked=NO_NUMBER)

@@ -44,14 +44,14 @@ class Reader:
 
     def read(self, pair: Pair) -> Reading:
         """All evidence in one window if it fits; otherwise each passage in separate windows."""
-        pair = replace(pair, said=clean(pair.said), question=clean(pair.question))
+        pair = replace(pair, text=clean(pair.text), question=clean(pair.question))
         passages = {
             n: clean(text) for n, text in enumerate(pair.evidence) if any(map(str.isalnum, text))
         }
         question = f"{pair.question}\n" if self.asks and pair.question else ""
         marks = self.tokenizer.num_special_tokens_to_add(True)
-        room = self.window - marks - len(self._ids(question)) - len(self._ids(pair.said))
-        if not any(map(str.isalnum, pair.said)):
+        room = self.window - marks - len(self._ids(question)) - len(self._ids(pair.text))
+        if not any(map(str.isalnum, pair.text)):
             return Reading(unchecked="There is nothing to judge.")
         if not passages:
             return Reading(unchecked="There is no evidence.")
@@ -60,8 +60,8 @@ class Reader:
         if self.english and (reason := foreign(pair)):
             return Reading(unchecked=reason)
         windows = tuple(
-            Window(passage, self.tokenizer.encode(question + text, pair.said))
-            for passage, text in self._texts(pair.said, passages, room)
+            Window(passage, self.tokenizer.encode(question + text, pair.text))
+            for passage, text in self._texts(pair.text, passages, room)
         )
         if any(len(window.encoding) > self.window for window in windows):
             return Reading(unchecked=f"The evidence does not fit a window of {self.window} tokens.")
@@ -85,11 +85,11 @@ class Reader:
             first = last if overlaps else last + 1
 
     def _texts(
-        self, said: str, passages: Mapping[int, str], room: int
+        self, query: str, passages: Mapping[int, str], room: int
     ) -> Iterator[tuple[int, str]]:
         together = "\n".join(passages.values())
         if len(self._ids(together)) <= room:
-            yield self._nearest(said, passages), together
+            yield self._nearest(query, passages), together
             return
         for passage, text in passages.items():
             for stretch in self.stretches(text, room):
@@ -114,9 +114,9 @@ class Reader:
         yield from self._halved(text, (start, middle), room)
         yield from self._halved(text, (middle, end), room)
 
-    def _nearest(self, said: str, passages: Mapping[int, str]) -> int:
+    def _nearest(self, query: str, passages: Mapping[int, str]) -> int:
         """The passage that shares most words with the claim; words in few passages count more."""
-        wanted = set(self._ids(said))
+        wanted = set(self._ids(query))
         shared = {n: sorted(wanted & set(self._ids(text))) for n, text in passages.items()}
         spread = Counter(token for tokens in shared.values() for token in tokens)
         return max(shared, key=lambda n: sum(1 / spread[token] for token in shared[n]))

@@ -20,7 +20,7 @@ def chance_of(odds: float) -> float:
     return 1 / (1 + math.exp(-odds))
 
 
-def together(chances: Sequence[float]) -> float:
+def mean_odds(chances: Sequence[float]) -> float:
     """Combine several readings of the same statement: the mean of their log-odds, as a
     probability."""
     return chance_of(sum(map(log_odds, chances)) / len(chances))

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from suffice.models.verifier import Pair
-from suffice.text.digest import choose, nearness, pieces, shorter, stems
+from suffice.text.digest import choose, nearness, pieces, shorter, word_prefixes
 from suffice.text.flatten import flatten
 from suffice.text.language import unknown_language
 
@@ -60,7 +60,7 @@ class Material:
         return cls(
             tuple(piece for piece, _, _ in parts),
             tuple(ids for _, ids, _ in parts),
-            tuple(stems(piece) for piece, _, _ in parts),
+            tuple(word_prefixes(piece) for piece, _, _ in parts),
             tuple(owner for _, _, owner in parts),
             tuple(aside),
         )
@@ -130,10 +130,10 @@ def clean(text: str) -> str:
     return seen if seen.isascii() else _PICTURES.sub("", seen)
 
 
-def portions(material: Material, said: str, room: int) -> Iterator[Portion]:
+def portions(material: Material, text: str, room: int) -> Iterator[Portion]:
     """The evidence in portions of at most `room` tokens; one portion if all of it fits."""
     sizes = [len(ids) for ids in material.tokens]
-    near = nearness(material.words, stems(said))
+    near = nearness(material.words, word_prefixes(text))
     if sum(sizes) <= room:
         yield _portion(material, range(len(sizes)), near)
         return
@@ -164,8 +164,8 @@ def _portion(material: Material, chosen: Sequence[int], near: Sequence[float]) -
 def unreadable(pair: Pair, length: int, longest: int, unknown: bool = False) -> str:
     """The reason a pair cannot be judged whatever its evidence, or "". To a model, all unknown
     words are the same word."""
-    said = clean(pair.said)
-    if not any(map(str.isalnum, said)):
+    statement = clean(pair.text)
+    if not any(map(str.isalnum, statement)):
         return "There is nothing to judge."
     if not any(char.isalnum() for text in pair.evidence for char in text):
         return "There is no evidence."
@@ -174,7 +174,7 @@ def unreadable(pair: Pair, length: int, longest: int, unknown: bool = False) -> 
             f"The claim with its question has {length} tokens; the model reads {longest}. "
             "Check it sentence by sentence."
         )
-    if reason := _foreign_claim(said):
+    if reason := _foreign_claim(statement):
         return reason
     if unknown:
         return "The text contains a word or a sign that the model cannot read."
@@ -184,7 +184,7 @@ def unreadable(pair: Pair, length: int, longest: int, unknown: bool = False) -> 
 def foreign(pair: Pair) -> str:
     """The reason an English-only model cannot judge a pair, or "": one side is entirely in another
     language."""
-    if reason := _foreign_claim(clean(pair.said)):
+    if reason := _foreign_claim(clean(pair.text)):
         return reason
     languages = [unknown_language(text) for text in pair.evidence]
     if languages and all(languages):
@@ -192,6 +192,6 @@ def foreign(pair: Pair) -> str:
     return ""
 
 
-def _foreign_claim(said: str) -> str:
-    language = unknown_language(said)
+def _foreign_claim(text: str) -> str:
+    language = unknown_language(text)
     return f"The model reads English; this is {language}." if language else ""

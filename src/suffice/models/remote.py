@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from suffice.models.embedder import OnnxEmbedder, Vectors, pooled, windows
+from suffice.models.embedder import OnnxEmbedder, Vectors, pooled_vectors, windows
 from suffice.models.wire.blocking import ask
 from suffice.models.wire.endpoint import Endpoint, endpoint_url
 from suffice.settings import EmbedderSettings
@@ -49,7 +49,7 @@ class RemoteEmbedder:
         flat = [part for text in parts for part in text]
         portions = [flat[i : i + _TEXTS_A_CALL] for i in range(0, len(flat), _TEXTS_A_CALL)]
         vectors = np.concatenate([self._ask(portion) for portion in portions])
-        return pooled(parts, vectors, [max(len(part), 1) for part in flat])
+        return pooled_vectors(parts, vectors, [max(len(part), 1) for part in flat])
 
     def token_ends(self, text: str) -> Sequence[int]:
         return self.counter.token_ends(text)

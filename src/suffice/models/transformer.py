@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from suffice.models.embedder import Vectors, pooled, windows
+from suffice.models.embedder import Vectors, pooled_vectors, windows
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class TransformerEmbedder:
         parts = [windows(text, self.token_ends(text), room) for text in texts]
         flat = [part for text in parts for part in text]
         vectors = np.asarray(self.model.encode(flat, normalize_embeddings=True), dtype=np.float32)
-        return pooled(parts, vectors, [max(len(part), 1) for part in flat])
+        return pooled_vectors(parts, vectors, [max(len(part), 1) for part in flat])
 
     def token_ends(self, text: str) -> Sequence[int]:
         encoding = self.model.tokenizer(

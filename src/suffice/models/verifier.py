@@ -23,7 +23,7 @@ class Pair:
     claims of an answer uses it to choose what to read.
     """
 
-    said: str
+    text: str
     evidence: tuple[str, ...]
     question: str = ""
     answer: str = ""
@@ -109,12 +109,12 @@ class Verifier(Protocol):
 class FindsSentences(Protocol):
     """Optional for a verifier: which sentences answer a question or support a claim."""
 
-    def sentences(self, said: str, sentences: Sequence[str]) -> list[float]:
+    def sentences(self, text: str, sentences: Sequence[str]) -> list[float]:
         """A probability for each sentence, in the original order; empty if this verifier cannot
         tell."""
         ...
 
 
-def sentence_scores(verifier: object, said: str, sentences: Sequence[str]) -> list[float]:
+def sentence_scores(verifier: object, text: str, sentences: Sequence[str]) -> list[float]:
     """A verifier's sentence scores, if it provides them."""
-    return verifier.sentences(said, sentences) if isinstance(verifier, FindsSentences) else []
+    return verifier.sentences(text, sentences) if isinstance(verifier, FindsSentences) else []

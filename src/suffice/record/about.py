@@ -47,17 +47,17 @@ def role_of(id: str) -> str:
     return f"{id}..".split(".")[1]
 
 
-def missing(name: str) -> StoreError:
+def record_missing(name: str) -> StoreError:
     return StoreError(
         f"There is no record '{name}' in the log.",
         remedy="To list records, run: suffice audit show",
     )
 
 
-def decided(connection: Connection, name: str) -> Entry:
+def find_decision(connection: Connection, name: str) -> Entry:
     """Find the record of a decision by its id, its number, or the id of a record about it."""
     if not is_storable(name):
-        raise missing(name)
+        raise record_missing(name)
     found = find(connection, subject_of(name))
     if found.kind not in (VERDICT, GATE) and "." in found.id:
         found = find(connection, subject_of(found.id))
@@ -81,7 +81,7 @@ def subject_in(table: FromClause, suffix: str) -> ColumnElement[Any]:
     return func.substr(table.c.id, 1, func.length(table.c.id) - len(suffix))
 
 
-def concerned(
+def has_record_about(
     subject: ColumnElement[Any], kinds: Collection[str], but: str = ""
 ) -> ColumnElement[bool]:
     """SQL condition: a record of one of the kinds concerns `subject` in a role other than `but`."""

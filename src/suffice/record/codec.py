@@ -1,7 +1,7 @@
 """Converts the library's values to JSON trees and back.
 
 A dataclass becomes an object of its fields that differ from their default. Values of a type with a
-shelf are stored once on that shelf and referenced by their index.
+table are stored once in that table and referenced by their index.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def plain(value: object, tables: ValueTables = _NO_TABLES, *, whole: bool = Fals
 
 
 def laid_out(value: object, tables: ValueTables = _NO_TABLES, *, whole: bool = False) -> Any:
-    """The tree of a dataclass itself, even if its type has a shelf."""
+    """The tree of a dataclass itself, even if its type has a table."""
     kind: Any = type(value)
     return _maker(kind)(value, tables, whole)
 
@@ -114,7 +114,7 @@ def value_of(shape: type[T], raw: Any, tables: ValueTables = _NO_TABLES) -> T:
 
 
 def rebuilt(shape: type[T], raw: Any, tables: ValueTables = _NO_TABLES, **given: Any) -> T:
-    """Convert a tree to a dataclass itself, even if its type has a shelf; `given` are fields passed
+    """Convert a tree to a dataclass itself, even if its type has a table; `given` are fields passed
     as values."""
     hint: Any = shape
     made: T = _of_class(hint)(raw, tables, **given)

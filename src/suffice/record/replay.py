@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from suffice.checks.check import Check, run_checks
-from suffice.checks.citations import settle
+from suffice.checks.citations import confirm_citations
 from suffice.checks.registry import SUPPORTING, open_checks
 from suffice.checks.sources import Documents
 from suffice.evidence.sanitize import sanitized
@@ -27,7 +27,7 @@ from suffice.record.codec import plain
 from suffice.record.decision import Decision, decision_of
 from suffice.record.setup import Setup, setup_of, versions
 from suffice.types import Draft, Evidence, Finding, Verdict
-from suffice.verdict.decide import decide, disagree, shut
+from suffice.verdict.decide import decide, disagree, refused_by_gate
 from suffice.verdict.route import read_routes
 
 _NEAR = 1e-6
@@ -115,7 +115,7 @@ class Replay:
         opposed = [conflict for conflict in was.gate.conflicts if not conflict.ambiguous]
         if opposed:
             return disagree(was.evidence, was.gate)
-        return None if was.gate.open else shut(was.evidence, was.gate)
+        return None if was.gate.open else refused_by_gate(was.evidence, was.gate)
 
     def _findings(self, decision: Decision, was: Verdict, draft: Draft) -> tuple[Finding, ...]:
         evidence, trace = was.evidence, decision.trace
@@ -131,7 +131,7 @@ class Replay:
             uncited=self.setup.options.get("uncited") == "True",
         )
         trusted = sanitized(evidence)
-        return settle(draft, trusted, run_checks(checks, draft, trusted), SUPPORTING)
+        return confirm_citations(draft, trusted, run_checks(checks, draft, trusted), SUPPORTING)
 
 
 @dataclass(frozen=True, slots=True)

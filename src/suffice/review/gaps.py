@@ -11,7 +11,7 @@ from suffice.access.visibility import Reader, Version, known, readable
 from suffice.errors import StoreError
 from suffice.log.entry import Choice, Entry, entry_of, find
 from suffice.log.tables import RECORDS
-from suffice.record.about import concerned, subject_in, subject_of
+from suffice.record.about import has_record_about, subject_in, subject_of
 from suffice.record.codec import value_of
 from suffice.record.decision import GAP, decision_of
 from suffice.review.case import DECIDED, Act
@@ -40,7 +40,7 @@ def gaps(
     connection: Connection, choice: Choice, most: int, reader: Reader | None = None
 ) -> list[Gap]:
     """The unsettled gaps; opening, releasing or dismissing the decision settles a gap."""
-    settled = concerned(subject_in(RECORDS, _SUFFIX), DECIDED, but=Act.CONFIRM.value)
+    settled = has_record_about(subject_in(RECORDS, _SUFFIX), DECIDED, but=Act.CONFIRM.value)
     asked = choice.narrowed(select(RECORDS)).where(RECORDS.c.kind == GAP, not_(settled))
     asked = asked.order_by(RECORDS.c.sequence.desc()).limit(LOOKED_AT)
     groups: dict[str, list[Entry]] = {}

@@ -12,7 +12,7 @@ from suffice.log.canonical import read
 from suffice.log.entry import Choice, Entry, entry_of
 from suffice.log.payload import SALT
 from suffice.log.tables import RECORDS
-from suffice.record.about import QUEUE, concerned, role_of, subject_in, subject_of
+from suffice.record.about import QUEUE, has_record_about, role_of, subject_in, subject_of
 from suffice.record.decision import VERDICT
 from suffice.record.sampling import SAMPLING, Why
 from suffice.review.case import DECIDED, Act
@@ -54,7 +54,7 @@ def waiting(
 def _portion(connection: Connection, wanted: Wanted, before: int | None) -> list[Entry]:
     asked = Choice(kind=QUEUE, before=before).narrowed(select(RECORDS))
     if not wanted.all:
-        asked = asked.where(not_(concerned(subject_in(RECORDS, _SUFFIX), DECIDED)))
+        asked = asked.where(not_(has_record_about(subject_in(RECORDS, _SUFFIX), DECIDED)))
     asked = asked.order_by(RECORDS.c.sequence.desc()).limit(_PORTION)
     return [entry_of(row) for row in connection.execute(asked)]
 

@@ -17,7 +17,7 @@ from sqlalchemy import Connection
 from suffice.access.visibility import Reader
 from suffice.errors import ReviewError
 from suffice.log.entry import Choice, Entry, find
-from suffice.record.about import about, all_about, decided, missing, subject_of
+from suffice.record.about import about, all_about, find_decision, record_missing, subject_of
 from suffice.record.decision import Decision, Filing, decision_of, of_verdict
 from suffice.record.log import NOWHERE, PAGE, Log
 from suffice.record.trace import Trace
@@ -139,9 +139,9 @@ class Review:
 
 def _known(connection: Connection, name: str, reader: Reader | None) -> Entry:
     """The record of a decision. One that the reader may not know of is reported as missing."""
-    entry = decided(connection, name)
+    entry = find_decision(connection, name)
     if reader is not None and not reader.may_know(entry):
-        raise missing(name)
+        raise record_missing(name)
     return entry
 
 

@@ -118,10 +118,10 @@ class Gateway:
             return route
         setup = Setup.of(settings, route.own, self.parts.embedder.id, self.parts.verifier.id)
         # Gaps are sent by the webhook worker, which reads them from the log.
-        verdict = replace(route.base.verdict, gap_webhook="")
+        verdict = replace(route.base.verdict_settings, gap_webhook="")
         return replace(
             route,
-            base=replace(route.base, verdict=verdict),
+            base=replace(route.base, verdict_settings=verdict),
             recorder=Recorder(self.log, Filing(setup=setup.record())),
         )
 

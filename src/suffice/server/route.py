@@ -92,12 +92,13 @@ class Route:
         """The pipeline for a request of this caller. It only sees passages the caller may read."""
         allowed = Filter(collection=self.settings.collection, labels=caller.labels)
         rescue = self.own.verdict.rescue and not way.as_drafted
+        drafts = self.base.draft_settings
         return replace(
             self.base,
             retriever=self._retriever(allowed, way),
             checks=self.checks(caller.labels, marks=way.marks),
-            draft=replace(self.base.draft, revisions=0) if way.as_drafted else self.base.draft,
-            verdict=replace(self.base.verdict, rescue=rescue),
+            draft_settings=replace(drafts, revisions=0) if way.as_drafted else drafts,
+            verdict_settings=replace(self.base.verdict_settings, rescue=rescue),
             record=self.recording(caller, tag),
         )
 

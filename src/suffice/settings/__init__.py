@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -22,7 +22,7 @@ from suffice.settings.answer import (
     JudgeSettings,
     VerdictSettings,
 )
-from suffice.settings.checked import Checked, wrong
+from suffice.settings.checked import Checked, bad_value
 from suffice.settings.collection import CollectionSettings
 from suffice.settings.evidence import (
     EmbedderSettings,
@@ -160,17 +160,8 @@ class Settings(Checked):
 
     def collection(self, name: str) -> CollectionSettings:
         """The settings that apply to one collection."""
-        general = CollectionSettings(
-            self.passages,
-            self.search,
-            self.gate,
-            self.draft,
-            self.filter,
-            self.checks,
-            self.verdict,
-            self.judge,
-        )
-        return self.collections.get(name, general)
+        general = {item.name: getattr(self, item.name) for item in fields(CollectionSettings)}
+        return self.collections.get(name, CollectionSettings(**general))
 
 
 def read_settings(
@@ -212,7 +203,7 @@ def _with_collections(settings: Settings, raw: Any, origin: str) -> Settings:
     if raw is None:
         return settings
     if not isinstance(raw, dict):
-        raise wrong(origin, "collections", raw, "a mapping of names to settings")
+        raise bad_value(origin, "collections", raw, "a mapping of names to settings")
     base = settings.collection("")
     own = {
         str(name): build(CollectionSettings, value, origin, f"collections.{name}", base=base)

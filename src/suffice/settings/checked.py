@@ -24,11 +24,11 @@ class Checked:
             value = getattr(self, item.name)
             allowed = not_allowed(hints[item.name], value)
             if allowed:
-                raise wrong(group, item.name, value, allowed)
+                raise bad_value(group, item.name, value, allowed)
         for key, other in orders(hints):
             low, high = getattr(self, key), getattr(self, other)
             if low > high:
-                raise wrong(group, key, low, f"at most '{other}', which is {high:g}")
+                raise bad_value(group, key, low, f"at most '{other}', which is {high:g}")
 
 
 @cache
@@ -59,5 +59,5 @@ def not_allowed(hint: Any, value: Any) -> str:
     return ""
 
 
-def wrong(origin: str, where: str, raw: Any, allowed: str) -> SettingsError:
+def bad_value(origin: str, where: str, raw: Any, allowed: str) -> SettingsError:
     return SettingsError(f"{origin}: '{where}' is {raw!r}.", remedy=f"Allowed: {allowed}.")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Literal
 from urllib.parse import urlsplit
 
-from suffice.settings.checked import Checked, wrong
+from suffice.settings.checked import Checked, bad_value
 from suffice.settings.limits import ABOUT, Range, setting
 
 ALGORITHMS = (
@@ -73,14 +73,16 @@ class TokenSettings(Checked):
         for name in self.algorithms:
             if name not in ALGORITHMS:
                 allowed = f"{', '.join(ALGORITHMS)}; never none, nor HS…, which share a secret"
-                raise wrong("server.identity.jwt", "algorithms", name, allowed)
+                raise bad_value("server.identity.jwt", "algorithms", name, allowed)
         if not self.jwks:
             return
         if self.jwks.startswith("http://") and urlsplit(self.jwks).hostname not in _LOOPBACK:
-            raise wrong("server.identity.jwt", "jwks", self.jwks, "a file or a URL with https")
+            raise bad_value("server.identity.jwt", "jwks", self.jwks, "a file or a URL with https")
         for key in ("issuer", "audiences", "algorithms", "header", "user_claim"):
             if not getattr(self, key):
-                raise wrong("server.identity.jwt", key, getattr(self, key), "not empty with `jwks`")
+                raise bad_value(
+                    "server.identity.jwt", key, getattr(self, key), "not empty with `jwks`"
+                )
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated, Any
 
-from suffice.settings.checked import wrong
+from suffice.settings.checked import bad_value
 from suffice.settings.limits import AtMost, Count, Share
 from suffice.settings.reader import build
 
@@ -50,7 +50,7 @@ def as_written(tree: Mapping[str, Any], origin: str) -> dict[str, Any]:
     block = build(_Block, tree[KEY], origin, KEY)
     gate = rest.get("gate", {})
     if not isinstance(gate, dict) or not isinstance(gate.get("coverage", {}), dict):
-        raise wrong(origin, "gate", gate, "a mapping of keys to values")
+        raise bad_value(origin, "gate", gate, "a mapping of keys to values")
     if not block.enabled:
         return {**rest, "gate": {"policy": "none", **gate}}
     translated = {

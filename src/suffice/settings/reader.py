@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
 from suffice.errors import SettingsError
-from suffice.settings.checked import hints_of, not_allowed, orders, wrong
+from suffice.settings.checked import bad_value, hints_of, not_allowed, orders
 
 ENV_PREFIX = "SUFFICE_"
 
@@ -36,7 +36,7 @@ def load_yaml(file: Path) -> dict[str, Any]:
     if tree is None:
         return {}
     if not isinstance(tree, dict):
-        raise wrong(str(file), "(top level)", tree, "a mapping of keys to values")
+        raise bad_value(str(file), "(top level)", tree, "a mapping of keys to values")
     return tree
 
 
@@ -53,7 +53,7 @@ def environment_tree(environ: Mapping[str, str]) -> dict[str, Any]:
         for parent in parents:
             node = node.setdefault(parent, {})
             if not isinstance(node, dict):
-                raise wrong("environment", parent, node, "a mapping of keys to values")
+                raise bad_value("environment", parent, node, "a mapping of keys to values")
         try:
             node[last] = yaml.safe_load(value)
         except yaml.YAMLError:
@@ -64,7 +64,7 @@ def environment_tree(environ: Mapping[str, str]) -> dict[str, Any]:
 def build(shape: type[T], raw: Any, origin: str, where: str, base: T | None = None) -> T:
     """Build a `shape` from a raw mapping; omitted keys keep the value of `base` or the default."""
     if not isinstance(raw, dict):
-        raise wrong(origin, where or "(top level)", raw, "a mapping of keys to values")
+        raise bad_value(origin, where or "(top level)", raw, "a mapping of keys to values")
     kind: Any = shape
     hints = hints_of(kind)
     for key in raw:
@@ -82,9 +82,11 @@ def build(shape: type[T], raw: Any, origin: str, where: str, base: T | None = No
     for key, other in orders(hints):
         low, high = (changes.get(name, getattr(start, name)) for name in (key, other))
         if low > high and key in changes:
-            raise wrong(origin, _join(where, key), low, f"at most '{other}', which is {high:g}")
+            raise bad_value(origin, _join(where, key), low, f"at most '{other}', which is {high:g}")
         if low > high:
-            raise wrong(origin, _join(where, other), high, f"at least '{key}', which is {low:g}")
+            raise bad_value(
+                origin, _join(where, other), high, f"at least '{key}', which is {low:g}"
+            )
     try:
         changed: T = replace(start, **changes)  # type: ignore[type-var]
     except SettingsError as problem:  # raised by the group itself, which knows no file
@@ -100,11 +102,11 @@ def _value(hint: Any, raw: Any, origin: str, where: str, base: Any) -> Any:
         return build(hint, raw, origin, where, base=base)
     if typing.get_origin(hint) is Annotated:
         if allowed := not_allowed(hint, raw):
-            raise wrong(origin, where, raw, allowed)
+            raise bad_value(origin, where, raw, allowed)
         return typing.get_args(hint)[0](raw)
     if typing.get_origin(hint) is Literal:
         if allowed := not_allowed(hint, raw):
-            raise wrong(origin, where, raw, allowed)
+            raise bad_value(origin, where, raw, allowed)
         return raw
     if hint is str and isinstance(raw, str | int | float) and not isinstance(raw, bool):
         return str(raw)
@@ -112,33 +114,33 @@ def _value(hint: Any, raw: Any, origin: str, where: str, base: Any) -> Any:
         return raw
     if hint == tuple[str, ...]:
         if not isinstance(raw, list) or not all(isinstance(entry, str) for entry in raw):
-            raise wrong(origin, where, raw, "a list of texts")
+            raise bad_value(origin, where, raw, "a list of texts")
         return tuple(raw)
     if hint == Mapping[str, str]:
         if not isinstance(raw, dict) or not all(isinstance(entry, str) for entry in raw.values()):
-            raise wrong(origin, where, raw, "a mapping of names to names")
+            raise bad_value(origin, where, raw, "a mapping of names to names")
         return {str(name): value for name, value in raw.items()}
     if hint == Mapping[str, tuple[str, ...]]:
         return _lists(raw, origin, where)
     if typing.get_origin(hint) is Mapping:
         if not isinstance(raw, dict):
-            raise wrong(origin, where, raw, "a mapping of names to settings")
+            raise bad_value(origin, where, raw, "a mapping of names to settings")
         shape = typing.get_args(hint)[1]
         return {
             str(name): build(shape, tree, origin, _join(where, str(name)))
             for name, tree in raw.items()
         }
-    raise wrong(origin, where, raw, {str: "text", bool: "true or false"}.get(hint, str(hint)))
+    raise bad_value(origin, where, raw, {str: "text", bool: "true or false"}.get(hint, str(hint)))
 
 
 def _lists(raw: Any, origin: str, where: str) -> dict[str, tuple[str, ...]]:
     """A mapping of names to lists of names; a single name stands for a list of one."""
     if not isinstance(raw, dict):
-        raise wrong(origin, where, raw, "a mapping of names to lists of names")
+        raise bad_value(origin, where, raw, "a mapping of names to lists of names")
     listed = {str(key): [one] if isinstance(one, str) else one for key, one in raw.items()}
     for key, names in listed.items():
         if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-            raise wrong(origin, f"{where}.{key}", names, "a name or a list of names")
+            raise bad_value(origin, f"{where}.{key}", names, "a name or a list of names")
     return {key: tuple(names) for key, names in listed.items()}
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields, replace
 from typing import Any
 
-from suffice.settings.checked import wrong
+from suffice.settings.checked import bad_value
 from suffice.settings.collection import CollectionSettings
 from suffice.settings.reader import build
 from suffice.settings.server import RouteSettings, ServerSettings
@@ -34,13 +34,13 @@ def read_routes(
     """Read the routes of a file and add the default route. A route may set any group that a
     collection may set (`gate`, `checks`, …), and overrides only the keys it names."""
     if not isinstance(raw, dict | None):
-        raise wrong(origin, "server.routes", raw, "a mapping of names to settings")
+        raise bad_value(origin, "server.routes", raw, "a mapping of names to settings")
     named = {str(name): tree for name, tree in (raw or {}).items()}
     found = {name: _route(collection, tree, origin, name) for name, tree in named.items()}
     routes = {DEFAULT: RouteSettings(), **found} if found else server.routes
     for judge in server.council.judges:
         if judge not in routes:
-            raise wrong(origin, "server.council.judges", judge, f"routes: {', '.join(routes)}")
+            raise bad_value(origin, "server.council.judges", judge, f"routes: {', '.join(routes)}")
     return replace(server, routes=routes)
 
 
@@ -49,15 +49,15 @@ def _route(
 ) -> RouteSettings:
     where = f"server.routes.{name}"
     if not isinstance(tree, dict):
-        raise wrong(origin, where, tree, "a mapping of keys to values")
+        raise bad_value(origin, where, tree, "a mapping of keys to values")
     if not name.replace("-", "").replace("_", "").isalnum() or name == "v1":
-        raise wrong(
+        raise bad_value(
             origin, "server.routes", name, "names made of letters, digits, - and _, except v1"
         )
     named = {key: value for key, value in tree.items() if key not in _GROUPS and key != "own"}
     route = build(RouteSettings, named, origin, where)
     if route.upstream not in _OURS and not route.upstream.startswith(_URL):
-        raise wrong(origin, f"{where}.upstream", route.upstream, "extractive or a base URL")
+        raise bad_value(origin, f"{where}.upstream", route.upstream, "extractive or a base URL")
     groups = {key: value for key, value in tree.items() if key in _GROUPS}
     if not groups:
         return route

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Annotated
 
-from suffice.settings.checked import Checked, wrong
+from suffice.settings.checked import Checked, bad_value
 from suffice.settings.limits import ABOUT, Range, setting
 
 _URL = ("http://", "https://")
@@ -56,9 +56,11 @@ def checked_upstreams(upstream: str, upstreams: Mapping[str, UpstreamSettings]) 
     if not upstreams:
         return
     if upstream:
-        raise wrong("RouteSettings", "upstream", upstream, "either 'upstream' or 'upstreams'")
+        raise bad_value("RouteSettings", "upstream", upstream, "either 'upstream' or 'upstreams'")
     for name, one in upstreams.items():
         if not one.url.startswith(_URL):
-            raise wrong("RouteSettings", f"upstreams.{name}.url", one.url, "a base URL")
+            raise bad_value("RouteSettings", f"upstreams.{name}.url", one.url, "a base URL")
     if not any(one.weight for one in upstreams.values()):
-        raise wrong("RouteSettings", "upstreams", list(upstreams), "at least one 'weight' above 0")
+        raise bad_value(
+            "RouteSettings", "upstreams", list(upstreams), "at least one 'weight' above 0"
+        )

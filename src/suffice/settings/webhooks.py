@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
-from suffice.settings.checked import Checked, wrong
+from suffice.settings.checked import Checked, bad_value
 from suffice.settings.limits import Range, setting
 
 EVENTS = (
@@ -62,7 +62,7 @@ class WebhookSettings(Checked):
         Checked.__post_init__(self)
         for event in self.events:
             if event not in EVENTS:
-                raise wrong("WebhookSettings", "events", event, ", ".join(EVENTS))
+                raise bad_value("WebhookSettings", "events", event, ", ".join(EVENTS))
 
     def wants(self, event: str) -> bool:
         return event in self.events or event.partition(".")[0] in self.events

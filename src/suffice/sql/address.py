@@ -39,11 +39,6 @@ def address(where: str | Path) -> Path | Server:
     )
 
 
-def is_url(where: str | Path) -> bool:
-    """Whether the address is a server and not a file."""
-    return isinstance(where, str) and isinstance(address(where), Server)
-
-
 def masked(where: str) -> str:
     """A URL with its passwords masked; also works for malformed URLs."""
     hidden = re.sub(r"(://[^:]*):.*@", r"\1:***@", where, flags=re.DOTALL)

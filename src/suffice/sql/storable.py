@@ -12,6 +12,6 @@ def is_storable(text: str) -> bool:
     return not _UNSTORABLE.search(text)
 
 
-def kept(text: str) -> str:
+def replace_unstorable(text: str) -> str:
     """The text with each unstorable character replaced by U+FFFD. Offsets do not change."""
     return _UNSTORABLE.sub("\ufffd", text)

@@ -90,12 +90,12 @@ def claims(text: str) -> list[Statement]:
     """Every sentence of a draft in order, claims and others; rulers and lone marks are left out."""
     found: list[Statement] = []
     for start, end, cites in watched(_cited(text)):
-        said = text[start:end]
-        if not any(char.isalnum() for char in said) or _RULE.fullmatch(said):
+        sentence = text[start:end]
+        if not any(char.isalnum() for char in sentence) or _RULE.fullmatch(sentence):
             continue
-        kind = _kind(said)
-        words = said if kind is StatementKind.CODE else bare(said)
-        found.append(Statement(said, start, end, kind, words, cites))
+        kind = _kind(sentence)
+        words = sentence if kind is StatementKind.CODE else bare(sentence)
+        found.append(Statement(sentence, start, end, kind, words, cites))
     return _with_context(text, _rows(text, found))
 
 
@@ -127,13 +127,13 @@ def _cited(text: str) -> Iterator[tuple[int, int, tuple[int, ...]]]:
 
 def _peeled(text: str, start: int, end: int) -> tuple[tuple[int, ...], int, tuple[int, ...], int]:
     """The citations before a sentence, its start, the citations in and after it, and its end."""
-    said = text[start:end]
+    sentence = text[start:end]
     lead: tuple[int, ...] = ()
     rest: tuple[int, ...] = ()
-    first, last = 0, len(said)
-    marks = [] if _is_code(said) else citations(said)
+    first, last = 0, len(sentence)
+    marks = [] if _is_code(sentence) else citations(sentence)
     for (begin, stop), numbers in marks:
-        if not rest and not said[first:begin].strip(" .,;\n\t"):
+        if not rest and not sentence[first:begin].strip(" .,;\n\t"):
             lead = _merged(lead, numbers)
             first = stop
         else:
@@ -142,39 +142,39 @@ def _peeled(text: str, start: int, end: int) -> tuple[tuple[int, ...], int, tupl
         # Only after a full stop: "… weeks [1]." keeps its mark inside.
         if (
             begin >= first
-            and not said[stop:last].strip()
-            and said[first:begin].rstrip()[-1:] in ".!?"
+            and not sentence[stop:last].strip()
+            and sentence[first:begin].rstrip()[-1:] in ".!?"
         ):
             last = begin
-    while first < last and (said[first].isspace() or (first and said[first] in ".,;")):
+    while first < last and (sentence[first].isspace() or (first and sentence[first] in ".,;")):
         first += 1
-    while last > first and said[last - 1].isspace():
+    while last > first and sentence[last - 1].isspace():
         last -= 1
     return lead, start + first, rest, start + last
 
 
-def _merged(one: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
-    return tuple(dict.fromkeys((*one, *other)))
+def _merged(first: tuple[int, ...], second: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(dict.fromkeys((*first, *second)))
 
 
-def _kind(said: str) -> StatementKind:
-    if _is_code(said):
+def _kind(sentence: str) -> StatementKind:
+    if _is_code(sentence):
         return StatementKind.CODE
-    words = bare(said)
+    words = bare(sentence)
     if not any(char.isalnum() for char in words):
         return StatementKind.META
-    if _SOURCES.match(said) and not _has_verb(words):
+    if _SOURCES.match(sentence) and not _has_verb(words):
         return StatementKind.META
     kind = nonclaim(words)
     if kind is not None:
         return kind
-    return StatementKind.HEADING if _is_heading(said, words) else StatementKind.CLAIM
+    return StatementKind.HEADING if _is_heading(sentence, words) else StatementKind.CLAIM
 
 
-def _is_heading(said: str, words: str) -> bool:
+def _is_heading(sentence: str, words: str) -> bool:
     """Whether a line is a heading. A line that states something counts as a sentence."""
     label = bool(_LABEL.fullmatch(words)) and len(words.split()) <= 6
-    marked = said.startswith("#") or bool(_BOLD.fullmatch(said))
+    marked = sentence.startswith("#") or bool(_BOLD.fullmatch(sentence))
     return (label or marked) and not _tells(words)
 
 
@@ -189,10 +189,10 @@ def _tells(words: str) -> bool:
     return gives or lays_down or bool(_AMOUNT.search(name)) or _has_verb(name)
 
 
-def _is_code(said: str) -> bool:
+def _is_code(sentence: str) -> bool:
     """Whether a block is code, not prose formatted as code."""
-    fenced, lined = is_code(said), bool(_CODE_LINE.fullmatch(said))
-    return (fenced or lined) and not _is_prose(said.strip("`~.: \n").partition("\n"), fenced)
+    fenced, lined = is_code(sentence), bool(_CODE_LINE.fullmatch(sentence))
+    return (fenced or lined) and not _is_prose(sentence.strip("`~.: \n").partition("\n"), fenced)
 
 
 def _is_prose(parts: tuple[str, str, str], fenced: bool) -> bool:
@@ -270,10 +270,10 @@ def _with_context(text: str, found: list[Statement]) -> list[Statement]:
     return done
 
 
-def _topic(one: Statement) -> str:
+def _topic(statement: Statement) -> str:
     """What a following pronoun refers to. If the subject is not clear, the pronoun stays: a whole
     sentence in its place would bring its numbers along."""
-    return subject(one.words)[:LONGEST_CONTEXT]
+    return subject(statement.words)[:LONGEST_CONTEXT]
 
 
 def _in_item(text: str, place: int) -> bool:
@@ -281,15 +281,15 @@ def _in_item(text: str, place: int) -> bool:
     return bool(ITEM_MARK.match(text, line))
 
 
-def _introduces(one: Statement, follows: Statement | None) -> bool:
-    if follows is None or not one.words.rstrip().endswith(":"):
+def _introduces(statement: Statement, follows: Statement | None) -> bool:
+    if follows is None or not statement.words.rstrip().endswith(":"):
         return False
     return bool(ITEM_MARK.match(follows.text)) or follows.kind is StatementKind.CODE
 
 
-def _lead_kind(one: Statement, follows: Statement | None) -> StatementKind:
+def _lead_kind(statement: Statement, follows: Statement | None) -> StatementKind:
     """The kind of a lead-in. It is read with its items; a lead-in that contains a number, or that
     introduces code, is also checked by itself."""
-    numbered = any(char.isdigit() for char in one.words)
+    numbered = any(char.isdigit() for char in statement.words)
     read = follows is not None and follows.checkable and not numbered
-    return StatementKind.META if read and one.checkable else one.kind
+    return StatementKind.META if read and statement.checkable else statement.kind

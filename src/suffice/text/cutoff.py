@@ -30,12 +30,12 @@ _LINE = 8
 def cut_off(text: str) -> bool:
     """Whether the end of a text is missing. If uncertain, it is not: many writers omit a full
     stop."""
-    said = text.rstrip()
-    if not said:
+    stripped = text.rstrip()
+    if not stripped:
         return False
-    if len(_FENCE.findall(said)) % 2:
+    if len(_FENCE.findall(stripped)) % 2:
         return True
-    tail = said[-_TAIL:]
+    tail = stripped[-_TAIL:]
     if _OPEN_MARK.search(tail):
         return True
     marks = citations(tail)
@@ -49,5 +49,5 @@ def cut_off(text: str) -> bool:
     if tail.endswith(_ENDS) or _UNIT.match(line) or _ADDRESS.search(line):
         return False
     # The last sentence lacks its full stop and the others have theirs; a short line may omit it.
-    before = line if len(line.split()) < _LINE else said
+    before = line if len(line.split()) < _LINE else stripped
     return bool(_TERMINAL.search(before))

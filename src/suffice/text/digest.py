@@ -43,7 +43,7 @@ def shorter(piece: str, longest: int) -> list[str]:
     return [*cut, piece[start:]]
 
 
-def stems(text: str) -> frozenset[str]:
+def word_prefixes(text: str) -> frozenset[str]:
     """The keys that texts are compared by: numbers, and the first letters of words."""
     return frozenset(word[:_STEM] for word in _WORD.findall(text.lower()))
 
@@ -71,10 +71,10 @@ def choose(near: Sequence[float], sizes: Sequence[int], room: int) -> list[int]:
     return sorted(chosen)
 
 
-def digest(evidence: str, said: str, room: int) -> str:
+def digest(evidence: str, text: str, room: int) -> str:
     """Evidence within `room` characters, or all of it if it fits."""
     if len(evidence) <= room:
         return evidence
     cut = pieces(evidence)
-    near = nearness([stems(piece) for piece in cut], stems(said))
+    near = nearness([word_prefixes(piece) for piece in cut], word_prefixes(text))
     return "".join(cut[n] for n in choose(near, [len(piece) for piece in cut], room))

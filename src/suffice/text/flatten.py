@@ -16,7 +16,7 @@ from suffice.text.tables import spelled
 _CAMEL = re.compile(r"(?<=[a-z]{3})(?=[A-Z][a-z]{2})|_")
 _HOURS = re.compile(r"^(\d{1,2}):(\d{1,2})-(\d{1,2}):(\d{1,2})$")
 _SPACE = re.compile(r"\s*")
-_SAID = {True: "yes", False: "no", None: "not stated"}
+_AS_WORDS = {True: "yes", False: "no", None: "not stated"}
 
 _GROWTH = 8
 _SMALL = 50_000
@@ -27,10 +27,10 @@ def _named(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) == len(pairs):
         return found
-    said: dict[str, Any] = {name: [] for name in found}
+    values: dict[str, Any] = {name: [] for name in found}
     for name, value in pairs:
-        said[name].append(value)
-    return said
+        values[name].append(value)
+    return values
 
 
 _JSON = json.JSONDecoder(
@@ -126,11 +126,13 @@ def _entries(value: Any) -> Iterator[tuple[str, Any]]:
 
 def _line(name: str, value: Any) -> str:
     if isinstance(value, dict):
-        return f"{name}: {', '.join(f'{_words(k)} {_said(item)}' for k, item in value.items())}."
+        return (
+            f"{name}: {', '.join(f'{_words(k)} {_in_words(item)}' for k, item in value.items())}."
+        )
     if isinstance(value, list):
-        return f"{name}: {', '.join(map(_said, value))}."
-    said = _said(value)
-    return f"{name}: {said}" + ("" if said.endswith((".", "!", "?")) else ".")
+        return f"{name}: {', '.join(map(_in_words, value))}."
+    text = _in_words(value)
+    return f"{name}: {text}" + ("" if text.endswith((".", "!", "?")) else ".")
 
 
 def _words(key: object) -> str:
@@ -141,9 +143,9 @@ def _long(value: Any) -> bool:
     return isinstance(value, str) and len(value) > 80
 
 
-def _said(value: Any) -> str:
+def _in_words(value: Any) -> str:
     if value is None or isinstance(value, bool):
-        return _SAID[value]
+        return _AS_WORDS[value]
     hours = _HOURS.match(value) if isinstance(value, str) else None
     first, second, third, fourth = map(int, hours.groups()) if hours else (99, 0, 99, 0)
     if max(first, third) <= 24 and max(second, fourth) < 60 and third > 2:

@@ -141,43 +141,45 @@ _LONGEST = 400
 def nonclaim(words: str) -> StatementKind | None:
     """The kind of a sentence (without marks and Markdown) that is not a claim; `None` if it may be
     one."""
-    said = words.strip(_CLOSERS + "(“")
-    if said.endswith("?"):
-        return StatementKind.QUESTION if _asks(said[:-1].rstrip()) else None
-    if len(said) > _LONGEST:
+    sentence = words.strip(_CLOSERS + "(“")
+    if sentence.endswith("?"):
+        return StatementKind.QUESTION if _asks(sentence[:-1].rstrip()) else None
+    if len(sentence) > _LONGEST:
         return None
-    said = said.replace("’", "'")
-    plain = said.rstrip(".!, ")
+    sentence = sentence.replace("’", "'")
+    plain = sentence.rstrip(".!, ")
     if _GREETING.fullmatch(plain):
         return StatementKind.GREETING
-    if (_META.fullmatch(said) or _META.fullmatch(plain)) and not _offers_more(plain):
+    if (_META.fullmatch(sentence) or _META.fullmatch(plain)) and not _offers_more(plain):
         return StatementKind.META
     if _REFUSAL.fullmatch(plain) and not _says_more(plain):
         return StatementKind.REFUSAL
     return None
 
 
-def _asks(said: str) -> bool:
+def _asks(sentence: str) -> bool:
     """Whether a question only asks. A statement with a question mark states something."""
-    words = tokens(said) or []
-    states = any(char.isdigit() for char in said) or any(_verb(words, n) for n in range(len(words)))
-    return not _TELLS.search(said) and (bool(_ASKS.search(said)) or not states)
+    words = tokens(sentence) or []
+    states = any(char.isdigit() for char in sentence) or any(
+        _verb(words, n) for n in range(len(words))
+    )
+    return not _TELLS.search(sentence) and (bool(_ASKS.search(sentence)) or not states)
 
 
-def _offers_more(said: str) -> bool:
-    return bool(_OFFER.match(said) and _MORE.search(said))
+def _offers_more(sentence: str) -> bool:
+    return bool(_OFFER.match(sentence) and _MORE.search(sentence))
 
 
-def _says_more(said: str) -> bool:
+def _says_more(sentence: str) -> bool:
     """Whether a refusal also states something: after a turn that is not a refusal itself, or in an
     independent clause ("I am not sure, it is 5 %")."""
-    apology = re.match(r"(?:i'm |i am )?sorry,? but |(?:unfortunately|sorry)[,.]? ", said, re.I)
-    turn = _TURN.search(said, apology.end() if apology else 0)
+    apology = re.match(r"(?:i'm |i am )?sorry,? but |(?:unfortunately|sorry)[,.]? ", sentence, re.I)
+    turn = _TURN.search(sentence, apology.end() if apology else 0)
     if turn:
-        before, after = said[: turn.start()].rstrip(" ,"), said[turn.end() :].strip(" ,")
+        before, after = sentence[: turn.start()].rstrip(" ,"), sentence[turn.end() :].strip(" ,")
         declined = _REFUSAL.fullmatch(before) and _REFUSAL.fullmatch(after)
         return not declined or _says_more(before) or _says_more(after)
-    words = tokens(said[apology.end() :] if apology else said) or []
+    words = tokens(sentence[apology.end() :] if apology else sentence) or []
     verbs = [n for n, word in enumerate(words) if word.low in _HEADS or _verb(words, n)]
     return any(
         not any(word.low in _ASKED for word in words[one:other])

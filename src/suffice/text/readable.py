@@ -116,10 +116,10 @@ def _inside(source: str, match: re.Match[str]) -> Iterator[tuple[str, int]]:
         if match[name] is not None:
             yield from _kept(source, *match.span(name))
             return
-    said = match[0]
-    if said.startswith("&"):
-        yield from ((char, match.start()) for char in html.unescape(said))
-    elif said[:4].lower() in _RAISED:  # "10<sup>6</sup>" is not 106
-        yield _RAISED[said[:4].lower()], match.start()
-    elif _APART.match(said):
+    markup = match[0]
+    if markup.startswith("&"):
+        yield from ((char, match.start()) for char in html.unescape(markup))
+    elif markup[:4].lower() in _RAISED:  # "10<sup>6</sup>" is not 106
+        yield _RAISED[markup[:4].lower()], match.start()
+    elif _APART.match(markup):
         yield " ", match.start()

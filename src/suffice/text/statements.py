@@ -24,9 +24,9 @@ def is_header(line: str) -> bool:
     return len(line) > 2 and line.startswith("|") and line.endswith("|")
 
 
-def leans(said: str) -> bool:
+def leans(sentence: str) -> bool:
     """Whether a sentence refers to the one before it."""
-    return bool(_LEANS.match(said))
+    return bool(_LEANS.match(sentence))
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +61,14 @@ def statements(text: str) -> Iterator[Statement]:
 
 def _whole(text: str, spans: list[Span], place: int) -> int:
     """The last sentence that belongs to the one at `place`: an answer, a list after its colon."""
-    said = text[slice(*spans[place])]
+    sentence = text[slice(*spans[place])]
     last = place
-    if _QUESTION.search(said):
+    if _QUESTION.search(sentence):
         while last + 1 < len(spans) and not _QUESTION.search(text[slice(*spans[last + 1])]):
             last += 1
             if _ends_paragraph(text, spans, last):
                 break
-    elif said.endswith(":"):
+    elif sentence.endswith(":"):
         while last + 1 < len(spans) and ITEM_MARK.match(text[slice(*spans[last + 1])]):
             last += 1
     return last
@@ -102,11 +102,11 @@ def _row(
 ) -> tuple[Statement | None, Span | None]:
     """A table row with its header; the header itself and the rule below it state nothing."""
     span = spans[place]
-    said = text[slice(*span)]
-    if TABLE_RULE.fullmatch(said):
+    line = text[slice(*span)]
+    if TABLE_RULE.fullmatch(line):
         return None, (header[0], span[1]) if header else None
     following = text[slice(*spans[place + 1])] if place + 1 < len(spans) else ""
-    if header is None and (TABLE_RULE.fullmatch(following) or _names_columns(said, following)):
+    if header is None and (TABLE_RULE.fullmatch(following) or _names_columns(line, following)):
         return None, span
     slices = (header, span) if header else (span,)
     wording = " ".join(text[slice(*part)] for part in slices)

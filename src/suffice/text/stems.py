@@ -17,8 +17,8 @@ def stem(word: str) -> str:
 
 
 def listed(word: str, words: Set[str]) -> bool:
-    """Whether a word or its singular is one of `words`. Stricter than a stem: "several" and
-    "severance" share one."""
+    """Whether a word or its singular is one of `words`. Stricter than comparing stems: "several"
+    and "severance" have the same stem."""
     return word in words or word.removesuffix("s") in words
 
 

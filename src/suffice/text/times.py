@@ -32,8 +32,5 @@ class When:
     version: str = ""
     firm: bool = False
 
-    def covers(self, day: date) -> bool:
-        return self.start <= day < self.until
-
 
 NOW = When()

@@ -137,15 +137,15 @@ def _dates(question: str, today: date) -> list[When]:
     return [when for when in found if when is not None]
 
 
-def _date(question: str, one: Literal, today: date) -> When | None:
+def _date(question: str, literal: Literal, today: date) -> When | None:
     """The days a date stands for, or `None` if it is not the time of documents."""
-    day = one.day
+    day = literal.day
     if day is None or day.year is None or not 1 <= day.year < date.max.year:
         return None
-    head, tail = question[: one.start], question[one.end :]
+    head, tail = question[: literal.start], question[literal.end :]
     firm = bool(_FIRM_BEFORE.search(head) or _FIRM_AFTER.search(tail))
     past = bool(_PAST.search(question))
-    if not firm and not past and _describes(head, one):
+    if not firm and not past and _describes(head, literal):
         return None
     start, until = _days(day)
     if until_then := _UNTIL.search(head):
@@ -155,16 +155,16 @@ def _date(question: str, one: Literal, today: date) -> When | None:
         if ends == date.min:
             return None
         return When(
-            TimeAsked.THEN, date.min, ends, f"{until_then[0].strip()} {one.text}", firm=firm
+            TimeAsked.THEN, date.min, ends, f"{until_then[0].strip()} {literal.text}", firm=firm
         )
-    if one.comparator is Comparator.AT_LEAST and start <= today and not firm:
+    if literal.comparator is Comparator.AT_LEAST and start <= today and not firm:
         return None  # "since 2019" extends to today
-    return When(TimeAsked.THEN, start, until, one.text, firm=firm)
+    return When(TimeAsked.THEN, start, until, literal.text, firm=firm)
 
 
-def _describes(head: str, one: Literal) -> bool:
+def _describes(head: str, literal: Literal) -> bool:
     """Whether the date describes the subject: "employees hired in 2019", "Windows Server 2019"."""
-    if _NAMED.search(head) and one.day and one.day.month is None:
+    if _NAMED.search(head) and literal.day and literal.day.month is None:
         return True
     attached = _ATTACHED.search(head)
     return attached is not None and bool(form(attached["verb"]) & (Form.PAST | Form.PARTICIPLE))

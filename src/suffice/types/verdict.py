@@ -94,7 +94,7 @@ class Verdict:
     record: str = field(default="", compare=False)
     """The id of its record in the log; empty if nothing is recorded."""
     repeats: str = field(default="", compare=False)
-    """The id of the record whose verdict this one repeats from a cache; empty: decided anew."""
+    """The id of the record whose verdict this one repeats from a cache; empty if it is new."""
 
     @property
     def served(self) -> bool:

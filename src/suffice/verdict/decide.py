@@ -27,8 +27,8 @@ from suffice.types import (
 from suffice.verdict import wording
 from suffice.verdict.assess import UNVERIFIED, Assessment, assess
 from suffice.verdict.confidence import confidence
-from suffice.verdict.route import Route, first, read_routes
-from suffice.verdict.sources import cited
+from suffice.verdict.route import Route, first_match, read_routes
+from suffice.verdict.sources import citations_of
 
 DEFAULT = read_routes(ROUTES)
 _NEVER = frozenset({Code.FABRICATED.value, "contradicted", "mismatch"})
@@ -68,10 +68,10 @@ def withhold(
     )
 
 
-def shut(evidence: Evidence, gate: GateDecision) -> Verdict:
-    """The gate is shut: WITHHOLD, or REVIEW if the gate could not decide."""
+def refused_by_gate(evidence: Evidence, gate: GateDecision) -> Verdict:
+    """The gate is closed: WITHHOLD, or REVIEW if the gate could not decide."""
     action = Action.REVIEW if gate.level is Level.REVIEW else Action.WITHHOLD
-    return withhold(evidence, gate, wording.shut(gate, len(evidence)), action=action)
+    return withhold(evidence, gate, wording.gate_refusal(gate, len(evidence)), action=action)
 
 
 def unwritten(evidence: Evidence, gate: GateDecision, problem: str) -> Verdict:
@@ -121,7 +121,7 @@ def decide(
         return withhold(evidence, gate, wording.unanswered(gate), draft)
     found = replace(assess(draft, findings, evidence), confidence=confidence(gate, draft, findings))
     opposed = any(not conflict.ambiguous for conflict in gate.conflicts)
-    route = first(routes, found, conflict=opposed)
+    route = first_match(routes, found, conflict=opposed)
     if route.action is Action.CONFLICT and opposed:
         return disagree(evidence, gate)
     action = _bounded(route.action, found, gate, draft)
@@ -141,7 +141,7 @@ def decide(
             draft=draft,
             released=draft.text,
             findings=tuple(findings),
-            citations=cited(draft, evidence, findings),
+            citations=citations_of(draft, evidence, findings),
             missing=gate.missing,
             notes=(*evidence.notes, *draft.notes, *wording.adds(findings)),
         )

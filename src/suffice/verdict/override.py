@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from suffice.types import Action, Verdict
 from suffice.verdict import wording
-from suffice.verdict.sources import cited
+from suffice.verdict.sources import citations_of
 
 
-def opened(verdict: Verdict, note: str) -> Verdict:
+def overridden(verdict: Verdict, note: str) -> Verdict:
     """The verdict on a draft written after a person overrode the gate."""
     action = Action.CAVEAT if verdict.action is Action.SERVE else verdict.action
     reason = f"{wording.OPENED} {verdict.reason}" if verdict.served else verdict.reason
@@ -22,7 +22,7 @@ def released(verdict: Verdict, note: str) -> Verdict:
     if draft is None or verdict.released:  # served before, or quotes both sides of a conflict
         text, citations = verdict.released, verdict.citations
     else:
-        text, citations = draft.text, cited(draft, verdict.evidence, verdict.findings)
+        text, citations = draft.text, citations_of(draft, verdict.evidence, verdict.findings)
     return replace(
         verdict,
         action=Action.CAVEAT,

@@ -32,7 +32,7 @@ def trimmed(draft: Draft, findings: Sequence[Finding]) -> Draft | None:
 
 def reattributed(draft: Draft, findings: Sequence[Finding], evidence: Evidence) -> Draft | None:
     """The draft with each wrong citation replaced by the passage that backs the claim; `None` if
-    there is no such claim."""
+    none can be corrected."""
     numbers = {passage.id: n for n, passage in enumerate(evidence.passages, 1)}
     right = {
         one.claim.start: numbers[one.passage_id]

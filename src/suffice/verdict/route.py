@@ -52,7 +52,7 @@ def read_routes(rows: Sequence[str]) -> tuple[Route, ...]:
     return routes
 
 
-def first(routes: Sequence[Route], found: Assessment, *, conflict: bool = False) -> Route:
+def first_match(routes: Sequence[Route], found: Assessment, *, conflict: bool = False) -> Route:
     return next(route for route in routes if route.fits(found, conflict=conflict))
 
 

@@ -11,7 +11,9 @@ from suffice.types import Citation, Claim, Draft, Evidence, Finding, Passage, Su
 Span = tuple[int, int]
 
 
-def cited(draft: Draft, evidence: Evidence, findings: Sequence[Finding]) -> tuple[Citation, ...]:
+def citations_of(
+    draft: Draft, evidence: Evidence, findings: Sequence[Finding]
+) -> tuple[Citation, ...]:
     """Each passage that the answer cites, with its deciding sentences, independent of what the
     draft claims to quote. For an answer without citations, the passages that back it."""
     retrieved = {passage.id: passage for passage in evidence.passages}

@@ -192,7 +192,7 @@ def both_sides(conflicts: Sequence[Conflict], numbered: Mapping[str, int]) -> st
     return "\n".join(dict.fromkeys(lines))
 
 
-def shut(gate: GateDecision, found: int) -> str:
+def gate_refusal(gate: GateDecision, found: int) -> str:
     """The reason for a refusal by the gate; `found` is the number of passages."""
     if not found and not gate.excluded:
         return NOTHING_FOUND

@@ -58,8 +58,8 @@ def _verdict(entry: Entry, text: str) -> dict[str, Any]:
         found["question"] = fields.get("question")
         found["answer"] = fields.get("released") or None
     reason = str(outcome.get("reason") or "")
-    told = outcome.get("action") in _SERVED and _QUOTE not in reason
-    if text == "all" or (text == "released" and told):
+    quotable = outcome.get("action") in _SERVED and _QUOTE not in reason
+    if text == "all" or (text == "released" and quotable):
         found["reason"] = reason
     if text == "all":
         found["drafts"] = [one.get("text") for one in (fields.get("drafts") or {}).get("all", ())]

@@ -13,13 +13,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from sqlalchemy import Connection, Row, delete, insert, select, update
-from sqlalchemy.dialects import postgresql, sqlite
 
 from suffice.errors import StoreError
 from suffice.log.entry import Entry, entry_of, find
 from suffice.log.seal import head_of
 from suffice.log.tables import RECORDS
 from suffice.sql.database import Database
+from suffice.sql.upsert import upsert
 from suffice.webhooks.events import KINDS, event_of
 from suffice.webhooks.tables import DELIVERIES, WEBHOOKS
 
@@ -60,10 +60,9 @@ class Outbox:
         return sum(self._gather(name, webhooks[name]) for name in behind)
 
     def _gather(self, name: str, wants: Wants) -> int:
-        special = postgresql if self._database.dialect == "postgresql" else sqlite
         with self._database.writing() as connection:
             head = head_of(connection).sequence
-            new = special.insert(WEBHOOKS).values(name=name, sequence=head)
+            new = upsert(connection, WEBHOOKS).values(name=name, sequence=head)
             connection.execute(new.on_conflict_do_nothing())
             chosen = select(WEBHOOKS.c.sequence).where(WEBHOOKS.c.name == name)
             place = int(connection.execute(chosen.with_for_update()).scalar_one())

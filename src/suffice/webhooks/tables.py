@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Column, Double, MetaData, Table, Text
+from sqlalchemy import MetaData, Table
+
+from suffice.sql.columns import number, real, text
 
 _METADATA = MetaData()
 
 WEBHOOKS = Table(
     "webhooks",
     _METADATA,
-    Column("name", Text, primary_key=True),
-    Column("sequence", BigInteger, nullable=False),
+    text("name", key=True),
+    number("sequence"),
 )
 
 DELIVERIES = Table(
     "deliveries",
     _METADATA,
-    Column("id", Text, primary_key=True),
-    Column("webhook", Text, nullable=False),
-    Column("event", Text, nullable=False),
-    Column("record", Text, nullable=False),
-    Column("state", Text, nullable=False),
-    Column("attempts", BigInteger, nullable=False),
-    Column("due", Double, nullable=False),
-    Column("created", Text, nullable=False),
-    Column("problem", Text, nullable=False),
+    text("id", key=True),
+    text("webhook"),
+    text("event"),
+    text("record"),
+    text("state"),
+    number("attempts"),
+    real("due"),
+    text("created"),
+    text("problem"),
 )

@@ -12,7 +12,7 @@ from suffice.gate.conflict.detect import Conflicts
 from suffice.models.catalog import open_verifier
 from suffice.models.verifier import Pair, SufficiencyScore, SupportScore, Thresholds, Verifier
 from suffice.settings import ConflictSettings, VerifierSettings
-from suffice.switch import without
+from suffice.switch import rules_off
 from suffice.types import Conflict, Evidence, Passage, Retrieved
 
 LEAVE = "How long is parental leave?"
@@ -272,7 +272,7 @@ def test_what_is_ambiguous_comes_last_however_sure_it_is() -> None:
 
         def support(self, pairs: Sequence[Pair]) -> list[SupportScore]:
             return [
-                SupportScore(0.9 if p.said in p.evidence[0] else 0.1 if "month" in str(p) else 0.3)
+                SupportScore(0.9 if p.text in p.evidence[0] else 0.1 if "month" in str(p) else 0.3)
                 for p in pairs
             ]
 
@@ -321,7 +321,7 @@ class Counting:
     def support(self, pairs: Sequence[Pair]) -> list[SupportScore]:
         self.calls.append(len(pairs))
         return [
-            SupportScore(0.9, 0.0, 0.1) if pair.said in pair.evidence[0] else SupportScore(0.1)
+            SupportScore(0.9, 0.0, 0.1) if pair.text in pair.evidence[0] else SupportScore(0.1)
             for pair in pairs
         ]
 
@@ -393,7 +393,7 @@ def test_each_passage_must_answer_by_itself() -> None:
     texts = ("Parental leave is 16 weeks.", "Parental leave is 18 weeks.")
     assert found(Counting(), LEAVE, *texts)
     assert not found(Half(), LEAVE, *texts)
-    with without(["both answer"]):
+    with rules_off(["both answer"]):
         assert found(Half(), LEAVE, *texts)
 
 

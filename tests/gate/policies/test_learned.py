@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from suffice.gate.policies.blend import blend_for, look
+from suffice.gate.policies.blend import blend_for, features_of
 from suffice.gate.policies.learned import Learned
 from suffice.models.verifier import Pair, SufficiencyScore, SupportScore, Thresholds
 from suffice.settings import LearnedSettings
@@ -18,7 +18,7 @@ EVIDENCE = Evidence("How long is parental leave?", ITEMS)
 
 
 @dataclass(frozen=True)
-class Told:
+class FixedScore:
     """A verifier that says what it is told."""
 
     score: SufficiencyScore
@@ -34,8 +34,8 @@ class Told:
 
 
 def chance(enough: float) -> float:
-    looks = look(EVIDENCE, enough)
-    return blend_for("fast", looks).probability(looks)
+    features = features_of(EVIDENCE, enough)
+    return blend_for("fast", features).probability(features)
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_the_probability_decides(
 ) -> None:
     score = chance(0.5)
     settings = LearnedSettings(score + threshold, score + sufficient, review_band=0.02)
-    verifier = Told(SufficiencyScore(0.5, 0, tier="fast"))
+    verifier = FixedScore(SufficiencyScore(0.5, 0, tier="fast"))
     decision = Learned(verifier, settings, lambda _: missing).decide(EVIDENCE)
     assert decision.level is level
     assert decision.score == pytest.approx(score)
@@ -67,6 +67,6 @@ def test_the_verifiers_word_weighs_most() -> None:
 
 
 def test_what_nobody_could_judge_goes_to_a_person() -> None:
-    decision = Learned(Told(SufficiencyScore(unchecked="it is Polish"))).decide(EVIDENCE)
+    decision = Learned(FixedScore(SufficiencyScore(unchecked="it is Polish"))).decide(EVIDENCE)
     assert decision.level is Level.REVIEW
     assert "it is Polish" in decision.reasons[0]

@@ -32,10 +32,10 @@ class Remote:
 
     def reply(self, case: Case, seconds: float) -> str:
         body = chat_body(self.model, case.messages(), self.tokens)
-        said = piece(ask(self.endpoint, body | _JSON, seconds))
-        if said.finish in STOPPED:
-            raise self.endpoint.problem(f"the reply was cut off ({said.finish})", _SHORT)
-        return said.text
+        content = piece(ask(self.endpoint, body | _JSON, seconds))
+        if content.finish in STOPPED:
+            raise self.endpoint.problem(f"the reply was cut off ({content.finish})", _SHORT)
+        return content.text
 
 
 def open_llm(settings: JudgeSettings, draft: DraftSettings) -> Llm:

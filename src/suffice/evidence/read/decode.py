@@ -6,7 +6,7 @@ import codecs
 import re
 
 from suffice.errors import Unreadable
-from suffice.sql.storable import kept
+from suffice.sql.storable import replace_unstorable
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0e-\x1f\x7f]")
 _TOO_MANY_CONTROLS = 0.1
@@ -43,7 +43,7 @@ def unix_lines(text: str) -> str:
 def storable(text: str) -> str:
     """The text without characters that a database or a UTF-8 file cannot store. Offsets do not
     change."""
-    return kept(text).replace("\r", "\n")
+    return replace_unstorable(text).replace("\r", "\n")
 
 
 def _looks_binary(text: str) -> bool:

@@ -33,7 +33,7 @@ _COUNTED = frozenset("day week month year".split())
 _TO = re.compile(r"\s*(?:to|and|until|till|[-–—])\s*", re.I)
 _YEARS = range(1000, 2101)
 # Descriptions: "He is a British judge.", "Tilley, a talented cricketer, …".
-_SAID_TO_BE = re.compile(
+_IS_DESCRIBED_AS = re.compile(
     r"(?:\b(?:is|are|was|were|as|be|became|remains)|,)\s+(?:an?|the)\s+"
     r"(?P<phrase>[^\W_][\w'’-]*(?:\s[^\W_][\w'’-]*){0,5})"
 )
@@ -89,8 +89,8 @@ class Reading:
 
     @classmethod
     def of(cls, text: str, question: str) -> Reading:
-        told, spans = worth(question), tuple(sentences(text))
-        by_stem = {stem(word): value for word, value in told.items()}
+        weights, spans = word_weights(question), tuple(sentences(text))
+        by_stem = {stem(word): value for word, value in weights.items()}
         held = tuple(words(text, spans))
         telling = names(held, by_stem)
         read = cls(text, held, spans, tuple(literals(text)), by_stem, telling)
@@ -129,8 +129,8 @@ class Reading:
                 nearest[word.stem] = min(away, nearest.get(word.stem, away))
         total = sum(self.asked.values())
         reached = sum(
-            worth * math.exp(-nearest[stem] / _REACH)
-            for stem, worth in self.asked.items()
+            weight * math.exp(-nearest[stem] / _REACH)
+            for stem, weight in self.asked.items()
             if stem in nearest
         )
         return reached / total if total else 0.0
@@ -165,26 +165,30 @@ def names(held: Iterable[Word], asked: Container[str]) -> frozenset[str]:
     )
 
 
-def same_answer(one: Answer, other: Answer) -> bool:
+def same_answer(first: Answer, second: Answer) -> bool:
     """Whether two answers agree; one may be more precise."""
-    if one.literal and other.literal:
-        mine, theirs = one.literal, other.literal
+    if first.literal and second.literal:
+        mine, theirs = first.literal, second.literal
         if _year(mine) is not None and _year(mine) == _year(theirs):
             return not (mine.day and theirs.day) or _same(mine, theirs)
         return _same(mine, theirs)
-    if not one.content or not other.content or DENIALS & one.content != DENIALS & other.content:
+    if (
+        not first.content
+        or not second.content
+        or DENIALS & first.content != DENIALS & second.content
+    ):
         return False
-    return one.content <= other.content or other.content <= one.content
+    return first.content <= second.content or second.content <= first.content
 
 
-def _same(one: Literal, other: Literal) -> bool:
-    if one.kind is other.kind is LiteralKind.TIME and (one.high or other.high):
-        mine, theirs = {one.value, one.high}, {other.value, other.high}
-        return mine == theirs if one.high and other.high else bool(mine & theirs - {None})
-    return same_amount(one, other) or same_amount(other, one)
+def _same(first: Literal, second: Literal) -> bool:
+    if first.kind is second.kind is LiteralKind.TIME and (first.high or second.high):
+        mine, theirs = {first.value, first.high}, {second.value, second.high}
+        return mine == theirs if first.high and second.high else bool(mine & theirs - {None})
+    return same_amount(first, second) or same_amount(second, first)
 
 
-def dated(literal: Literal) -> str:
+def date_type(literal: Literal) -> str:
     """The type of a date; only dates of one type are compared."""
     if _year(literal) is not None:
         return "year"
@@ -201,7 +205,7 @@ def _year(literal: Literal) -> int | None:
     return int(literal.value) if literal.value in _YEARS else None
 
 
-def worth(question: str) -> dict[str, float]:
+def word_weights(question: str) -> dict[str, float]:
     """The weight of a word of the question: more for a rare word, none for a question word."""
     return {
         word.folded: _COMMON + (1 - _COMMON) * rarity(word.folded)
@@ -217,7 +221,7 @@ def _answers(reading: Reading, kind: AnswerKind) -> Iterator[Answer]:
     for literal in found:
         yield reading.answer(literal.start, literal.end, literal)
     if kind is AnswerKind.ANYTHING:
-        for start, end in _said_to_be(reading):
+        for start, end in _predicates(reading):
             yield reading.answer(start, end)
 
 
@@ -261,9 +265,9 @@ def _repeats(reading: Reading, literal: Literal) -> bool:
     return all(stem in reading.asked for stem in held)
 
 
-def _said_to_be(reading: Reading) -> Iterator[Span]:
+def _predicates(reading: Reading) -> Iterator[Span]:
     """Up to six words of a description, cut where a new clause begins."""
-    for found in _SAID_TO_BE.finditer(reading.text):
+    for found in _IS_DESCRIBED_AS.finditer(reading.text):
         start, end = found.span("phrase")
         kept = [start, start]
         for word in WORD.finditer(reading.text, start, end):

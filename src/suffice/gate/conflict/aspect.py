@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from suffice.evidence.keywords import stems
-from suffice.gate.conflict.answers import DENIALS, Answer, Reading, Span, words, worth
+from suffice.gate.conflict.answers import DENIALS, Answer, Reading, Span, word_weights, words
 from suffice.gate.conflict.candidates import View
 from suffice.text.literals.tables import Row, table_rows
 from suffice.text.question import LIGHT, parts
@@ -72,7 +72,7 @@ def stated(view: View, passages: Sequence[Passage]) -> tuple[Stated, Stated]:
     return Stated(first, here, mine), Stated(second, there, theirs)
 
 
-def given(passages: Sequence[Passage], readings: Sequence[Reading]) -> list[Stated]:
+def candidate_statements(passages: Sequence[Passage], readings: Sequence[Reading]) -> list[Stated]:
     """All candidate answers of the passages, nearest to the question first."""
     return [
         Stated(passage, reading.sentence(answer.start), answer)
@@ -120,9 +120,9 @@ class Aspect:
         either = sum(value * max(mine[word], theirs[word]) for word, value in self._asked.items())
         return both / either if either else 1.0
 
-    def most(self, given: Sequence[Stated]) -> float:
+    def most(self, statements: Sequence[Stated]) -> float:
         """The largest share of the question's words that one statement covers."""
-        return max(map(self.covered, given), default=0.0)
+        return max(map(self.covered, statements), default=0.0)
 
     def covered(self, stated: Stated) -> float:
         """The share of the question's words that a statement covers."""
@@ -137,7 +137,7 @@ class Aspect:
     @cached_property
     def _asked(self) -> dict[str, float]:
         """The question's words with their weights."""
-        found = worth(self.question)
+        found = word_weights(self.question)
         telling = {word: value for word, value in found.items() if word not in _ONLY_ASK}
         beside = {word: value for word, value in telling.items() if word not in self._names}
         return telling if self.names else beside or telling
@@ -172,9 +172,9 @@ class Aspect:
 
     def _of_its_column(self, stated: Stated) -> bool:
         """Whether the question asks for the column of a table value."""
-        told = [w for w in content_words(stated.column) if not listed(w, LIGHT)]
+        words = [w for w in content_words(stated.column) if not listed(w, LIGHT)]
         asked = stems(self.question)
-        return not told or any(form <= asked for word in told for form in self._alike(word))
+        return not words or any(form <= asked for word in words for form in self._alike(word))
 
 
 def _other(mine: Mapping[str, float], theirs: Mapping[str, float], thing: Sequence[str]) -> bool:

@@ -16,7 +16,7 @@ from suffice.gate.conflict.answers import (
     Answer,
     Reading,
     Span,
-    dated,
+    date_type,
     fits,
     names,
     same_answer,
@@ -93,8 +93,8 @@ class Both:
         here, there = _answer(self.mine, slot.first, kind), _answer(self.theirs, slot.second, kind)
         if here is None or there is None or same_answer(here, there):
             return None
-        said = _said(here, there)
-        mine, theirs = self.mine.telling - said, self.theirs.telling - said
+        stated = _answer_words(here, there)
+        mine, theirs = self.mine.telling - stated, self.theirs.telling - stated
         least = min(weight(mine), weight(theirs))
         same = (weight(mine & theirs) + _PRESUMED) / (least + _PRESUMED)
         near = min(1.0, self._near(here, there) / _COPIED_NEAR)
@@ -136,21 +136,21 @@ class Both:
 
     def _same(self, here: Answer, there: Answer, named: bool) -> float:
         """The share of the names around each answer that the other passage contains too."""
-        said = _said(here, there)
-        mine, theirs = _around(self.mine, here) - said, _around(self.theirs, there) - said
+        stated = _answer_words(here, there)
+        mine, theirs = _around(self.mine, here) - stated, _around(self.theirs, there) - stated
         shared = weight(mine & self.theirs.telling) + weight(theirs & self.mine.telling)
-        told = weight(mine), weight(theirs)
-        if named and not self._nothing_else(said):  # something else may have the same name
-            return shared / (sum(told) + _TO_SHOW)
+        weights = weight(mine), weight(theirs)
+        if named and not self._nothing_else(stated):  # something else may have the same name
+            return shared / (sum(weights) + _TO_SHOW)
         if named:
             return 1.0
-        return (shared + _PRESUMED) / (2 * min(told) + _PRESUMED)
+        return (shared + _PRESUMED) / (2 * min(weights) + _PRESUMED)
 
-    def _nothing_else(self, said: frozenset[str]) -> bool:
+    def _nothing_else(self, stated: frozenset[str]) -> bool:
         """Whether the passages contain no names beyond those of the question, so that nothing
         distinguishes two subjects of one name."""
-        told = (self.mine.telling | self.theirs.telling) - said
-        return all(word[0].isdigit() for word in told)
+        rest = (self.mine.telling | self.theirs.telling) - stated
+        return all(word[0].isdigit() for word in rest)
 
     def _agreement(self) -> float:
         """How near the nearest answer given by both passages is to the question."""
@@ -188,14 +188,14 @@ def _relative(reading: Reading, answer: Answer) -> float:
     return answer.weight / nearest if nearest else 1.0
 
 
-def _one_sort(one: Answer, other: Answer) -> bool:
+def _one_sort(mine: Answer, theirs: Answer) -> bool:
     """Whether two answers can be compared: a year is not compared with a price, nor a number with a
     phrase."""
-    if one.literal is None or other.literal is None:
-        return one.literal is other.literal
-    if one.literal.day or other.literal.day:
-        return dated(one.literal) == dated(other.literal)
-    return comparable(one.literal, other.literal)
+    if mine.literal is None or theirs.literal is None:
+        return mine.literal is theirs.literal
+    if mine.literal.day or theirs.literal.day:
+        return date_type(mine.literal) == date_type(theirs.literal)
+    return comparable(mine.literal, theirs.literal)
 
 
 def _around(reading: Reading, answer: Answer) -> frozenset[str]:
@@ -205,7 +205,7 @@ def _around(reading: Reading, answer: Answer) -> frozenset[str]:
     return names((*before, *after), reading.asked)
 
 
-def _said(*answers: Answer) -> frozenset[str]:
+def _answer_words(*answers: Answer) -> frozenset[str]:
     return frozenset(word.folded for answer in answers for word in words(answer.text))
 
 

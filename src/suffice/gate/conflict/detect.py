@@ -13,12 +13,19 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from suffice.evidence.split import placed
-from suffice.gate.conflict.answers import Reading
-from suffice.gate.conflict.aspect import Aspect, Stated, given, stated
+from suffice.gate.conflict.answers import Reading, Span
+from suffice.gate.conflict.aspect import Aspect, Stated, candidate_statements, stated
 from suffice.gate.conflict.candidates import View, views
-from suffice.gate.conflict.disagreement import EVEN, Disagreement, Judgement, reported
+from suffice.gate.conflict.disagreement import (
+    EVEN,
+    Disagreement,
+    Judgement,
+    judgement_of,
+    pairs_to_judge,
+    reported,
+)
 from suffice.models.llm.verifier import LlmVerifier, below_llm
-from suffice.models.verifier import LLM, Pair, SufficiencyScore, SupportScore, Verifier
+from suffice.models.verifier import LLM, Pair, SufficiencyScore, Verifier
 from suffice.settings import ConflictSettings
 from suffice.switch import rule
 from suffice.types import Conflict, Evidence, Passage
@@ -59,18 +66,18 @@ class Conflicts:
             return ()
         found = [one for one in self.compare(evidence) if self._reported(one)]
         found.sort(key=lambda one: (one.ambiguous, -one.score, one.view.first, one.view.second))
-        told = tuple(reported(one, evidence.passages) for one in found)
+        conflicts = tuple(reported(one, evidence.passages) for one in found)
         return tuple(
-            one for one in told if one.ambiguous or self._confirmed(one, evidence.question)
+            one for one in conflicts if one.ambiguous or self._confirmed(one, evidence.question)
         )
 
-    def _confirmed(self, one: Conflict, question: str) -> bool:
+    def _confirmed(self, conflict: Conflict, question: str) -> bool:
         """Whether the LLM, if there is one and it answers, finds that one side contradicts the
         other."""
         if self.llm is None:
             return True
-        sides = (one.first_quote, one.second), (one.second_quote, one.first)
-        pairs = [Pair(said, (placed(other),), question) for said, other in sides]
+        sides = (conflict.first_quote, conflict.second), (conflict.second_quote, conflict.first)
+        pairs = [Pair(quote, (placed(other),), question) for quote, other in sides]
         scores = [score for score in self.llm.support(pairs) if score.tier == LLM]
         return not scores or any(score.contradicted >= EVEN for score in scores)
 
@@ -97,30 +104,24 @@ class Conflicts:
         """Halve the score of a pair if one of its statements does not answer the question by
         itself: answers to different questions do not contradict each other."""
         sides = {
-            (n, span): Pair(
-                evidence.question,
-                (
-                    placed(
-                        replace(evidence.passages[n], text=evidence.passages[n].text[slice(*span)])
-                    ),
-                ),
-            )
-            for one in found
+            n: list(zip(one.view.passages, one.view.statements, strict=True))
+            for n, one in enumerate(found)
             if self._reported(one)
-            for n, span in zip(one.view.passages, one.view.statements, strict=True)
         }
-        if not sides or not evidence.question:
+        every = list(dict.fromkeys(side for both in sides.values() for side in both))
+        if not every or not evidence.question:
             return list(found)
-        scores = dict(zip(sides, self.verifier.sufficiency(list(sides.values())), strict=True))
+        pairs = [Pair(evidence.question, (_statement(evidence, *side),)) for side in every]
+        scores = dict(zip(every, self.verifier.sufficiency(pairs), strict=True))
         return [
             replace(one, score=one.score / 2)
-            if self._reported(one)
+            if n in sides
             and not self._answered(
-                [scores[side] for side in zip(one.view.passages, one.view.statements, strict=True)],
+                [scores[side] for side in sides[n]],
                 apart=_headed_apart(one.view, evidence.passages),
             )
             else one
-            for one in found
+            for n, one in enumerate(found)
         ]
 
     def _answered(self, scores: Sequence[SufficiencyScore], *, apart: bool) -> bool:
@@ -133,22 +134,23 @@ class Conflicts:
         threshold = self.verifier.thresholds.of(read[0].tier).sufficiency
         return sum(score.enough for score in read) >= _ALONE_APART * threshold * len(read)
 
-    def _reported(self, one: Disagreement) -> bool:
-        return one.score >= self.settings.threshold
+    def _reported(self, disagreement: Disagreement) -> bool:
+        return disagreement.score >= self.settings.threshold
 
-    def _rank(self, one: Disagreement) -> tuple[bool, float]:
-        return self._reported(one) and not one.ambiguous, one.score
+    def _rank(self, disagreement: Disagreement) -> tuple[bool, float]:
+        return self._reported(disagreement) and not disagreement.ambiguous, disagreement.score
 
     def _judged(
         self, found: Sequence[View], readings: Sequence[Reading], question: str
     ) -> list[Disagreement]:
         """Score all of them in one verifier call."""
         asked = self._worth_asking(found)
-        pairs = {n: _pairs(found[n], readings, question) for n in asked}
+        pairs = {n: pairs_to_judge(found[n], readings, question) for n in asked}
         every = list(dict.fromkeys(pair for some in pairs.values() for pair in some))
         scores = dict(zip(every, self.verifier.support(every) if every else (), strict=True))
         return [
-            self._scored(view, _judgement(pairs.get(n, ()), scores)) for n, view in enumerate(found)
+            self._scored(view, judgement_of(pairs.get(n, ()), scores))
+            for n, view in enumerate(found)
         ]
 
     def _answering(
@@ -161,7 +163,7 @@ class Conflicts:
         """Halve the score of a pair that would be reported, if the statements are not about the
         same, or if one does not answer by itself. A statement that covers nearly all of the
         question's words needs no confirmation."""
-        every, side = given(passages, readings), aspect.side
+        every, side = candidate_statements(passages, readings), aspect.side
         most, asked_of = aspect.most(every), side.most(every)
         doubtful = {
             n: stated(one.view, passages) for n, one in enumerate(found) if self._doubtful(one)
@@ -196,7 +198,9 @@ class Conflicts:
         return [
             replace(one, score=one.score / 2)
             if n in apart
-            or any(self._answers_not(scores[told.text], least) for told, least in asked.get(n, ()))
+            or any(
+                self._answers_not(scores[answer.text], least) for answer, least in asked.get(n, ())
+            )
             else one
             for n, one in enumerate(found)
         ]
@@ -207,22 +211,28 @@ class Conflicts:
         threshold = self.verifier.thresholds.of(score.tier).sufficiency
         return not score.unchecked and score.enough < least * threshold
 
-    def _of_one_name(self, one: Disagreement) -> bool:
+    def _of_one_name(self, disagreement: Disagreement) -> bool:
         """Whether the pair would be reported as different things of one name."""
-        return self._reported(one) and one.ambiguous and not one.view.copied
+        return (
+            self._reported(disagreement) and disagreement.ambiguous and not disagreement.view.copied
+        )
 
-    def _doubtful(self, one: Disagreement) -> bool:
+    def _doubtful(self, disagreement: Disagreement) -> bool:
         """Whether the pair would be reported although the subject of its statements is unclear."""
-        return self._reported(one) and not one.view.copied and one.view.same == 1
+        return (
+            self._reported(disagreement)
+            and not disagreement.view.copied
+            and disagreement.view.same == 1
+        )
 
     def _unasked(
-        self, one: Disagreement, passages: Sequence[Passage], aspect: Aspect, most: float
+        self, disagreement: Disagreement, passages: Sequence[Passage], aspect: Aspect, most: float
     ) -> bool:
         """Whether two wordings of one text differ in a sentence without any of the question's
         words, while another sentence contains nearly all of them."""
-        if not one.view.copied or not self._reported(one) or most < _COVERED:
+        if not disagreement.view.copied or not self._reported(disagreement) or most < _COVERED:
             return False
-        return not any(map(aspect.named, stated(one.view, passages)))
+        return not any(map(aspect.named, stated(disagreement.view, passages)))
 
     def _worth_asking(self, found: Sequence[View]) -> list[int]:
         """The pairs that may become conflicts: each passage with a few earlier ones, most likely
@@ -257,6 +267,11 @@ class Conflicts:
         return Disagreement(view, judgement, score, self._ambiguous(view))
 
 
+def _statement(evidence: Evidence, number: int, span: Span) -> str:
+    passage = evidence.passages[number]
+    return placed(replace(passage, text=passage.text[slice(*span)]))
+
+
 def _headed_apart(view: View, passages: Sequence[Passage]) -> bool:
     first, second = passages[view.first], passages[view.second]
     return (first.title, *first.heading) != (second.title, *second.heading)
@@ -276,33 +291,3 @@ def _apart(passages: Sequence[Passage], view: View, then: bool) -> bool:
 def _are_rows(view: View, first: Passage, second: Passage) -> bool:
     mine, theirs = view.statements
     return "|" in first.text[slice(*mine)] and "|" in second.text[slice(*theirs)]
-
-
-def _pairs(view: View, readings: Sequence[Reading], question: str) -> tuple[Pair, ...]:
-    """Each answer with its own statement, then with the other's; last the answer that both give."""
-    mine, theirs = (one.text for one in view.answers)
-    first = readings[view.first]
-    here = first.text[slice(*view.statements[0])]
-    there = readings[view.second].text[slice(*view.statements[1])]
-    said = [(mine, here), (theirs, there), (mine, there), (theirs, here)]
-    if view.agreed and view.near < 1:
-        said.append((view.agreed.text, first.text[slice(*first.sentence(view.agreed.start))]))
-    return tuple(Pair(answer, (text,), question) for answer, text in said)
-
-
-def _judgement(pairs: Sequence[Pair], scores: dict[Pair, SupportScore]) -> Judgement:
-    if not pairs:
-        return Judgement()
-    found = [scores[pair] for pair in pairs]
-    unchecked = next((score.unchecked for score in found if score.unchecked), "")
-    if unchecked:
-        return Judgement(unchecked=unchecked)
-    mine, theirs, mine_there, theirs_here, *agreed = (score.supported for score in found)
-    apart = min(_more(mine, theirs_here), _more(theirs, mine_there))
-    return Judgement(min(mine, theirs), apart, max(agreed, default=0.0), "")
-
-
-def _more(own: float, other: float) -> float:
-    """The odds of the first relative to both, as a share."""
-    ours, theirs = own * (1 - other), other * (1 - own)
-    return ours / (ours + theirs) if ours + theirs else EVEN

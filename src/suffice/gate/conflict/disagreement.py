@@ -1,12 +1,13 @@
-"""Two compared passages, and the wording of a conflict between them."""
+"""Two compared passages, how the verifier judges them, and the wording of their conflict."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from suffice.gate.conflict.answers import Span
+from suffice.gate.conflict.answers import Reading, Span
 from suffice.gate.conflict.candidates import View
+from suffice.models.verifier import Pair, SupportScore
 from suffice.types import Conflict, Passage
 
 EVEN = 0.5
@@ -35,18 +36,18 @@ class Disagreement:
     ambiguous: bool
 
 
-def reported(one: Disagreement, passages: Sequence[Passage]) -> Conflict:
+def reported(disagreement: Disagreement, passages: Sequence[Passage]) -> Conflict:
     """The conflict, with the quotes of both sides."""
-    view = one.view
+    view = disagreement.view
     first, second = passages[view.first], passages[view.second]
     return Conflict(
         first,
         second,
         _quote(first, view.statements[0]),
         _quote(second, view.statements[1]),
-        one.score,
-        _reason(one, first, second),
-        one.ambiguous,
+        disagreement.score,
+        _reason(disagreement, first, second),
+        disagreement.ambiguous,
     )
 
 
@@ -54,16 +55,16 @@ def _quote(passage: Passage, span: Span) -> str:
     return passage.text[slice(*span)].strip()
 
 
-def _reason(one: Disagreement, first: Passage, second: Passage) -> str:
-    mine, theirs = (answer.text for answer in one.view.answers)
-    said = f"“{mine}” in {_source(first)} against “{theirs}” in {_source(second)}"
-    if one.judgement.unchecked:
-        said += "; by literals alone, the verifier did not judge it"
-    if one.ambiguous:
-        return f"{said}; they seem to be about different things with the same name"
+def _reason(disagreement: Disagreement, first: Passage, second: Passage) -> str:
+    mine, theirs = (answer.text for answer in disagreement.view.answers)
+    reason = f"“{mine}” in {_source(first)} against “{theirs}” in {_source(second)}"
+    if disagreement.judgement.unchecked:
+        reason += "; found by comparing values only, the verifier did not judge it"
+    if disagreement.ambiguous:
+        return f"{reason}; they seem to be about different things with the same name"
     if first.document and first.edition[:2] == second.edition[:2]:
-        return f"{said}; these are two versions of one document"
-    return said
+        return f"{reason}; these are two versions of one document"
+    return reason
 
 
 def _source(passage: Passage) -> str:
@@ -75,3 +76,34 @@ def _source(passage: Passage) -> str:
         parts.append(f"expires {passage.expires.isoformat()}")
     name = passage.title or passage.document or passage.id
     return f"{name} ({', '.join(parts)})" if parts else name
+
+
+def pairs_to_judge(view: View, readings: Sequence[Reading], question: str) -> tuple[Pair, ...]:
+    """Each answer with its own statement, then with the other's; last the answer that both give."""
+    mine, theirs = (one.text for one in view.answers)
+    first = readings[view.first]
+    here = first.text[slice(*view.statements[0])]
+    there = readings[view.second].text[slice(*view.statements[1])]
+    pairs = [(mine, here), (theirs, there), (mine, there), (theirs, here)]
+    if view.agreed and view.near < 1:
+        pairs.append((view.agreed.text, first.text[slice(*first.sentence(view.agreed.start))]))
+    return tuple(Pair(answer, (text,), question) for answer, text in pairs)
+
+
+def judgement_of(pairs: Sequence[Pair], scores: Mapping[Pair, SupportScore]) -> Judgement:
+    """How the verifier judges a pair of passages, from its scores of those pairs of texts."""
+    if not pairs:
+        return Judgement()
+    found = [scores[pair] for pair in pairs]
+    unchecked = next((score.unchecked for score in found if score.unchecked), "")
+    if unchecked:
+        return Judgement(unchecked=unchecked)
+    mine, theirs, mine_there, theirs_here, *agreed = (score.supported for score in found)
+    apart = min(_more(mine, theirs_here), _more(theirs, mine_there))
+    return Judgement(min(mine, theirs), apart, max(agreed, default=0.0), "")
+
+
+def _more(own: float, other: float) -> float:
+    """The odds of the first relative to both, as a share."""
+    ours, theirs = own * (1 - other), other * (1 - own)
+    return ours / (ours + theirs) if ours + theirs else EVEN

@@ -140,9 +140,9 @@ def _denied(reading: Reading, places: range) -> bool:
     if not places:
         return False
     start, end = reading.words[places.start].start, reading.words[places.stop - 1].end
-    said = reading.text[start : end + 2].lower()
+    words = reading.text[start : end + 2].lower()
     return any(reading.words[n].folded in _NOT for n in places) or any(
-        mark in said for mark in _OPPOSED
+        mark in words for mark in _OPPOSED
     )
 
 
@@ -151,9 +151,9 @@ def _values(reading: Reading, places: range) -> list[Literal]:
     return [one for one in reading.literals if one.start < end and start < one.end]
 
 
-def _alike(one: Literal, other: Literal) -> bool:
+def _alike(mine: Literal, theirs: Literal) -> bool:
     return any(
         judge(*pair)
         for judge in (same_amount, agrees, rounded)
-        for pair in ((one, other), (other, one))
+        for pair in ((mine, theirs), (theirs, mine))
     )

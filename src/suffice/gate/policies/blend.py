@@ -17,7 +17,7 @@ from math import exp, log
 
 from suffice.evidence.split import placed
 from suffice.gate.policies.similarity import similarity
-from suffice.text.digest import stems
+from suffice.text.digest import word_prefixes
 from suffice.text.words import content_words
 from suffice.types import Evidence
 
@@ -29,7 +29,7 @@ _NUMBER = re.compile(r"\d+")
 
 
 @dataclass(frozen=True, slots=True)
-class Looks:
+class Features:
     """The features of the blend. `enough` is `None` if no verifier judged, `similarity` if no
     passage has a known one."""
 
@@ -57,33 +57,33 @@ class Blend:
     slope: float
     shift: float
 
-    def probability(self, looks: Looks) -> float:
-        values = looks.values()
+    def probability(self, features: Features) -> float:
+        values = features.values()
         line = self.offset + sum(weight * values[name] for name, weight in self.weights.items())
         return 1 / (1 + exp(-max(-30.0, min(30.0, self.slope * line + self.shift))))
 
 
-def look(evidence: Evidence, enough: float | None) -> Looks:
+def features_of(evidence: Evidence, enough: float | None) -> Features:
     """The features of the evidence, with the verifier's score."""
     found = similarity(evidence)
     texts = [placed(item.passage) for item in evidence]
     known = found.best if found.scores else None
-    return Looks(enough, known, word_coverage(evidence.question, texts), found.passages)
+    return Features(enough, known, word_coverage(evidence.question, texts), found.passages)
 
 
 def word_coverage(question: str, texts: list[str]) -> float:
     """The share of the question's words and numbers that the texts contain in some form."""
-    asked = stems(" ".join([*content_words(question), *_NUMBER.findall(question)]))
-    held = frozenset[str]().union(*(stems(text) for text in texts))
+    asked = word_prefixes(" ".join([*content_words(question), *_NUMBER.findall(question)]))
+    held = frozenset[str]().union(*(word_prefixes(text) for text in texts))
     return len(asked & held) / len(asked) if asked else 0.0
 
 
-def blend_for(tier: str, looks: Looks) -> Blend:
+def blend_for(tier: str, features: Features) -> Blend:
     """The blend for the known features: with or without the verifier of that tier, with or without
     similarity. A user's own verifier is treated as the fast tier."""
     blends = _blends()
-    judge = "no verifier" if looks.enough is None else tier if tier in blends else "fast"
-    return blends[judge]["similarity" if looks.similarity is not None else "no similarity"]
+    judge = "no verifier" if features.enough is None else tier if tier in blends else "fast"
+    return blends[judge]["similarity" if features.similarity is not None else "no similarity"]
 
 
 @cache

@@ -62,7 +62,7 @@ class LowerBound:
             level=Level.SUFFICIENT if clears else Level.INSUFFICIENT,
             score=bound.lower,
             policy="bound",
-            reasons=(_said(bound, tau), *_lack(bound, tau, more), *found.notes),
+            reasons=(_bound_reason(bound, tau), *_lack(bound, tau, more), *found.notes),
             missing=() if clears else missing_aspects(evidence),
             signals=_signals(bound, tau, more, found),
         )
@@ -99,7 +99,7 @@ def adaptive(settings: BoundSettings) -> Adaptive:
     return Adaptive((Hoeffding(), bernstein, Betting(), *narrow))
 
 
-def _said(bound: Bound, tau: float) -> str:
+def _bound_reason(bound: Bound, tau: float) -> str:
     note = f"; {bound.note}" if bound.note else ""
     held = "reaches" if bound.lower >= tau else "is under"
     return (

@@ -26,12 +26,12 @@ class Checkpoint:
     def decide(self, evidence: Evidence) -> GateDecision:
         found = similarity(evidence)
         against = tuple(self._against(found))
-        said = against or (f"{counted(found.passages)}, best similarity {found.best:.2f}",)
+        reasons = against or (f"{counted(found.passages)}, best similarity {found.best:.2f}",)
         return GateDecision(
             level=Level.INSUFFICIENT if against else Level.SUFFICIENT,
             score=found.best,
             policy="checkpoint",
-            reasons=(*said, *found.notes),
+            reasons=(*reasons, *found.notes),
             missing=missing_aspects(evidence) if against else (),
             signals=self._signals(found),
         )

@@ -83,12 +83,12 @@ class Coverage:
         found = similarity(evidence)
         best = found.best if found.scores else None
         assessed = self.assess(evidence.question, _contexts(evidence), best)
-        said = (_said(assessed.score), *assessed.against, *found.notes)
+        reasons = (_score_reason(assessed.score), *assessed.against, *found.notes)
         return GateDecision(
             level=assessed.level,
             score=assessed.score.total,
             policy="coverage",
-            reasons=said if evidence else (NO_PASSAGE,),
+            reasons=reasons if evidence else (NO_PASSAGE,),
             missing=assessed.missing if self.settings.exact else missing_aspects(evidence),
             factors=assessed.factors,
             signals=self._signals(assessed.score),
@@ -108,8 +108,8 @@ class Coverage:
             as_published=settings.exact,
         )
         against = tuple(self._against(score))
-        said = self._published(score) if settings.exact else _in_words(score, against)
-        return Assessment(self._level(score), score, against, *said)
+        texts = self._published(score) if settings.exact else _in_words(score, against)
+        return Assessment(self._level(score), score, against, *texts)
 
     def _published(self, score: Score) -> _Texts:
         if not score.contexts:
@@ -224,7 +224,7 @@ def _temperature(context: Context) -> float:
     return _DEFAULT_TEMPERATURE if given is None or not isfinite(given) else given
 
 
-def _said(score: Score) -> str:
+def _score_reason(score: Score) -> str:
     relevance = (
         f"unknown (no similarity is known; {_NO_EMBEDDINGS} is used instead)"
         if score.relevance is None

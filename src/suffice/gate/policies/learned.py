@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from suffice.evidence.split import placed
 from suffice.gate.missing import missing_aspects
-from suffice.gate.policies.blend import blend_for, look
+from suffice.gate.policies.blend import blend_for, features_of
 from suffice.gate.policies.similarity import NO_PASSAGE
 from suffice.models.verifier import LLM, Pair, SufficiencyScore, Verifier
 from suffice.settings import LearnedSettings
@@ -44,10 +44,10 @@ class Learned:
         score = self.verifier.sufficiency([pair])[0]
         if score.tier == LLM:
             return self._by_llm(evidence, score)
-        looks = look(evidence, None if score.unchecked else score.enough)
-        blend = blend_for(score.tier or self.verifier.tier, looks)
-        chance, opens = blend.probability(looks), self.settings.threshold
-        alone = _NO_SIMILARITY if looks.similarity is None else ""
+        features = features_of(evidence, None if score.unchecked else score.enough)
+        blend = blend_for(score.tier or self.verifier.tier, features)
+        chance, opens = blend.probability(features), self.settings.threshold
+        alone = _NO_SIMILARITY if features.similarity is None else ""
         level, reason = self._level(chance)
         if score.unchecked:
             level, reason = Level.REVIEW, f"the passages could not be judged: {score.unchecked}"
@@ -59,10 +59,10 @@ class Learned:
             missing=() if level is Level.SUFFICIENT else self.aspects(evidence),
             signals=(
                 Signal("probability", chance, opens),
-                Signal("verifier", looks.enough),
-                Signal("best similarity", looks.similarity),
-                Signal("words covered", looks.coverage),
-                Signal("passages", looks.count),
+                Signal("verifier", features.enough),
+                Signal("best similarity", features.similarity),
+                Signal("words covered", features.coverage),
+                Signal("passages", features.count),
             ),
         )
 
@@ -84,12 +84,12 @@ class Learned:
         )
 
     def _level(self, chance: float) -> tuple[Level, str]:
-        told = f"the passages answer the question with probability {chance:.2f}"
+        reason = f"the passages answer the question with probability {chance:.2f}"
         opens, least = self.settings.threshold, self.settings.sufficient
         if abs(chance - opens) < self.settings.review_band / 2:
-            return Level.REVIEW, f"{told}, too close to {opens:.2f} to decide"
+            return Level.REVIEW, f"{reason}, too close to {opens:.2f} to decide"
         if chance < opens:
-            return Level.INSUFFICIENT, f"{told}, under {opens:.2f}"
+            return Level.INSUFFICIENT, f"{reason}, under {opens:.2f}"
         if chance < least:
-            return Level.PARTIAL, f"{told}, under {least:.2f}"
-        return Level.SUFFICIENT, told
+            return Level.PARTIAL, f"{reason}, under {least:.2f}"
+        return Level.SUFFICIENT, reason

@@ -35,13 +35,13 @@ class Similarity:
     @property
     def notes(self) -> tuple[str, ...]:
         """Notes on how the scores were read."""
-        said = []
+        lines = []
         if self.clipped:
             ends = "similarity below 0 is read as 0, above 1 as 1"
-            said.append(f"{ends} ({counted(self.clipped)})")
+            lines.append(f"{ends} ({counted(self.clipped)})")
         if self.scores and self.unknown:
-            said.append(f"{counted(self.unknown)} without a known similarity left out")
-        return tuple(said)
+            lines.append(f"{counted(self.unknown)} without a known similarity left out")
+        return tuple(lines)
 
 
 def similarity(evidence: Evidence) -> Similarity:

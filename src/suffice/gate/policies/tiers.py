@@ -37,7 +37,7 @@ class Tiers:
             level=Level.SUFFICIENT if tier else Level.INSUFFICIENT,
             score=found.best,
             policy="tiers",
-            reasons=(self._said(found, relevant), *found.notes),
+            reasons=(self._reason(found, relevant), *found.notes),
             missing=() if tier else missing_aspects(evidence),
             tier=tier,
             signals=self._signals(found, relevant),
@@ -52,7 +52,7 @@ class Tiers:
             return "three relevant passages"
         return None
 
-    def _said(self, found: Similarity, relevant: list[float]) -> str:
+    def _reason(self, found: Similarity, relevant: list[float]) -> str:
         if not found.passages:
             return NO_PASSAGE
         if not found.scores:

@@ -17,7 +17,7 @@ from suffice.errors import SufficeError
 from suffice.log.checkpoints.checkpoint import Checkpoint
 from suffice.log.checkpoints.destinations import place
 from suffice.log.checkpoints.signing_keys import read_key, sign
-from suffice.log.moment import Clock, read, written
+from suffice.log.moment import Clock, read, timestamp
 from suffice.log.seal import Head, head_of
 from suffice.log.tables import HEAD
 from suffice.settings import SignSettings
@@ -51,7 +51,7 @@ class Signer:
         head = self._claim(always)
         if head is None:
             return None
-        now, count = written(self.clock()), head.sequence
+        now, count = timestamp(self.clock()), head.sequence
         point = sign(Checkpoint(head.log, count, head.link, now, count, key=""), key)
         try:
             for where in self.settings.destinations:
@@ -66,7 +66,7 @@ class Signer:
             head = head_of(connection, hold=True)
             if not head.sequence or not (always or self.due(head)):
                 return None
-            now = written(self.clock())
+            now = timestamp(self.clock())
             connection.execute(
                 update(HEAD)
                 .where(HEAD.c.id == 1)

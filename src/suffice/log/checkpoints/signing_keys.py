@@ -62,7 +62,7 @@ def public_of(key: Ed25519PrivateKey) -> str:
 
 
 def read_public(path: str | Path) -> str:
-    """Read the public key from a `.pub` file; a literal "ed25519:…" is returned as it is."""
+    """Read the public key from a `.pub` file; a literal "ed25519:…" is returned unchanged."""
     if str(path).startswith(_KIND):
         return str(path)
     try:

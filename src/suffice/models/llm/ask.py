@@ -107,15 +107,15 @@ class Llm:
         start, used = monotonic(), size
         try:
             wanted = {"response_format": prompt.format}
-            said = piece(ask(endpoint, body | wanted, budget.seconds_left))
-            used = max(said.tokens, 0) if said.tokens is not None else size + _estimate(said.text)
+            got = piece(ask(endpoint, body | wanted, budget.seconds_left))
+            used = max(got.tokens, 0) if got.tokens is not None else size + _estimate(got.text)
         finally:
             budget.calls += 1
             budget.tokens += used
             self.meter.add(Cost(1, used, monotonic() - start))
-        if said.finish in STOPPED:
-            raise self.endpoint.problem(f"its reply was cut off ({said.finish})", _SHORT)
-        return said.text
+        if got.finish in STOPPED:
+            raise self.endpoint.problem(f"its reply was cut off ({got.finish})", _SHORT)
+        return got.text
 
 
 def _estimate(text: str) -> int:

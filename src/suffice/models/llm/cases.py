@@ -47,6 +47,6 @@ def _case(pairs: Sequence[Pair], members: Sequence[int]) -> Case:
     places: dict[int, int] = {}
     for n in members:
         only = tuple(sorted({numbers[text] for text in pairs[n].evidence}))
-        asked = ClaimToJudge(pairs[n].said, () if len(only) == len(passages) else only)
+        asked = ClaimToJudge(pairs[n].text, () if len(only) == len(passages) else only)
         places[n] = claims.setdefault(asked, len(claims))
     return Case(Prompt(passages, pairs[members[0]].question, tuple(claims)), places)

@@ -36,16 +36,16 @@ def place_of(quote: str, passages: Sequence[str], named: int | None = None) -> i
     `None` if no passage contains it or the quote is too short."""
     order = [n for n in (named,) if n is not None and 0 <= n < len(passages)]
     order += (n for n in range(len(passages)) if n != named)
-    return next((n for n in order if stands(quote, passages[n])), None)
+    return next((n for n in order if occurs_in(quote, passages[n])), None)
 
 
-def stands(quote: str, passage: str) -> bool:
+def occurs_in(quote: str, passage: str) -> bool:
     """Whether a quote of a few words occurs in a passage, whole or, if it elides text with "...",
     part by part in this order."""
-    said, text = folded(quote).strip("' "), folded(passage)
-    if len(said) > _LONGEST:
+    words, text = folded(quote).strip("' "), folded(passage)
+    if len(words) > _LONGEST:
         return False
-    return _in_order([said], text) or _in_order(_ELIDED.split(said), text)
+    return _in_order([words], text) or _in_order(_ELIDED.split(words), text)
 
 
 def _in_order(parts: Iterable[str], text: str) -> bool:

@@ -74,25 +74,25 @@ def read_assessment(reply: str) -> Assessment:
     if not isinstance(entry["enough"], bool):
         raise ValueError("'enough' is neither true nor false")
     quotes = tuple(_quoted(_object(row, "passage", "quote")) for row in _list(entry["quotes"]))
-    missing = [_line(_text(said)) for said in _list(entry["missing"])]
-    return Assessment(entry["enough"], quotes, tuple(said for said in missing if said))
+    missing = [_line(_text(line)) for line in _list(entry["missing"])]
+    return Assessment(entry["enough"], quotes, tuple(line for line in missing if line))
 
 
 def shown_missing(missing: tuple[str, ...]) -> tuple[str, ...]:
     """The missing parts as a refusal may show them: a few lines without links."""
-    return tuple(said for said in missing if not _LINK.search(said))[:_MOST_MISSING]
+    return tuple(line for line in missing if not _LINK.search(line))[:_MOST_MISSING]
 
 
 def _loaded(reply: str) -> Any:
-    said = _THOUGHT.sub("", reply, count=1)
-    if fenced := _FENCED.match(said):
-        said = fenced[1]
+    text = _THOUGHT.sub("", reply, count=1)
+    if fenced := _FENCED.match(text):
+        text = fenced[1]
     try:
-        return json.loads(said, object_pairs_hook=_once)
+        return json.loads(text, object_pairs_hook=_once)
     except json.JSONDecodeError:
         raise ValueError("it is not JSON") from None
     except RecursionError:
-        raise ValueError("it is nested too deep") from None
+        raise ValueError("it is nested too deeply") from None
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -123,7 +123,7 @@ def _number(value: Any) -> int:
 
 def _text(value: Any) -> str:
     if not isinstance(value, str):
-        raise ValueError("a value is not a text")
+        raise ValueError("a value is not text")
     return value
 
 

@@ -68,8 +68,8 @@ class LlmVerifier:
         """The cost of all calls so far."""
         return self.llm.meter.cost
 
-    def sentences(self, said: str, sentences: Sequence[str]) -> list[float]:
-        return sentence_scores(self.inner, said, sentences)
+    def sentences(self, text: str, sentences: Sequence[str]) -> list[float]:
+        return sentence_scores(self.inner, text, sentences)
 
     def support(self, pairs: Sequence[Pair]) -> list[SupportScore]:
         scores = list(self.inner.support(pairs))
@@ -102,7 +102,7 @@ class LlmVerifier:
         """Whether to ask the LLM. It may be able to read what the inner tier could not, if there is
         any text."""
         if self.settings.ask == "never" or not (
-            _tells(pair.said) and any(map(_tells, pair.evidence))
+            _tells(pair.text) and any(map(_tells, pair.evidence))
         ):
             return False
         inside = self.settings.band_low <= chance <= self.settings.band_high
@@ -123,12 +123,12 @@ class LlmVerifier:
             yield n, word
 
     def _assessed(self, pair: Pair, budget: Budget) -> Enough | NoWord:
-        key = (SUFFICIENCY, pair.said, pair.evidence)
+        key = (SUFFICIENCY, pair.text, pair.evidence)
         held = self._cached(key)
         if isinstance(held, Enough | NoWord):
             return held
         try:
-            reply = self.llm.reply(Prompt(pair.evidence, pair.said), budget)
+            reply = self.llm.reply(Prompt(pair.evidence, pair.text), budget)
             word = enough_word(read_assessment(reply), pair)
         except (SufficeError, ValueError) as problem:
             return NoWord(_why(problem))
@@ -182,7 +182,7 @@ def below_llm(verifier: Verifier) -> Verifier:
 
 
 def _support_key(pair: Pair) -> _Key:
-    return (SUPPORT, pair.said, pair.question, pair.evidence)
+    return (SUPPORT, pair.text, pair.question, pair.evidence)
 
 
 def _tells(text: str) -> bool:
@@ -192,6 +192,6 @@ def _tells(text: str) -> bool:
 def _why(problem: SufficeError | ValueError) -> str:
     """The error as part of a sentence."""
     if isinstance(problem, SufficeError):
-        said = problem.message.rstrip(".")
-        return f"{said[:1].lower()}{said[1:]}"
+        reason = problem.message.rstrip(".")
+        return f"{reason[:1].lower()}{reason[1:]}"
     return f"its reply does not match the schema ({problem})"

@@ -58,13 +58,13 @@ def support_word(ruling: Ruling, pair: Pair, places: Mapping[int, int]) -> Word 
     return Word(ruling.verdict, place, quoted.quote)
 
 
-def enough_word(said: Assessment, pair: Pair) -> Enough | NoWord:
+def enough_word(assessment: Assessment, pair: Pair) -> Enough | NoWord:
     """Verify an assessment."""
-    if not said.enough:
-        return Enough(False, missing=shown_missing(said.missing))
-    if said.missing:
+    if not assessment.enough:
+        return Enough(False, missing=shown_missing(assessment.missing))
+    if assessment.missing:
         return NoWord("it reports both that the passages are enough and that something is missing")
-    found = (place_of(one.quote, pair.evidence, one.passage - 1) for one in said.quotes)
+    found = (place_of(one.quote, pair.evidence, one.passage - 1) for one in assessment.quotes)
     places = [place for place in found if place is not None]
     if not places:
         return NoWord(_UNPROVED)
@@ -77,7 +77,7 @@ def enough_word(said: Assessment, pair: Pair) -> Enough | NoWord:
 def _steered(pair: Pair, place: int) -> str:
     """Names the text that tries to influence the judge; empty if there is none."""
     texts = {
-        "what is judged": pair.said,
+        "what is judged": pair.text,
         "the question": pair.question,
         "the passage it quotes": pair.evidence[place],
     }

@@ -95,12 +95,12 @@ def phrase(status: int) -> str:
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
     """The wait that the server requests, in seconds; the header may also hold a date."""
-    said = headers.get("retry-after", "").strip()
+    value = headers.get("retry-after", "").strip()
     try:
-        seconds = float(said)
+        seconds = float(value)
     except ValueError:
         try:
-            when = parsedate_to_datetime(said)
+            when = parsedate_to_datetime(value)
         except ValueError:
             return None
         seconds = (when.replace(tzinfo=when.tzinfo or UTC) - datetime.now(UTC)).total_seconds()
@@ -109,8 +109,8 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 def message_of(error: Any) -> str:
     """The message of an error object, on one line and shortened."""
-    said = error.get("message") if isinstance(error, dict) else error
-    return clipped(said if isinstance(said, str) else json.dumps(error))
+    message = error.get("message") if isinstance(error, dict) else error
+    return clipped(message if isinstance(message, str) else json.dumps(error))
 
 
 def clipped(text: str) -> str:

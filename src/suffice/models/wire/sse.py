@@ -63,7 +63,7 @@ class EventReader:
             yield name, b"\n".join(data)
 
 
-def _separate(one: bytes, other: bytes) -> bool:
+def _separate(first: bytes, second: bytes) -> bool:
     """Whether two data lines are two events although no empty line separates them: within one JSON
     value, no object follows another without a comma."""
-    return one.endswith(b"}") and (other.startswith(b"{") or other == DONE)
+    return first.endswith(b"}") and (second.startswith(b"{") or second == DONE)

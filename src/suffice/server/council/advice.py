@@ -130,10 +130,10 @@ class Member:
         scores = self.verifier.support(pairs)
         for pair, score in zip(pairs, scores, strict=True):
             if score.unchecked:
-                why = f"Could not judge “{pair.said}”: {score.unchecked}"
+                why = f"Could not judge “{pair.text}”: {score.unchecked}"
                 return self._ballot(Vote.ABSTAIN, why)
         weakest = min(range(len(scores)), key=lambda n: scores[n].supported)
-        worst, low = pairs[weakest].said, scores[weakest].supported
+        worst, low = pairs[weakest].text, scores[weakest].supported
         if not all(map(thresholds.supported, scores)):
             return self._ballot(Vote.REJECT, f"“{worst}” is {_against(scores[weakest])}.", 1 - low)
         if enough.unchecked or not thresholds.enough(enough):

@@ -128,9 +128,9 @@ def _moved(pipeline: Pipeline, put: Put) -> tuple[Evidence, GateDecision, str, s
         evidence, gate = pipeline.retrieve_and_gate(put.question)
         return evidence, gate, put.answer, gate.record
     quotes = pipeline.quotes or pipeline.drafter
-    verdict = replace(pipeline, drafter=quotes, draft=replace(pipeline.draft, revisions=0)).answer(
-        put.question
-    )
+    verdict = replace(
+        pipeline, drafter=quotes, draft_settings=replace(pipeline.draft_settings, revisions=0)
+    ).answer(put.question)
     answer = verdict.released if verdict.served else ""
     return verdict.evidence, verdict.gate, answer, verdict.record
 

@@ -232,7 +232,7 @@ class Answering:
         return await self.work.record(pipeline.record_verdict, turn, verdict), choice
 
     async def _decided(self, pipeline: Pipeline, turn: Turn, one: Written) -> tuple[Verdict, Raw]:
-        steps = revising(pipeline.draft)
+        steps = revising(pipeline.draft_settings)
         next(steps)
         while True:
             draft = one.draft or Draft("")
@@ -290,7 +290,7 @@ class Answering:
         if problem.passed or self.asked.structured or self.asked.tools:
             raise problem.fault
         # Nothing was sent yet, so quotations are possible even in signal mode.
-        pipeline = replace(pipeline, verdict=self.route.base.verdict)
+        pipeline = replace(pipeline, verdict_settings=self.route.base.verdict_settings)
         # The upstream's own words about its failure are unchecked text.
         failed = ModelUnreachable(f"{FAILED}: status {problem.status}.")
         try:

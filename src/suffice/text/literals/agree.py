@@ -14,51 +14,56 @@ _TO_THE_LAST = re.compile(r"\d\.\d*0(?!\d)")
 _SCALED = re.compile(r"(?i:thousand|million|billion|trillion)|\d ?(?:[kKmMbB]|bn|mn|tn)\b")
 
 
-def agrees(claim: Literal, one: Literal) -> bool:
+def agrees(claim: Literal, other: Literal) -> bool:
     """Equal values, also if one side omits the unit or gives one end of a range."""
-    if same_amount(claim, one):
+    if same_amount(claim, other):
         return True
-    if claim.day and one.kind is LiteralKind.NUMBER and not one.unit:
-        return claim.day == Day(claim.day.year) and one.value == claim.day.year
+    if claim.day and other.kind is LiteralKind.NUMBER and not other.unit:
+        return claim.day == Day(claim.day.year) and other.value == claim.day.year
     if claim.kind not in QUANTITIES:
         return False
     bare = claim.kind is LiteralKind.NUMBER and not claim.unit
-    if one.day:
-        return bare and one.day.year == claim.value
-    if one.kind not in QUANTITIES or claim.pair:
+    if other.day:
+        return bare and other.day.year == claim.value
+    if other.kind not in QUANTITIES or claim.pair:
         return False
-    if one.pair:
-        return ends_at(claim, one)
-    if claim.amount != one.amount:
+    if other.pair:
+        return ends_at(claim, other)
+    if claim.amount != other.amount:
         return False
-    if {claim.unit, one.unit} == {"unspecified degree", "degree Celsius"}:
+    if {claim.unit, other.unit} == {"unspecified degree", "degree Celsius"}:
         return True
-    if not bare and (one.unit or one.nouns):
+    if not bare and (other.unit or other.nouns):
         return False
-    if one.kind is LiteralKind.MEASURE and not set(claim.nouns[:1]) <= set(one.about):
+    if other.kind is LiteralKind.MEASURE and not set(claim.nouns[:1]) <= set(other.about):
         return False  # "500 units" of something that the evidence gives in mg
-    return (bare and not claim.nouns) or one.cell or bool(set(claim.about) & set(one.about))
+    return (bare and not claim.nouns) or other.cell or bool(set(claim.about) & set(other.about))
 
 
-def ends_at(claim: Literal, one: Literal) -> bool:
+def ends_at(claim: Literal, other: Literal) -> bool:
     """Whether a claim's single value is an end of the evidence's range."""
-    if not one.pair or claim.pair:
+    if not other.pair or claim.pair:
         return False
-    return claim.unit == one.unit and claim.value in one.pair
+    return claim.unit == other.unit and claim.value in other.pair
 
 
-def comparable(claim: Literal, one: Literal) -> bool:
+def comparable(claim: Literal, other: Literal) -> bool:
     """Whether two literals could be values of the same thing."""
-    if claim.kind in QUANTITIES and one.cell and one.kind is LiteralKind.NUMBER and not one.unit:
+    if (
+        claim.kind in QUANTITIES
+        and other.cell
+        and other.kind is LiteralKind.NUMBER
+        and not other.unit
+    ):
         return True  # a column has its unit in the heading, or none
-    if _group(claim.kind) is not _group(one.kind):
+    if _group(claim.kind) is not _group(other.kind):
         return False
     if claim.kind in (LiteralKind.NUMBER, LiteralKind.MEASURE):
-        return claim.unit == one.unit
+        return claim.unit == other.unit
     if claim.kind is LiteralKind.IDENTIFIER:
-        return bool(claim.unit) and claim.unit == one.unit
-    if claim.day and one.day:
-        return _shape(claim.day) == _shape(one.day)
+        return bool(claim.unit) and claim.unit == other.unit
+    if claim.day and other.day:
+        return _shape(claim.day) == _shape(other.day)
     return True
 
 
@@ -70,19 +75,21 @@ def _shape(day: Day) -> tuple[bool, ...]:
     return (*(part is not None for part in (*day.parts, day.quarter, day.weekday)), day.decade)
 
 
-def rounded(claim: Literal, one: Literal) -> bool:
+def rounded(claim: Literal, other: Literal) -> bool:
     """Whether the claim rounds the exact value of the evidence, or gives a bound that it meets."""
-    if not {claim.kind, one.kind} <= QUANTITIES or claim.unit != one.unit:
+    if not {claim.kind, other.kind} <= QUANTITIES or claim.unit != other.unit:
         return False
-    if claim.value is None or one.value is None or claim.pair or one.pair:
+    if claim.value is None or other.value is None or claim.pair or other.pair:
         return False
-    if one.comparator is not Comparator.EXACTLY or (one.per and claim.per and one.per != claim.per):
+    if other.comparator is not Comparator.EXACTLY or (
+        other.per and claim.per and other.per != claim.per
+    ):
         return False
     hedged = claim.comparator is Comparator.ABOUT
     scaled = bool(_SCALED.search(claim.text))
     exact = not hedged and bool(_TO_THE_LAST.search(claim.text))
-    rough = not exact and rounds_to(*_as_written(claim, one.value), scaled, hedged)
-    return rough or _implied(claim, one)
+    rough = not exact and rounds_to(*_as_written(claim, other.value), scaled, hedged)
+    return rough or _implied(claim, other)
 
 
 def _as_written(claim: Literal, value: Decimal) -> tuple[Decimal, Decimal]:
@@ -93,11 +100,11 @@ def _as_written(claim: Literal, value: Decimal) -> tuple[Decimal, Decimal]:
     return value, claim.value
 
 
-def _implied(claim: Literal, one: Literal) -> bool:
+def _implied(claim: Literal, other: Literal) -> bool:
     """Whether the claim's bound holds closely: "more than 4,000" is true of 4,213."""
-    if claim.value is None or one.value is None or not set(claim.about) & set(one.about):
+    if claim.value is None or other.value is None or not set(claim.about) & set(other.about):
         return False
     if not claim.comparator.direction or claim.comparator is Comparator.AT_MOST:
         return False
-    apart = (one.value - claim.value) * claim.comparator.direction
+    apart = (other.value - claim.value) * claim.comparator.direction
     return 0 <= apart <= abs(claim.value) / 6

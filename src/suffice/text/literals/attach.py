@@ -25,30 +25,30 @@ def rival(claim: Literal, rivals: Iterable[Literal], vocabulary: frozenset[str])
     return best
 
 
-def _attached(claim: Literal, one: Literal, shared: set[str], cover: float) -> bool:
+def _attached(claim: Literal, literal: Literal, shared: set[str], cover: float) -> bool:
     if claim.kind is LiteralKind.NUMBER and not claim.unit:
-        if claim.nouns and not one.cell:
+        if claim.nouns and not literal.cell:
             # Writers count small things themselves: "two of the 84 passengers".
             enough = 0.67 if not claim.text[-1].isdigit() else 0.34
-            return bool(set(claim.nouns) & set(one.nouns)) and cover >= enough
+            return bool(set(claim.nouns) & set(literal.nouns)) and cover >= enough
         return cover >= 0.67
     if claim.kind is LiteralKind.ORDINAL:
-        return bool(set(claim.nouns[:1]) & set(one.nouns[:1])) and cover >= 0.5
+        return bool(set(claim.nouns[:1]) & set(literal.nouns[:1])) and cover >= 0.5
     if claim.kind in (LiteralKind.DATE, LiteralKind.TIME):
         return cover >= 0.5 and (len(shared) >= 2 or cover == 1)
     return cover >= 0.5
 
 
-def namesake(claim: Literal, one: Literal) -> bool:
+def namesake(claim: Literal, literal: Literal) -> bool:
     """Two full names that differ in one word, in the same context."""
-    if claim.kind is not LiteralKind.NAME or one.kind is not LiteralKind.NAME:
+    if claim.kind is not LiteralKind.NAME or literal.kind is not LiteralKind.NAME:
         return False
-    mine, theirs = claim.key.split(), one.key.split()
+    mine, theirs = claim.key.split(), literal.key.split()
     if not 2 <= len(mine) == len(theirs) <= 3 or "of" in mine:
         return False
     # The capital of a sentence's first word carries no information.
-    if claim.start == claim.sentence or one.start == one.sentence:
+    if claim.start == claim.sentence or literal.start == literal.sentence:
         return False
-    shared = set(claim.about) & set(one.about)
+    shared = set(claim.about) & set(literal.about)
     differing = sum(a != b for a, b in zip(mine, theirs, strict=True))
     return differing == 1 and bool(shared) and 2 * len(shared) >= len(claim.about)

@@ -130,8 +130,8 @@ def _shared(
         return ()
     if not gap:
         return _verb(text, words, start, first, cut, later)
-    told = bisect_left(words.starts, first.end) < bisect_left(words.starts, cut)
-    if not (told or gap["link"]):
+    separate = bisect_left(words.starts, first.end) < bisect_left(words.starts, cut)
+    if not (separate or gap["link"]):
         return ()  # "M1, M2 and M4 cells", "70 miles (113 km) from": applies to all
     end = first.start
     if gap["link"]:

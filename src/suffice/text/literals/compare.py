@@ -91,12 +91,12 @@ def _moved(literal: Literal, offset: int) -> Literal:
 
 def compare(claim: str | Reading, evidence: str | Reading) -> list[Comparison]:
     """Every literal of the claim, in order, each with the result of its comparison."""
-    said = claim if isinstance(claim, Reading) else Reading.of(claim)
+    stated = claim if isinstance(claim, Reading) else Reading.of(claim)
     reading = evidence if isinstance(evidence, Reading) else Reading.of(evidence)
-    return [_judge(one, said.text, reading) for one in said.literals]
+    return [_judge(one, stated.text, reading) for one in stated.literals]
 
 
-def _judge(claim: Literal, said: str, reading: Reading) -> Comparison:
+def _judge(claim: Literal, text: str, reading: Reading) -> Comparison:
     if claim.kind in (LiteralKind.NAME, LiteralKind.QUOTATION):
         return _judge_spelling(claim, reading)
     loose = [one for one in reading.literals if agrees(claim, one)]
@@ -113,7 +113,7 @@ def _judge(claim: Literal, said: str, reading: Reading) -> Comparison:
         return Comparison(claim, Outcome.EQUAL, near, reason="rounded")
     if part := _composed(claim, reading) or _on_weekday(claim, reading):
         return Comparison(claim, Outcome.EQUAL, part, reason="parts")
-    if derived := derive(claim, said, reading.literals):
+    if derived := derive(claim, text, reading.literals):
         return Comparison(claim, Outcome.DERIVED, derivation=derived, reason=derived.operation)
     if _heads(claim, reading):
         return Comparison(claim, Outcome.EQUAL, reason="heading")

@@ -55,7 +55,7 @@ _CUES = {
 }
 
 
-def derive(claim: Literal, said: str, evidence: Sequence[Literal]) -> Derivation | None:
+def derive(claim: Literal, text: str, evidence: Sequence[Literal]) -> Derivation | None:
     """The first derivation of the claim's value from two numbers of the evidence with the same
     unit.
 
@@ -64,8 +64,8 @@ def derive(claim: Literal, said: str, evidence: Sequence[Literal]) -> Derivation
     """
     if claim.kind not in QUANTITIES or claim.value is None or claim.high is not None:
         return None
-    before = _BOUND.sub(" ", said[max(0, claim.start - _BEFORE) : claim.start])
-    near = f"{before}{said[claim.start : claim.end + _AFTER]}"
+    before = _BOUND.sub(" ", text[max(0, claim.start - _BEFORE) : claim.start])
+    near = f"{before}{text[claim.start : claim.end + _AFTER]}"
     allowed = frozenset(operation for operation, cue in _CUES.items() if cue.search(near))
     if not allowed:
         return None

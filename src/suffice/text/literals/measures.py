@@ -107,7 +107,7 @@ class _Lexicon:
 def measure(written: str) -> Unit | None:
     """The unit of a word or phrase: "kg", "working days", "miles an hour"; `None` for any other.
 
-    Another case than the usual one is read where it has one meaning only: "KG", not "mw".
+    An unusual case is accepted if it has only one meaning: "KG", but not "mw".
     """
     lexicon = _lexicon()
     if unit := lexicon.exact.get(written):
