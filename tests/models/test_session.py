@@ -22,13 +22,13 @@ def test_a_file_is_opened_once_and_again_when_it_is_another_one(tmp_path: Path) 
 
 
 def test_a_forked_process_works_and_ends() -> None:
-    embedder = open_embedder(EmbedderSettings())
-    embedder.embed(["Leave lasts 18 weeks."])
+    settings = EmbedderSettings(threads=2)
+    open_embedder(settings).embed(["Here: leave lasts 18 weeks."])
     child = os.fork()
     if child == 0:
         done = 1
         try:
-            open_embedder(EmbedderSettings()).embed(["Leave lasts 18 weeks."])
+            open_embedder(settings).embed(["There: leave lasts 18 weeks."])
             done = 0
         finally:
             os._exit(done)
