@@ -1,4 +1,4 @@
-"""The day on which the tests run: always the same, unless SUFFICE_TEST_DAY names another."""
+"""The day on which the tests run: always the same, unless PYTEST_SUFFICE_DAY names another."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from suffice.evidence import index
 
-DAY = date.fromisoformat(os.environ.get("SUFFICE_TEST_DAY", "2026-11-16"))
+DAY = date.fromisoformat(os.environ.get("PYTEST_SUFFICE_DAY", "2026-11-16"))
 ANOTHER = date(2027, 6, 1)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import ssl
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,9 @@ hypothesis.settings.load_profile("suite")
 
 def pytest_configure(config: pytest.Config) -> None:
     freeze()
+    # Nothing here speaks TLS, and each client would read the certificates of the system anew.
+    for load in ("load_default_certs", "load_verify_locations"):
+        setattr(ssl.SSLContext, load, lambda self, *args, **options: None)
     # A machine does not lose its power in a test: nothing waits for the disk.
     sqlite.WRITER = tuple(pragma.replace("FULL", "OFF") for pragma in SHIPPED)
     if config.getoption("markexpr") == "not timing":

@@ -18,8 +18,9 @@ import onnxruntime
 
 from suffice.models.session import state_of
 
-_FOLDER = "SUFFICE_TEST_OUTPUTS"
-"""The environment variable that tells the workers of a run where the outputs are."""
+_FOLDER = "PYTEST_SUFFICE_OUTPUTS"
+"""The environment variable that tells the workers of a run where the outputs are. Variables that
+begin with SUFFICE_ are settings."""
 _IN_MEMORY = 200_000_000
 """Bytes of outputs that a process also keeps in memory."""
 _LARGEST = 1_000_000

@@ -10,13 +10,14 @@ from typing import Any
 PATIENCE = 300.0
 """Seconds a test waits for a process: long enough for a busy machine."""
 
-_FORKS = get_context("forkserver")
-_FORKS.set_forkserver_preload(["suffice.evidence.library", "suffice.evidence.generations"])
+FORKS = get_context("forkserver")
+"""Where barriers and queues come from that the processes share."""
+FORKS.set_forkserver_preload(["suffice.evidence.library", "suffice.evidence.generations"])
 
 
 def started(work: Callable[..., None], *args: Any) -> ForkServerProcess:
     """A process that calls a function of a module."""
-    process = _FORKS.Process(target=work, args=args, daemon=True)
+    process = FORKS.Process(target=work, args=args, daemon=True)
     process.start()
     return process
 
