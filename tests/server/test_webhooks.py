@@ -27,7 +27,8 @@ from suffice.testing.upstream import ScriptedUpstream, says
 from suffice.webhooks.outbox import Outbox
 from suffice.webhooks.signing import signature, verify
 from suffice.webhooks.worker import backoff
-from tests.server.gateway import OFF_TOPIC, PASSAGE, WRONG, plays, routes, running, until
+from tests.server.gateway import OFF_TOPIC, PASSAGE, WRONG, plays, routes, running
+from tests.waiting import until
 
 CARRIED = {"suffice": {"evidence": [PASSAGE], "from": "request"}}
 
