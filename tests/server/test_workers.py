@@ -97,7 +97,7 @@ def test_workers_from_start_to_end(served: Served) -> None:
 
     # They share counts: requests, limits of a key, and one chain of records.
     database = Database.open(served.folder / "s.db")
-    key = Principals(database).create("five", limits={"requests_per_minute": 5}).secret
+    key = Principals(database).create("five", limits={"requests_per_day": 5}).secret
     bearer = {"Authorization": f"Bearer {key}"}
     with ThreadPoolExecutor(8) as pool:
         codes = list(pool.map(lambda _: ask(url, **bearer), range(8)))
