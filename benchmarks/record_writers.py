@@ -47,7 +47,8 @@ def inserted(place: str, rows: int, group: int) -> Rate:
 
 
 def _rate(work: Callable[..., None], place: str, count: int, *more: int) -> Rate:
-    context = multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload([__name__])  # the writers import once, not each
     ready, done = context.Barrier(WRITERS), context.Queue()
     each = count // WRITERS
     running = [

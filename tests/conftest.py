@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-import hashlib
 import socket
-from collections import OrderedDict
-from collections.abc import Iterator, Mapping
+import ssl
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import hypothesis
-import numpy as np
-import onnxruntime
 import pytest
 
 from suffice.evidence.library import Library
+from suffice.models import session
 from suffice.settings import Settings
-from tests.clock import freeze
+from suffice.sql import sqlite
+from tests import outputs
+from tests.clock import any_day, freeze
 from tests.postgres import place, postgres, postgres_url
 
-__all__ = ["place", "postgres", "postgres_url"]  # fixtures
+__all__ = ["any_day", "place", "postgres", "postgres_url"]  # fixtures
 
 ROOT = Path(__file__).parent.parent
 HANDBOOK = ROOT / "examples" / "handbook"
 LOOPBACK = {"127.0.0.1", "::1", "localhost"}
-_REMEMBERED = 200_000_000
-"""Bytes of model outputs that a test process keeps."""
+SHIPPED = sqlite.WRITER
 
 # The same examples in every run, however busy the machine is: a red run can be repeated.
 hypothesis.settings.register_profile("suite", deadline=None, derandomize=True)
@@ -34,34 +33,16 @@ hypothesis.settings.load_profile("suite")
 
 def pytest_configure(config: pytest.Config) -> None:
     freeze()
+    # Nothing here speaks TLS, and each client would read the certificates of the system anew.
+    for load in ("load_default_certs", "load_verify_locations"):
+        setattr(ssl.SSLContext, load, lambda self, *args, **options: None)
+    # A machine does not lose its power in a test: nothing waits for the disk.
+    sqlite.WRITER = tuple(pragma.replace("FULL", "OFF") for pragma in SHIPPED)
     if config.getoption("markexpr") == "not timing":
-        _remember_outputs()
-
-
-def _remember_outputs() -> None:
-    """Many tests ask the models about the same few sentences: what one was given before, it is not
-    run on again. Tests that measure time run without this."""
-    run = onnxruntime.InferenceSession.run
-    known: OrderedDict[bytes, list[Any]] = OrderedDict()
-    size = 0
-
-    def remembered(self: Any, names: Any, feed: Mapping[str, Any], options: Any = None) -> Any:
-        nonlocal size
-        digest = hashlib.blake2b(f"{self._model_path} {names}".encode())
-        for name, value in sorted(feed.items()):
-            array = np.ascontiguousarray(value)
-            digest.update(f"{name} {array.dtype} {array.shape}".encode())
-            digest.update(array.data)
-        key = digest.digest()
-        found = known.get(key)
-        if found is None:
-            found = known[key] = run(self, names, feed, options)
-            size += sum(output.nbytes for output in found)
-            while size > _REMEMBERED:
-                size -= sum(output.nbytes for output in known.popitem(last=False)[1])
-        return [output.copy() for output in found]
-
-    onnxruntime.InferenceSession.run = remembered
+        # The test processes share the cores, so that each model runs on one.
+        session.bounded = lambda threads: threads or 1  # type: ignore[attr-defined]
+        if made := outputs.share():
+            config.add_cleanup(lambda: outputs.forget(made))
 
 
 @pytest.fixture(autouse=True)

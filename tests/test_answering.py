@@ -17,7 +17,7 @@ from suffice.settings import ROUTES, CollectionSettings, DraftSettings, VerdictS
 from suffice.testing.upstream import Reply, ScriptedUpstream, fails, page, says, slow
 from suffice.types import Action, Draft, Evidence, Finding, GateDecision, Rescue, Support, Verdict
 from suffice.verdict.earlier import served_answers
-from tests.server.gateway import until
+from tests.waiting import until
 
 QUESTION = "How many days per week may I work remotely?"
 RIGHT = "Eligible employees may work remotely up to 3 days per week. [1]"

@@ -31,6 +31,7 @@ def pipeline(library: Library) -> Pipeline:
     return Pipeline.of(library.search(), library.embedder)
 
 
+@pytest.mark.usefixtures("any_day")
 def test_a_served_answer(pipeline: Pipeline) -> None:
     verdict = pipeline.answer("How many days per week may I work remotely?")
     assert verdict.action is Action.SERVE
@@ -62,6 +63,7 @@ def test_off_topic_questions_are_withheld(pipeline: Pipeline) -> None:
     assert [q for q in far if pipeline.answer(q).served] == []
 
 
+@pytest.mark.usefixtures("any_day")
 def test_history_is_answered_when_asked_for(library: Library) -> None:
     past = library.search(Filter(as_of=today().replace(year=2024)))
     verdict = Pipeline.of(past, library.embedder).answer("How many remote days per week?")
@@ -69,6 +71,7 @@ def test_history_is_answered_when_asked_for(library: Library) -> None:
     assert verdict.citations[0].passage.version == "1.0"
 
 
+@pytest.mark.usefixtures("any_day")
 @pytest.mark.parametrize(
     ("question", "version", "says"),
     [
@@ -87,6 +90,7 @@ def test_history_is_answered_when_the_question_asks_for_it(
     assert any(says in note and f"version {version} (in force" in note for note in verdict.notes)
 
 
+@pytest.mark.usefixtures("any_day")
 def test_the_day_is_given_not_read(pipeline: Pipeline) -> None:
     earlier = replace(pipeline, clock=lambda: date(2024, 6, 1))
     verdict = earlier.answer("How many days per week may I work remotely?")
@@ -94,6 +98,7 @@ def test_the_day_is_given_not_read(pipeline: Pipeline) -> None:
     assert verdict.citations[0].passage.version == "1.0"
 
 
+@pytest.mark.usefixtures("any_day")
 def test_what_is_out_of_force_is_left_out_and_named(pipeline: Pipeline) -> None:
     verdict = pipeline.answer("How much is the mobility budget per month?")
     left_out = {one.passage.document: one.reason for one in verdict.gate.excluded}
@@ -102,6 +107,7 @@ def test_what_is_out_of_force_is_left_out_and_named(pipeline: Pipeline) -> None:
     assert any("Mobility budget" in reason for reason in verdict.gate.reasons)
 
 
+@pytest.mark.usefixtures("any_day")
 def test_versions_of_anyones_passages_do_not_mix(library: Library) -> None:
     old = Passage(id="1", text="Parking costs 3 euros a day.", document="parking", version="1")
     new = replace(old, id="2", text="Parking costs 4 euros a day.", version="2")
@@ -168,6 +174,7 @@ def test_a_refusal_says_whom_to_ask(library: Library) -> None:
     assert verdict.gate.next_steps[-1] == "Ask the People team."
 
 
+@pytest.mark.usefixtures("any_day")
 def test_a_restricted_document_is_not_even_named(library: Library) -> None:
     question = "What is the salary band for senior engineers?"
     anyone = Pipeline.of(library.search(), library.embedder).answer(question)

@@ -60,11 +60,11 @@ def test_the_tables(tmp_path: Path, opened: list[str]) -> None:
 
 def test_json_and_settings(tmp_path: Path) -> None:
     data = write(tmp_path / "rows.jsonl", [ROW, ROW])
-    figures = json.loads(run(data, "--json", "--quiet", "--limit", 1).output)
+    figures = json.loads(run(data, "--json", "--quiet", "--limit", 1).stdout)
     assert (figures["planted"], figures["clean"]) == ({"n": 1, "share": 1.0}, {"n": 1, "share": 0})
     config = tmp_path / "own.yaml"
     config.write_text("gate:\n  conflict:\n    threshold: 0.99\n")
-    figures = json.loads(run(data, "--json", "--config", config).output)
+    figures = json.loads(run(data, "--json", "--config", config).stdout)
     assert (figures["threshold"], figures["planted"]["share"]) == (0.99, 0.0)
 
 

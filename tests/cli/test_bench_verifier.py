@@ -84,9 +84,9 @@ def test_a_limit_is_named_below_the_table(tmp_path: Path, name: str, rows: Any) 
 
 def test_json_and_limit(tmp_path: Path) -> None:
     data = write(tmp_path / "g.jsonl", GROUNDING)
-    figures = json.loads(run("grounding", data, "--json", "--limit", 1, "--quiet").output)
+    figures = json.loads(run("grounding", data, "--json", "--limit", 1, "--quiet").stdout)
     assert [entry["n"] for entry in figures["sets"].values()] == [1, 1]
-    figures = json.loads(run("sufficiency", write(data, SUFFICIENCY), "--json").output)
+    figures = json.loads(run("sufficiency", write(data, SUFFICIENCY), "--json").stdout)
     assert figures["pooled"]["auroc"] is None
 
 
@@ -115,7 +115,7 @@ def test_an_llm_is_measured_with_its_cost(tmp_path: Path, monkeypatch: pytest.Mo
         ]
         data = write(tmp_path / "g.jsonl", rows)
         args = (data, "--tier", "llm", "--llm", server.url, "--model", "big-1", "--ask", "always")
-        figures = json.loads(run("grounding", *args, "--json", "--quiet").output)
+        figures = json.loads(run("grounding", *args, "--json", "--quiet").stdout)
         assert figures["model"] == "rough-1+big-1+support-1+sufficiency-1"
         assert figures["llm"] == {
             "calls": 6,

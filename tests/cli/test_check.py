@@ -46,7 +46,7 @@ def run(*args: object, stdin: str | None = None) -> Result:
 def found(*args: object, stdin: str | None = None) -> dict[str, Any]:
     done = run(*args, "--json", stdin=stdin)
     assert done.exception is None, done.exception
-    value: dict[str, Any] = json.loads(done.output)
+    value: dict[str, Any] = json.loads(done.stdout)
     return value
 
 

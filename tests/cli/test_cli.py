@@ -86,7 +86,7 @@ def write(folder: Path, **files: str | bytes) -> Path:
 
 def test_ask_serves_with_citations(home: Path, handbook: Path) -> None:
     question = "How many days per week may I work remotely?"
-    done = started(home, "ask", question, "--docs", str(handbook), "--json")
+    done = started(home, "ask", question, "--docs", str(handbook / "remote-work.md"), "--json")
     answer = json.loads(done.stdout)
     assert answer["question"] == question
     assert answer["verdict"] == "SERVE"

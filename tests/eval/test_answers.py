@@ -115,6 +115,6 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         assert said in done.output
     assert all(len(line) <= 100 for line in done.output.splitlines())
     args = ["bench", "answers", data, "--uncited", "--json", "--task", "all", "--limit", "100"]
-    figures = json.loads(CliRunner().invoke(cli, args).output)
+    figures = json.loads(CliRunner().invoke(cli, args).stdout)
     assert figures["sets"]["ragtruth"]["n"] == 6
     assert figures["limit"] == 100

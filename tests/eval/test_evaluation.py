@@ -277,7 +277,7 @@ def test_the_command_shows_and_prints_json(folder: Path) -> None:
     assert "95 % interval" in run.output
     assert "100.0% good decisions" in run.output
     run = CliRunner().invoke(cli, ["eval", str(folder / "drafts.jsonl"), "--json"])
-    assert json.loads(run.output)["outcomes"] == {
+    assert json.loads(run.stdout)["outcomes"] == {
         "right draft: served": 1, "wrong draft: withheld": 1
     }  # fmt: skip
 

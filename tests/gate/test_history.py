@@ -33,6 +33,8 @@ effective: 2024-01-01
 A staff lunch costs 4.80 euros. The canteen was closed in 2023.
 """
 
+pytestmark = pytest.mark.usefixtures("any_day")
+
 
 @pytest.fixture(scope="module")
 def pipeline(tmp_path_factory: pytest.TempPathFactory) -> Pipeline:

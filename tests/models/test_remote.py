@@ -67,7 +67,7 @@ def test_a_server_that_does_not_answer_as_it_should(url: str, reply: bytes) -> N
 
 def test_nobody_there() -> None:
     for url in ("http://127.0.0.1:9/v1", "http://[::1", "http://127.0.0.1:notaport/v1"):
-        embedder = open_embedder(EmbedderSettings(model=url, timeout=20))
+        embedder = open_embedder(EmbedderSettings(model=url, timeout=120))
         with pytest.raises(ModelUnreachable):
             embedder.embed(["x"])
 

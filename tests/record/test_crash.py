@@ -8,11 +8,12 @@ import signal
 import subprocess
 import sys
 import threading
-import time
+from contextlib import suppress
 from pathlib import Path
 
 from suffice.record.log import Log
 from tests.record import examples as some
+from tests.waiting import until
 
 HERE = Path(__file__).parent
 WRITERS = 8
@@ -41,13 +42,15 @@ def test_writers_killed_at_random_lose_nothing_that_was_acknowledged(place: str)
     listener = threading.Thread(target=listen)
     listener.start()
     try:
-        until = time.monotonic() + 300
-        while (len(pids) < WRITERS or len(acknowledged) < 200) and time.monotonic() < until:
-            time.sleep(0.02)
-    finally:
-        for pid in random.sample(pids, len(pids)):
+        until(lambda: len(pids) == WRITERS and len(acknowledged) >= 200, patience=300)
+        for left, pid in reversed(list(enumerate(random.sample(pids, WRITERS)))):
+            more = len(acknowledged) + random.randrange(10)
             os.kill(pid, signal.SIGKILL)
-            time.sleep(random.uniform(0, 0.1))
+            until(lambda: not left or len(acknowledged) >= more)  # noqa: B023
+    finally:
+        for pid in pids:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
     listener.join(120)
     running.wait(120)
     assert len(acknowledged) >= 200

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
-from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -15,12 +13,10 @@ from sqlalchemy import func, select
 from suffice.access.quotas import Left, Over, Usage
 from suffice.log.tables import USAGE
 from suffice.sql.database import Database
+from tests.processes import FORKS, PATIENCE, ended, started
+from tests.record.counting import take, taken
 
 A_MINUTE = {"requests_per_minute": 5.0}
-
-
-def taken(desk: Usage, holder: str, limits: Mapping[str, float]) -> Over | None:
-    return desk.take({holder: limits}).over
 
 
 def rows(database: Database) -> int:
@@ -41,22 +37,13 @@ def test_of_many_at_once_as_many_come_in_as_may(place: str) -> None:
         one.close()
 
 
-def _takes(place: str, times: int, told: multiprocessing.Queue[int]) -> None:
-    desk = Usage(Database.open(place))
-    told.put(sum(taken(desk, "a", {"requests_per_minute": 7.0}) is None for _ in range(times)))
-
-
 def test_processes_count_together(tmp_path: Path) -> None:
     place = str(tmp_path / "s.db")
     Database.open(place, create=True).close()
-    spawn = multiprocessing.get_context("spawn")
-    told = spawn.Queue()
-    both = [spawn.Process(target=_takes, args=(place, 6, told)) for _ in range(2)]
-    for one in both:
-        one.start()
-    assert sum(told.get(timeout=300) for _ in both) == 7
-    for one in both:
-        one.join(30)
+    told = FORKS.Queue()
+    both = [started(take, place, 6, {"requests_per_minute": 7.0}, told) for _ in range(2)]
+    assert sum(told.get(timeout=PATIENCE) for _ in both) == 7
+    assert [ended(process) for process in both] == [0, 0]
 
 
 def test_the_wait_is_until_enough_is_past(place: str) -> None:

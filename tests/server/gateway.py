@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import threading
-import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -22,6 +21,7 @@ from suffice.server.connection import config_of
 from suffice.server.gateway import Gateway
 from suffice.settings import RouteSettings, ServerSettings, Settings
 from suffice.testing.upstream import Reply, ScriptedUpstream
+from tests.waiting import PATIENCE, until
 
 QUESTION = "How many days per week may I work remotely?"
 RIGHT = "Eligible employees may work remotely up to 3 days per week. [1]"
@@ -29,16 +29,6 @@ WRONG = "Eligible employees may work remotely up to 4 days per week. [1]"
 OFF_TOPIC = "Who won the world cup in 1998?"
 PASSAGE = "You may work remotely 3 days per week."
 SERVED = "You may work remotely 3 days per week. [1]"
-PATIENCE = 120.0
-"""Seconds a test waits for an expected event: long enough for a busy machine."""
-
-
-def until(true: Callable[[], Any]) -> None:
-    """Wait until a condition holds that another thread or process brings about."""
-    deadline = time.monotonic() + PATIENCE
-    while not true():
-        assert time.monotonic() < deadline, "it never happened"
-        time.sleep(0.01)
 
 
 @dataclass(frozen=True)

@@ -21,17 +21,8 @@ from suffice.deadline import watched
 from suffice.evidence.library import Library
 from suffice.settings import RouteSettings, WorkSettings
 from suffice.testing.upstream import ScriptedUpstream, says
-from tests.server.gateway import (
-    PATIENCE,
-    QUESTION,
-    RIGHT,
-    WRONG,
-    RunningGateway,
-    plays,
-    routes,
-    running,
-    until,
-)
+from tests.server.gateway import QUESTION, RIGHT, WRONG, RunningGateway, plays, routes, running
+from tests.waiting import PATIENCE, until
 
 BODY = {"messages": [{"role": "user", "content": QUESTION}]}
 

@@ -16,16 +16,8 @@ from suffice.server.auth import Authenticator
 from suffice.server.errors import ApiError
 from suffice.settings import LimitSettings, RouteSettings
 from suffice.testing.upstream import ScriptedUpstream, says, slow
-from tests.server.gateway import (
-    PATIENCE,
-    QUESTION,
-    RIGHT,
-    RunningGateway,
-    plays,
-    routes,
-    running,
-    until,
-)
+from tests.server.gateway import QUESTION, RIGHT, RunningGateway, plays, routes, running
+from tests.waiting import PATIENCE, until
 
 BODY = {"messages": [{"role": "user", "content": QUESTION}]}
 

@@ -14,7 +14,8 @@ from suffice.evidence.library import Library
 from suffice.settings import CollectionSettings, DraftSettings, RouteSettings, VerdictSettings
 from suffice.testing.upstream import Scripted, ScriptedUpstream, fails, says
 from tests.server.events import piece, raw, said, sends
-from tests.server.gateway import PATIENCE, QUESTION, RIGHT, RunningGateway, plays, routes, running
+from tests.server.gateway import QUESTION, RIGHT, RunningGateway, plays, routes, running
+from tests.waiting import PATIENCE
 
 LIE = "Eligible employees may work remotely up to 12 days per week"
 LONG = f"{LIE}, as the board of directors {'has very often and very clearly ' * 12}said. [1]"

@@ -16,7 +16,8 @@ from suffice.evidence.library import Library
 from suffice.models.wire.sse import EventReader
 from suffice.record.log import Log
 from suffice.settings import RouteSettings, Settings
-from tests.server.gateway import PATIENCE, RunningGateway, routes, running
+from tests.server.gateway import RunningGateway, routes, running
+from tests.waiting import PATIENCE
 
 LEAVE = b"# Parental leave\n\nParental leave is 16 weeks for every employee.\n"
 

@@ -61,7 +61,7 @@ ODD = {
 def patient_and_hasty(upstream: ScriptedUpstream, own: CollectionSettings) -> Settings:
     """Only tests of timeouts use the hasty routes: others must not depend on the machine's load."""
     patient = RouteSettings(upstream=upstream.url, own=own, timeout=60.0)
-    hasty = replace(patient, timeout=1.0)
+    hasty = replace(patient, timeout=0.2)
     return routes(
         {
             "default": patient,

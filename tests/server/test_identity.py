@@ -37,7 +37,8 @@ from suffice.settings import (
     TokenSettings,
 )
 from tests.access.test_tokens import AUDIENCE, ISSUER, public, token
-from tests.server.gateway import PATIENCE, RunningGateway, routes, running, served
+from tests.server.gateway import RunningGateway, routes, running, served
+from tests.waiting import PATIENCE
 
 SECRET = "one-secret-of-the-chat-app-and-the-gateway"
 QUESTION = "What is the notice period for managers?"

@@ -8,7 +8,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Awaitable, Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -31,7 +30,7 @@ from suffice.record.log import Log
 from suffice.review.case import Rating
 from suffice.review.review import Review
 from suffice.settings import ServerSettings, Settings
-from tests.server.gateway import until
+from tests.waiting import until
 
 ROOT = Path(__file__).parent.parent.parent
 TOOLS = {
@@ -118,18 +117,19 @@ def free_port() -> int:
         return int(found.getsockname()[1])
 
 
+def listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
 @pytest.fixture(scope="module")
 def http(library: Library) -> Iterator[str]:
     port = free_port()
     args = command(library, "--transport", "http", "--port", str(port))
     process = subprocess.Popen([sys.executable, *args], env={**os.environ, **environment()})
     try:
-        for _ in range(1200):
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", port)) == 0:
-                    break
-            assert process.poll() is None
-            time.sleep(0.05)
+        until(lambda: listens(port) or process.poll() is not None)
+        assert process.poll() is None
         yield f"http://127.0.0.1:{port}/mcp"
     finally:
         process.terminate()

@@ -19,7 +19,6 @@ from suffice.testing.upstream import Scripted, ScriptedUpstream, calls, fails, s
 from tests.server.gateway import (
     OFF_TOPIC,
     PASSAGE,
-    PATIENCE,
     QUESTION,
     RIGHT,
     SERVED,
@@ -29,6 +28,7 @@ from tests.server.gateway import (
     routes,
     running,
 )
+from tests.waiting import PATIENCE
 
 DOCUMENT: dict[str, Any] = {
     "type": "document",

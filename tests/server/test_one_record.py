@@ -16,16 +16,8 @@ from suffice.record.log import Log
 from suffice.settings import RouteSettings
 from suffice.testing.upstream import ScriptedUpstream, says
 from suffice.types import Action
-from tests.server.gateway import (
-    PATIENCE,
-    QUESTION,
-    RIGHT,
-    RunningGateway,
-    plays,
-    routes,
-    running,
-    until,
-)
+from tests.server.gateway import QUESTION, RIGHT, RunningGateway, plays, routes, running
+from tests.waiting import PATIENCE, until
 
 BODY = {"messages": [{"role": "user", "content": QUESTION}]}
 

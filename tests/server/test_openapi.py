@@ -18,6 +18,7 @@ from suffice.server.openapi import document
 from suffice.settings import RouteSettings, Settings
 from suffice.testing.upstream import ScriptedUpstream, says
 from tests.server.gateway import RIGHT, RunningGateway, plays, routes, running
+from tests.waiting import PATIENCE
 
 CASES = int(os.environ.get("SUFFICE_TEST_CASES", "20"))
 _SLACK = list(HealthCheck)
@@ -50,12 +51,12 @@ def test_a_right_request_is_answered_by_the_document(
     case: Any, small: RunningGateway, upstream: ScriptedUpstream
 ) -> None:
     plays(upstream, says(RIGHT))
-    reply = case.call_and_validate(base_url=small.url)
+    reply = case.call_and_validate(base_url=small.url, timeout=PATIENCE)
     assert reply.status_code < 500
 
 
 @wrong.parametrize()  # type: ignore[untyped-decorator]
 @settings(max_examples=CASES, deadline=None, phases=[Phase.generate], suppress_health_check=_SLACK)
 def test_a_wrong_request_is_refused_by_the_document(case: Any, small: RunningGateway) -> None:
-    reply = case.call_and_validate(base_url=small.url)
+    reply = case.call_and_validate(base_url=small.url, timeout=PATIENCE)
     assert 400 <= reply.status_code < 500

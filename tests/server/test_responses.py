@@ -28,8 +28,8 @@ from tests.server.gateway import (
     plays,
     routes,
     running,
-    until,
 )
+from tests.waiting import until
 
 OWN = CollectionSettings(
     draft=DraftSettings(revisions=0, retries=0), verdict=VerdictSettings(rescue=False)

@@ -39,15 +39,14 @@ from suffice.testing.upstream import ScriptedUpstream, fails, says, slow
 from tests.server.gateway import (
     OFF_TOPIC,
     PASSAGE,
-    PATIENCE,
     QUESTION,
     RIGHT,
     RunningGateway,
     plays,
     routes,
     running,
-    until,
 )
+from tests.waiting import PATIENCE, until
 
 BODY = {"model": "m", "messages": [{"role": "user", "content": QUESTION}]}
 SECRET = "The bonus pool for directors is 2 million euros."
@@ -434,7 +433,7 @@ def test_a_key_is_taken_from_its_headers_alone(guarded: RunningGateway) -> None:
 )
 def test_no_path_leads_past_the_door(guarded: RunningGateway, path: str) -> None:
     host, _, port = guarded.url.removeprefix("http://").partition(":")
-    with socket.create_connection((host, int(port)), timeout=10) as client:
+    with socket.create_connection((host, int(port)), timeout=PATIENCE) as client:
         head = f"GET {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n"
         client.sendall(head.encode())
         status = client.recv(100).split()[1]

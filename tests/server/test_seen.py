@@ -21,18 +21,9 @@ from suffice.server.telemetry.stats import RequestStats
 from suffice.settings import CollectionSettings, DraftSettings, RouteSettings, VerdictSettings
 from suffice.testing.replies import Reply, Scripted, completion
 from suffice.testing.upstream import ScriptedUpstream, fails, says, slow
-from tests.server.gateway import (
-    OFF_TOPIC,
-    PATIENCE,
-    QUESTION,
-    RIGHT,
-    RunningGateway,
-    plays,
-    routes,
-    running,
-    until,
-)
+from tests.server.gateway import OFF_TOPIC, QUESTION, RIGHT, RunningGateway, plays, routes, running
 from tests.server.test_metrics import samples
+from tests.waiting import PATIENCE, until
 
 BODY = {"model": "m", "messages": [{"role": "user", "content": QUESTION}]}
 KEY = "sk-upstream-very-secret"

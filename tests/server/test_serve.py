@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -15,12 +16,15 @@ from typing import Any
 
 import httpx2
 import pytest
+from click.testing import CliRunner
 
+from suffice.cli import cli
 from suffice.errors import SettingsError
 from suffice.settings import read_settings
 from suffice.testing.upstream import ScriptedUpstream, slow
 from tests.conftest import ROOT
-from tests.server.gateway import QUESTION, until
+from tests.server.gateway import QUESTION
+from tests.waiting import until
 
 RUN = [sys.executable, "-c", "from suffice.cli import main; main()"]
 ENVIRON = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
@@ -132,9 +136,9 @@ def test_what_a_shutdown_does_not_wait_for_is_told_so(
     assert [one["error"]["code"] for one in told] == ["shutting_down"] * 2
 
 
-def test_a_port_that_is_taken_is_told(served: tuple[Any, str]) -> None:
-    _, url = served
-    told = run("serve", "--port", url.rsplit(":", 1)[1], "--llm", "extractive")
+def test_a_port_that_is_taken_is_told() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        told = run("serve", "--port", str(taken.getsockname()[1]), "--llm", "extractive")
     assert told.returncode == 1
     assert "Cannot listen on" in told.stderr
 
@@ -145,13 +149,14 @@ def test_config_check_and_show(tmp_path: Path) -> None:
         "server:\n  routes:\n    default: {upstream: 'http://ada:pw@host/v1?key=abc'}\n"
         "verdict: {gap_webhook: 'https://hooks.example/T0/secret'}\n"
     )
-    assert run("config", "check", "--config", str(file)).returncode == 0
-    shown = run("config", "show", "--config", str(file)).stdout
+    options = ["--config", str(file)]
+    assert CliRunner().invoke(cli, ["config", "check", *options]).exit_code == 0
+    shown = CliRunner().invoke(cli, ["config", "show", *options]).stdout
     assert "host/v1" in shown
     for secret in ("pw", "abc", "T0/secret"):
         assert secret not in shown
     file.write_text("server:\n  routes:\n    default: {streaming: magic}\n")
-    wrong = run("config", "check", "--config", str(file))
+    wrong = run("config", "check", *options)
     assert wrong.returncode == 1
     assert "server.routes.default.streaming" in wrong.stderr
 

@@ -23,7 +23,6 @@ from suffice.testing.upstream import ScriptedUpstream, calls, says, slow, stream
 from suffice.types import Claim, Passage
 from tests.server.gateway import (
     OFF_TOPIC,
-    PATIENCE,
     QUESTION,
     RIGHT,
     WRONG,
@@ -31,8 +30,8 @@ from tests.server.gateway import (
     plays,
     routes,
     running,
-    until,
 )
+from tests.waiting import PATIENCE, until
 
 
 def given_passages(texts: list[str]) -> tuple[Passage, ...]:

@@ -38,7 +38,8 @@ from suffice.testing.upstream import (
     says,
     slow,
 )
-from tests.server.gateway import RIGHT, RunningGateway, plays, routes, running, until
+from tests.server.gateway import RIGHT, RunningGateway, plays, routes, running
+from tests.waiting import until
 
 OWN = CollectionSettings(
     draft=DraftSettings(retries=0, revisions=0), verdict=VerdictSettings(rescue=False)

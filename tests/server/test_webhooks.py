@@ -26,7 +26,8 @@ from suffice.testing.upstream import ScriptedUpstream, says
 from suffice.webhooks.outbox import Outbox
 from suffice.webhooks.signing import signature
 from suffice.webhooks.worker import backoff
-from tests.server.gateway import OFF_TOPIC, PASSAGE, WRONG, plays, routes, running, until
+from tests.server.gateway import OFF_TOPIC, PASSAGE, WRONG, plays, routes, running
+from tests.waiting import until
 
 CARRIED = {"suffice": {"evidence": [PASSAGE], "from": "request"}}
 
@@ -131,7 +132,7 @@ def test_what_cannot_be_delivered_is_kept_retried_and_survives_a_restart(
             gateway.chat(extra_body=CARRIED)
             until(lambda: [one.state for one in Outbox(library.store.database).list("dead")])
         listed = CliRunner().invoke(cli, ["webhooks", "list", "--store", store, "--json"])
-        [dead] = json.loads(listed.output)
+        [dead] = json.loads(listed.stdout)
         assert (dead["state"], dead["problem"], dead["attempts"]) == ("dead", "status 503", 2)
         wrong = CliRunner().invoke(cli, ["webhooks", "retry", "nothing", "--store", store])
         assert wrong.exit_code == 1

@@ -7,9 +7,8 @@ import queue
 import signal
 import subprocess
 import threading
-import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -21,9 +20,10 @@ import pytest
 from suffice.access.keys import Principals
 from suffice.record.log import Log
 from suffice.sql.database import Database
-from tests.server.gateway import QUESTION, until
+from tests.server.gateway import QUESTION
 from tests.server.test_metrics import samples
 from tests.server.test_serve import ENVIRON, RUN
+from tests.waiting import PATIENCE, until
 
 SETTINGS = "server:\n  port: 0\n  shutdown_seconds: 10\n  routes:\n    {}: {{}}\n"
 BODY = {"messages": [{"role": "user", "content": QUESTION}]}
@@ -97,7 +97,7 @@ def test_workers_from_start_to_end(served: Served) -> None:
 
     # They share counts: requests, limits of a key, and one chain of records.
     database = Database.open(served.folder / "s.db")
-    key = Principals(database).create("five", limits={"requests_per_minute": 5}).secret
+    key = Principals(database).create("five", limits={"requests_per_day": 5}).secret
     bearer = {"Authorization": f"Bearer {key}"}
     with ThreadPoolExecutor(8) as pool:
         codes = list(pool.map(lambda _: ask(url, **bearer), range(8)))
@@ -152,7 +152,7 @@ def test_workers_from_start_to_end(served: Served) -> None:
     # On SIGTERM all stop, and every request is answered or refused.
     with ThreadPoolExecutor(4) as pool:
         last = [pool.submit(ask, url) for _ in range(4)]
-        time.sleep(0.05)
+        wait(last, timeout=PATIENCE, return_when=FIRST_COMPLETED)  # the others are under way
         process.send_signal(signal.SIGTERM)
         for one in last:
             with suppress(httpx2.TransportError):  # no longer accepted

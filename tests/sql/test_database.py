@@ -12,7 +12,9 @@ import pytest
 from sqlalchemy import text
 
 from suffice.errors import StoreBusy, StoreError, StoreMissing
+from suffice.sql import sqlite
 from suffice.sql.database import Database
+from tests.conftest import SHIPPED
 
 
 @pytest.fixture
@@ -42,6 +44,15 @@ def test_what_is_written_is_there_after_opening_again(database: Database, place:
     assert notes(again) == [1]
     assert again.dialect == ("postgresql" if "://" in place else "sqlite")
     again.close()
+
+
+def test_a_commit_waits_for_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite, "WRITER", SHIPPED)  # the other tests do without
+    opened = Database.open(tmp_path / "s.db", create=True)
+    with opened.writing() as connection:
+        assert connection.exec_driver_sql("PRAGMA synchronous").scalar_one() == 2
+        assert connection.exec_driver_sql("PRAGMA journal_mode").scalar_one() == "wal"
+    opened.close()
 
 
 def test_a_relative_path_is_the_same_file_wherever_the_process_goes(

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -19,8 +17,9 @@ from suffice.sql.database import Database
 from suffice.sql.migrate import migrations
 from suffice.sql.sqlite import Sqlite
 from tests.earlier import backend, of_schema
+from tests.processes import FORKS, PATIENCE, ended, started
+from tests.sql.opening import open_together
 
-SOURCE = Path(__file__).parents[2] / "src"
 NEWEST = migrations("sqlite")[-1].number
 
 
@@ -94,27 +93,9 @@ def test_a_step_that_fails_leaves_the_database_at_the_step_before(
 
 
 def test_processes_that_migrate_at_once_do_it_once(place: str) -> None:
-    code = (
-        "import sys; from suffice.sql.database import Database\n"
-        "print('ready', flush=True); sys.stdin.readline()\n"
-        f"Database.open({place!r}, create=True).close(); print('open')"
-    )
-    running = [
-        subprocess.Popen(
-            [sys.executable, "-c", code], env={"PYTHONPATH": str(SOURCE)},
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        )
-        for _ in range(4)
-    ]  # fmt: skip
-    for process in running:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "ready\n"
-    for process in running:
-        assert process.stdin is not None
-        process.stdin.write("\n")
-        process.stdin.flush()
-    ends = [process.communicate(timeout=300) for process in running]
-    assert [out for out, _ in ends] == ["open\n"] * 4, ends
+    together = FORKS.Barrier(4)
+    running = [started(open_together, place, together) for _ in range(4)]
+    assert [ended(process) for process in running] == [0] * 4
     assert schema(place) == NEWEST
 
 
@@ -124,7 +105,7 @@ def test_all_who_found_it_empty_make_it_once(place: str, monkeypatch: pytest.Mon
 
     def begin(backend: Backend, writer: Engine, known: int) -> None:
         assert known == 0
-        together.wait(20)
+        together.wait(PATIENCE)
         room.migrate(backend, writer, known)
 
     monkeypatch.setattr("suffice.sql.database.migrate", begin)

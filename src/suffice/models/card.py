@@ -5,10 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from suffice.errors import ModelDamaged, ModelMissing
+from suffice.models.session import state_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,18 +39,23 @@ class Card:
             raise ModelDamaged(f"{self.name}: its card lists no file.", remedy=REINSTALL)
         for name, expected in self.files.items():
             try:
-                data = (self.folder / name).read_bytes()
+                found = _sha256(self.folder / name, state_of(self.folder / name))
             except OSError as problem:
                 raise ModelDamaged(
                     f"{self.name}: {name} cannot be read: {problem.strerror}.", remedy=REINSTALL
                 ) from problem
-            found = hashlib.sha256(data).hexdigest()
             if found != expected:
                 raise ModelDamaged(
                     f"{self.name}: {name} has sha256 {found[:12]}…, the card says "
                     f"{expected[:12]}….",
                     remedy=REINSTALL,
                 )
+
+
+@lru_cache(maxsize=64)
+def _sha256(file: Path, _state: object) -> str:
+    """A process hashes a file once, as long as nobody replaces it."""
+    return hashlib.sha256(file.read_bytes()).hexdigest()
 
 
 REINSTALL = "Run: pip install --force-reinstall suffice"

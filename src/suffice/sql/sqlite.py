@@ -20,6 +20,12 @@ from suffice.sql.files import locked, translated, unwritable
 # "SUFF": distinguishes a store from SQLite files of other programs.
 APPLICATION_ID = 0x53554646
 _READERS = 16
+WRITER: tuple[str, ...] = (
+    "PRAGMA journal_mode = WAL",
+    "PRAGMA synchronous = FULL",
+    "PRAGMA foreign_keys = ON",
+)
+"""How the writing connection is set up: a commit survives a loss of power."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,9 +123,7 @@ class Sqlite:
         polling for locks."""
 
         def connect() -> sqlite3.Connection:
-            return self._connect(
-                "PRAGMA journal_mode = WAL", "PRAGMA synchronous = FULL", "PRAGMA foreign_keys = ON"
-            )
+            return self._connect(*WRITER)
 
         return _engine(connect, "BEGIN IMMEDIATE", 1, self.wait)
 
