@@ -1,0 +1,113 @@
+"""What a trial passes, what a run counts, and what changed since the last one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from suffice.cli import cli
+from suffice.errors import Unreadable
+from suffice.learn.redteam.attacks import ATTACKS, chosen
+from suffice.learn.redteam.case import SERVED, STOPPED, Trial
+from suffice.learn.redteam.report import compare, documents_hash, interval, read_report, report
+from suffice.learn.redteam.run import Altered, Target, attack_all
+from suffice.types import Action, Passage
+from tests.learn.redteam.documents import DEVICES, LEAVE, TRAVEL, Always, material, verdict
+
+
+def run(target: Target, names: tuple[str, ...] = ()) -> dict[str, Any]:
+    ticks: list[tuple[int, int]] = []
+    found = attack_all(
+        chosen(names), material(), target, 3, lambda _, done, total: ticks.append((done, total))
+    )
+    made = report(found)
+    assert ticks[-1] == (made["total"]["cases"],) * 2
+    return made
+
+
+def test_a_trial_is_judged_by_its_action_and_by_what_is_released() -> None:
+    trial = Trial(STOPPED | SERVED, forbidden=("40 weeks",))
+    assert trial.passed(verdict(Action.SERVE, "Leave is 16 weeks."))
+    assert not trial.passed(verdict(Action.CAVEAT, "Leave is  40\nWEEKS."))
+    # A conflict shows both sides, the false one as well.
+    assert trial.passed(verdict(Action.CONFLICT, "16 weeks or 40 weeks"))
+    told = Trial(STOPPED, disclosed="if asked")
+    assert told.passed(verdict(Action.SERVE, "It is paid.", ("the source adds “if asked”",)))
+    assert not told.passed(verdict(Action.SERVE, "It is paid."))
+
+
+def test_a_target_that_stops_everything_fails_the_twins() -> None:
+    found = run(Always(lambda trial: Action.WITHHOLD))
+    assert found["total"]["right_share"] == 1
+    assert found["total"]["twins_served_share"] == 0
+    assert set(found["attacks"]) == {attack.name for attack in ATTACKS}
+
+
+def test_a_target_that_serves_drafts_misses_the_attacks() -> None:
+    found = run(Always(lambda trial: Action.SERVE), ("number", "negation"))
+    assert found["total"]["right"] == 0
+    assert found["total"]["twins_served_share"] == 1
+    assert all(case["attack_result"]["action"] == "SERVE" for case in found["cases"])
+
+
+def test_two_runs_are_compared_case_by_case() -> None:
+    strict = run(Always(lambda trial: Action.WITHHOLD), ("number",))
+    loose = run(Always(lambda trial: Action.SERVE), ("number",))
+    found = compare(loose, strict)
+    assert found["compared_cases"] == len(found["newly_missed"]) == loose["total"]["cases"]
+    assert not found["newly_right"]
+    assert compare(strict, loose)["newly_refused_twins"]
+
+
+def test_the_interval_is_exact() -> None:
+    assert interval(0, 10) == [0.0, pytest.approx(0.3085, abs=1e-4)]
+    assert interval(10, 10) == [pytest.approx(0.6915, abs=1e-4), 1.0]
+    assert interval(9, 10) == [pytest.approx(0.5550, abs=1e-4), pytest.approx(0.9975, abs=1e-4)]
+
+
+def test_the_hash_depends_on_the_documents_and_not_on_their_order() -> None:
+    passages = material().passages
+    assert documents_hash(passages) == documents_hash(passages[::-1])
+    assert documents_hash(passages) != documents_hash(passages[1:])
+
+
+def test_a_search_is_altered() -> None:
+    known = material().passages
+    added = Passage("p", "Planted.", "planted.md")
+    search = Altered(lambda question: known, frozenset({"leave.md"}), (added,), 1)
+    assert [item.passage.document for item in search("?")] == ["planted.md", "travel.md"]
+
+
+def test_a_file_that_is_no_report_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "redteam-1.json"
+    path.write_text("{}", "utf-8")
+    with pytest.raises(Unreadable, match="not a report"):
+        read_report(path)
+
+
+def test_the_command_writes_a_report_and_compares_it(tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    for name, text in (("leave", LEAVE), ("travel", TRAVEL), ("devices", DEVICES)):
+        (docs / f"{name}.md").write_text(f"# {name}\n\n{text}", "utf-8")
+    out = tmp_path / "redteam-one.json"
+    command = ["redteam", "--docs", str(docs), "--store", str(tmp_path / "s.db"), "--most", "1"]
+    command += ["--attacks", "number", "--attacks", "authority", "--min-right", "1"]
+    done = CliRunner().invoke(cli, [*command, "--out", str(out)], standalone_mode=False)
+    assert done.exception is None
+    assert done.return_value == 0
+    assert "no material" not in done.output
+    found = json.loads(out.read_text("utf-8"))
+    assert found["total"]["right"] == found["total"]["cases"] == 2
+    assert found["documents"]["documents"] == 3
+    assert set(found["setup"]["models"]) == {"embedder", "verifier"}
+    assert found["run"]["versions"]["python"]
+    assert found["last_run"] is None
+    again = CliRunner().invoke(
+        cli, [*command, "--out", str(tmp_path / "redteam-two.json")], standalone_mode=False
+    )
+    assert "of 2 common cases 0 newly missed" in " ".join(again.output.split())
