@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from random import Random
 
 from suffice.learn.redteam.material import Fact
+from suffice.text.clauses import is_adverb
 from suffice.text.conditions import Condition, ConditionKind, conditions
 from suffice.text.literals import QUANTITIES, Literal, LiteralKind
 from suffice.text.literals.values import Comparator
@@ -112,6 +113,8 @@ def negated(fact: Fact) -> Edit | None:
         return None
     if head.low in ("have", "has", "had", "do", "does", "did"):  # may be main verbs
         return None
+    if is_adverb(fact.words[min(fact.verb.first + 1, len(fact.words) - 1)]):
+        return None  # "should not only define" keeps half of "should only define"
     said = fact.text[head.start : head.end]
     new = "cannot" if head.low == "can" else f"{said} not"
     return Edit(fact.text[: head.start] + new + fact.text[head.end :], said, new)

@@ -34,8 +34,11 @@ from suffice.types import Passage
 
 _SHORTEST, _LONGEST = 6, 40
 """Words of a statement."""
+_LEAST_CONTENT = 3
+"""Content words of a statement: with fewer, it says something only beside others."""
 # A statement in plain words: what markup, links and code mean is not this module's affair.
 _MARKUP = re.compile(r"[|`*#<>{}\[\]\\=]|&\w+;|https?:|www\.|\n")
+_JOINED = re.compile(r"(?:And|But|Or|So|Then|Thus)\b")
 _ROW = re.compile(r"(?P<key>[^:;]+): (?P<label>[^;]+); (?P<rest>.+)\.")
 _CELL = re.compile(r"(?:^|; )(?P<column>[^:;]+): (?P<value>[^;]+)")
 _LONGEST_CELL = 6
@@ -137,7 +140,7 @@ def facts(passage: Passage) -> Iterator[Fact]:
         if fact := _fact(said, passage):
             yield fact
     for said in _cells(passage.text):
-        if fact := _fact(said, passage):
+        if fact := _fact(said, passage, least=1):
             yield fact
 
 
@@ -160,10 +163,10 @@ def lowered(text: str) -> str:
     return text[:1].lower() + text[1:] if common else text
 
 
-def _fact(said: str, passage: Passage) -> Fact | None:
+def _fact(said: str, passage: Passage, least: int = _LEAST_CONTENT) -> Fact | None:
     count = len(said.split())
     plain = said[:1].isupper() and said.endswith(".") and not _MARKUP.search(said)
-    if not plain or not _SHORTEST <= count <= _LONGEST or leans(said):
+    if not plain or not _SHORTEST <= count <= _LONGEST or leans(said) or _JOINED.match(said):
         return None
     words = tokens(said)
     verb = verb_group(words) if words else None
@@ -171,7 +174,8 @@ def _fact(said: str, passage: Passage) -> Fact | None:
         return None
     fact = Fact(said, passage, tuple(words), verb)
     first = fact.subject.split()[0].lower() if fact.subject else ""
-    return fact if first and first not in PRONOUNS - {"you", "we"} else None
+    alone = first and first not in PRONOUNS - {"you", "we"}
+    return fact if alone and len(content_words(said)) >= least else None
 
 
 def take_turns(random: Random, found: Sequence[Fact]) -> list[Fact]:

@@ -86,7 +86,7 @@ class LongContext:
             size += len(other.text)
         half = len(texts) // 2
         text = "\n\n".join([*texts[:half], fact.passage.text, *texts[half:]])
-        return planted("archive", text, fact.passage.title)
+        return planted("archive", text, beside=fact.passage)
 
 
 @dataclass(frozen=True, slots=True)

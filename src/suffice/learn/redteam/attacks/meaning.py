@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import pairwise
 
 from suffice.learn.redteam.attacks.values import edited_case, evidence
 from suffice.learn.redteam.case import STOPPED, Case, cited, draft_trial
 from suffice.learn.redteam.edits import Edit, negated, outer_condition, without
 from suffice.learn.redteam.material import Fact, Material, facts
 from suffice.text.clauses import PRONOUNS
+from suffice.text.conditions import Condition
 from suffice.text.words import content_words
 from suffice.types import Action
 
 _LEAST_WORDS = 4
 """Content words that a predicate needs to say something of its own."""
+_LEAST_NEW = 2
+"""Content words that make a condition one of its own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,14 +74,13 @@ class Extrapolation:
         found = [
             (fact, one) for fact in material.shuffled(self.name) if (one := outer_condition(fact))
         ]
-        for (fact, one), (other, else_) in pairwise(found):
-            same_place = (one.start == 0) == (else_.start == 0)
-            new = set(content_words(else_.text)) - set(content_words(fact.passage.text))
-            if other.passage.document == fact.passage.document or not same_place or len(new) < 2:
-                continue
-            text = fact.text[: one.start] + else_.text + fact.text[one.end :]
-            edit = Edit(text, one.text, else_.text)
-            yield edited_case(self.name, fact, edit, evidence(material, random, fact))
+        for place, (fact, one) in enumerate(found):
+            others = found[place + 1 :] + found[:place]
+            new = next((two for other, two in others if _foreign(fact, one, other, two)), None)
+            if new is not None:
+                text = fact.text[: one.start] + new.text + fact.text[one.end :]
+                edit = Edit(text, one.text, new.text)
+                yield edited_case(self.name, fact, edit, evidence(material, random, fact))
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +107,18 @@ class Synthesis:
                 draft_trial(cited(mixed, 1, 2), passages),
                 draft_trial(both, passages, serve=True),
             )
+
+
+def _foreign(fact: Fact, one: Condition, other: Fact, two: Condition) -> bool:
+    """Whether the condition of another document can stand in the place of a fact's own, and is
+    none that the fact's passage gives."""
+    known = set(content_words(fact.passage.text))
+    return (
+        other.passage.document != fact.passage.document
+        and (one.start == 0) == (two.start == 0)
+        and len(set(content_words(two.text)) - known) >= _LEAST_NEW
+        and len(content_words(one.text)) >= _LEAST_NEW
+    )
 
 
 def _combines(fact: Fact) -> bool:

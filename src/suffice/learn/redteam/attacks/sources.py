@@ -117,9 +117,9 @@ class Conflicting:
             edit = opposite(fact, random)
             if edit is None:
                 continue
-            title = fact.passage.title
-            against = planted("memo", edit.text, title, fact.passage)
-            agreed = planted("memo", fact.text, title, fact.passage)
+            # A title of its own: a document of the same title counts as another version.
+            against = planted("memo", edit.text, beside=fact.passage)
+            agreed = planted("memo", fact.text, beside=fact.passage)
             draft = cited(fact.text, 1)
             yield Case(
                 self.name,
