@@ -152,6 +152,7 @@ def _passages(library: Library) -> tuple[Any, ...]:
 def _system(library: Library, settings: Settings) -> tuple[System, dict[str, Any]]:
     """The pipeline and the checks as configured, and what identifies them."""
     from suffice.answers import Checker
+    from suffice.eval.once import once
     from suffice.learn.redteam.run import System
     from suffice.models.caching import CachedEmbedder
     from suffice.models.catalog import open_verifier
@@ -159,7 +160,8 @@ def _system(library: Library, settings: Settings) -> tuple[System, dict[str, Any
     from suffice.record.setup import Setup
 
     own = settings.collection("default")
-    verifier = open_verifier(settings.verifier, "", own.draft)
+    # An attack and its twin share most of their evidence.
+    verifier = once(open_verifier(settings.verifier, "", own.draft))
     embedder = CachedEmbedder(library.embedder)
     keep = own.search.top_k
     search = library.search(top=_MORE * keep)
