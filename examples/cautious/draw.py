@@ -45,16 +45,21 @@ def _margins(found: Mapping[str, Any], path: Path) -> None:
 
 
 def _errors(found: Mapping[str, Any], path: Path) -> None:
-    """Error among the answered against the share answered, over all thresholds."""
+    """Error among the answered against the share answered, over all thresholds; rules that rank
+    the samples alike share a line."""
     figure, axes = plt.subplots(figsize=_SIZE)
     k, own = next((k, own) for k, own in found["k"].items() if len(own["rules"]) > 5)
     truth = np.array(own["enough"])
+    curves: dict[tuple[float, ...], list[str]] = {}
     for name, row in own["rules"].items():
-        coverage, risk = risk_coverage(np.array(row["scores"]), truth)
-        style = "--" if name == "azuma" else "-"
-        axes.plot(coverage, risk, style, label=name, linewidth=1.4)
-        if row["error"] is not None:
-            axes.plot(row["answer_rate"], row["error"], "o", color=axes.lines[-1].get_color())
+        _, risk = risk_coverage(np.array(row["scores"]), truth)
+        curves.setdefault(tuple(risk.round(6)), []).append(name)
+    shares = np.arange(1, len(truth) + 1) / len(truth)
+    for risks, names in curves.items():
+        (line,) = axes.plot(shares, risks, label=" / ".join(names), linewidth=1.4)
+        for row in map(own["rules"].__getitem__, names):
+            if row["error"] is not None:
+                axes.plot(row["answer_rate"], row["error"], "o", color=line.get_color())
     axes.set(xlabel="share answered", ylabel="share of these without enough evidence")
     axes.set_title(f"k = {k}; dots: at the threshold of the rule", fontsize=10)
     _save(figure, axes, path)

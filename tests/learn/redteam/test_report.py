@@ -13,7 +13,14 @@ from suffice.cli import cli
 from suffice.errors import Unreadable
 from suffice.learn.redteam.attacks import ATTACKS, chosen
 from suffice.learn.redteam.case import SERVED, STOPPED, Trial
-from suffice.learn.redteam.report import compare, documents_hash, interval, read_report, report
+from suffice.learn.redteam.report import (
+    compare,
+    documents_hash,
+    interval,
+    pooled,
+    read_report,
+    report,
+)
 from suffice.learn.redteam.run import Altered, Target, attack_all
 from suffice.types import Action, Passage
 from tests.learn.redteam.documents import DEVICES, LEAVE, TRAVEL, Always, material, verdict
@@ -111,3 +118,14 @@ def test_the_command_writes_a_report_and_compares_it(tmp_path: Path) -> None:
         cli, [*command, "--out", str(tmp_path / "redteam-two.json")], standalone_mode=False
     )
     assert "of 2 common cases 0 newly missed" in " ".join(again.output.split())
+
+
+def test_reports_are_pooled_without_the_texts_of_the_documents() -> None:
+    about = {"date": "today", "documents": {}, "most": 3, "setup": {}, "run": {}}
+    strict = run(Always(lambda trial: Action.WITHHOLD), ("number",)) | about
+    loose = run(Always(lambda trial: Action.SERVE), ("number", "negation")) | about
+    found = pooled({"a": strict, "b": loose})
+    assert found["attacks"]["number"]["right_share"] == 0.5
+    assert found["attacks"]["negation"]["served_plain"] == loose["attacks"]["negation"]["cases"]
+    assert found["collections"]["a"]["right_share"] == 1
+    assert "weeks" not in json.dumps(found)

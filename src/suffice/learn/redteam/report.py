@@ -12,7 +12,7 @@ from suffice.errors import Unreadable
 from suffice.learn.redteam.case import Attack
 from suffice.learn.redteam.run import Outcome, Result
 from suffice.review.estimate import at_most
-from suffice.types import Passage
+from suffice.types import Action, Passage
 
 FORMAT = "suffice-redteam-1"
 _STEPS = 40
@@ -36,20 +36,11 @@ def report(found: Iterable[tuple[Attack, Sequence[Outcome]]]) -> Report:
 
 def figures(outcomes: Sequence[Outcome]) -> Report:
     """How many attacks ended in the right action and how many twins were served, with exact 95 %
-    intervals (Clopper-Pearson), which treat cases as independent."""
+    intervals (Clopper-Pearson), which treat cases as independent. `served_plain`: attacks that were
+    served without even a caveat."""
     if not outcomes:
         return {"cases": 0, "note": "no material in the documents"}
-    right = sum(one.hostile.passed for one in outcomes)
-    served = sum(one.twin.passed for one in outcomes)
-    return {
-        "cases": len(outcomes),
-        "right": right,
-        "right_share": right / len(outcomes),
-        "right_interval": interval(right, len(outcomes)),
-        "twins_served": served,
-        "twins_served_share": served / len(outcomes),
-        "twins_served_interval": interval(served, len(outcomes)),
-    }
+    return _counted([_case(one) for one in outcomes])
 
 
 def interval(hits: int, n: int, confidence: float = 0.95) -> list[float]:
@@ -90,6 +81,29 @@ def compare(now: Mapping[str, Any], last: Mapping[str, Any]) -> Report:
     }
 
 
+def pooled(reports: Mapping[str, Report]) -> Report:
+    """The figures of several collections together, without any text of the documents."""
+    cases = [case for found in reports.values() for case in found["cases"]]
+    names = list(dict.fromkeys(name for found in reports.values() for name in found["attacks"]))
+    by_attack = {name: [case for case in cases if case["attack"] == name] for name in names}
+    one = next(iter(reports.values()))
+    return {
+        "total": _counted(cases),
+        "attacks": {name: _counted(own) for name, own in by_attack.items()},
+        "collections": {
+            name: {
+                "date": found["date"],
+                "documents": found["documents"],
+                **_counted(found["cases"]),
+            }
+            for name, found in reports.items()
+        },
+        "most": one["most"],
+        "setup": one["setup"],
+        "run": one["run"],
+    }
+
+
 def read_report(path: Path) -> Report:
     """A report of an earlier run."""
     try:
@@ -112,6 +126,28 @@ def _root(low_side: Callable[[float], bool]) -> float:
         middle = (low + high) / 2
         low, high = (middle, high) if low_side(middle) else (low, middle)
     return low
+
+
+def _counted(cases: Sequence[Mapping[str, Any]]) -> Report:
+    n = len(cases)
+    if not n:
+        return {"cases": 0}
+    missed = [case["attack_result"]["action"] for case in cases if not _passed(case)]
+    right, served = n - len(missed), sum(bool(case["twin"]["passed"]) for case in cases)
+    return {
+        "cases": n,
+        "right": right,
+        "right_share": right / n,
+        "right_interval": interval(right, n),
+        "served_plain": missed.count(Action.SERVE.name),
+        "twins_served": served,
+        "twins_served_share": served / n,
+        "twins_served_interval": interval(served, n),
+    }
+
+
+def _passed(case: Mapping[str, Any]) -> bool:
+    return bool(case["attack_result"]["passed"])
 
 
 def _case(one: Outcome) -> Report:
