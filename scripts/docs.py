@@ -37,7 +37,8 @@ def main() -> None:
 
 
 def place(name: str) -> Path:
-    return DOCS.parent / name if name == "README.md" else DOCS / name
+    outside = name == "README.md" or name.startswith("examples/")
+    return DOCS.parent / name if outside else DOCS / name
 
 
 def pages() -> dict[str, str]:
@@ -60,6 +61,7 @@ def pages() -> dict[str, str]:
         "gateway": ("quality.md", "\n".join(gateway())),
         "schemas": ("reference/schemas.md", "\n".join(schemas())),
         "written": ("reference/models.md", "\n".join(written())),
+        "cautious": ("examples/cautious/README.md", "\n".join(cautious())),
         "redteam": ("how-to/red-team.md", "\n".join(redteam())),
         "rules": ("quality.md", "\n".join(rules())),
     }
@@ -463,6 +465,32 @@ def written() -> Iterator[str]:
     for kind in tiers["fast"]["written answers"]["kinds"]:
         found = (sets["written answers"]["kinds"][kind] for sets in tiers.values())
         yield _line(kind, *map(_share, found))
+
+
+def cautious() -> Iterator[str]:
+    """Answer rate and error of each bound and of the learned gate."""
+    results = _result("cautious")
+    if not results:
+        return
+    ks = results["k"]
+    yield from _head("rule, threshold", *(f"k = {k}: answers / errors / AURC / ε" for k in ks))
+    for name, row in next(iter(ks.values()))["rules"].items():
+        cells = (own["rules"].get(name) for own in ks.values())
+        yield _line(f"{name}, {row['threshold']:g}", *map(_cautious_cell, cells))
+    share = next(iter(ks.values()))["share_enough"]
+    yield (
+        f"\n{results['questions']} questions of {results['set']}, two samples of "
+        f"{results['documents']} documents each, δ = {results['delta']:g}; {share:.0%} of the "
+        "samples hold enough evidence. AURC: mean error over all thresholds, lower is better."
+    )
+
+
+def _cautious_cell(row: Figures | None) -> str:
+    if row is None:
+        return ""
+    error = "–" if row["error"] is None else f"{row['error']:.0%}"
+    epsilon = f"{row['mean_epsilon']:.2f}" if "mean_epsilon" in row else "–"
+    return f"{row['answer_rate']:.0%} / {error} / {row['aurc']:.2f} / {epsilon}"
 
 
 def redteam() -> Iterator[str]:
