@@ -104,7 +104,9 @@ def redteam(
     settings = replace(settings, draft=draft)
     library = open_library(settings, store, docs)
     started = datetime.now(UTC)
-    out = out or Path(f"redteam-{started:%Y-%m-%d}.json")
+    out = out or Path(f"redteam-{started:%Y-%m-%dT%H%M%SZ}.json")
+    if not out.parent.is_dir():
+        raise SourceMissing(f"There is no folder {out.parent}.", remedy="Create it first.")
     earlier = last or _newest(out)
     before = read_report(earlier) if earlier else None
     with bars(quiet=quiet or as_json) as progress:
