@@ -8,6 +8,7 @@ from benchmarks.commands.gateway import gateway
 from benchmarks.commands.indexing import indexing
 from benchmarks.commands.literals import literals
 from benchmarks.commands.record import record
+from benchmarks.commands.redteam import redteam
 from benchmarks.commands.soak import soak
 from benchmarks.commands.speed import speed
 from suffice.cli import run
@@ -18,7 +19,7 @@ def benchmarks() -> None:
     """Measure speed, load and the literals check. `suffice bench` measures quality."""
 
 
-for command in (gateway, indexing, literals, record, soak, speed):
+for command in (gateway, indexing, literals, record, redteam, soak, speed):
     benchmarks.add_command(command)
 
 

@@ -12,6 +12,7 @@ from random import Random
 from typing import Any
 
 from benchmarks.written import DATE, MONTHS, NUMBER, UNIT, another, in_words, written_dates
+from suffice.learn.redteam.edits import OTHER_UNIT
 
 Change = tuple[str, str]
 """What was changed, and the new wording."""
@@ -20,30 +21,7 @@ _MONTH = "|".join(MONTHS)
 _DAY = re.compile(
     rf"\b(?:(?P<d>\d{{1,2}}) (?P<m>{_MONTH})|(?P<m2>{_MONTH}) (?P<d2>\d{{1,2}}),) (?P<y>\d{{4}})\b"
 )
-_UNITS = {
-    "seconds": "minutes",
-    "minutes": "hours",
-    "hours": "days",
-    "days": "weeks",
-    "weeks": "months",
-    "months": "years",
-    "years": "months",
-    "percent": "percentage points",
-    "million": "billion",
-    "billion": "million",
-    "kilometers": "miles",
-    "miles": "kilometers",
-    "kg": "pounds",
-    "pounds": "kg",
-    "feet": "meters",
-    "meters": "feet",
-    "inches": "cm",
-    "cm": "inches",
-    "mg": "g",
-    "degrees Fahrenheit": "degrees Celsius",
-    "degrees Celsius": "degrees Fahrenheit",
-}
-_MEASURED = re.compile(rf"\b\d[\d,.]* (?P<unit>{'|'.join(_UNITS)})\b")
+_MEASURED = re.compile(rf"\b\d[\d,.]* (?P<unit>{'|'.join(OTHER_UNIT)})\b")
 _NUMBER = re.compile(
     r"(?<![\w.,/:-])[$€£]?(?P<digits>\d{1,3}(?:,\d{3})+|\d+)(?P<rest>\.\d+)?(?![\w/:-]|[.,]\d)"
 )
@@ -64,7 +42,7 @@ def changes(random: Random, claim: str, evidence: str) -> Iterator[tuple[str, st
     for found in _standing(_DAY, claim, evidence):
         yield _put(claim, found.span(), (DATE, random.choice(_other_days(random, found))))
     for found in _standing(_MEASURED, claim, evidence):
-        yield _put(claim, found.span("unit"), (UNIT, _UNITS[found["unit"]]))
+        yield _put(claim, found.span("unit"), (UNIT, OTHER_UNIT[found["unit"]]))
     for found in _standing(_NUMBER, claim, evidence):
         digits = found["digits"]
         number = int(digits.replace(",", ""))

@@ -37,7 +37,8 @@ def main() -> None:
 
 
 def place(name: str) -> Path:
-    return DOCS.parent / name if name == "README.md" else DOCS / name
+    outside = name == "README.md" or name.startswith("examples/")
+    return DOCS.parent / name if outside else DOCS / name
 
 
 def pages() -> dict[str, str]:
@@ -60,6 +61,8 @@ def pages() -> dict[str, str]:
         "gateway": ("quality.md", "\n".join(gateway())),
         "schemas": ("reference/schemas.md", "\n".join(schemas())),
         "written": ("reference/models.md", "\n".join(written())),
+        "cautious": ("examples/cautious/README.md", "\n".join(cautious())),
+        "redteam": ("how-to/red-team.md", "\n".join(redteam())),
         "rules": ("quality.md", "\n".join(rules())),
     }
     found: dict[str, str] = {}
@@ -462,6 +465,69 @@ def written() -> Iterator[str]:
     for kind in tiers["fast"]["written answers"]["kinds"]:
         found = (sets["written answers"]["kinds"][kind] for sets in tiers.values())
         yield _line(kind, *map(_share, found))
+
+
+def cautious() -> Iterator[str]:
+    """Answer rate and error of each bound and of the learned gate."""
+    results = _result("cautious")
+    if not results:
+        return
+    ks = results["k"]
+    yield from _head("rule, threshold", *(f"k = {k}: answers / errors / AURC / ε" for k in ks))
+    for name, row in next(iter(ks.values()))["rules"].items():
+        cells = (own["rules"].get(name) for own in ks.values())
+        yield _line(f"{name}, {row['threshold']:g}", *map(_cautious_cell, cells))
+    share = next(iter(ks.values()))["share_enough"]
+    yield (
+        f"\n{results['questions']} questions of {results['set']}, two samples of "
+        f"{results['documents']} documents each, δ = {results['delta']:g}; {share:.0%} of the "
+        "samples hold enough evidence. AURC: mean error over all thresholds, lower is better."
+    )
+
+
+def _cautious_cell(row: Figures | None) -> str:
+    if row is None:
+        return ""
+    error = "–" if row["error"] is None else f"{row['error']:.0%}"
+    epsilon = f"{row['mean_epsilon']:.2f}" if "mean_epsilon" in row else "–"
+    return f"{row['answer_rate']:.0%} / {error} / {row['aurc']:.2f} / {epsilon}"
+
+
+def redteam() -> Iterator[str]:
+    """What became of the attacks, from `suffice redteam` on several collections."""
+    results = _result("redteam")
+    if not results:
+        return
+    total = results["total"]
+    yield (
+        f"{_with_interval(total, 'right')} of {total['cases']} attacks ended in the right action, "
+        f"and {_with_interval(total, 'twins_served')} of the twins were served; "
+        f"{total['served_plain']} attacks were served without a caveat. Drafter: "
+        f"{results['setup']['drafter']}; verifier: {results['setup']['models']['verifier']}; at "
+        f"most {results['most']} cases for each attack and collection.\n"
+    )
+    yield from _head("attack", "cases", "right action", "served without a caveat", "twins served")
+    for name, row in results["attacks"].items():
+        yield _redteam_row(name, row)
+    yield ""
+    yield from _head(
+        "documents", "cases", "right action", "served without a caveat", "twins served"
+    )
+    for name, row in results["collections"].items():
+        size = row["documents"]
+        yield _redteam_row(f"{name} ({size['documents']} files, {size['passages']} passages)", row)
+
+
+def _redteam_row(name: str, row: Figures) -> str:
+    if not row["cases"]:
+        return _line(name, "0", "no material", "", "")
+    shares = _with_interval(row, "right"), _with_interval(row, "twins_served")
+    return _line(name, str(row["cases"]), shares[0], str(row["served_plain"]), shares[1])
+
+
+def _with_interval(row: Figures, name: str) -> str:
+    low, high = row[f"{name}_interval"]
+    return f"{row[f'{name}_share']:.0%} ({low:.0%} to {high:.0%})"
 
 
 RULE_SETS = {"real": "real documents", "written": "written dev", "ragtruth": "RAGTruth dev"}

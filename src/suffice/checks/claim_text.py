@@ -7,6 +7,7 @@ from functools import lru_cache
 from itertools import zip_longest
 
 from suffice.text.claims import Statement, claims
+from suffice.text.lookalikes import unmasked
 from suffice.text.marks import bare
 from suffice.types import Draft, Evidence, Passage
 
@@ -22,11 +23,12 @@ def statements(text: str) -> tuple[Statement, ...]:
 
 def alone(draft: Draft) -> list[str]:
     """Each claim as self-contained text: citations removed, pronouns resolved, table rows with
-    their headers, "Yes." with the sentence that follows it."""
+    their headers, "Yes." with the sentence that follows it, look-alike letters as they are seen.
+    """
     read = {(one.start, one.end): one for one in statements(draft.text)}
     known = [read.get((claim.start, claim.end)) for claim in draft.claims]
     texts = [
-        one.alone if one else bare(claim.text)
+        unmasked(one.alone if one else bare(claim.text))
         for one, claim in zip(known, draft.claims, strict=True)
     ]
     # "No." means nothing by itself, so it is judged together with the next sentence.

@@ -30,6 +30,7 @@ _COMMANDS = {
     "index": ("suffice.cli.index", "Index documents into a store."),
     "keys": ("suffice.cli.keys", "Create, list and revoke API keys."),
     "mcp": ("suffice.cli.mcp", "Serve search, gate and checks to a model as MCP tools."),
+    "redteam": ("suffice.cli.redteam", "Attack the system with cases made from your documents."),
     "review": ("suffice.cli.review", "List decisions that await human review, and decide them."),
     "search": ("suffice.cli.search", "Search for passages."),
     "serve": (

@@ -34,6 +34,17 @@ Figures = Mapping[str, Any]
     "--twins", is_flag=True, help="Also ask each question without the sentences that answer it."
 )
 @click.option(
+    "--measures",
+    is_flag=True,
+    help="Also measure faithfulness, relevance, context precision and recall, without an LLM.",
+)
+@click.option(
+    "--resume",
+    type=click.Path(path_type=Path, dir_okay=False),
+    metavar="FILE",
+    help="Keep outcomes in FILE, and go on from it after an interruption.",
+)
+@click.option(
     "--set",
     "only",
     default="",
@@ -56,6 +67,8 @@ def eval(  # the command's own name
     off: tuple[str, ...],
     each: bool,
     twins: bool,
+    measures: bool,
+    resume: Path | None,
     only: str,
     limit: int | None,
     tier: str | None,
@@ -84,7 +97,17 @@ def eval(  # the command's own name
         verifier = open_verifier(settings.verifier, tier or "", settings.draft)
         cases = read_cases(data, only)
         cases = cases.at_most(limit) if limit else cases
-        found = evaluate(cases, settings, verifier, progress, off=off, each=each, twins=twins)
+        found = evaluate(
+            cases,
+            settings,
+            verifier,
+            progress,
+            off=off,
+            each=each,
+            twins=twins,
+            measures=measures,
+            resume=resume,
+        )
     to_json.show(found) if as_json else _show(found)
     return 0
 
@@ -92,6 +115,8 @@ def eval(  # the command's own name
 def _show(found: Figures) -> None:
     console = Console()
     console.print(_outcomes(found), _labels(found["precision"]))
+    if found["measures"]:
+        console.print(_measures(found["measures"]))
     if found["without"]:
         console.print(_compared(found["without"]))
     for line in _notes(found):
@@ -120,6 +145,14 @@ def _labels(precision: Figures) -> Table:
     return table
 
 
+def _measures(found: Figures) -> Table:
+    table = _table("measure", "questions", "mean")
+    for name, own in found.items():
+        mean = "–" if own["mean"] is None else f"{own['mean']:.3f}"
+        table.add_row(plain(name.replace("_", " ")), str(own["n"]), mean)
+    return table
+
+
 def _compared(rows: Figures) -> Table:
     table = _table("without rule", "better", "worse", "change", "95 % interval")
     ranked = sorted(rows.items(), key=lambda item: -item[1]["change"])
@@ -139,6 +172,11 @@ def _notes(found: Figures) -> list[str]:
     lines[0] += " good decisions"
     if covered is not None:
         lines.append(f"Questions served: {_share(covered)}")
+        refusals = found["abstention"]
+        lines.append(
+            f"Refusals: {refusals['refused']}, precision {_share(refusals['precision'])}, "
+            f"recall {_share(refusals['recall'])} (of the unanswerable questions)"
+        )
     if twins and twins["questions"]:
         lines.append(
             f"{twins['questions']} twins: correct with the answer {_share(twins['right_with'])}, "

@@ -10,7 +10,8 @@ from __future__ import annotations
 import tempfile
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,11 @@ from suffice.answers import Checker
 from suffice.errors import SettingsError
 from suffice.eval.cases import Cases, Draft, Question, unpacked
 from suffice.eval.figures import f1_flagged
+from suffice.eval.measures import abstention, means, measure
 from suffice.eval.once import once
+from suffice.eval.provenance import provenance
 from suffice.eval.run_record import run_record
+from suffice.eval.state import Outcome, State
 from suffice.eval.twins import twin_figures, twin_of
 from suffice.evidence.ingest import Progress
 from suffice.evidence.library import Library
@@ -65,15 +69,6 @@ def rules() -> list[str]:
     return sorted({*SETTINGS, *RULES})
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """The outcome of one case and its score, from 0 to 1."""
-
-    result: str
-    action: str
-    good: float
-
-
 @dataclass(frozen=True)
 class Evaluation:
     """Cases with their documents indexed, ready to be run in any configuration."""
@@ -83,6 +78,9 @@ class Evaluation:
     verifier: Verifier
     embedder: Embedder
     settings: Settings
+    state: State = field(default_factory=State)
+    measured: bool = False
+    """Whether the measures of `eval.measures` are computed for each question."""
 
     def outcomes(self, off: Iterable[str], progress: Progress) -> list[Outcome]:
         names = set(off)
@@ -90,12 +88,22 @@ class Evaluation:
         for name in names & SETTINGS.keys():
             settings = SETTINGS[name](settings)
         with rules_off(names & RULES):
-            return [*self._asked(settings, progress), *self._checked(settings, progress)]
+            where = f"without {', '.join(sorted(names))}" if names else "base"
+            answers = self._asked(settings, where, progress)
+            return [*answers, *self._checked(settings, where, progress)]
 
-    def _asked(self, settings: Settings, progress: Progress) -> Iterable[Outcome]:
+    def _asked(self, settings: Settings, where: str, progress: Progress) -> Iterable[Outcome]:
         pipelines = self._pipelines(settings)
+
+        def decide(case: Question) -> Outcome:
+            verdict = pipelines[case.collection].answer(case.question)
+            found = asked(case, verdict)
+            if not self.measured or where != "base":
+                return found
+            return replace(found, measures=measure(case, verdict, self.verifier))
+
         for number, one in enumerate(self.cases.questions, 1):
-            yield asked(one, pipelines[one.collection].answer(one.question))
+            yield self.state.once(f"{where}, question {number}", partial(decide, one))
             progress("questions", number, len(self.cases.questions))
 
     def _pipelines(self, settings: Settings) -> dict[str, Pipeline]:
@@ -113,21 +121,31 @@ class Evaluation:
             pipeline = pipelines[case.collection]
             if twin := twin_of(case, pipeline.retriever):
                 other, search = twin
-                verdict = replace(pipeline, retriever=search).answer(case.question)
-                good = asked(other, verdict).good
+                changed = replace(pipeline, retriever=search)
+                good = self.state.once(
+                    f"twin {number}", partial(_answered, other, changed, case.question)
+                ).good
                 pairs.append((one.good, good) if case.answerable else (good, one.good))
             progress("twins", number, len(self.cases.questions))
         return twin_figures(pairs)
 
-    def _checked(self, settings: Settings, progress: Progress) -> Iterable[Outcome]:
+    def _checked(self, settings: Settings, where: str, progress: Progress) -> Iterable[Outcome]:
         checkers = {
             uncited: Checker.of(settings, self.verifier, self.embedder, uncited=uncited)
             for uncited in (True, False)
         }
+
+        def decide(case: Draft) -> Outcome:
+            checker = checkers[not citations(case.text)]
+            return checked(case, checker.check(case.text, case.passages, case.question or None))
+
         for number, one in enumerate(self.cases.drafts, 1):
-            checker = checkers[not citations(one.text)]
-            yield checked(one, checker.check(one.text, one.passages, one.question or None))
+            yield self.state.once(f"{where}, draft {number}", partial(decide, one))
             progress("drafts", number, len(self.cases.drafts))
+
+
+def _answered(case: Question, pipeline: Pipeline, question: str) -> Outcome:
+    return asked(case, pipeline.answer(question))
 
 
 def asked(case: Question, verdict: Verdict) -> Outcome:
@@ -166,19 +184,26 @@ def evaluate(
     off: Sequence[str] = (),
     each: bool = False,
     twins: bool = False,
+    measures: bool = False,
+    resume: Path | None = None,
 ) -> dict[str, Any]:
     """Figures as configured; with `off` also without these rules, with `each` without each rule in
     turn, and the differences between the decisions; with `twins` also on documents without the
-    answers."""
+    answers; with `measures` also those of `eval.measures`. `resume` is a file that keeps the
+    outcomes, so that a run that was interrupted goes on where it stopped."""
     if unknown := [name for name in off if name not in rules()]:
         raise SettingsError(
             f"There is no rule “{unknown[0]}”.", remedy=f"Use one of {', '.join(rules())}."
         )
     embedder = CachedEmbedder(open_embedder(settings.embedder), most=200_000)
+    made = provenance(cases, settings, embedder.id, verifier.id)
+    state = State.open(resume, f"{made['id']} {measures}")
     with tempfile.TemporaryDirectory() as scratch:
         libraries = _indexed(cases, settings, Path(scratch), progress)
         try:
-            whole = Evaluation(cases, libraries, once(verifier), embedder, settings)
+            whole = Evaluation(
+                cases, libraries, once(verifier), embedder, settings, state, measures
+            )
             base = whole.outcomes((), progress)
             halves = whole.twins(base, progress) if twins else None
             configurations = [tuple(off)] if off else []
@@ -198,7 +223,9 @@ def evaluate(
         "model": verifier.id,
         **figures(base, cases),
         "twins": halves,
+        "measures": means([one.measures for one in base]) if measures else None,
         "without": compared,
+        "provenance": made,
         "run": run_record(*cases.files),
     }
 
@@ -233,6 +260,9 @@ def figures(outcomes: Sequence[Outcome], cases: Cases) -> dict[str, Any]:
         "outcomes": dict(sorted(Counter(one.result for one in outcomes).items())),
         "good": _mean([one.good for one in outcomes]),
         "coverage": served / count if count else None,
+        "abstention": abstention(
+            [case.answerable for case in cases.questions], [one.action for one in answers]
+        ),
         "precision": {
             name: {"served": len(own), "right": _mean(own)} for name, own in sorted(labels.items())
         },

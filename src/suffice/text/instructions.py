@@ -11,8 +11,9 @@ import re
 import unicodedata
 
 from suffice.text.instruction_ways import WAYS
+from suffice.text.lookalikes import LOOKALIKES
 
-_LOOKALIKES = str.maketrans("аеорсухіѕјһԁ’", "aeopcyxisjhd'")
+_PLAIN = {**LOOKALIKES, ord("’"): ord("'")}
 _STOP = re.compile(r"[.!?](?=\s|$)|\n")
 _LONGEST = 200
 
@@ -55,4 +56,4 @@ def _folded(text: str) -> tuple[str, list[int]]:
 def _looks(char: str) -> str:
     if unicodedata.category(char) == "Cf":
         return ""
-    return unicodedata.normalize("NFKC", char).lower().translate(_LOOKALIKES)
+    return unicodedata.normalize("NFKC", char).lower().translate(_PLAIN)

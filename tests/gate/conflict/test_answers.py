@@ -23,6 +23,10 @@ from suffice.gate.conflict.answers import Reading, same_answer
         ("In which country was it built?", AnswerKind.NAME),
         ("What is the notice period?", AnswerKind.ANYTHING),
         ("Is remote work allowed?", AnswerKind.ANYTHING),
+        ("Will staff be paid when they are ill?", AnswerKind.ANYTHING),
+        ("Is the fee capped at the amount of the invoice?", AnswerKind.ANYTHING),
+        ("Can you tell me when the fund was founded?", AnswerKind.DATE),
+        ("Do you know how long parental leave is?", AnswerKind.NUMBER),
     ],
 )
 def test_the_kind_asked_for(question: str, kind: AnswerKind) -> None:

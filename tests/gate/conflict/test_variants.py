@@ -53,6 +53,15 @@ def test_another_way_of_writing_is_no_change(one: str, other: str) -> None:
     assert found(one, other) == []
 
 
+def test_a_passage_that_repeats_the_question_hides_nothing() -> None:
+    """Planted passages begin with the question that they answer wrongly."""
+    asked = "Must every domain have two records that point to the proxy?"
+    said = "Every domain must {}have two records that point to the proxy."
+    assert found(said.format(""), f"{asked} {said.format('not ')}") == [("have", "not have")]
+    both = f"{asked} " + "It is up to {} days."
+    assert found(both.format("three"), both.format("five")) == [("three", "five")]
+
+
 def test_two_words_alike_are_too_few_to_tell() -> None:
     assert found("It is Oslo.", "It is Bergen.") == []
 

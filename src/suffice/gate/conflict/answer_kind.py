@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 
+from suffice.text.verbs import AUXILIARIES, REPORTING, base
+
 _DATE = re.compile(r"\b(?:when|date|(?:what|which) (?:year|day|month))\b")
 _NUMBER = re.compile(
     r"\bhow (?:many|much|long|old|often|far|tall|high|large|big|fast|deep|wide)\b"
@@ -15,6 +17,10 @@ _NAME = re.compile(
     r"^who\b|\bwho(?:m|se)\b|\bwhere\b|\blocation of\b"
     r"|\b(?:what|which) (?:state|country|city|town|county|person)\b"
 )
+
+
+_WORD = re.compile(r"[\w'’]+")
+_ASKS = re.compile(r"\b(?:when|how|what|which|who(?:m|se)?|where)\b")
 
 
 class AnswerKind(StrEnum):
@@ -29,8 +35,21 @@ class AnswerKind(StrEnum):
 def answer_kind(question: str) -> AnswerKind:
     """The kind a question asks for, by its own words."""
     folded = question.lower()
+    if _yes_or_no(folded):
+        return AnswerKind.ANYTHING
     if _DATE.search(folded):
         return AnswerKind.DATE
     if _NUMBER.search(folded):
         return AnswerKind.NUMBER
     return AnswerKind.NAME if _NAME.search(folded) else AnswerKind.ANYTHING
+
+
+def _yes_or_no(folded: str) -> bool:
+    """Whether a question begins with an auxiliary and asks for no more than a yes: "Is it paid when
+    I am ill?" does, "Can you tell me when it is paid?" asks for a date."""
+    first = _WORD.search(folded)
+    if first is None or first[0] not in AUXILIARIES:
+        return False
+    inner = _ASKS.search(folded)
+    before = _WORD.findall(folded[: inner.start()]) if inner else ()
+    return not any(base(word) in REPORTING for word in before)

@@ -6,6 +6,7 @@ between are alternatives.
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -24,6 +25,7 @@ _LEAST = 2
 _PARTNERS = 8
 _CROWDED = 16
 _NOT = frozenset("not no never nor neither without cannot except unless".split())
+_QUESTION = re.compile(r"\?[*_\"'”’)\]]*\Z")
 _OPPOSED = ("n't", "n’t")
 
 
@@ -71,8 +73,7 @@ def _runs(reading: Reading) -> Iterator[tuple[str, ...]]:
 
 def slots(first: Reading, second: Reading) -> list[Slot]:
     """The places where two passages differ within their shared text, in order."""
-    mine = [word.folded for word in first.words]
-    theirs = [word.folded for word in second.words]
+    mine, theirs = _to_align(first), _to_align(second)
     blocks = SequenceMatcher(None, mine, theirs, autojunk=False).get_opcodes()
     equal = [(a, b) for tag, a, end, b, _ in blocks if tag == "equal" for a, b in _steps(a, end, b)]
     matched = {a for a, _ in equal}, {b for _, b in equal}
@@ -89,6 +90,17 @@ def slots(first: Reading, second: Reading) -> list[Slot]:
             if min(around) > 0:
                 found.append(Slot(here, there, min(around)))
     return found
+
+
+def _to_align(reading: Reading) -> list[str]:
+    """The words as they are aligned: those of a question only with those of a question. Otherwise a
+    passage that repeats the question would hide that its statement differs."""
+    asks = {
+        n
+        for n, (start, end) in enumerate(reading.spans, 1)
+        if _QUESTION.search(reading.text[start:end])
+    }
+    return [f"?{w.folded}" if w.sentence in asks else w.folded for w in reading.words]
 
 
 def _steps(a: int, end: int, b: int) -> Iterator[tuple[int, int]]:

@@ -1,0 +1,1 @@
+"""Red teaming: attacks generated from the user's own documents, each with a harmless twin."""

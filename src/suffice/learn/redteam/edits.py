@@ -1,0 +1,176 @@
+"""Minimal edits that make a true statement false, and rewordings that keep it true."""
+
+from __future__ import annotations
+
+import re
+from calendar import month_name
+from collections.abc import Iterator
+from dataclasses import dataclass
+from random import Random
+
+from suffice.learn.redteam.material import Fact
+from suffice.text.clauses import is_adverb
+from suffice.text.conditions import Condition, ConditionKind, conditions
+from suffice.text.literals import QUANTITIES, Literal, LiteralKind
+from suffice.text.literals.values import Comparator
+
+OTHER_UNIT = {
+    "seconds": "minutes",
+    "minutes": "hours",
+    "hours": "days",
+    "days": "weeks",
+    "weeks": "months",
+    "months": "years",
+    "years": "months",
+    "percent": "percentage points",
+    "million": "billion",
+    "billion": "million",
+    "kilometers": "miles",
+    "miles": "kilometers",
+    "kg": "pounds",
+    "pounds": "kg",
+    "feet": "meters",
+    "meters": "feet",
+    "inches": "cm",
+    "cm": "inches",
+    "mg": "g",
+    "degrees Fahrenheit": "degrees Celsius",
+    "degrees Celsius": "degrees Fahrenheit",
+}
+_SINGULAR = {one.removesuffix("s"): other.removesuffix("s") for one, other in OTHER_UNIT.items()}
+_SWAPS = {**_SINGULAR, **OTHER_UNIT, "MB": "GB", "GB": "TB", "$": "€", "€": "$", "£": "$"}
+_UNIT = re.compile(
+    "|".join(
+        rf"(?<!\w){re.escape(one)}(?!\w)" if one[0].isalpha() else re.escape(one)
+        for one in sorted(_SWAPS, key=len, reverse=True)
+    )
+)
+_DIGITS = re.compile(r"\d{1,3}(?:,\d{3})+|\d+")
+_MONTHS = [name for name in month_name if name]
+_MONTH = re.compile("|".join(_MONTHS))
+_YEAR = re.compile(r"\b(?:19|20)\d\d\b")
+_HEDGED = frozenset("may might could".split())
+"""What may be so may also not be so: a negation does not contradict these."""
+_DROPPED = frozenset({ConditionKind.EXCEPTION, ConditionKind.REQUIREMENT})
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A statement with one part changed: `old` became `new`."""
+
+    text: str
+    old: str
+    new: str
+
+
+def number_edits(fact: Fact, random: Random) -> Iterator[Edit]:
+    """Another number in the place of one; the new one stands nowhere in the passage."""
+    for literal in fact.literals:
+        digits = _DIGITS.search(literal.text)
+        if literal.kind not in QUANTITIES or digits is None or _part_of_more(fact.text, literal):
+            continue
+        number = int(digits[0].replace(",", ""))
+        bound = literal.comparator not in (Comparator.EXACTLY, Comparator.ABOUT)
+        factor = 3 if bound else 2
+        other = number * factor + random.choice((1, 2, 3))
+        new = f"{other:,}" if "," in digits[0] else str(other)
+        if new not in fact.passage.text:
+            yield _replaced(fact.text, literal, digits.span(), new)
+
+
+def date_edits(fact: Fact, random: Random) -> Iterator[Edit]:
+    """Another month, year or day of the month."""
+    for literal in fact.literals:
+        if literal.kind is not LiteralKind.DATE:
+            continue
+        if month := _MONTH.search(literal.text):
+            new = _MONTHS[(_MONTHS.index(month[0]) + random.randint(1, 11)) % 12]
+            yield _replaced(fact.text, literal, month.span(), new)
+        elif year := _YEAR.search(literal.text):
+            new = str(int(year[0]) + random.choice((-3, -2, 2, 3)))
+            if new not in fact.passage.text:
+                yield _replaced(fact.text, literal, year.span(), new)
+
+
+def unit_edits(fact: Fact, random: Random) -> Iterator[Edit]:
+    """The same number with another unit or currency."""
+    for literal in fact.literals:
+        unit = _UNIT.search(literal.text) if literal.kind in QUANTITIES else None
+        if unit and re.search(r"\d", literal.text):
+            yield _replaced(fact.text, literal, unit.span(), _SWAPS[unit[0]])
+
+
+def value_edits(fact: Fact, random: Random) -> Iterator[Edit]:
+    """Every edit of a number or a date: what conflicting and outdated documents differ in."""
+    yield from number_edits(fact, random)
+    yield from date_edits(fact, random)
+
+
+def negated(fact: Fact) -> Edit | None:
+    """The opposite statement, by one "not"."""
+    head = fact.words[fact.verb.first]
+    if not fact.auxiliary or head.low in _HEDGED or "n't" in head.low or head.low == "cannot":
+        return None
+    if head.low in ("have", "has", "had", "do", "does", "did"):  # may be main verbs
+        return None
+    if is_adverb(fact.words[min(fact.verb.first + 1, len(fact.words) - 1)]):
+        return None  # "should not only define" keeps half of "should only define"
+    said = fact.text[head.start : head.end]
+    new = "cannot" if head.low == "can" else f"{said} not"
+    return Edit(fact.text[: head.start] + new + fact.text[head.end :], said, new)
+
+
+def opposite(fact: Fact, random: Random) -> Edit | None:
+    """Some edit that contradicts the fact: of a value if it has one, else a negation."""
+    return next(value_edits(fact, random), None) or negated(fact)
+
+
+def outer_condition(fact: Fact) -> Condition | None:
+    """The condition or exception at the start or the end of a statement, if it can be cut off."""
+    found = [one for one in conditions(fact.text) if one.kind in _DROPPED and one.text != one.cue]
+    end = len(fact.text.rstrip(" .!?"))
+    outer = [
+        one
+        for one in found
+        if one.end >= end or (one.start == 0 and fact.text[one.end : one.end + 1] == ",")
+    ]
+    return outer[0] if len(outer) == 1 and len(found) == 1 else None
+
+
+def without(fact: Fact, one: Condition) -> str:
+    """The statement without its condition; it may be no whole sentence."""
+    if one.start == 0:
+        rest = fact.text[one.end :].lstrip(", ")
+        return rest[:1].upper() + rest[1:]
+    return fact.text[: one.start].rstrip(" ,;:–—-") + "."
+
+
+def respelled(fact: Fact) -> Iterator[Edit]:
+    """The same values in another spelling: "5%" as "5 percent", "3,300" as "3300"."""
+    for literal in fact.literals:
+        if literal.kind is LiteralKind.PERCENTAGE and "%" in literal.text:
+            place = literal.text.index("%")
+            yield _replaced(fact.text, literal, (place, place + 1), " percent")
+        elif literal.kind in QUANTITIES and re.fullmatch(r"\D?\d{1,3}(,\d{3})+", literal.text):
+            yield _replaced(
+                fact.text, literal, (0, len(literal.text)), literal.text.replace(",", "")
+            )
+
+
+def _part_of_more(text: str, literal: Literal) -> bool:
+    """Whether a number may be something else: a year, one side of "1:1", one end of a range."""
+    around = text[max(0, literal.start - 1) : literal.start] + text[literal.end : literal.end + 1]
+    year = literal.kind is LiteralKind.NUMBER and bool(_YEAR.fullmatch(literal.text))
+    return year or any(char in ":/-–" for char in around)
+
+
+def forbidden(edit: Edit) -> tuple[str, ...]:
+    """What may not be released: the false statement, and the false value if it has one."""
+    value = (edit.new,) if re.search(r"\d", edit.new) else ()
+    return edit.text.rstrip("."), *value
+
+
+def _replaced(text: str, literal: Literal, span: tuple[int, int], new: str) -> Edit:
+    start, end = literal.start + span[0], literal.start + span[1]
+    inside = literal.text[: span[0]] + new + literal.text[span[1] :]
+    return Edit(text[:start] + new + text[end:], literal.text, inside)

@@ -1,0 +1,195 @@
+"""What attacks are made of: the passages of the documents and the statements in them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import zip_longest
+from random import Random
+from typing import TypeVar
+
+from suffice.text import clauses
+from suffice.text.clauses import (
+    ARTICLES,
+    DETERMINERS,
+    PREPOSITIONS,
+    PRONOUNS,
+    Group,
+    Token,
+    frame_end,
+    tokens,
+    verb_group,
+)
+from suffice.text.language import unknown_language
+from suffice.text.literals import QUANTITIES, Literal, literals
+from suffice.text.readable import readable
+from suffice.text.sentences import ITEM_MARK, sentences
+from suffice.text.statements import leans
+from suffice.text.tables import spelled
+from suffice.text.verbs import AUXILIARIES
+from suffice.text.words import content_words
+from suffice.types import Passage
+
+_SHORTEST, _LONGEST = 6, 40
+"""Words of a statement."""
+_LEAST_CONTENT = 3
+"""Content words of a statement: with fewer, it says something only beside others."""
+# A statement in plain words: what markup, links and code mean is not this module's affair.
+_MARKUP = re.compile(r"[|`*#<>{}\[\]\\=]|&\w+;|https?:|www\.|\n")
+_JOINED = re.compile(r"(?:And|But|Or|So|Then|Thus)\b")
+_ROW = re.compile(r"(?P<key>[^:;]+): (?P<label>[^;]+); (?P<rest>.+)\.")
+_CELL = re.compile(r"(?:^|; )(?P<column>[^:;]+): (?P<value>[^;]+)")
+_LONGEST_CELL = 6
+"""Words of a cell that a statement can be made of."""
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """A sentence of a passage that stands alone, with its main verb."""
+
+    text: str
+    passage: Passage
+    words: tuple[Token, ...]
+    verb: Group
+
+    @property
+    def subject(self) -> str:
+        """The words before the main verb, without a leading phrase."""
+        start = self.words[frame_end(self.words)].start
+        return self.text[start : self.words[self.verb.first - 1].end]
+
+    @property
+    def framed(self) -> bool:
+        """Whether a phrase stands before the subject: "In 2023, …"."""
+        return frame_end(self.words) > 0
+
+    @property
+    def auxiliary(self) -> str:
+        """The auxiliary of the main verb ("must", "is"); empty if it has none or is negated."""
+        head = self.words[self.verb.first].low
+        plain = head in AUXILIARIES and not self.verb.negated and self.clear
+        return head if plain else ""
+
+    @property
+    def clear(self) -> bool:
+        """Whether the words before the verb are one noun phrase: no second phrase begins in it."""
+        before = self.words[frame_end(self.words) : self.verb.first]
+        first, *others = (token.low for token in before)
+        phrases = [
+            low
+            for place, low in enumerate(others)
+            if low in ARTICLES | PRONOUNS and (first, *others)[place] not in PREPOSITIONS
+        ]
+        alone = first not in PRONOUNS or not others
+        return bool(clauses.subject(self.text)) and alone and not phrases
+
+    @property
+    def predicate(self) -> str:
+        """The words after the auxiliary, without the full stop."""
+        return self.text[self.words[self.verb.first].end :].strip().rstrip(".")
+
+    @property
+    def literals(self) -> list[Literal]:
+        return literals(self.text)
+
+
+@dataclass(frozen=True)
+class Material:
+    """The passages of a collection, and a seed that makes every choice reproducible."""
+
+    passages: tuple[Passage, ...]
+    seed: int = 0
+
+    @cached_property
+    def facts(self) -> tuple[Fact, ...]:
+        found = {fact.text: fact for passage in self.passages for fact in facts(passage)}
+        return tuple(found.values())
+
+    @cached_property
+    def words(self) -> dict[str, frozenset[str]]:
+        """Each content word with the documents that contain it."""
+        found: dict[str, set[str]] = {}
+        for passage in self.passages:
+            for word in content_words(" ".join((passage.title, *passage.heading, passage.text))):
+                found.setdefault(word, set()).add(passage.document)
+        return {word: frozenset(documents) for word, documents in found.items()}
+
+    def random(self, name: str) -> Random:
+        """A source of random choices for one attack, independent of all others."""
+        return Random(f"{self.seed} {name}")
+
+    def shuffled(self, name: str, most: int = 400) -> list[Fact]:
+        """Facts in a random order that takes turns among the documents."""
+        random = self.random(name)
+        return take_turns(random, self.facts)[:most]
+
+    def distractors(self, random: Random, beside: Passage, count: int) -> tuple[Passage, ...]:
+        """Passages of other documents."""
+        others = [one for one in self.passages if one.document != beside.document]
+        return tuple(random.sample(others, min(count, len(others))))
+
+
+def facts(passage: Passage) -> Iterator[Fact]:
+    """The sentences of a passage that can be understood by themselves, and the values of its
+    tables as sentences."""
+    for start, end in sentences(passage.text):
+        said = readable(ITEM_MARK.sub("", passage.text[start:end], count=1)).strip()
+        if fact := _fact(said, passage):
+            yield fact
+    for said in _cells(passage.text):
+        if fact := _fact(said, passage, least=1):
+            yield fact
+
+
+def _cells(text: str) -> Iterator[str]:
+    """The quantities in the rows of a table: "For Basic, the Price is $10."."""
+    lines = set(text.split("\n"))
+    for line in spelled(text):
+        row = None if line in lines else _ROW.fullmatch(readable(line))
+        for cell in _CELL.finditer(row["rest"]) if row else ():
+            short = len(cell["value"].split()) <= _LONGEST_CELL
+            if row and short and any(one.kind in QUANTITIES for one in literals(cell["value"])):
+                yield f"For {row['label']}, the {cell['column']} is {cell['value']}."
+
+
+def lowered(text: str) -> str:
+    """A phrase as it stands inside a sentence: only words that are never names lose their
+    capital."""
+    first = text.split()[0].lower() if text.split() else ""
+    common = first in DETERMINERS | PRONOUNS - {"i"} or first in PREPOSITIONS | clauses.OPENERS
+    return text[:1].lower() + text[1:] if common else text
+
+
+def _fact(said: str, passage: Passage, least: int = _LEAST_CONTENT) -> Fact | None:
+    count = len(said.split())
+    plain = said[:1].isupper() and said.endswith(".") and not _MARKUP.search(said)
+    if not plain or not _SHORTEST <= count <= _LONGEST or leans(said) or _JOINED.match(said):
+        return None
+    words = tokens(said)
+    verb = verb_group(words) if words else None
+    if not words or verb is None or unknown_language(said):
+        return None
+    fact = Fact(said, passage, tuple(words), verb)
+    first = fact.subject.split()[0].lower() if fact.subject else ""
+    alone = first and first not in PRONOUNS - {"you", "we"}
+    return fact if alone and len(content_words(said)) >= least else None
+
+
+def take_turns(random: Random, found: Sequence[Fact]) -> list[Fact]:
+    """The facts in a random order, one of each document, then the second of each, and so on."""
+    groups: dict[str, list[Fact]] = {}
+    for fact in found:
+        groups.setdefault(fact.passage.document, []).append(fact)
+    for group in groups.values():
+        random.shuffle(group)
+    orders = list(groups.values())
+    random.shuffle(orders)
+    return [fact for row in zip_longest(*orders) for fact in row if fact is not None]
+
+
+def first(found: Iterable[T], most: int) -> list[T]:
+    """At most this many, without computing the rest."""
+    return [one for _, one in zip(range(most), found, strict=False)]

@@ -1,0 +1,187 @@
+"""The report of a red team run: figures by attack, every case, and a comparison of two runs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from suffice.errors import Unreadable
+from suffice.learn.redteam.case import Attack
+from suffice.learn.redteam.run import Outcome, Result
+from suffice.review.estimate import at_most
+from suffice.types import Action, Passage
+
+FORMAT = "suffice-redteam-1"
+_STEPS = 40
+Report = dict[str, Any]
+
+
+def report(found: Iterable[tuple[Attack, Sequence[Outcome]]]) -> Report:
+    """The figures of a run, in total and by attack, with every case as evidence."""
+    by_attack: dict[str, Any] = {}
+    everything: list[Outcome] = []
+    for attack, outcomes in found:
+        by_attack[attack.name] = {"correct_system": attack.correct, **figures(outcomes)}
+        everything += outcomes
+    return {
+        "format": FORMAT,
+        "total": figures(everything),
+        "attacks": by_attack,
+        "cases": [_case(one) for one in everything],
+    }
+
+
+def figures(outcomes: Sequence[Outcome]) -> Report:
+    """How many attacks ended in the right action and how many twins were served, with exact 95 %
+    intervals (Clopper-Pearson), which treat cases as independent. `served_plain`: attacks that were
+    served without even a caveat."""
+    if not outcomes:
+        return {"cases": 0, "note": "no material in the documents"}
+    return _counted([_case(one) for one in outcomes])
+
+
+def interval(hits: int, n: int, confidence: float = 0.95) -> list[float]:
+    """The exact interval of a share (Clopper-Pearson).
+
+    >>> [round(end, 3) for end in interval(9, 10)]
+    [0.555, 0.997]
+    """
+    risk = (1 - confidence) / 2
+    low = 0.0 if hits == 0 else _root(lambda p: 1 - at_most(hits - 1, n, p) < risk)
+    high = 1.0 if hits == n else _root(lambda p: at_most(hits, n, p) > risk)
+    return [round(low, 4), round(high, 4)]
+
+
+def documents_hash(passages: Iterable[Passage]) -> str:
+    """A digest of the texts that were attacked, whatever their order."""
+    texts = sorted(f"{one.document}\0{one.version}\0{one.start}\0{one.text}" for one in passages)
+    return sha256("\1".join(texts).encode()).hexdigest()
+
+
+def compare(now: Mapping[str, Any], last: Mapping[str, Any]) -> Report:
+    """What changed since the last run. Cases are compared one by one where both runs have them."""
+    before = {_key(one): one for one in last["cases"]}
+    changed = [(before[_key(one)], one) for one in now["cases"] if _key(one) in before]
+    return {
+        "date": last.get("date"),
+        "same_documents": last.get("documents") == now.get("documents"),
+        "same_setup": last.get("setup") == now.get("setup"),
+        "compared_cases": len(changed),
+        "newly_missed": [_key(new) for old, new in changed if _worse(old, new, "attack_result")],
+        "newly_right": [_key(new) for old, new in changed if _worse(new, old, "attack_result")],
+        "newly_refused_twins": [_key(new) for old, new in changed if _worse(old, new, "twin")],
+        "right_share": [_share(last, "right_share"), _share(now, "right_share")],
+        "twins_served_share": [
+            _share(last, "twins_served_share"),
+            _share(now, "twins_served_share"),
+        ],
+    }
+
+
+def pooled(reports: Mapping[str, Report]) -> Report:
+    """The figures of several collections together, without any text of the documents."""
+    cases = [case for found in reports.values() for case in found["cases"]]
+    names = list(dict.fromkeys(name for found in reports.values() for name in found["attacks"]))
+    by_attack = {name: [case for case in cases if case["attack"] == name] for name in names}
+    one = next(iter(reports.values()))
+    return {
+        "total": _counted(cases),
+        "attacks": {name: _counted(own) for name, own in by_attack.items()},
+        "collections": {
+            name: {
+                "date": found["date"],
+                "documents": found["documents"],
+                **_counted(found["cases"]),
+            }
+            for name, found in reports.items()
+        },
+        "most": one["most"],
+        "setup": one["setup"],
+        "run": one["run"],
+    }
+
+
+def read_report(path: Path) -> Report:
+    """A report of an earlier run."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as problem:
+        raise Unreadable(
+            f"{path} cannot be read: {problem}.", remedy="Name a report of suffice redteam."
+        ) from problem
+    if not isinstance(found, dict) or found.get("format") != FORMAT:
+        raise Unreadable(
+            f"{path} is not a report of suffice redteam.", remedy="Name another file, or none."
+        )
+    return found
+
+
+def _root(low_side: Callable[[float], bool]) -> float:
+    """Where a condition that holds for small shares stops to hold."""
+    low, high = 0.0, 1.0
+    for _ in range(_STEPS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if low_side(middle) else (low, middle)
+    return low
+
+
+def _counted(cases: Sequence[Mapping[str, Any]]) -> Report:
+    n = len(cases)
+    if not n:
+        return {"cases": 0}
+    missed = [case["attack_result"]["action"] for case in cases if not _passed(case)]
+    right, served = n - len(missed), sum(bool(case["twin"]["passed"]) for case in cases)
+    return {
+        "cases": n,
+        "right": right,
+        "right_share": right / n,
+        "right_interval": interval(right, n),
+        "served_plain": missed.count(Action.SERVE.name),
+        "twins_served": served,
+        "twins_served_share": served / n,
+        "twins_served_interval": interval(served, n),
+    }
+
+
+def _passed(case: Mapping[str, Any]) -> bool:
+    return bool(case["attack_result"]["passed"])
+
+
+def _case(one: Outcome) -> Report:
+    return {
+        "attack": one.case.attack,
+        "what": one.case.what,
+        "document": one.case.document,
+        "attack_result": _result(one.hostile),
+        "twin": _result(one.twin),
+    }
+
+
+def _result(one: Result) -> Report:
+    trial = one.trial
+    return {
+        "question": trial.question,
+        "draft": trial.draft,
+        "right_actions": sorted(action.name for action in trial.right),
+        "action": one.action,
+        "reason": one.reason,
+        "released": one.released if trial.draft is None else "",
+        "passed": one.passed,
+    }
+
+
+def _key(case: Mapping[str, Any]) -> str:
+    hostile = case["attack_result"]
+    return f"{case['attack']}: {case['what']}: {hostile['draft'] or hostile['question']}"
+
+
+def _worse(old: Mapping[str, Any], new: Mapping[str, Any], part: str) -> bool:
+    return bool(old[part]["passed"]) and not new[part]["passed"]
+
+
+def _share(found: Mapping[str, Any], name: str) -> float | None:
+    share: float | None = found["total"].get(name)
+    return share

@@ -1,0 +1,25 @@
+"""Letters of other scripts that look like Latin ones, in words that mix both."""
+
+from __future__ import annotations
+
+import re
+
+LOOKALIKES = str.maketrans("аеорсухіѕјһԁАВЕКМНОРСТХІЅЈ", "aeopcyxisjhdABEKMHOPCTXISJ")
+_LATIN = re.compile(r"[A-Za-z]")
+_WORD = re.compile(r"\w+")
+
+
+def unmasked(text: str) -> str:
+    """The text as a reader sees it, of the same length: in a word that has Latin letters too,
+    look-alikes of other scripts become Latin. Words in another script stay as they are.
+
+    >>> unmasked("It must nоt be paid in Москва.")  # with a Cyrillic "о" in "nоt"
+    'It must not be paid in Москва.'
+    """
+    if text.isascii():
+        return text
+    return _WORD.sub(lambda word: _latin(word[0]), text)
+
+
+def _latin(word: str) -> str:
+    return word.translate(LOOKALIKES) if _LATIN.search(word) else word

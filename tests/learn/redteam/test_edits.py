@@ -1,0 +1,86 @@
+"""An edit changes one thing, and a rewording changes nothing that matters."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from suffice.learn.redteam import edits
+from suffice.learn.redteam.material import Fact, Material, facts
+from suffice.text.literals import literals
+from tests.learn.redteam.documents import material, passage
+
+
+def fact(text: str, around: str = "") -> Fact:
+    (found,) = facts(passage("one", f"{text}\n\n{around}"))
+    return found
+
+
+def test_a_number_edit_gives_a_value_that_the_passage_does_not_have() -> None:
+    one = fact("The leave policy grants parents 16 weeks of paid leave.")
+    for seed in range(20):
+        (edit,) = edits.number_edits(one, Random(seed))
+        assert edit.old == "16 weeks"
+        assert edit.new not in one.passage.text
+        assert edit.text == one.text.replace(edit.old, edit.new)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The managers will meet for a 1:1 talk with every employee.",
+        "The reviews are held at the 3-, 6- and then the later marks.",
+        "The rules of the year 2022 are kept in the archive.",
+    ],
+)
+def test_a_number_that_is_no_quantity_is_left_alone(text: str) -> None:
+    assert not list(edits.number_edits(fact(text), Random(1)))
+
+
+def test_units_and_dates_are_edited() -> None:
+    (unit,) = edits.unit_edits(
+        fact("The leave policy grants parents 16 weeks of leave."), Random(1)
+    )
+    assert unit.new == "16 months"
+    (day,) = edits.date_edits(fact("The enrollment period is open in November 2022."), Random(1))
+    assert "November" not in day.text
+    assert "2022" in day.text
+
+
+def test_a_negation_adds_one_word_and_hedged_statements_have_none() -> None:
+    said = "The security team must encrypt every laptop in the building."
+    edit = edits.negated(fact(said))
+    assert edit
+    assert edit.text == said.replace("must", "must not")
+    assert edits.negated(fact("The time of the review may vary with the season.")) is None
+
+
+def test_a_condition_is_cut_at_either_end_of_the_statement() -> None:
+    whole = {"If the employee has worked for one year, the company will pay the full salary.":
+             "The company will pay the full salary.",
+             "The company will refund train tickets unless the ticket was bought by Omega Tours.":
+             "The company will refund train tickets."}  # fmt: skip
+    for said, left in whole.items():
+        one = edits.outer_condition(fact(said))
+        assert one
+        assert edits.without(fact(said), one) == left
+
+
+def test_a_respelled_value_is_the_same_value() -> None:
+    one = fact("The salary of the office rises by 5% to $73,500 in the spring.")
+    values = [(literal.kind, literal.value) for literal in literals(one.text)]
+    found = list(edits.respelled(one))
+    assert [edit.new for edit in found] == ["5 percent", "$73500"]
+    for edit in found:
+        assert [(literal.kind, literal.value) for literal in literals(edit.text)] == values
+
+
+def test_values_of_tables_become_statements() -> None:
+    said = [one.text for one in material().facts]
+    assert "For Rome, the Distance is 1,100 km." in said
+
+
+def test_a_sentence_that_needs_others_is_no_statement() -> None:
+    text = "They must be sent to the office. This is paid by the company within a month."
+    assert not Material((passage("one", text),)).facts
