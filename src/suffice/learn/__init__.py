@@ -1,0 +1,1 @@
+"""Learning from decisions: calibration, monitoring, golden sets and red teaming."""
