@@ -18,7 +18,9 @@ from suffice.learn.monitor.guarantee import (
     Guarantee,
     Status,
     in_force,
+    published,
     read_certificate,
+    restricted,
 )
 from suffice.learn.monitor.jobs import DEEP_CHECK, MAIL, Jobs
 from suffice.learn.monitor.metrics import Metric, figures
@@ -29,8 +31,15 @@ from suffice.log.entry import Choice
 from suffice.record.log import Log
 from suffice.review.case import Rating
 from suffice.review.review import Review
-from suffice.settings import MailSettings, MonitorSettings, Settings
+from suffice.settings import (
+    CollectionSettings,
+    MailSettings,
+    MonitorSettings,
+    Settings,
+    VerdictSettings,
+)
 from suffice.types import Action
+from suffice.verdict.route import read_routes
 from tests.learn.monitor.stream import MovingClock, answer, certificate, open_log, refusal, write
 
 QUIET = MonitorSettings(weekly_served=0, weekly_withheld=0)
@@ -182,13 +191,33 @@ def test_drift_suspends_the_guarantee_until_thresholds_are_calibrated_again(
 
 
 def test_the_stricter_threshold_is_in_force_while_suspended() -> None:
-    name = "checks.entailment_thresholds.contradicted"
-    published = {"serve": 0.8, "gate": 0.5, name: 0.5}
-    certified = Certificate({"serve": 0.7, "gate": 0.6, name: 0.4}, 0.05, 0.05, (0.5,))
+    defaults = {"gate": 0.6, "confidence": 0.8}
+    assert published() == defaults
+    certified = Certificate({"gate": 0.7, "confidence": 0.75}, 0.05, 0.05, (0.5,))
     active, held = Guarantee(Status.ACTIVE), Guarantee(Status.SUSPENDED)
-    assert in_force(certified, active, published) == {"serve": 0.7, "gate": 0.6, name: 0.4}
-    assert in_force(certified, held, published) == {"serve": 0.8, "gate": 0.6, name: 0.4}
-    assert in_force(None, Guarantee(), published) == published
+    assert in_force(certified, active, defaults) == {"gate": 0.7, "confidence": 0.75}
+    strict = in_force(certified, held, defaults)
+    assert strict == {"gate": 0.7, "confidence": 0.8}
+    assert in_force(None, Guarantee(), defaults) == defaults
+    gate_only = Certificate({"gate": 0.5}, 0.05, 0.05, (0.5,))
+    assert in_force(gate_only, held, defaults) == defaults
+
+
+def test_a_suspension_only_raises_the_thresholds_of_the_settings() -> None:
+    own = CollectionSettings()
+    assert restricted(own, published()) == own
+    raised = restricted(own, {"gate": 0.7, "confidence": 0.9})
+    assert raised.gate.learned.sufficient == 0.7
+    serving = [row for row in raised.verdict.routes if row.endswith("SERVE")]
+    assert serving == ["faithfulness >= 0.85 and facts >= 0.80 and confidence >= 0.9000 -> SERVE"]
+    read_routes(raised.verdict.routes)
+    bare = replace(own, verdict=VerdictSettings(routes=("stale -> SERVE", "else -> SERVE")))
+    found = restricted(bare, {"confidence": 0.9}).verdict.routes
+    assert found == (
+        "stale and confidence >= 0.9000 -> SERVE",
+        "confidence >= 0.9000 -> SERVE",
+        "else -> WITHHOLD",
+    )
 
 
 def test_a_file_that_is_no_certificate_is_refused(tmp_path: Path) -> None:

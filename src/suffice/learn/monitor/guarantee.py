@@ -8,17 +8,21 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 from suffice.errors import SettingsError
+from suffice.settings import CollectionSettings
 
 _REMEDY = "Run: suffice calibrate LABELS --out thresholds.json"
-LOWER_IS_STRICTER = frozenset({"checks.entailment_thresholds.contradicted"})
-"""Thresholds of which the lower value releases less; of all others it is the higher one."""
+GATE, CONFIDENCE = "gate", "confidence"
+"""The thresholds of an answer that is served: of the gate's probability, and of the confidence."""
+_FLOOR = re.compile(r"confidence\s*(?:>=|>)\s*(\d*\.?\d+)")
+_SERVES = re.compile(r"->\s*SERVE\b")
 
 
 class Status(StrEnum):
@@ -63,7 +67,8 @@ def read_certificate(path: str | Path) -> Certificate | None:
     try:
         body = Path(path).read_bytes()
         tree: Any = json.loads(body)
-        thresholds = {str(name): float(value) for name, value in tree["thresholds"].items()}
+        given = tree["thresholds"].items()
+        thresholds = {str(name): float(value) for name, value in given if value is not None}
         scores = tuple(float(score) for score in tree["reference"])
         alpha, delta = float(tree["alpha"]), float(tree["delta"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as problem:
@@ -77,20 +82,47 @@ def read_certificate(path: str | Path) -> Certificate | None:
 def in_force(
     certificate: Certificate | None,
     state: Guarantee,
-    published: Mapping[str, float],
+    defaults: Mapping[str, float] | None = None,
 ) -> Mapping[str, float]:
     """The thresholds to apply: the certified ones; while the guarantee is suspended, for each the
-    stricter of certified and published; without a certificate, the published ones."""
-    if certificate is None:
-        return dict(published)
+    stricter of certified and published; without a certificate, the published ones. `defaults`
+    replace the published ones."""
+    defaults = published() if defaults is None else defaults
+    certified = {**defaults, **(certificate.thresholds if certificate else {})}
     if state.status is not Status.SUSPENDED:
-        return {**published, **certificate.thresholds}
-    return {
-        name: _stricter(name, certificate.thresholds.get(name), published.get(name))
-        for name in {**published, **certificate.thresholds}
-    }
+        return certified
+    return {name: max(value, defaults.get(name, 0.0)) for name, value in certified.items()}
 
 
-def _stricter(name: str, *given: float | None) -> float:
-    known = [value for value in given if value is not None]
-    return min(known) if name in LOWER_IS_STRICTER else max(known)
+def published() -> Mapping[str, float]:
+    """The default thresholds."""
+    own = CollectionSettings()
+    rows = [row for row in own.verdict.routes if _SERVES.search(row)]
+    floors = [float(floor) for row in rows for floor in _FLOOR.findall(row)]
+    return {GATE: own.gate.learned.sufficient, CONFIDENCE: min(floors)}
+
+
+def restricted(own: CollectionSettings, least: Mapping[str, float]) -> CollectionSettings:
+    """The settings with thresholds that are at least these: SERVE needs them, and nothing is
+    relaxed."""
+    gate, floor = least.get(GATE, 0.0), least.get(CONFIDENCE, 0.0)
+    learned = replace(own.gate.learned, sufficient=max(own.gate.learned.sufficient, gate))
+    rows = own.verdict.routes
+    routes = tuple(_raised(row, floor) if _SERVES.search(row) else row for row in rows)
+    routes += ("else -> WITHHOLD",) if _SERVES.search(rows[-1]) else ()
+    return replace(
+        own,
+        gate=replace(own.gate, learned=learned),
+        verdict=replace(own.verdict, routes=routes),
+    )
+
+
+def _raised(row: str, floor: float) -> str:
+    """A row with a confidence of at least `floor`."""
+    when, _, then = row.partition("->")
+    known = [float(one) for one in _FLOOR.findall(when)]
+    if known and max(known) >= floor:
+        return row
+    parts = [part.strip() for part in when.split(" and ")]
+    kept = [part for part in parts if part != "else" and not _FLOOR.fullmatch(part)]
+    return " and ".join([*kept, f"confidence >= {floor:.4f}"]) + f" -> {then.strip()}"

@@ -6,6 +6,7 @@ import os
 import smtplib
 import ssl
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from email.message import EmailMessage
 
@@ -43,8 +44,12 @@ class Mailer:
     def send(self, entry: Entry) -> str:
         """Send the message about an alarm's record; return why it failed, or ""."""
         try:
-            with self._connected() as server:
+            server = self._connected()
+            try:
                 server.send_message(self._message(entry))
+            finally:
+                with suppress(smtplib.SMTPException, OSError):  # sent is sent
+                    server.quit()
         except (smtplib.SMTPException, OSError) as problem:
             return f"{type(problem).__name__}: {problem}"
         return ""

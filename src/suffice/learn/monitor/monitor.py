@@ -28,10 +28,10 @@ from suffice.log.record import Record
 from suffice.log.tables import RECORDS
 from suffice.record.log import Log
 from suffice.settings import Settings
+from suffice.webhooks.events import ALARM, GUARANTEE
 
 _LOG = logging.getLogger("suffice.monitor")
 _PORTION = 500
-ALARM, GUARANTEE = "alarm", "guarantee"
 _URGENT = ("raised", "suspended")
 
 

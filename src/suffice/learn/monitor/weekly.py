@@ -31,7 +31,7 @@ _SERVED = (Action.SERVE.value, Action.CAVEAT.value, Action.CONFLICT.value)
 
 
 @dataclass(slots=True)
-class _Stratum:
+class Stratum:
     """A reservoir: after any number of answers, each is held with the same probability."""
 
     wanted: int
@@ -73,12 +73,12 @@ class Weekly:
         monitor = self.settings.monitor
         served = 0 if self.settings.record.review_sample else monitor.weekly_served
         strata = {
-            True: _Stratum(served, self.random),
-            False: _Stratum(monitor.weekly_withheld, self.random),
+            True: Stratum(served, self.random),
+            False: Stratum(monitor.weekly_withheld, self.random),
         }
         week = Choice(since=since, until=until)
         with self.log.database.reading() as connection:
-            self._offer(connection, week, strata)
+            self.offer(connection, week, strata)
             drawn = [
                 self._record(connection, id, stratum.probability, served=served_)
                 for served_, stratum in strata.items()
@@ -88,7 +88,9 @@ class Weekly:
             self.log.append(*drawn, self._summary(since, until, strata))
         return len(drawn)
 
-    def _offer(self, connection: Connection, week: Choice, strata: dict[bool, _Stratum]) -> None:
+    def offer(self, connection: Connection, week: Choice, strata: dict[bool, Stratum]) -> None:
+        """Offer the answers of a week that are not queued to their stratum, by whether they were
+        served."""
         queued = week.narrowed(select(RECORDS.c.id)).where(RECORDS.c.kind == QUEUE)
         known = {subject_of(id) for id in connection.scalars(queued)}
         asked = week.narrowed(select(RECORDS.c.id, RECORDS.c.payload))
@@ -113,7 +115,7 @@ class Weekly:
         }
         return Record(QUEUE, entered, row.caller or "", row.tag or "", f"{id}.{QUEUE}", once=True)
 
-    def _summary(self, since: str, until: str, strata: dict[bool, _Stratum]) -> Record:
+    def _summary(self, since: str, until: str, strata: dict[bool, Stratum]) -> Record:
         """How many answers there were, and how many were drawn."""
         names = {True: "served", False: "withheld"}
         counts = {
