@@ -26,10 +26,13 @@ _COMMANDS = {
     "documents": ("suffice.cli.documents", "List, show and retire documents and their versions."),
     "feedback": ("suffice.cli.feedback", "Rate an answer."),
     "eval": ("suffice.cli.evaluate", "Evaluate the pipeline on labelled questions and drafts."),
+    "gaps": ("suffice.cli.gaps", "List topics that the documents do not cover, as a backlog."),
     "gate": ("suffice.cli.gate", "Check whether the documents suffice to answer a question."),
+    "golden": ("suffice.cli.golden", "Run a golden set of questions and detect regressions."),
     "index": ("suffice.cli.index", "Index documents into a store."),
     "keys": ("suffice.cli.keys", "Create, list and revoke API keys."),
     "mcp": ("suffice.cli.mcp", "Serve search, gate and checks to a model as MCP tools."),
+    "monitor": ("suffice.cli.monitor", "Show metrics, alarms and the guarantee of thresholds."),
     "review": ("suffice.cli.review", "List decisions that await human review, and decide them."),
     "search": ("suffice.cli.search", "Search for passages."),
     "serve": (

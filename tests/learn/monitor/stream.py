@@ -77,7 +77,7 @@ def answer(
 
 def refusal(question: str = "Who is king?", similarity: float = 0.7) -> Verdict:
     found = evidence(question, similarity)
-    return Verdict(question, Action.WITHHOLD, "", SHUT, found)
+    return Verdict(question, Action.WITHHOLD, "", SHUT, found, missing=SHUT.missing)
 
 
 def open_log(place: str | Path, clock: Clock, settings: RecordSettings | None = None) -> Log:

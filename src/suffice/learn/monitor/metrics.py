@@ -92,12 +92,12 @@ def _any(found: Figures, settings: MonitorSettings) -> bool:
 
 METRICS: Mapping[Metric, Definition] = {
     Metric.FAITHFULNESS: Definition(
-        lambda one: f"drop > {one.faithfulness_drop:g} over {one.window_days} days",
+        lambda one: f"drop > {one.faithfulness_drop:g} in {one.window_days} days",
         _dropped(lambda one: one.faithfulness_drop),
         Side.DOWN,
     ),
     Metric.FACT_SCORE: Definition(
-        lambda one: f"drop > {one.fact_score_drop:g} over {one.window_days} days",
+        lambda one: f"drop > {one.fact_score_drop:g} in {one.window_days} days",
         _dropped(lambda one: one.fact_score_drop),
         Side.DOWN,
     ),
