@@ -134,7 +134,7 @@ def _state(one: Tree) -> Text:
     if one["value"] is None:
         return Text("no data", style="dim")
     known = one["baseline"] is not None or one["test"] is None
-    return Text("ok", style="green") if known else Text("no baseline", style="dim")
+    return Text("ok", style="green") if known else Text("–", style="dim")
 
 
 def _number(value: float | None) -> str:

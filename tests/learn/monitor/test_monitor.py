@@ -25,7 +25,7 @@ from suffice.learn.monitor.guarantee import (
 from suffice.learn.monitor.jobs import DEEP_CHECK, MAIL, Jobs
 from suffice.learn.monitor.metrics import Metric, figures
 from suffice.learn.monitor.monitor import Monitor
-from suffice.learn.monitor.state import State
+from suffice.learn.monitor.state import Job, State
 from suffice.learn.monitor.tables import METADATA
 from suffice.log.entry import Choice
 from suffice.record.log import Log
@@ -241,7 +241,9 @@ def test_processes_that_update_at_once_count_each_record_once(
     watch = [replace(monitor(log, clock), deep=True, chance=lambda: 0.05) for _ in range(4)]
     with ThreadPoolExecutor(4) as pool:
         list(pool.map(lambda one: one.catch_up(), watch))
-    state = watch[0].state
+    state, version = watch[0].store.read()
+    assert watch[0].store.save(state, version)
+    assert not watch[1].store.save(State(), version, [Job(MAIL, "x")])  # it had read too early
     assert figures(state.of(Metric.FAITHFULNESS).days, clock().date(), QUIET).window.count == 40
     test = state.of(Metric.FAITHFULNESS).test
     assert test is not None
