@@ -73,6 +73,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "cases" / "docs").mkdir()
     (folder / "cases" / "docs" / "pay.md").write_text("# Pay\n\nPay day is the 25th.\n")
     (folder / "cases" / "questions.jsonl").write_text(json.dumps(CASE) + "\n")
+    (folder / "golden.jsonl").write_text(json.dumps(CASE) + "\n")
     return folder
 
 

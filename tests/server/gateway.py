@@ -19,7 +19,7 @@ from suffice.evidence.library import Library
 from suffice.server.app import create_app
 from suffice.server.connection import config_of
 from suffice.server.gateway import Gateway
-from suffice.settings import RouteSettings, ServerSettings, Settings
+from suffice.settings import MonitorSettings, RouteSettings, ServerSettings, Settings
 from suffice.testing.upstream import Reply, ScriptedUpstream
 from tests.waiting import PATIENCE, until
 
@@ -67,7 +67,10 @@ def routes(route: RouteSettings | Mapping[str, RouteSettings], **server: Any) ->
 def running(
     library: Library, settings: Settings, host: str = "127.0.0.1", stop: float = 4
 ) -> Iterator[RunningGateway]:
-    """`host` is the address that the app assumes; it always listens on loopback."""
+    """`host` is the address that the app assumes; it always listens on loopback. Without settings
+    for the monitor it is off: its rounds and deep checks would disturb tests of other things."""
+    if settings.monitor == MonitorSettings():
+        settings = replace(settings, monitor=MonitorSettings(enabled=False))
     app = create_app(settings, library, host=host)
     with served(app, replace(settings.server, shutdown_seconds=stop)) as (url, loop):
         yield RunningGateway(url, app.state.gateway, loop)

@@ -1,1 +1,1 @@
-"""Thresholds with a guarantee, monitoring and red teaming."""
+"""Learning from decisions: calibration, monitoring, golden sets and red teaming."""

@@ -77,6 +77,16 @@ def lines(text: str) -> Iterator[Line]:
             yield Line("", "")
 
 
+def values(text: str, names: Collection[str]) -> dict[str, object]:
+    """Some stored fields of a payload; the others, which may be large, are not parsed."""
+    found: dict[str, object] = {}
+    for line in text.split("\n"):
+        name, _, value = line[SALT + 1 :].partition(" ")
+        if name in names:
+            found[name] = read(value)
+    return found
+
+
 def manifest(text: str) -> str:
     """Names and commitments of a payload, one per line; kept when fields are erased."""
     return "\n".join(f"{line.key} {line.commitment}" for line in lines(text))

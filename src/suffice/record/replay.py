@@ -93,6 +93,10 @@ class Replay:
                 found += _changes(decision.verdict, again, gated=gated)
         return Replayed(entry.id, tuple(found), tuple(notes))
 
+    def again(self, decision: Decision) -> Verdict | None:
+        """The verdict that these models reach on the recorded draft; `None` if there is none."""
+        return self._verdict(decision, decision.verdict) if decision.verdict else None
+
     def _models(self) -> dict[str, str]:
         now = {"embedder": self.embedder.id, "verifier": self.verifier.id}
         return {name: now.get(name, "") for name in self.setup.models}

@@ -34,6 +34,8 @@ class Why(StrEnum):
     """The gate's score was near its threshold."""
     SAMPLED = "sampled"
     """Random sample, to estimate the error rate."""
+    WEEKLY = "weekly"
+    """Weekly random sample of served and withheld answers, drawn by the monitor."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ LOOKED_AT = 10_000
 @dataclass(frozen=True, slots=True)
 class Gap:
     """A question in its latest wording, its count, and what was missing and nearest at the time.
-    `records` are the ids of the decisions, newest first."""
+    `records` are the ids of the decisions, and `times` their times, newest first."""
 
     question: str
     count: int
@@ -34,6 +34,7 @@ class Gap:
     missing: tuple[str, ...]
     nearest: tuple[Source, ...]
     records: tuple[str, ...]
+    times: tuple[str, ...] = ()
 
 
 def gaps(
@@ -72,6 +73,7 @@ def _gap(connection: Connection, group: Sequence[Entry], reader: Reader | None) 
         missing=tuple(fields.get("missing", ())),
         nearest=near,
         records=tuple(_ids(group)),
+        times=tuple(entry.time for entry in group),
     )
 
 

@@ -26,6 +26,7 @@ from suffice.server.gateway import Gateway
 from suffice.server.health import Health
 from suffice.server.json_body import JSON_TYPE, encode
 from suffice.server.models_endpoint import embeddings, model, models
+from suffice.server.monitoring import MonitorCollector, guarantee, monitor
 from suffice.server.openai.chat import chat
 from suffice.server.openai.legacy_completions import completions
 from suffice.server.openai.responses import responses
@@ -48,13 +49,16 @@ def create_app(
     """The gateway over a library. `host` is the address it is bound to: only a gateway that listens
     on this machine alone may work without keys. `more` adds routes from other packages."""
     gateway = Gateway(library, settings, host)
-    metrics = Metrics(gateway.work, lambda: gateway.breakers)
+    watched = (MonitorCollector(lambda: gateway.monitor),)
+    metrics = Metrics(gateway.work, lambda: gateway.breakers, watched)
     logged = access_log(lambda: gateway.state.settings.server.log_text)
     gateway.watches += [metrics.watch, logged, watch_spans, usage_watch(gateway.ledger)]
 
     @asynccontextmanager
     async def life(app: Starlette) -> AsyncIterator[None]:
         gateway.webhooks.start()
+        if gateway.monitoring is not None:
+            gateway.monitoring.start()
         try:
             yield
         finally:
@@ -73,6 +77,8 @@ def create_app(
         Route("/gate", served(gate), methods=["POST"]),
         Route("/check", served(check), methods=["POST"]),
         Route("/feedback", served(feedback), methods=["POST"]),
+        Route("/guarantee", served(guarantee)),
+        Route("/monitor", served(monitor)),
         Route("/documents", served(documents.list_)),
         Route("/documents", served(documents.add), methods=["POST"]),
         Route("/documents/reindex", served(documents.reindex), methods=["POST"]),

@@ -7,6 +7,7 @@ progress keeps the route it started with.
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from operator import attrgetter
@@ -19,6 +20,10 @@ from suffice.access.quotas import Usage
 from suffice.access.usage_report import Ledger
 from suffice.errors import SettingsError, SufficeError
 from suffice.evidence.library import Library
+from suffice.learn.monitor.deep import DeepChecks, open_deep_verifier, stronger_tier
+from suffice.learn.monitor.guarantee import Guarantee, Status, in_force, restricted
+from suffice.learn.monitor.monitor import Monitor
+from suffice.learn.monitor.worker import MonitorWorker
 from suffice.models.batching import Lanes, SharedEmbedder, shared_verifier
 from suffice.models.caching import CachedEmbedder
 from suffice.models.catalog import open_verifier
@@ -35,7 +40,7 @@ from suffice.server.parts import Parts
 from suffice.server.rate_limiter import RateLimiter
 from suffice.server.route import Route, open_route
 from suffice.server.telemetry.stats import RequestStats, StatsListener
-from suffice.settings import Settings
+from suffice.settings import CollectionSettings, Settings
 from suffice.settings.routes import DEFAULT
 from suffice.webhooks.outbox import Outbox
 from suffice.webhooks.worker import Webhook, WebhookWorker, gap_webhooks, open_webhooks
@@ -49,6 +54,7 @@ _NOT_BY_RELOAD = (
     "embedder",
     "verifier",
     "record",
+    "monitor.enabled",
     "server.host",
     "server.port",
     "server.workers",
@@ -89,10 +95,14 @@ class Gateway:
         verifier = shared_verifier(open_verifier(settings.verifier, "", settings.draft), lanes)
         self.parts = Parts(library, embedder, verifier)
         self.authenticator = self._authenticator(settings)
+        self._changing = threading.Lock()
+        self.monitor = self._monitor(settings)
+        self.guarantee = self.monitor.state.guarantee if self.monitor else Guarantee()
         self.state = self._opened(settings)
         self.webhooks = WebhookWorker(
             Outbox(library.store.database), self._webhooks(settings, self.state)
         )
+        self.monitoring = self._monitoring(settings)
 
     def _authenticator(self, settings: Settings) -> Authenticator:
         """Open only if the address is local and the settings do not require keys."""
@@ -107,11 +117,55 @@ class Gateway:
     def _opened(self, settings: Settings) -> State:
         routes = {
             name: self._recorded(
-                open_route(name, route, settings, self.parts, self.client), settings
+                open_route(name, route, settings, self.parts, self.client, adjusted=self._in_force),
+                settings,
             )
             for name, route in settings.server.routes.items()
         }
         return State(settings, routes)
+
+    # Monitoring
+
+    def _monitor(self, settings: Settings) -> Monitor | None:
+        if not settings.monitor.enabled or self.log is None:
+            if settings.monitor.certificate:
+                raise SettingsError(
+                    "monitor.certificate needs the monitor and records in the log.",
+                    remedy="Set monitor.enabled to true and record.enabled to auto, or remove it.",
+                )
+            return None
+        return Monitor.of(self.log, settings, deep=bool(stronger_tier(settings)))
+
+    def _monitoring(self, settings: Settings) -> MonitorWorker | None:
+        if self.monitor is None:
+            return None
+        log, embedder = self.monitor.log, self.parts.embedder
+
+        def open_deep() -> DeepChecks:
+            return DeepChecks(log, embedder, open_deep_verifier(settings))
+
+        deep = open_deep if stronger_tier(settings) else None
+        return MonitorWorker(self.monitor, deep, lambda: not self.work.waiting, self._monitored)
+
+    def _in_force(self, own: CollectionSettings) -> CollectionSettings:
+        """The settings of a route. While the guarantee is suspended, for each threshold the
+        stricter of certified and published applies."""
+        if self.monitor is None or self.guarantee.status is not Status.SUSPENDED:
+            return own
+        return restricted(own, in_force(self.monitor.certificate, self.guarantee))
+
+    def _monitored(self, monitor: Monitor) -> None:
+        """Called after each update, in any of the processes: apply a changed guarantee."""
+        found = monitor.state.guarantee
+        with self._changing:
+            if found == self.guarantee:
+                return
+            changed = found.status is not self.guarantee.status
+            self.guarantee = found
+            if changed:
+                settings = self.state.settings
+                self.state = self._opened(settings)
+                self.webhooks.change(self._webhooks(settings, self.state))
 
     def _recorded(self, route: Route, settings: Settings) -> Route:
         if self.log is None:
@@ -145,6 +199,10 @@ class Gateway:
     def reload(self, read: Callable[[], Settings]) -> str:
         """Apply new settings and return a message about the result. Invalid settings change
         nothing."""
+        with self._changing:
+            return self._reloaded(read)
+
+    def _reloaded(self, read: Callable[[], Settings]) -> str:
         old = self.state.settings
         try:
             new = read()
@@ -152,11 +210,14 @@ class Gateway:
                 value = attrgetter(group)
                 if value(new) != value(old):
                     raise SettingsError(f"'{group}' cannot be changed without a restart.")
+            monitor = self._monitor(new)
             state, authenticator = self._opened(new), self._authenticator(new)
             webhooks = self._webhooks(new, state)
+            if monitor and self.monitoring:
+                self.monitoring.change(monitor)
         except SufficeError as problem:
             return f"{NOT_RELOADED}: {problem}"
-        self.state, self.authenticator = state, authenticator
+        self.state, self.authenticator, self.monitor = state, authenticator, monitor
         self.work.change(new.server.capacity)
         self.webhooks.change(webhooks)
         return f"The settings were reloaded: {len(self.state.routes)} routes."
@@ -195,6 +256,8 @@ class Gateway:
     async def close(self) -> None:
         self.document_jobs.close()
         await asyncio.to_thread(self.webhooks.close)
+        if self.monitoring is not None:
+            await asyncio.to_thread(self.monitoring.close)
         await self.client.aclose()
         self.work.close()
         await asyncio.to_thread(self.limits.close)

@@ -20,6 +20,8 @@ _POSTS = {
 }
 _GETS = {
     "/v1/models": ("List", "The models that the caller may use."),
+    "/v1/guarantee": ("Guarantee", "Whether the guarantee of the thresholds holds."),
+    "/v1/monitor": ("Monitor", "The metrics with their alarms, and the guarantee."),
     "/healthz": ("Status", "Whether the process is alive."),
     "/readyz": ("Status", "Whether the gateway accepts requests."),
 }

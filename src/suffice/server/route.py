@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 from functools import partial
@@ -34,6 +34,8 @@ from suffice.text.times import When
 from suffice.types import Evidence, Retrieved
 
 _URL = ("http://", "https://")
+Adjusts = Callable[[CollectionSettings], CollectionSettings]
+"""Changes the settings of a route to what is in force, such as stricter thresholds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,10 +174,11 @@ def open_route(
     parts: Parts,
     client: httpx2.AsyncClient,
     environ: Mapping[str, str] | None = None,
+    adjusted: Adjusts = lambda own: own,
 ) -> Route:
     """Open the route that the settings describe; its upstream is not called yet."""
     environ = os.environ if environ is None else environ
-    own = settings_of_route(route, settings)
+    own = adjusted(settings_of_route(route, settings))
     if route.prompt:
         read_shape(route.prompt)  # report an invalid template before the first request
     base = Pipeline.of(_nothing, parts.embedder, own, parts.verifier)

@@ -49,6 +49,7 @@ from suffice.settings.gate import (
 )
 from suffice.settings.identity import IdentitySettings, SignedHeaderSettings, TokenSettings
 from suffice.settings.limits import ABOUT, AtMost, Count, Range, Share, Weight, setting
+from suffice.settings.monitor import MailSettings, MonitorSettings
 from suffice.settings.published import as_written
 from suffice.settings.reader import ENV_PREFIX, T, build, environment_tree, load_yaml
 from suffice.settings.record import RecordSettings, SignSettings
@@ -94,6 +95,8 @@ __all__ = [
     "LearnedSettings",
     "LimitSettings",
     "LlmSettings",
+    "MailSettings",
+    "MonitorSettings",
     "PassageSettings",
     "PrototypeSettings",
     "Range",
@@ -152,6 +155,7 @@ class Settings(Checked):
     verdict: VerdictSettings = field(default_factory=VerdictSettings)
     judge: JudgeSettings = field(default_factory=JudgeSettings)
     record: RecordSettings = field(default_factory=RecordSettings)
+    monitor: MonitorSettings = field(default_factory=MonitorSettings)
     server: ServerSettings = field(default_factory=ServerSettings)
     collections: Mapping[str, CollectionSettings] = field(
         default_factory=dict,

@@ -26,6 +26,12 @@ EVENTS = (
     "feedback",
     "feedback.up",
     "feedback.down",
+    "alarm",
+    "alarm.raised",
+    "alarm.cleared",
+    "guarantee",
+    "guarantee.active",
+    "guarantee.suspended",
 )
 """What a webhook can subscribe to. A name without a full stop stands for all of its kind."""
 
@@ -37,8 +43,8 @@ class WebhookSettings(Checked):
     url: str = setting("", "URL that receives the events by POST.")
     events: tuple[str, ...] = setting(
         ("verdict", "gap", "review"),
-        "Events to send: `verdict`, `gap`, `review`, `feedback`, or one of a kind such as "
-        "`verdict.withhold`, `review.queued` or `feedback.down`.",
+        "Events to send: `verdict`, `gap`, `review`, `feedback`, `alarm`, `guarantee`, or one of a "
+        "kind such as `verdict.withhold`, `review.queued` or `alarm.raised`.",
     )
     secret_env: str = setting(
         "", "Environment variable that holds the signing secret. Empty: events are not signed."

@@ -11,7 +11,8 @@ from suffice.record.about import QUEUE, role_of, subject_of
 from suffice.record.decision import GAP, VERDICT
 from suffice.review.case import DECIDED, FEEDBACK
 
-KINDS = (VERDICT, GAP, QUEUE, FEEDBACK, *DECIDED)
+ALARM, GUARANTEE = "alarm", "guarantee"
+KINDS = (VERDICT, GAP, QUEUE, FEEDBACK, *DECIDED, ALARM, GUARANTEE)
 """The kinds of records that are events."""
 _SERVED = ("SERVE", "CAVEAT", "CONFLICT")
 _QUOTE = "“"
@@ -27,6 +28,8 @@ def event_of(entry: Entry) -> str:
         return "review.queued"
     if entry.kind == FEEDBACK:
         return f"{FEEDBACK}.{_field(entry, 'rating') or 'unknown'}"
+    if entry.kind in (ALARM, GUARANTEE):
+        return f"{entry.kind}.{_field(entry, 'what') or 'unknown'}"
     return f"review.{role_of(entry.id)}" if entry.kind in DECIDED else entry.kind
 
 
@@ -85,6 +88,12 @@ def _feedback(entry: Entry, text: str) -> dict[str, Any]:
     return {"rating": _field(entry, "rating"), **comment}
 
 
+def _monitored(entry: Entry, text: str) -> dict[str, Any]:
+    """An alarm or a change of the guarantee: its texts are about figures, not about answers."""
+    fields = entry.fields()
+    return {name: fields.get(name) for name in ("about", "what", "text", "value", "baseline")}
+
+
 def _review(entry: Entry, text: str) -> dict[str, Any]:
     reason = {} if text == "none" else {"reason": _field(entry, "reason")}
     return {"decision": role_of(entry.id), "result": _field(entry, "result"), **reason}
@@ -95,6 +104,8 @@ _SHAPES: dict[str, Callable[[Entry, str], dict[str, Any]]] = {
     GAP: _gap,
     QUEUE: _queued,
     FEEDBACK: _feedback,
+    ALARM: _monitored,
+    GUARANTEE: _monitored,
 }
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 
 from prometheus_client import (
     CONTENT_TYPE_LATEST,
@@ -47,8 +47,11 @@ States = Callable[[], Mapping[str, Mapping[str, str]]]
 class Metrics:
     """The metrics of one app; `watch` is called with each finished request."""
 
-    def __init__(self, work: InferencePool, states: States = dict) -> None:
+    def __init__(
+        self, work: InferencePool, states: States = dict, more: Sequence[Collector] = ()
+    ) -> None:
         self._work = work
+        self._more = more
         self._states = states
         self._known: set[tuple[str, str]] = set()
         self._own = own = CollectorRegistry()
@@ -175,6 +178,8 @@ class Metrics:
         self._now()
         registry = CollectorRegistry()
         registry.register(_Published(self._source()))
+        for collector in self._more:
+            registry.register(collector)
         registry.register(Processes(lambda: live_processes(os.environ.get(SHARED))))
         return generate_latest(registry)
 

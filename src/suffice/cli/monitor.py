@@ -1,0 +1,145 @@
+"""`suffice monitor`: the metrics with their alarms, and whether the guarantee holds."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import click
+from rich import box
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from suffice.cli import as_json as to_json
+from suffice.cli.of_store import of_store, open_log
+from suffice.learn.monitor.guarantee import Status
+from suffice.learn.monitor.monitor import Monitor
+from suffice.learn.monitor.report import report_of
+from suffice.learn.monitor.worker import MonitorWorker
+from suffice.record.log import Log
+from suffice.settings import MonitorSettings, Settings, read_settings
+
+Tree = Mapping[str, Any]
+_STYLE = {"none": "dim", "active": "green", "suspended": "bold red"}
+_NAMES = {
+    Status.NONE.value: "No guarantee",
+    Status.ACTIVE.value: "Guarantee active",
+    Status.SUSPENDED.value: "Guarantee SUSPENDED",
+}
+
+
+@click.command()
+@click.option("--deep", is_flag=True, help="Also make deep checks of newly drawn answers.")
+@click.option("--watch", is_flag=True, help="Update the display until interrupted.")
+@of_store
+def monitor(deep: bool, watch: bool, config: str | None, store: str | None, as_json: bool) -> int:
+    """Read new records of the log, and show the metrics, their alarms and the guarantee.
+
+    A gateway does this in the background. Without one, run this command regularly: it sends alarms
+    by e-mail and draws the weekly sample as well.
+
+    Exit code 2: an alarm is raised or the guarantee is suspended.
+    """
+    settings = read_settings(config)
+    log = open_log(settings, store)
+    worker, watched = _opened(log, settings, deep=deep)
+    worker.round()
+    found = report_of(watched)
+    if as_json:
+        to_json.show(found)
+    elif watch:
+        _watch(worker, watched, found)
+    else:
+        Console().print(shown(found, settings.monitor))
+    return 2 if found["alarms"] or found["guarantee"]["status"] == Status.SUSPENDED else 0
+
+
+def _opened(log: Log, settings: Settings, *, deep: bool) -> tuple[MonitorWorker, Monitor]:
+    if not deep:
+        watched = Monitor.of(log, settings)
+        return MonitorWorker(watched), watched
+    from suffice.learn.monitor.deep import DeepChecks, open_deep_verifier
+    from suffice.models.catalog import open_embedder
+
+    watched = Monitor.of(log, settings, deep=True)
+
+    def open_deep() -> DeepChecks:
+        return DeepChecks(log, open_embedder(settings.embedder), open_deep_verifier(settings))
+
+    return MonitorWorker(watched, open_deep), watched
+
+
+def _watch(worker: MonitorWorker, watched: Monitor, found: Tree) -> None:
+    own = watched.settings.monitor
+    with Live(shown(found, own), auto_refresh=False) as live:
+        while True:
+            time.sleep(own.every_seconds)
+            worker.round()
+            live.update(shown(report_of(watched), own), refresh=True)
+
+
+def shown(found: Tree, settings: MonitorSettings) -> RenderableType:
+    """The report for a terminal."""
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False)
+    table.add_column("metric", no_wrap=True)
+    for title in (f"{settings.window_days} days", "n", "baseline"):
+        table.add_column(title, justify="right", no_wrap=True)
+    table.add_column("alarm if")
+    table.add_column("state", no_wrap=True)
+    for name, one in found["metrics"].items():
+        value, baseline = _number(one["value"]), _number(one["baseline"])
+        table.add_row(name, value, f"{one['count']:,}", baseline, one["alarm"], _state(one))
+    return Group(*_guaranteed(found), table, *_below(found))
+
+
+def _guaranteed(found: Tree) -> list[Text]:
+    own = found["guarantee"]
+    since = f" since {_moment(own['since'])}" if own["since"] else ""
+    head = f"{_NAMES[own['status']]}{since}."
+    lines = [Text(head, style=_STYLE[own["status"]]), Text(own["why"])]
+    if own["status"] == Status.SUSPENDED:
+        numbers = ", ".join(f"{name} {value:.2f}" for name, value in own["thresholds"].items())
+        lines.append(Text(f"Until then the stricter of certified and default applies: {numbers}."))
+    return lines
+
+
+def _below(found: Tree) -> list[Text]:
+    deep, test = found["deep_checks"], found["exchangeability"]
+    lines = [
+        Text(f"Alarm since {_moment(one['since'])}: {name} ({one['alarm']}).", style="bold red")
+        for name, one in found["metrics"].items()
+        if one["raised"]
+    ]
+    if test is not None:
+        told = f"Drift test: evidence {test['evidence']:.3g}, rejects at {test['rejects_at']:g}"
+        lines.append(Text(f"{told}; {test['observations']:,} live answers.", style="dim"))
+    if deep["count"]:
+        was, again = _number(deep["faithfulness"]), _number(deep["faithfulness_again"])
+        told = f"Deep checks: {deep['count']:,}, {deep['changed']:,} would decide otherwise"
+        lines.append(Text(f"{told}; faithfulness {was}, again {again}.", style="dim"))
+    if found["waiting"]:
+        jobs = ", ".join(f"{count} × {kind}" for kind, count in found["waiting"].items())
+        lines.append(Text(f"Waiting: {jobs}.", style="dim"))
+    last = f"up to {_moment(found['time'])}" if found["time"] else "none yet"
+    lines.append(Text(f"Records read: {last}.", style="dim"))
+    return lines
+
+
+def _state(one: Tree) -> Text:
+    if one["raised"]:
+        return Text("RAISED", style="bold red")
+    if one["value"] is None:
+        return Text("no data", style="dim")
+    known = one["baseline"] is not None or one["test"] is None
+    return Text("ok", style="green") if known else Text("–", style="dim")
+
+
+def _number(value: float | None) -> str:
+    return "–" if value is None else f"{value:.3f}"
+
+
+def _moment(time: str) -> str:
+    return time[:16].replace("T", " ")

@@ -1,0 +1,1 @@
+"""Golden sets: questions with the expected outcome, run before a deployment."""

@@ -1,0 +1,169 @@
+"""One step of the monitor, without I/O: the state after some more records, and what has changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from suffice.learn.monitor.guarantee import Certificate, Guarantee, Status
+from suffice.learn.monitor.martingale import Martingale, Side
+from suffice.learn.monitor.metrics import METRICS, Days, Mean, Metric, figures
+from suffice.learn.monitor.observe import Observed
+from suffice.learn.monitor.state import Alarm, DeepCounts, State, Tracked
+from suffice.log.moment import read, timestamp
+from suffice.settings import MonitorSettings
+
+_EXCHANGEABILITY = "exchangeability"
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Computes the next state. `certificate` is the one in the settings, `now` the current time."""
+
+    settings: MonitorSettings
+    certificate: Certificate | None
+    now: datetime
+
+    def after(self, state: State, observed: Sequence[Observed]) -> State:
+        """The state after these records, in the order of the log."""
+        state = self._certified(state)
+        if observed:
+            state = replace(state, sequence=observed[-1].sequence, time=observed[-1].time)
+        tracked = {metric: self._tracked(state.of(metric), metric, observed) for metric in Metric}
+        state = self._tested(replace(state, tracked=tracked), observed)
+        state = replace(state, deep=_deep(state.deep, observed))
+        return self._alarmed(state)
+
+    # The guarantee
+
+    def _certified(self, state: State) -> State:
+        """A new certificate begins a new test; without one there is nothing to guarantee."""
+        certificate, since = self.certificate, timestamp(self.now)
+        if certificate is None:
+            none = state.guarantee.status is Status.NONE
+            return state if none else replace(state, guarantee=Guarantee(), exchangeability=None)
+        if state.guarantee.certificate == certificate.digest:
+            return state
+        active = Guarantee(Status.ACTIVE, since, certificate.promise, certificate.digest)
+        test = Martingale.of(Side.BOTH, certificate.reference)
+        return replace(state, guarantee=active, exchangeability=test)
+
+    def _tested(self, state: State, observed: Sequence[Observed]) -> State:
+        live = [one for one in observed if one.confidence is not None]
+        if state.exchangeability is None or not live:
+            return state
+        test, wealth = state.exchangeability.after(
+            [one.confidence for one in live], [one.tie(_EXCHANGEABILITY) for one in live]
+        )
+        state = replace(state, exchangeability=test)
+        over = (wealth >= 1 / self.settings.level).nonzero()[0]
+        if not len(over) or state.guarantee.status is Status.SUSPENDED:
+            return state
+        first = live[int(over[0])]
+        seen = test.steps - len(live) + int(over[0]) + 1
+        why = (
+            f"The confidences of {seen:,} live answers are no longer exchangeable with those of "
+            f"the calibration (test at level {self.settings.level:g}). Calibrate again."
+        )
+        suspended = Guarantee(Status.SUSPENDED, first.time, why, state.guarantee.certificate)
+        return replace(state, guarantee=suspended)
+
+    # The metrics
+
+    def _tracked(self, before: Tracked, metric: Metric, observed: Sequence[Observed]) -> Tracked:
+        found = [
+            (record, one)
+            for record in observed
+            for one in record.observations
+            if one.metric is metric
+        ]
+        days = dict(before.days)
+        for record, one in found:
+            day, old = record.time[:10], days.get(record.time[:10], Mean())
+            days[day] = Mean(old.count + one.counts, old.total + one.value)
+        test, rejected = before.test, before.rejected
+        if test is not None and found:
+            ties = [record.tie(metric) for record, _ in found]
+            test, wealth = test.after([one.value for _, one in found], ties)
+            over = (wealth >= 1 / self.settings.level).nonzero()[0]
+            if len(over) and not rejected:
+                rejected = found[int(over[0])][0].time
+        return Tracked(self._kept(days), test, rejected)
+
+    def _kept(self, days: Mapping[str, Mean]) -> Days:
+        span = self.settings.window_days + self.settings.baseline_days
+        oldest = (self.now - timedelta(days=span)).date().isoformat()
+        return {day: one for day, one in days.items() if day >= oldest}
+
+    def _alarmed(self, state: State) -> State:
+        """Raise and clear the alarms. The test of a metric begins again once its alarm is cleared,
+        or if the published limit was not crossed within a window after it rejected."""
+        tracked, alarms = dict(state.tracked), []
+        was = {alarm.metric: alarm for alarm in state.alarms}
+        for metric, definition in METRICS.items():
+            own = tracked[metric]
+            found = figures(own.days, self.now.date(), self.settings)
+            exceeded = definition.exceeded(found, self.settings)
+            sure = definition.side is None or bool(own.rejected)
+            if exceeded and (metric in was or sure):
+                new = Alarm(
+                    metric, state.time, state.sequence, found.window.value, found.baseline.value
+                )
+                alarms.append(was.get(metric, new))
+            elif own.test is not None and (metric in was or self._old(own.rejected)):
+                tracked[metric] = replace(own, test=own.test.restarted(), rejected="")
+        return replace(state, tracked=tracked, alarms=tuple(alarms))
+
+    def _old(self, rejected: str) -> bool:
+        window = timedelta(days=self.settings.window_days)
+        return bool(rejected) and self.now - read(rejected) > window
+
+
+def _deep(before: DeepCounts, observed: Sequence[Observed]) -> DeepCounts:
+    found = [one.deep for one in observed if one.deep is not None]
+    return DeepCounts(
+        before.count + len(found),
+        before.changed + sum(one.changed for one in found),
+        before.released + sum(one.released for one in found),
+        before.again + sum(one.again for one in found),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Something to report: `about` is a metric or "guarantee", `what` what happened to it. The id
+    is the same whichever process finds it."""
+
+    about: str
+    what: str
+    id: str
+    text: str
+    value: float | None = None
+    baseline: float | None = None
+
+
+def changes(before: State, after: State, settings: MonitorSettings) -> Iterator[Change]:
+    """What has changed between two states and must be reported."""
+    old = {alarm.metric: alarm for alarm in before.alarms}
+    new = {alarm.metric: alarm for alarm in after.alarms}
+    for alarm in (one for metric, one in new.items() if metric not in old):
+        words = METRICS[alarm.metric].alarm(settings)
+        yield _change(alarm, "raised", f"{alarm.metric.value}: {words}. {_figures(alarm)}")
+    for alarm in (one for metric, one in old.items() if metric not in new):
+        yield _change(alarm, "cleared", f"{alarm.metric.value}: back within its limit.")
+    if after.guarantee == before.guarantee or after.guarantee.status is Status.NONE:
+        return
+    found = after.guarantee
+    name = f"guarantee-{found.certificate}-{found.status.value}"
+    yield Change("guarantee", found.status.value, name, found.why)
+
+
+def _change(alarm: Alarm, what: str, text: str) -> Change:
+    name = f"alarm-{alarm.metric.value}-{alarm.sequence}-{what}"
+    return Change(alarm.metric.value, what, name, text, alarm.value, alarm.baseline)
+
+
+def _figures(alarm: Alarm) -> str:
+    now = "–" if alarm.value is None else f"{alarm.value:.3f}"
+    return now + ("" if alarm.baseline is None else f", baseline {alarm.baseline:.3f}") + "."

@@ -1,0 +1,84 @@
+"""E-mail about alarms and a suspended guarantee."""
+
+from __future__ import annotations
+
+import os
+import smtplib
+import ssl
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from email.message import EmailMessage
+
+from suffice.errors import SettingsError
+from suffice.log.entry import Entry
+from suffice.settings import MailSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Mailer:
+    """Sends one message at a time. Blocking: call it from a thread."""
+
+    settings: MailSettings
+    password: str = field(default="", repr=False)
+
+    @classmethod
+    def of(cls, settings: MailSettings, environ: Mapping[str, str] | None = None) -> Mailer | None:
+        """The mailer of the settings; `None` if no server is named."""
+        environ = os.environ if environ is None else environ
+        if not settings.host:
+            return None
+        if not settings.sender or not settings.to:
+            raise SettingsError(
+                "monitor.mail has a host, but no sender or no addresses.",
+                remedy="Set monitor.mail.sender and monitor.mail.to.",
+            )
+        password = environ.get(settings.password_env, "").strip() if settings.password_env else ""
+        if settings.password_env and not password:
+            raise SettingsError(
+                f"monitor.mail: the environment variable {settings.password_env} is not set.",
+                remedy="Set it to the password, or remove 'password_env'.",
+            )
+        return cls(settings, password)
+
+    def send(self, entry: Entry) -> str:
+        """Send the message about an alarm's record; return why it failed, or ""."""
+        try:
+            server = self._connected()
+            try:
+                server.send_message(self._message(entry))
+            finally:
+                with suppress(smtplib.SMTPException, OSError):  # sent is sent
+                    server.quit()
+        except (smtplib.SMTPException, OSError) as problem:
+            return f"{type(problem).__name__}: {problem}"
+        return ""
+
+    def _connected(self) -> smtplib.SMTP:
+        own = self.settings
+        context = ssl.create_default_context()
+        server: smtplib.SMTP
+        if own.security == "tls":
+            server = smtplib.SMTP_SSL(own.host, own.port, timeout=own.timeout, context=context)
+        else:
+            server = smtplib.SMTP(own.host, own.port, timeout=own.timeout)
+        try:
+            if own.security == "starttls":
+                server.starttls(context=context)
+            if own.user:
+                server.login(own.user, self.password)
+        except BaseException:
+            server.close()
+            raise
+        return server
+
+    def _message(self, entry: Entry) -> EmailMessage:
+        found = entry.fields()
+        message = EmailMessage()
+        message["Subject"] = f"Suffice: {found.get('about')} {found.get('what')}"
+        message["From"] = self.settings.sender
+        message["To"] = ", ".join(self.settings.to)
+        message["Message-ID"] = f"<{entry.id}@suffice>"  # a repeated message is recognised
+        lines = (str(found.get("text")), "", f"Time: {entry.time}", f"Record: {entry.id}")
+        message.set_content("\n".join((*lines, "", "Details: suffice monitor")))
+        return message

@@ -1,0 +1,128 @@
+"""A conformal test martingale: tests online whether scores are still drawn as they used to be.
+
+Each score is ranked among all earlier ones. While the scores are exchangeable, the smoothed ranks
+are independent and uniform on [0, 1] (Vovk et al. 2005), whatever the distribution of the scores.
+The test bets against that. Part of the capital is set aside for bets that begin at each later step
+(a prior over the time of change, as in Shiryaev's procedure), so a late change is found too. The
+capital is a martingale that begins at 1: it ever reaches 1/α with probability at most α (Ville's
+inequality). It may therefore be looked at after every score.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Counts = NDArray[np.int64]
+CELLS = 240
+"""Cells of the grid on which scores are ranked. A tie is broken at random, so the grid costs a
+little power and no validity; the state has the same size after any number of scores."""
+_SURE = 6.0
+"""Log-odds beyond which scores are not told apart."""
+_HALF = 500.0
+"""Half of the capital is set aside for changes after this many scores."""
+_SLOPES = (0.5, 1.0, 1.6)
+_TAILS = ((0.5, 0.5), (0.2, 1.0), (0.1, 1.0), (0.05, 1.0), (0.05, 3.0), (0.02, 3.0))
+"""Bets that a tail of this probability is hit more often: by this factor, less one."""
+
+
+class Side(Enum):
+    """The changes that a test looks for."""
+
+    UP = (1,)
+    DOWN = (-1,)
+    BOTH = (1, -1)
+
+    @property
+    def bets(self) -> int:
+        return len(self.value) * (len(_SLOPES) + len(_TAILS))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Martingale:
+    """The state of one test, or of many equally long ones in the leading dimensions. `counts` are
+    earlier scores by cell, `capital` is what each bet has won, `steps` the number of bets made."""
+
+    side: Side
+    counts: Counts
+    capital: Array
+    steps: int = 0
+
+    @classmethod
+    def of(cls, side: Side, reference: Any = ()) -> Martingale:
+        """A new test; `reference` are scores that the first live score is already ranked among."""
+        scores = np.asarray(reference, dtype=float)
+        lead = scores.shape[:-1]
+        counts = np.zeros((*lead, CELLS), dtype=np.int64)
+        cells = cells_of(scores)
+        for n in range(scores.shape[-1]):
+            _count(counts, cells[..., n])
+        return cls(side, counts, np.zeros((*lead, side.bets)))
+
+    def after(self, scores: Any, ties: Any) -> tuple[Martingale, Array]:
+        """The state after more scores, and the capital after each. `ties` are random numbers in
+        [0, 1), one for each score."""
+        cells, uniform = cells_of(scores), np.asarray(ties, dtype=float)
+        counts, capital = self.counts.copy(), self.capital
+        seen = counts.sum(axis=-1)
+        wealth = np.empty(cells.shape)
+        for n in range(cells.shape[-1]):
+            rank = _rank(counts, cells[..., n], uniform[..., n], seen + n)
+            step = self.steps + n + 1
+            entering = _reserve(step - 1) - _reserve(step)
+            capital = (capital + entering / self.side.bets) * _payoffs(rank, self.side)
+            wealth[..., n] = capital.sum(axis=-1) + _reserve(step)
+            _count(counts, cells[..., n])
+        return Martingale(self.side, counts, capital, self.steps + cells.shape[-1]), wealth
+
+    @property
+    def wealth(self) -> Array:
+        return np.asarray(self.capital.sum(axis=-1) + _reserve(self.steps))
+
+    def restarted(self) -> Martingale:
+        """The same earlier scores, and new capital."""
+        return Martingale(self.side, self.counts, np.zeros_like(self.capital))
+
+
+def cells_of(scores: Any) -> Counts:
+    """The cell of each score in [0, 1], on a grid that is even in log-odds."""
+    clipped = np.clip(np.asarray(scores, dtype=float), 1e-9, 1 - 1e-9)
+    odds = np.clip(np.log(clipped / (1 - clipped)), -_SURE, _SURE)
+    cells: Counts = np.rint((odds + _SURE) / (2 * _SURE) * (CELLS - 1)).astype(np.int64)
+    return cells
+
+
+def _reserve(steps: int) -> float:
+    """The share of the first capital that is set aside for changes after this many steps."""
+    return _HALF / (_HALF + steps)
+
+
+def _rank(counts: Counts, cell: Counts, tie: Array, seen: Any) -> Array:
+    """The smoothed conformal p-value: the share of scores below this one, itself included."""
+    lower = np.where(np.arange(CELLS) < cell[..., None], counts, 0).sum(axis=-1)
+    same = np.take_along_axis(counts, cell[..., None], axis=-1)[..., 0] + 1
+    ranked: Array = (lower + tie * same) / (seen + 1)
+    return ranked
+
+
+def _count(counts: Counts, cell: Counts) -> None:
+    place = cell[..., None]
+    np.put_along_axis(counts, place, np.take_along_axis(counts, place, axis=-1) + 1, axis=-1)
+
+
+def _payoffs(rank: Array, side: Side) -> Array:
+    """What each bet pays; the mean over uniform ranks is 1."""
+    paid: list[Array] = []
+    for sign in side.value:
+        high = rank if sign > 0 else 1 - rank
+        paid += [1 + slope * (high - 0.5) for slope in _SLOPES]
+        paid += [
+            np.where(high > 1 - tail, 1 + gain, 1 - gain * tail / (1 - tail))
+            for tail, gain in _TAILS
+        ]
+    return np.stack(paid, axis=-1)

@@ -1,0 +1,124 @@
+"""The monitor of one log: reads new records, keeps the metrics, reports what has changed.
+
+>>> monitor = Monitor(log, settings)
+>>> monitor.catch_up()
+>>> monitor.state.guarantee.status
+<Status.ACTIVE: 'active'>
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+
+from sqlalchemy import select
+
+from suffice.learn.monitor.advance import Change, Step, changes
+from suffice.learn.monitor.guarantee import Certificate, read_certificate
+from suffice.learn.monitor.jobs import DEEP_CHECK, MAIL
+from suffice.learn.monitor.observe import KINDS, Observed, observe
+from suffice.learn.monitor.state import Job, State, StateStore
+from suffice.learn.monitor.weekly import Weekly
+from suffice.log.entry import entry_of
+from suffice.log.moment import Clock, now
+from suffice.log.record import Record
+from suffice.log.tables import RECORDS
+from suffice.record.log import Log
+from suffice.settings import Settings
+from suffice.webhooks.events import ALARM, GUARANTEE
+
+_LOG = logging.getLogger("suffice.monitor")
+_PORTION = 500
+_URGENT = ("raised", "suspended")
+
+
+@dataclass(frozen=True, slots=True)
+class Monitor:
+    """Safe to share between threads. Any number of processes may monitor one log."""
+
+    log: Log
+    settings: Settings
+    certificate: Certificate | None = None
+    deep: bool = False
+    """Whether answers are drawn for deep checks: there is a worker that makes them."""
+    clock: Clock = now
+    seconds: Callable[[], float] = time.time
+    chance: Callable[[], float] = field(default=random.SystemRandom().random)
+
+    @classmethod
+    def of(cls, log: Log, settings: Settings, *, deep: bool = False) -> Monitor:
+        """The monitor that the settings describe."""
+        certificate = read_certificate(settings.monitor.certificate)
+        return cls(log, settings, certificate, deep)
+
+    @property
+    def store(self) -> StateStore:
+        return StateStore(self.log.database)
+
+    @property
+    def state(self) -> State:
+        return self.store.read()[0]
+
+    def catch_up(self) -> State:
+        """Read all records of the log that are not read yet, and draw a weekly sample that is
+        due."""
+        while self.update():
+            pass
+        self.sample()
+        return self.state
+
+    def update(self) -> bool:
+        """Read some more records; return whether there may be more."""
+        before, version = self.store.read()
+        observed, more = self._new(before.sequence)
+        step = Step(self.settings.monitor, self.certificate, self.clock())
+        after = step.after(before, observed)
+        found = list(changes(before, after, self.settings.monitor))
+        if not observed and not found and after == before:
+            return False
+        # Written before the state: a crash in between repeats them under the same ids.
+        self._report(found)
+        if not self.store.save(after, version, self._jobs(observed, found), self.seconds()):
+            return True  # another process was first
+        for one in found:
+            level = logging.WARNING if one.what in _URGENT else logging.INFO
+            _LOG.log(level, "%s %s: %s", one.about, one.what, one.text)
+        return more
+
+    def _new(self, after: int) -> tuple[list[Observed], bool]:
+        asked = select(RECORDS).where(RECORDS.c.sequence > after, RECORDS.c.kind.in_(KINDS))
+        similar = self.settings.search.min_dense_similarity
+        with self.log.database.reading() as connection:
+            rows = connection.execute(asked.order_by(RECORDS.c.sequence).limit(_PORTION)).all()
+        return [observe(entry_of(row), similar) for row in rows], len(rows) == _PORTION
+
+    def _report(self, found: Sequence[Change]) -> None:
+        """Changes are records of the log: they cannot be removed unseen, and webhooks send them."""
+        for one in found:
+            fields = {"about": one.about, "what": one.what, "text": one.text}
+            figures = {"value": one.value, "baseline": one.baseline}
+            kind = GUARANTEE if one.about == GUARANTEE else ALARM
+            self.log.append(Record(kind, {**fields, **figures}, id=one.id, once=True))
+
+    def _jobs(self, observed: Sequence[Observed], found: Sequence[Change]) -> list[Job]:
+        share = self.settings.monitor.deep_share if self.deep else 0.0
+        drawn = [one for one in observed if one.drafted and share and self.chance() < share]
+        mail = self.settings.monitor.mail.host
+        urgent = [one for one in found if mail and one.what in _URGENT]
+        jobs = [Job(DEEP_CHECK, one.id) for one in drawn]
+        return [*jobs, *(Job(MAIL, one.id) for one in urgent)]
+
+    def sample(self) -> int:
+        """Draw the weekly sample if it is due; return the number of answers sent for review."""
+        before, version = self.store.read()
+        weekly = Weekly(self.log, self.settings)
+        until = weekly.due(before.sampled, self.clock())
+        if until is None:
+            return 0
+        # The week is marked as sampled first: two processes would otherwise both draw from it.
+        if not self.store.save(replace(before, sampled=until), version) or not before.sampled:
+            return 0
+        return weekly.draw(before.sampled, until)

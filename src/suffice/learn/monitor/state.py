@@ -1,0 +1,173 @@
+"""The state of the monitor, in one row of the store.
+
+An update reads the row, computes without a lock, and writes only if the row has not changed since.
+Of several processes that update at the same time one succeeds, and the others start again from its
+result: each record is counted exactly once.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from sqlalchemy import select, update
+from sqlalchemy.dialects import postgresql, sqlite
+
+from suffice.learn.monitor.guarantee import Guarantee
+from suffice.learn.monitor.martingale import Martingale, Side
+from suffice.learn.monitor.metrics import METRICS, Days, Mean, Metric
+from suffice.learn.monitor.tables import JOBS, MONITOR
+from suffice.record.codec import plain, value_of
+from suffice.sql.database import Database
+
+
+@dataclass(frozen=True, slots=True)
+class Tracked:
+    """A metric: its observations by day, its test, and when the test rejected (empty: it has
+    not)."""
+
+    days: Days = field(default_factory=dict)
+    test: Martingale | None = None
+    rejected: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Alarm:
+    """An alarm that is raised: since when, the record that raised it, and the figures then."""
+
+    metric: Metric
+    since: str
+    sequence: int
+    value: float | None
+    baseline: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class DeepCounts:
+    """Deep checks so far: answers, answers with another action, and the sums of faithfulness as
+    released and as checked again."""
+
+    count: int = 0
+    changed: int = 0
+    released: float = 0.0
+    again: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """Everything that the monitor knows; `sequence` and `time` are those of the last record read,
+    `sampled` the time up to which the weekly sample was drawn."""
+
+    sequence: int = 0
+    time: str = ""
+    tracked: Mapping[Metric, Tracked] = field(default_factory=dict)
+    alarms: tuple[Alarm, ...] = ()
+    guarantee: Guarantee = field(default_factory=Guarantee)
+    exchangeability: Martingale | None = None
+    sampled: str = ""
+    deep: DeepCounts = field(default_factory=DeepCounts)
+
+    def of(self, metric: Metric) -> Tracked:
+        side = METRICS[metric].side
+        return self.tracked.get(metric) or Tracked(test=Martingale.of(side) if side else None)
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Work for the background about one record."""
+
+    kind: str
+    record: str
+
+    @property
+    def id(self) -> str:
+        return f"{self.kind} {self.record}"
+
+
+class StateStore:
+    """Reads and writes the state. Safe to share between threads and processes."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def read(self) -> tuple[State, int]:
+        """The state and its version."""
+        with self._database.reading() as connection:
+            row = connection.execute(select(MONITOR.c.version, MONITOR.c.body)).one()
+        return (_state(json.loads(row.body)) if row.body else State()), int(row.version)
+
+    def save(self, state: State, version: int, jobs: Sequence[Job] = (), due: float = 0.0) -> bool:
+        """Write the state with its jobs, unless another process has written since `version`."""
+        body = json.dumps(_tree(state), separators=(",", ":"))
+        special = postgresql if self._database.dialect == "postgresql" else sqlite
+        with self._database.writing() as connection:
+            mine = update(MONITOR).where(MONITOR.c.id == 1, MONITOR.c.version == version)
+            if not connection.execute(mine.values(version=version + 1, body=body)).rowcount:
+                return False
+            for job in jobs:
+                row = special.insert(JOBS).values(
+                    id=job.id, kind=job.kind, record=job.record, due=due, attempts=0, problem=""
+                )
+                connection.execute(row.on_conflict_do_nothing())
+            return True
+
+
+def _tree(state: State) -> dict[str, Any]:
+    return {
+        "sequence": state.sequence,
+        "time": state.time,
+        "tracked": {
+            metric.value: {
+                "days": {day: [one.count, one.total] for day, one in tracked.days.items()},
+                "test": _test_tree(tracked.test),
+                "rejected": tracked.rejected,
+            }
+            for metric, tracked in state.tracked.items()
+        },
+        "alarms": plain(state.alarms, whole=True),
+        "guarantee": plain(state.guarantee, whole=True),
+        "exchangeability": _test_tree(state.exchangeability),
+        "sampled": state.sampled,
+        "deep": plain(state.deep, whole=True),
+    }
+
+
+def _state(tree: Mapping[str, Any]) -> State:
+    return State(
+        tree["sequence"],
+        tree["time"],
+        {
+            Metric(name): Tracked(
+                {day: Mean(*one) for day, one in raw["days"].items()},
+                _test(raw["test"]),
+                raw["rejected"],
+            )
+            for name, raw in tree["tracked"].items()
+        },
+        value_of(tuple[Alarm, ...], tree["alarms"]),
+        value_of(Guarantee, tree["guarantee"]),
+        _test(tree["exchangeability"]),
+        tree["sampled"],
+        value_of(DeepCounts, tree["deep"]),
+    )
+
+
+def _test_tree(test: Martingale | None) -> dict[str, Any] | None:
+    if test is None:
+        return None
+    return {
+        "side": test.side.name,
+        "counts": test.counts.tolist(),
+        "capital": test.capital.tolist(),
+        "steps": test.steps,
+    }
+
+
+def _test(tree: Mapping[str, Any] | None) -> Martingale | None:
+    if tree is None:
+        return None
+    counts, capital = np.array(tree["counts"], dtype=np.int64), np.array(tree["capital"])
+    return Martingale(Side[tree["side"]], counts, capital, tree["steps"])

@@ -1,0 +1,72 @@
+"""The monitor in the gateway: `GET /v1/guarantee` and `/v1/monitor`, and its metrics."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+
+from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+from starlette.responses import Response
+
+from suffice.access.keys import ALL
+from suffice.errors import StoreError
+from suffice.learn.monitor import report as as_json
+from suffice.learn.monitor.monitor import Monitor
+from suffice.server.errors import ApiError
+from suffice.server.request import RequestContext, as_response
+
+_STATES = {"none": 0, "active": 1, "suspended": 2}
+
+
+async def guarantee(context: RequestContext) -> Response:
+    """Whether the guarantee of the thresholds holds, since when and why."""
+    gateway = context.gateway
+    certificate = gateway.monitor.certificate if gateway.monitor else None
+    return as_response(as_json.guarantee(gateway.guarantee, certificate))
+
+
+async def monitor(context: RequestContext) -> Response:
+    """The metrics with their alarms. They are about all routes, so the key must be too."""
+    if ALL not in context.caller.routes:
+        raise ApiError(403, "The monitor needs a key that may call all routes.", "no_right")
+    found = context.gateway.monitor
+    if found is None:
+        raise ApiError(404, "The monitor is off (monitor.enabled).", "not_found")
+    return as_response(await asyncio.to_thread(as_json.report_of, found))
+
+
+class MonitorCollector(Collector):
+    """The metrics of the monitor. They come from the store, so every worker reports the same."""
+
+    def __init__(self, monitor: Callable[[], Monitor | None]) -> None:
+        self._monitor = monitor
+
+    def collect(self) -> Iterator[Metric]:
+        monitor = self._monitor()
+        if monitor is None:
+            return
+        try:
+            found = as_json.report_of(monitor)
+        except StoreError:  # the other metrics are reported while the store is down
+            return
+        alarm = GaugeMetricFamily("suffice_alarm", "1 while an alarm is raised.", labels=["metric"])
+        for name, one in found["metrics"].items():
+            alarm.add_metric([name], float(one["raised"]))
+            if one["value"] is not None:
+                days = monitor.settings.monitor.window_days
+                about = f"Mean over {days} days. Alarm: {one['alarm']}."
+                yield GaugeMetricFamily(f"suffice_{name}", about, one["value"])
+        yield alarm
+        status = found["guarantee"]["status"]
+        about = "The guarantee of the thresholds: 0 none, 1 active, 2 suspended."
+        yield GaugeMetricFamily("suffice_guarantee", about, _STATES[status])
+        if found["exchangeability"] is not None:
+            evidence = found["exchangeability"]["evidence"]
+            about = "Evidence that live answers differ from those of the calibration."
+            yield GaugeMetricFamily("suffice_drift_evidence", about, evidence)
+        deep = found["deep_checks"]
+        about = "Answers that were checked again by the strongest verifier."
+        yield GaugeMetricFamily("suffice_deep_checks", about, deep["count"])
+        about = "Deep checks that would have decided otherwise."
+        yield GaugeMetricFamily("suffice_deep_checks_changed", about, deep["changed"])

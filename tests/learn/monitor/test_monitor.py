@@ -1,0 +1,291 @@
+"""The monitor over a log: metrics, alarms and the guarantee, exactly once across processes."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sqlalchemy import inspect
+
+from suffice.errors import SettingsError
+from suffice.learn.monitor.guarantee import (
+    Certificate,
+    Guarantee,
+    Status,
+    in_force,
+    published,
+    read_certificate,
+    restricted,
+)
+from suffice.learn.monitor.jobs import DEEP_CHECK, MAIL, Jobs
+from suffice.learn.monitor.metrics import Metric, figures
+from suffice.learn.monitor.monitor import Monitor
+from suffice.learn.monitor.state import Job, State
+from suffice.learn.monitor.tables import METADATA
+from suffice.log.entry import Choice
+from suffice.record.log import Log
+from suffice.review.case import Rating
+from suffice.review.review import Review
+from suffice.settings import (
+    CollectionSettings,
+    MailSettings,
+    MonitorSettings,
+    Settings,
+    VerdictSettings,
+)
+from suffice.types import Action
+from suffice.verdict.route import read_routes
+from tests.learn.monitor.stream import MovingClock, answer, certificate, open_log, refusal, write
+
+QUIET = MonitorSettings(weekly_served=0, weekly_withheld=0)
+
+
+@pytest.fixture
+def clock() -> MovingClock:
+    return MovingClock()
+
+
+@pytest.fixture
+def log(tmp_path: Path, clock: MovingClock) -> Iterator[Log]:
+    opened = open_log(tmp_path / "s.db", clock)
+    yield opened
+    opened.close()
+    opened.database.close()
+
+
+def monitor(log: Log, clock: MovingClock, **settings: object) -> Monitor:
+    own = Settings(monitor=replace(QUIET, **settings))  # type: ignore[arg-type]
+    return replace(Monitor.of(log, own), clock=clock)
+
+
+def value(state: State, metric: Metric, clock: MovingClock) -> float | None:
+    return figures(state.of(metric).days, clock().date(), QUIET).window.value
+
+
+def test_the_six_metrics_are_read_from_the_log(log: Log, clock: MovingClock) -> None:
+    served = log.write(answer(faithfulness=0.5))
+    log.write(answer(faithfulness=1.0, fabricated=True, action=Action.WITHHOLD))
+    log.write(refusal(similarity=0.05))
+    log.write(replace(answer(faithfulness=0.0), repeats="another"))
+    Review(log).feedback(served, Rating.DOWN)
+    Review(log).feedback(served, Rating.UP)
+    state = monitor(log, clock).catch_up()
+    found = {metric: value(state, metric, clock) for metric in Metric}
+    assert found == {
+        Metric.FAITHFULNESS: 0.75,
+        Metric.FACT_SCORE: 0.75,
+        Metric.WITHHOLD_RATE: pytest.approx(2 / 3),
+        Metric.FABRICATED: pytest.approx(1 / 3),
+        Metric.RETRIEVAL_NULL: pytest.approx(1 / 3),
+        Metric.CORRECTIONS: 1.0,
+    }
+    assert [alarm.metric for alarm in state.alarms] == [Metric.FABRICATED]
+
+
+def test_a_fabricated_citation_raises_an_alarm_at_once_that_clears_after_the_window(
+    log: Log, clock: MovingClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    log.write(answer(fabricated=True))
+    watch = monitor(log, clock)
+    with caplog.at_level(logging.INFO, "suffice.monitor"):
+        watch.catch_up()
+        clock.later(days=8)
+        assert watch.catch_up().alarms == ()
+    assert [one.fields()["what"] for one in log.entries(Choice(kind="alarm"))] == [
+        "raised",
+        "cleared",
+    ]
+    assert "fabricated_citation_rate raised: fabricated_citation_rate: any" in caplog.text
+    assert "cleared" in caplog.text
+
+
+def play(log: Log, clock: MovingClock, days: int, each: int, **kind: float) -> None:
+    """Some days of answers: a share of them withheld, the others with this faithfulness."""
+    draw = np.random.default_rng(days)
+    for _ in range(days):
+        held = draw.random(each) < kind.get("withheld", 0.0)
+        scores = np.clip(kind.get("faithfulness", 1.0) + draw.normal(size=each) / 20, 0, 1)
+        pairs = zip(held, scores, strict=True)
+        write(log, [refusal() if no else answer(faithfulness=float(one)) for no, one in pairs])
+        clock.later(days=1)
+
+
+def test_a_drop_of_faithfulness_raises_its_alarm(log: Log, clock: MovingClock) -> None:
+    watch = monitor(log, clock)
+    play(log, clock, 10, 20, faithfulness=0.9)
+    assert watch.catch_up().alarms == ()
+    play(log, clock, 7, 20, faithfulness=0.8)
+    found = {alarm.metric: alarm for alarm in watch.catch_up().alarms}
+    assert found.keys() == {Metric.FAITHFULNESS, Metric.FACT_SCORE}
+    assert found[Metric.FAITHFULNESS].value == pytest.approx(0.8, abs=0.03)
+    assert found[Metric.FAITHFULNESS].baseline == pytest.approx(0.9, abs=0.03)
+
+
+def test_a_drop_below_the_published_limit_raises_none(log: Log, clock: MovingClock) -> None:
+    watch = monitor(log, clock)
+    play(log, clock, 10, 20, faithfulness=0.9)
+    play(log, clock, 7, 20, faithfulness=0.87)
+    state = watch.catch_up()
+    assert state.alarms == ()
+    assert state.of(Metric.FAITHFULNESS).rejected  # the change is noticed, and it is small
+
+
+def test_few_bad_answers_raise_none(log: Log, clock: MovingClock) -> None:
+    """The published limit alone would: seven days with two answers have a mean of 0.5."""
+    watch = monitor(log, clock)
+    play(log, clock, 10, 10, faithfulness=0.9)
+    clock.later(days=7)
+    log.write(answer(faithfulness=0.0))
+    assert watch.catch_up().alarms == ()
+
+
+def test_withholding_twice_as_often_raises_its_alarm(log: Log, clock: MovingClock) -> None:
+    watch = monitor(log, clock)
+    play(log, clock, 10, 30, withheld=0.1)
+    watch.catch_up()
+    play(log, clock, 7, 30, withheld=0.5)
+    assert [alarm.metric for alarm in watch.catch_up().alarms] == [Metric.WITHHOLD_RATE]
+
+
+# The guarantee
+
+
+def drifting(log: Log, count: int, center: float) -> None:
+    draw = np.random.default_rng(count)
+    scores = 1 / (1 + np.exp(-center - draw.normal(size=count)))
+    write(log, [answer(confidence=float(score)) for score in scores])
+
+
+def test_drift_suspends_the_guarantee_until_thresholds_are_calibrated_again(
+    log: Log, clock: MovingClock, tmp_path: Path
+) -> None:
+    draw = np.random.default_rng(1)
+    scores = (1 / (1 + np.exp(-2 - draw.normal(size=300)))).tolist()
+    path = certificate(tmp_path / "t.json", scores, serve=0.7)
+    watch = monitor(log, clock, certificate=path)
+    drifting(log, 150, 2.0)
+    first = watch.catch_up().guarantee
+    assert first.status is Status.ACTIVE
+    assert "At most 0.05" in first.why
+    clock.later(hours=1)
+    drifting(log, 150, 0.5)
+    state = watch.catch_up()
+    assert state.guarantee.status is Status.SUSPENDED
+    assert state.guarantee.since.startswith("2026-01-05T13:00")
+    assert "Calibrate again" in state.guarantee.why
+    assert [one.fields()["what"] for one in log.entries(Choice(kind="guarantee"))] == [
+        "active",
+        "suspended",
+    ]
+    drifting(log, 50, 2.0)
+    assert watch.catch_up().guarantee == state.guarantee  # it does not recover by itself
+    again = certificate(tmp_path / "again.json", scores, serve=0.8)
+    state = monitor(log, clock, certificate=again).catch_up()
+    assert state.guarantee.status is Status.ACTIVE
+    assert monitor(log, clock).catch_up().guarantee.status is Status.NONE
+
+
+def test_the_stricter_threshold_is_in_force_while_suspended() -> None:
+    defaults = {"gate": 0.6, "confidence": 0.8}
+    assert published() == defaults
+    certified = Certificate({"gate": 0.7, "confidence": 0.75}, 0.05, 0.05, (0.5,))
+    active, held = Guarantee(Status.ACTIVE), Guarantee(Status.SUSPENDED)
+    assert in_force(certified, active, defaults) == {"gate": 0.7, "confidence": 0.75}
+    strict = in_force(certified, held, defaults)
+    assert strict == {"gate": 0.7, "confidence": 0.8}
+    assert in_force(None, Guarantee(), defaults) == defaults
+    gate_only = Certificate({"gate": 0.5}, 0.05, 0.05, (0.5,))
+    assert in_force(gate_only, held, defaults) == defaults
+
+
+def test_a_suspension_only_raises_the_thresholds_of_the_settings() -> None:
+    own = CollectionSettings()
+    assert restricted(own, published()) == own
+    raised = restricted(own, {"gate": 0.7, "confidence": 0.9})
+    assert raised.gate.learned.sufficient == 0.7
+    serving = [row for row in raised.verdict.routes if row.endswith("SERVE")]
+    assert serving == ["faithfulness >= 0.85 and facts >= 0.80 and confidence >= 0.9000 -> SERVE"]
+    read_routes(raised.verdict.routes)
+    bare = replace(own, verdict=VerdictSettings(routes=("stale -> SERVE", "else -> SERVE")))
+    found = restricted(bare, {"confidence": 0.9}).verdict.routes
+    assert found == (
+        "stale and confidence >= 0.9000 -> SERVE",
+        "confidence >= 0.9000 -> SERVE",
+        "else -> WITHHOLD",
+    )
+
+
+def test_a_file_that_is_no_certificate_is_refused(tmp_path: Path) -> None:
+    wrong = tmp_path / "t.json"
+    for text in ("", "[]", '{"thresholds": {}, "alpha": 0.1, "delta": 0.1, "reference": []}'):
+        wrong.write_text(text)
+        with pytest.raises(SettingsError, match="suffice calibrate"):
+            read_certificate(wrong)
+    assert read_certificate("") is None
+
+
+# One updater
+
+
+def test_processes_that_update_at_once_count_each_record_once(
+    place: str, clock: MovingClock
+) -> None:
+    log = open_log(place, clock)
+    for _ in range(40):
+        log.write(answer(fabricated=True))
+    watch = [replace(monitor(log, clock), deep=True, chance=lambda: 0.05) for _ in range(4)]
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda one: one.catch_up(), watch))
+    state, version = watch[0].store.read()
+    assert watch[0].store.save(state, version)
+    assert not watch[1].store.save(State(), version, [Job(MAIL, "x")])  # it had read too early
+    assert figures(state.of(Metric.FAITHFULNESS).days, clock().date(), QUIET).window.count == 40
+    test = state.of(Metric.FAITHFULNESS).test
+    assert test is not None
+    assert test.steps == test.counts.sum() == 40
+    assert len(list(log.entries(Choice(kind="alarm")))) == 1
+    assert Jobs(log.database).waiting() == {DEEP_CHECK: 40}
+    log.close()
+    log.database.close()
+
+
+def test_the_state_survives_a_restart(log: Log, clock: MovingClock) -> None:
+    play(log, clock, 2, 5, faithfulness=0.9)
+    before = monitor(log, clock).catch_up()
+    again = monitor(log, clock)
+    assert not again.update()
+    after = again.state
+    assert (after.sequence, after.time, after.alarms) == (before.sequence, before.time, ())
+    assert after.of(Metric.FACT_SCORE).days == before.of(Metric.FACT_SCORE).days
+
+
+def test_a_share_of_drafted_answers_and_urgent_changes_become_jobs(
+    log: Log, clock: MovingClock
+) -> None:
+    for n in range(10):
+        log.write(answer(fabricated=n == 9))
+        log.write(refusal())
+    chances = iter([0.05, 0.5] * 5)
+    watch = monitor(log, clock, mail=MailSettings(host="localhost", sender="a@b", to=("c@d",)))
+    watch = replace(watch, deep=True, chance=lambda: next(chances))
+    watch.catch_up()
+    jobs = Jobs(log.database)
+    assert jobs.waiting() == {DEEP_CHECK: 5, MAIL: 1}
+    claimed = jobs.claim((MAIL,))
+    assert claimed is not None
+    assert jobs.claim((MAIL,)) is None  # taken
+    assert jobs.failed(claimed, "down")
+    assert not jobs.failed(replace(claimed, attempts=4), "down")
+    assert jobs.waiting() == {DEEP_CHECK: 5}
+
+
+def test_the_tables_are_those_the_migrations_make(log: Log) -> None:
+    with log.database.reading() as connection:
+        for table in METADATA.tables.values():
+            there = {one["name"] for one in inspect(connection).get_columns(table.name)}
+            assert there == {one.name for one in table.columns}

@@ -1,0 +1,116 @@
+"""The gateway monitors its log: API, metrics and webhooks report it, and suspension is strict."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx2
+import numpy as np
+import pytest
+
+from suffice.access.keys import Principals
+from suffice.errors import SettingsError
+from suffice.evidence.library import Library
+from suffice.learn.monitor.guarantee import Status
+from suffice.record.log import Log
+from suffice.settings import MonitorSettings, RecordSettings, ServerSettings, Settings
+from suffice.settings.webhooks import WebhookSettings
+from tests.learn.monitor.stream import answer, certificate, write
+from tests.server.gateway import PATIENCE, RunningGateway, running, until
+from tests.server.test_webhooks import receiver
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Iterator[Library]:
+    opened = Library.open(tmp_path / "s.db", Settings(), create=True)
+    yield opened
+    opened.store.close()
+
+
+def get(gateway: RunningGateway, path: str, key: str = "any") -> httpx2.Response:
+    headers = {"authorization": f"Bearer {key}"}
+    return httpx2.get(f"{gateway.url}{path}", headers=headers, timeout=PATIENCE)
+
+
+def scores(center: float, count: int) -> list[float]:
+    draw = np.random.default_rng(count).normal(size=count)
+    return [float(one) for one in 1 / (1 + np.exp(-center - draw))]
+
+
+def test_drift_suspends_the_guarantee_in_the_gateway(library: Library, tmp_path: Path) -> None:
+    path = certificate(tmp_path / "t.json", scores(2, 300), gate=0.75, confidence=0.7)
+    monitor = MonitorSettings(every_seconds=0.1, certificate=path, deep_share=0)
+    with receiver() as received:
+        hook = WebhookSettings(url=received.url, events=("guarantee", "alarm.raised"))
+        server = ServerSettings(webhooks={"on-call": hook})
+        with running(library, Settings(monitor=monitor, server=server)) as gateway:
+            until(lambda: get(gateway, "/v1/guarantee").json()["status"] == "active")
+            before = gateway.inner.state.routes["default"].own
+            log = gateway.inner.log
+            assert log is not None
+            write(log, [answer(confidence=one, fabricated=True) for one in scores(0, 200)])
+            until(lambda: get(gateway, "/v1/guarantee").json()["status"] == "suspended")
+            told = get(gateway, "/v1/guarantee").json()
+            own = gateway.inner.state.routes["default"].own
+            shown = get(gateway, "/metrics").text
+            whole = get(gateway, "/v1/monitor").json()
+            until(lambda: len(received.got) >= 3)
+            events = {one["event"]: one for one in received.events()}
+    assert told["thresholds"] == {"gate": 0.75, "confidence": 0.8}
+    assert told["since"]
+    assert "no longer exchangeable" in told["why"]
+    assert not told["holds"]
+    assert before.gate.learned.sufficient == 0.6
+    assert own.gate.learned.sufficient == 0.75
+    assert "suffice_guarantee 2.0" in shown
+    assert 'suffice_alarm{metric="fabricated_citation_rate"} 1.0' in shown
+    assert "suffice_faithfulness 1.0" in shown
+    assert whole["alarms"] == ["fabricated_citation_rate"]
+    assert whole["metrics"]["withhold_rate"]["alarm"] == "> 2 × baseline"
+    assert events.keys() == {"guarantee.active", "guarantee.suspended", "alarm.raised"}
+    assert events["alarm.raised"]["about"] == "fabricated_citation_rate"
+
+
+def test_a_restart_while_suspended_begins_strict(library: Library, tmp_path: Path) -> None:
+    path = certificate(tmp_path / "t.json", scores(2, 300), gate=0.75)
+    monitor = MonitorSettings(every_seconds=3600, certificate=path, deep_share=0)
+    log = Log(library.store.database)
+    write(log, [answer(confidence=one) for one in scores(0, 200)])
+    with running(library, Settings(monitor=monitor)) as gateway:
+        until(lambda: gateway.inner.guarantee.status is Status.SUSPENDED)
+    with running(library, Settings(monitor=monitor)) as gateway:
+        assert gateway.inner.state.routes["default"].own.gate.learned.sufficient == 0.75
+        again = certificate(tmp_path / "again.json", scores(0, 300), gate=0.65)
+        new = Settings(monitor=MonitorSettings(every_seconds=3600, certificate=again, deep_share=0))
+        wrong = Settings(monitor=MonitorSettings(certificate=str(tmp_path / "none.json")))
+        assert "not reloaded" in gateway.inner.reload(lambda: wrong)
+        assert "were reloaded" in gateway.inner.reload(lambda: new)
+    log.close()
+
+
+def test_only_a_key_for_all_routes_sees_the_monitor(library: Library) -> None:
+    monitor = MonitorSettings(every_seconds=3600, deep_share=0)
+    principals = Principals(library.store.database)
+    some = principals.create("some", routes=("default",)).secret
+    every = principals.create("every").secret
+    own = Settings(monitor=monitor, server=ServerSettings(keys="required"))
+    with running(library, own) as gateway:
+        assert get(gateway, "/v1/monitor", some).status_code == 403
+        assert get(gateway, "/v1/monitor", every).json()["guarantee"]["status"] == "none"
+        assert get(gateway, "/v1/guarantee", some).status_code == 200
+        assert get(gateway, "/v1/guarantee", "no key").status_code == 401
+
+
+def test_without_the_monitor_there_is_nothing_to_see(library: Library, tmp_path: Path) -> None:
+    off = MonitorSettings(enabled=False)
+    with running(library, Settings(monitor=off)) as gateway:
+        assert get(gateway, "/v1/monitor").status_code == 404
+        assert get(gateway, "/v1/guarantee").json()["status"] == "none"
+        assert "suffice_guarantee" not in get(gateway, "/metrics").text
+    path = certificate(tmp_path / "t.json", [0.5])
+    never = Settings(
+        monitor=MonitorSettings(certificate=path), record=RecordSettings(enabled="never")
+    )
+    with pytest.raises(SettingsError, match="records"), running(library, never):
+        pass
