@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import random
-import re
 import sqlite3
 import threading
 import time
@@ -33,8 +32,6 @@ _CLIENTS = 6
 _QUESTION = "How many extra days of leave does an employee receive?"
 _EVIDENCE = [{"text": "Every employee receives 2 extra days of leave per year."}]
 _PATIENCE = 120.0
-_ERROR = re.compile(r'"error":\{"message":"(?:[^"\\]|\\.)*"')
-"""The message of an API error. It may quote the upstream's message, and is counted apart."""
 _NOT_RELEASED = ("WITHHOLD", "REVIEW", "CONFLICT")
 
 
@@ -57,16 +54,13 @@ def faults(folder: Path, requests: int) -> dict[str, Any]:
         random.Random(7).shuffle(plan)
         statuses: Counter[str] = Counter()
         leaks: Counter[str] = Counter()
-        in_errors: Counter[str] = Counter()
         start = time.perf_counter()
 
         def ask(kind: tuple[str, str, bool]) -> None:
             fault, mode, stream = kind
             status, text = _asked(gateway, fault, mode, stream)
             statuses[str(status)] += 1
-            errors = "".join(_ERROR.findall(text))
-            in_errors[fault] += SAID in errors or ASIDE in errors
-            if unchecked(mode, stream, _ERROR.sub('"error"', text)):
+            if unchecked(mode, stream, text):
                 leaks[f"{fault}, {mode}, {'stream' if stream else 'whole'}"] += 1
 
         with ThreadPoolExecutor(_CLIENTS) as pool:
@@ -78,7 +72,6 @@ def faults(folder: Path, requests: int) -> dict[str, Any]:
             "statuses": dict(sorted(statuses.items())),
             "unchecked": sum(leaks.values()),
             "where": dict(leaks),
-            "upstream_error_messages": {name: n for name, n in in_errors.items() if n},
             "alive": gateway.process.poll() is None,
         }
 

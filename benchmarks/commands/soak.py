@@ -27,8 +27,6 @@ def soak(requests: int, kills: int, as_json: bool) -> int:
             f"{found['seconds']} s: {found['unchecked']} unchecked texts; statuses "
             f"{found['statuses']}."
         )
-        if quoted := found["upstream_error_messages"]:
-            click.echo(f"  API errors that quote the upstream's error message: {quoted}")
         for where, count in found["where"].items():
             click.echo(f"  {count} x {where}")
     if (found := figures.get("kills")) and not as_json:

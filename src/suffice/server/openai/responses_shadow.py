@@ -10,6 +10,7 @@ from typing import Any
 
 from starlette.responses import Response
 
+from suffice.models.wire.failures import CallFailed, Kind, message_of
 from suffice.server.openai.answering import Answering
 from suffice.server.openai.prompt import OURS
 from suffice.server.openai.request import ChatRequest
@@ -25,6 +26,7 @@ from suffice.server.sending import while_there
 from suffice.types import Verdict
 
 Body = Mapping[str, Any]
+_FAILED = "The upstream returned no answer: its response reports an error."
 
 
 async def shadowed(
@@ -58,6 +60,9 @@ async def _events(
     async with aclosing(route.upstream.events(sent, RESPONSES)) as events:
         async for value in events:
             whole = value.get("response")
+            if isinstance(whole, dict) and whole.get("error"):
+                detail = message_of(whole["error"])
+                raise UpstreamFault(CallFailed(_FAILED, kind=Kind.FAILED, detail=detail))
             last = whole if isinstance(whole, dict) else last
             for one in voice.passed(value):
                 yield one

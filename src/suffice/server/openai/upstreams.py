@@ -20,7 +20,6 @@ from suffice.server.telemetry.stats import fell_back
 
 log = logging.getLogger("suffice.server")
 _PAUSED = "The upstream returned no answer: all upstreams of this route are paused after failures."
-_LATER = "Try again later."
 
 
 @dataclass(slots=True)
@@ -187,4 +186,4 @@ def _told(faults: Sequence[UpstreamFault], targets: Sequence[Target]) -> Upstrea
     breakers = [one.breaker for one in targets]
     kind = Kind.RATE_LIMIT if all(one.limited for one in breakers) else Kind.OPEN
     wait = min(one.wait for one in breakers)
-    return UpstreamFault(CallFailed(_PAUSED, remedy=_LATER, kind=kind, wait=wait))
+    return UpstreamFault(CallFailed(_PAUSED, kind=kind, wait=wait))

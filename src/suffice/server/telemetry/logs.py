@@ -17,10 +17,9 @@ from typing import Any, TextIO
 
 from suffice.errors import StoreError, SufficeError
 from suffice.server.telemetry.metrics import gates_of
-from suffice.server.telemetry.stats import NOW, RequestStats, StatsListener
+from suffice.server.telemetry.stats import FIELDS, NOW, TEXTS, RequestStats, StatsListener
 
 _ACCESS = logging.getLogger("suffice.access")
-_FIELDS = "suffice"
 _SECRET = re.compile(r"(sk-suffice-[0-9a-f]{16}-)[A-Za-z0-9_-]+")
 _CHAIN = 5
 """Maximum number of chained exceptions that are logged."""
@@ -44,9 +43,9 @@ class JsonLines(logging.Formatter):
         }
         if (stats := NOW.get()) is not None:
             line["request_id"] = stats.id
-        fields = getattr(record, _FIELDS, None)
-        if isinstance(fields, Mapping):
-            line |= fields
+        for name in (FIELDS, TEXTS) if self._text() else (FIELDS,):
+            fields = getattr(record, name, None)
+            line |= fields if isinstance(fields, Mapping) else {}
         if record.exc_info and record.exc_info[1] is not None:
             line["trace"] = (
                 self.formatException(record.exc_info)
@@ -91,7 +90,7 @@ def access_log(text: Callable[[], bool]) -> StatsListener:
     def watch(stats: RequestStats) -> None:
         if _ACCESS.isEnabledFor(logging.INFO):
             fields = log_fields(stats, with_text=text())
-            _ACCESS.info("%s %s", stats.path, stats.status, extra={_FIELDS: fields})
+            _ACCESS.info("%s %s", stats.path, stats.status, extra={FIELDS: fields})
 
     return watch
 

@@ -56,6 +56,8 @@ class RequestStats:
 
 NOW: ContextVar[RequestStats | None] = ContextVar("seen", default=None)
 """The current request, also in the tasks and threads it starts."""
+FIELDS, TEXTS = "suffice", "suffice_texts"
+"""Attributes of a log record: further fields, and those that hold texts."""
 StatsListener = Callable[[RequestStats], None]
 
 
