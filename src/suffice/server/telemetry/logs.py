@@ -11,7 +11,7 @@ import re
 import sys
 import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, TextIO
 
@@ -74,14 +74,20 @@ def description_of(problem: SufficeError, *, with_text: bool = False) -> str:
     return " ".join(filter(None, (f"{type(problem).__name__}.", problem.remedy)))
 
 
-def start_logs(stream: TextIO | None = None, text: Callable[[], bool] = lambda: False) -> None:
-    """Write everything that is logged under `suffice` to the stream as JSON lines."""
+def start_logs(
+    stream: TextIO | None = None,
+    text: Callable[[], bool] = lambda: False,
+    others: Sequence[str] = (),
+) -> None:
+    """Write everything that is logged under `suffice` to the stream as JSON lines, and warnings of
+    the other loggers."""
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(JsonLines(text))
-    logger = logging.getLogger("suffice")
-    logger.handlers = [handler]
-    logger.setLevel(logging.INFO)
-    logger.propagate = False
+    for name in ("suffice", *others):
+        logger = logging.getLogger(name)
+        logger.handlers = [handler]
+        logger.setLevel(logging.WARNING if name in others else logging.INFO)
+        logger.propagate = False
 
 
 def access_log(text: Callable[[], bool]) -> StatsListener:
