@@ -53,6 +53,7 @@ class ToolServer(MCPServer[Any]):
             raise ToolError(_explained(problem, properties.get(name, {}))) from problem
         finally:
             NOW.reset(token)
+            stats.end()
             for watch in self._watches:
                 watch(stats)
 

@@ -7,8 +7,8 @@ added before the end: a verdict, a note that the answer is unverified, or nothin
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Coroutine, Iterable, Mapping
-from contextlib import aclosing, suppress
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Mapping
+from contextlib import AbstractContextManager, aclosing, nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -48,6 +48,8 @@ class Flow:
     untouched: bool = False
     offered: frozenset[str] | None = None
     """The tools that may be called; `None`: any."""
+    reading: Callable[[], AbstractContextManager[None]] = nullcontext
+    """Entered while the upstream writes, to measure it."""
     frame: dict[str, Any] = field(default_factory=dict)
     """Fields that all chunks of the upstream share, such as id and model."""
     tellings: dict[int, StreamedChoice] = field(default_factory=dict)
@@ -86,7 +88,8 @@ class Flow:
 
     async def _run(self) -> None:
         try:
-            await self._pump()
+            with self.reading():
+                await self._pump()
             await self._end()
             self._out.put_nowait(None)
         except Exception as problem:  # raised again by `events`, which the response reads

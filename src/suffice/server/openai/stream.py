@@ -7,6 +7,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from starlette.responses import Response
@@ -90,6 +91,8 @@ async def _flowing(
         body["stream_options"] = options if shadow else {**options, **_USAGE}
     offered = None if shadow else asked.offer.names
     flow = Flow(route.upstream, body, ending, voice, asked.n, asked.most, shadow, offered)
+    if isinstance(ending, LiveChecks):
+        flow.reading = partial(ending.turn.timings.measure, "draft")
     events = flow.events()
     try:
         async for one in events:
