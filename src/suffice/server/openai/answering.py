@@ -78,29 +78,31 @@ class Answering(Drafting):
         pipeline, turn, closed = await self.begun()
         if closed is not None:
             return replace(self.refused(closed), trace=turn.trace)
-        shut = pipeline.refusal(turn)
+        refusal = pipeline.refusal(turn)
         try:
-            raw, drafts = await self.written(pipeline, turn, PLAIN, bare=shut is not None)
+            raw, drafts = await self.written(pipeline, turn, PLAIN, bare=refusal is not None)
         except UpstreamFault as problem:
             return await self.instead(pipeline, turn, problem)
-        choices = [await self._settled(pipeline, turn, one, shut) for one in drafts]
+        choices = [await self._settled(pipeline, turn, one, refusal) for one in drafts]
         choices = [noted(one, DROPPED) for one in choices] if self.dropped else choices
         usage = added(*self.spent) if self.spent else added({})
         return Answered(choices, raw, usage, turn.trace)
 
     async def _settled(
-        self, pipeline: Pipeline, turn: Turn, one: Written, shut: Verdict | None
+        self, pipeline: Pipeline, turn: Turn, one: Written, refusal: Verdict | None
     ) -> Choice:
         """The choice to release in place of the upstream's."""
         if one.draft is None:
-            return await self._called(pipeline, turn, one, shut)
-        if shut is not None:
-            return self.told_choice(await self.work.record(pipeline.record_verdict, turn, shut))
+            return await self._called(pipeline, turn, one, refusal)
+        if refusal is not None:
+            return self.released_choice(
+                await self.work.record(pipeline.record_verdict, turn, refusal)
+            )
         verdict, choice = await self.judged(pipeline, turn, one)
-        return await self.work.run(self.told_choice, verdict, choice)
+        return await self.work.run(self.released_choice, verdict, choice)
 
     async def _called(
-        self, pipeline: Pipeline, turn: Turn, one: Written, shut: Verdict | None
+        self, pipeline: Pipeline, turn: Turn, one: Written, refusal: Verdict | None
     ) -> Choice:
         """A turn in which the model calls tools. What the arguments state is checked like an
         answer, and if it is withheld, no call is released."""
@@ -118,9 +120,9 @@ class Answering(Drafting):
             why = NOTHING_STATED if self.route.settings.tools == "check" else NOT_AN_ANSWER
             return passed_on(one.choice, kept, note, gate, why)
         checked = {"turn": "tool_calls", "checked": list(stated.fields)}
-        if shut is not None:
-            return self.told_choice(
-                await self.work.record(pipeline.record_verdict, turn, shut), shaped=checked
+        if refusal is not None:
+            return self.released_choice(
+                await self.work.record(pipeline.record_verdict, turn, refusal), shaped=checked
             )
         way = Way(self.asked.given, self.asked.indexed, marks=False, as_drafted=True)
         unmarked = self.route.pipeline(self.caller, way, self.asked.tag)
@@ -131,7 +133,7 @@ class Answering(Drafting):
             draft = await self.work.run(stated.draft, turn.read.passages, self.route.name)
         verdict, _ = await self.judged(unmarked, turn, Written(one.choice, draft, long))
         if not verdict.served:
-            return self.told_choice(verdict, shaped=checked)
+            return self.released_choice(verdict, shaped=checked)
         calls = passed_on(one.choice, kept)
         choice = replace(calls, verdict=verdict, shaped=checked)
         return noted(choice, note) if note else choice
@@ -226,9 +228,9 @@ class Answering(Drafting):
         return self.refused(await self.work.record(pipeline.record_verdict, turn, verdict))
 
     def refused(self, verdict: Verdict) -> Answered:
-        return Answered([self.told_choice(verdict)] * self.asked.n)
+        return Answered([self.released_choice(verdict)] * self.asked.n)
 
-    def told_choice(
+    def released_choice(
         self, verdict: Verdict, choice: Raw | None = None, shaped: Raw | None = None
     ) -> Choice:
         """The choice to release, with as much about a withheld draft as the caller may see."""

@@ -38,8 +38,10 @@ async def shadowed(
     sent = {key: value for key, value in body.items() if key != OURS}
     sent |= {"model": model} if model else {}
     if body.get("stream"):
-        voice = ResponsesFormat(body, model)
-        return await opened(context, _events(context, route, sent, asked, voice), voice)
+        stream_format = ResponsesFormat(body, model)
+        return await opened(
+            context, _events(context, route, sent, asked, stream_format), stream_format
+        )
     try:
         raw = await while_there(context.request, route.upstream.ask(sent, RESPONSES))
     except UpstreamFault as problem:
@@ -53,7 +55,7 @@ async def _events(
     route: Route,
     sent: Body,
     asked: ChatRequest | None,
-    voice: ResponsesFormat,
+    stream_format: ResponsesFormat,
 ) -> AsyncGenerator[bytes, None]:
     assert route.upstream is not None
     last: Body = {}
@@ -64,7 +66,7 @@ async def _events(
                 detail = message_of(whole["error"])
                 raise UpstreamFault(CallFailed(_FAILED, kind=Kind.FAILED, detail=detail))
             last = whole if isinstance(whole, dict) else last
-            for one in voice.passed(value):
+            for one in stream_format.passed(value):
                 yield one
     await _judged(context, route, last, asked)
 

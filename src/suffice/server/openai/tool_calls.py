@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from suffice.log.record import new_id
-from suffice.server.openai.passthrough import beside, speaks
+from suffice.server.openai.passthrough import beside, reads_as_text
 from suffice.server.openai.stated_numbers import Known, number_in, stated
 from suffice.server.openai.upstream_drafts import draft_of
 from suffice.text.claims import claims
@@ -105,7 +105,7 @@ def name_of(call: Any) -> str | None:
 def call_id(value: Any) -> str:
     """The upstream's id of a call, or one of ours if it reads as text."""
     usable = isinstance(value, str) and value.isascii() and value.isprintable()
-    return value if usable and len(value) <= 64 and not speaks(value) else f"call_{new_id()}"
+    return value if usable and len(value) <= 64 and not reads_as_text(value) else f"call_{new_id()}"
 
 
 def stated_in(choice: Mapping[str, Any], offer: Offer, known: Known) -> Stated:
@@ -189,7 +189,7 @@ def _leaves(value: Any, path: str, depth: int) -> Iterator[tuple[str, str | int 
         for n, one in enumerate(value):
             # A pair is a field of an object; a name used twice is kept twice.
             if isinstance(one, tuple):
-                name = "…" if speaks(one[0]) else one[0]
+                name = "…" if reads_as_text(one[0]) else one[0]
                 yield from _leaves(one[1], f"{path}.{name}".lstrip("."), depth + 1)
             else:
                 yield from _leaves(one, f"{path}[{n}]", depth + 1)

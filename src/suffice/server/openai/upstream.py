@@ -25,7 +25,7 @@ from suffice.models.wire.replies import ReplyReader
 from suffice.server.errors import ApiError
 from suffice.server.json_body import decode, encode
 from suffice.server.offload import offload, taken
-from suffice.server.openai.passthrough import speaks
+from suffice.server.openai.passthrough import reads_as_text
 from suffice.server.telemetry.stats import FIELDS, NOW, TEXTS, upstream_failed
 
 log = logging.getLogger("suffice.server")
@@ -94,7 +94,7 @@ class UpstreamFault(ModelUnreachable):
 
 def _name(value: str | None) -> str | None:
     """A name from the upstream's error object, unless it reads as text."""
-    return None if value is None or speaks(value) else value
+    return None if value is None or reads_as_text(value) else value
 
 
 def noted(failed: CallFailed) -> None:

@@ -156,14 +156,14 @@ async def _begun(
         async with asyncio.timeout_at(first):
             async for value in events:
                 held.append(value)
-                if path != CHAT or _speaks(value):
+                if path != CHAT or _has_token(value):
                     break
     except TimeoutError:
         raise upstream.late() from None
     return held
 
 
-def _speaks(value: Mapping[str, Any]) -> bool:
+def _has_token(value: Mapping[str, Any]) -> bool:
     """Whether a chunk has more than a role."""
     choices = value.get("choices")
     for choice in choices if isinstance(choices, list) else ():
