@@ -213,14 +213,16 @@ class Running:
         return next((int(line.split()[1]) // 1024 for line in lines), 0)
 
 
-def start_gateway(folder: Path, name: str, settings: dict[str, Any]) -> Any:
-    file = folder / f"{name}.yaml"
-    file.write_text(yaml.safe_dump({"store": str(folder / f"{name}.db"), **settings}))
+def start_gateway(folder: Path, name: str, settings: dict[str, Any], url: str = "") -> Any:
+    """The gateway on a store of its own: a file, or the PostgreSQL at `url`."""
+    file, store = folder / f"{name}.yaml", url or str(folder / f"{name}.db")
+    index = {"index": str(folder / f"{name}-index")} if url else {}
+    file.write_text(yaml.safe_dump({"store": store, **index, **settings}))
     docs = folder / "docs"
     docs.mkdir(exist_ok=True)
     (docs / "note.md").write_text("# Note\n\nThe answers of this bench bring their own passages.\n")
     return _process(
-        "-c", _SERVE, "serve", "--config", str(file), "--store", str(folder / f"{name}.db"),
+        "-c", _SERVE, "serve", "--config", str(file), "--store", store,
         "--docs", str(docs), "--quiet", "--port", log=folder / f"{name}.log",
     )  # fmt: skip
 

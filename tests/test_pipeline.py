@@ -278,6 +278,6 @@ def test_a_person_may_open_a_shut_gate(library: Library) -> None:
     assert "Meals" in verdict.released
     assert verdict.findings  # it was checked like any other
     assert verdict.notes[-1] == "Gate opened by Ada: x"
-    assert [name for name, _ in trace.timings] == ["draft", "check", "total"]
+    assert [name for name, _ in trace.timings] == ["draft", "check", "other", "total"]
     nothing = GateResult(Evidence(asked), shut.gate)
     assert not pipeline.override(nothing, Trace(Evidence(asked)), "x")[0].served

@@ -11,14 +11,20 @@ from suffice.cli import as_json as to_json
 @click.option(
     "--requests", type=click.IntRange(0), default=10_000, help="Requests over all faults."
 )
-@click.option("--kills", type=click.IntRange(0), default=100, help="Number of kills under load.")
+@click.option(
+    "--kills", type=click.IntRange(0), default=100, help="Kills under load, on each database."
+)
+@click.option(
+    "--seconds", type=click.FloatRange(1), default=3600.0, help="Time limit of each part."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def soak(requests: int, kills: int, as_json: bool) -> int:
+def soak(requests: int, kills: int, seconds: float, as_json: bool) -> int:
     """Send requests over every kind of upstream fault in three modes, and kill the gateway under
-    load. Fails if an unchecked text left the gateway or an acknowledged record was lost."""
+    load, on SQLite and on PostgreSQL. Fails if an unchecked text left the gateway or an
+    acknowledged record was lost."""
     from benchmarks.soak import soak as run
 
-    figures = run(requests, kills)
+    figures = run(requests, kills, seconds)
     if as_json:
         to_json.show(figures)
     if (found := figures.get("faults")) and not as_json:
@@ -27,15 +33,14 @@ def soak(requests: int, kills: int, as_json: bool) -> int:
             f"{found['seconds']} s: {found['unchecked']} unchecked texts; statuses "
             f"{found['statuses']}."
         )
-        if quoted := found["upstream_error_messages"]:
-            click.echo(f"  API errors that quote the upstream's error message: {quoted}")
         for where, count in found["where"].items():
             click.echo(f"  {count} x {where}")
-    if (found := figures.get("kills")) and not as_json:
+    kills_ = [figures[name] for name in ("kills_sqlite", "kills_postgresql") if name in figures]
+    for found in kills_ if not as_json else ():
         click.echo(
-            f"{found['kills']} kills: {found['acknowledged']:,} records acknowledged, "
-            f"{found['lost']} lost; the chain {'verifies' if found['chain'] else 'is BROKEN'}."
+            f"{found['kills']} kills on {found['store']}: {found['acknowledged']:,} records "
+            f"acknowledged, {found['lost']} lost; the chain "
+            f"{'verifies' if found['chain'] else 'is BROKEN'}."
         )
     leaked = figures.get("faults", {}).get("unchecked", 0)
-    kills_ = figures.get("kills", {})
-    return 1 if leaked or kills_.get("lost", 0) or not kills_.get("chain", True) else 0
+    return 1 if leaked or any(one["lost"] or not one["chain"] for one in kills_) else 0

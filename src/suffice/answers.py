@@ -98,7 +98,7 @@ class Checker:
     ) -> Verdict:
         timings = Timings()
         asked = checked_question(question) if question else ""
-        with timings.measure("total"):
+        with timings.measure("check"):
             verdict = self._checked(checked_answer(answer), Evidence(asked, given(passages)))
         if self.record is None:
             return verdict

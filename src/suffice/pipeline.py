@@ -133,9 +133,7 @@ class Pipeline:
         """Answer a question. `earlier` are the verdicts on this conversation's previous turns: text
         served without a caveat counts as evidence for the checks, nothing else does."""
         turn = self.begin(question, earlier)
-        with turn.timings.measure("total"):
-            verdict = self.refusal(turn) or self._answer(turn)
-        return self.record_verdict(turn, verdict)
+        return self.record_verdict(turn, self.refusal(turn) or self._answer(turn))
 
     async def aanswer(self, question: str, earlier: Sequence[Verdict] = ()) -> Verdict:
         """`answer` without blocking the event loop."""
@@ -146,9 +144,8 @@ class Pipeline:
     def begin(self, question: str, earlier: Sequence[Verdict] = ()) -> Turn:
         """Retrieve the evidence and run the gate."""
         timings = Timings()
-        with timings.measure("total"):
-            gated, trace = self._search_and_gate(checked_question(question), timings)
-            return self._turn(gated, replace(trace, earlier=served_answers(earlier)), timings)
+        gated, trace = self._search_and_gate(checked_question(question), timings)
+        return self._turn(gated, replace(trace, earlier=served_answers(earlier)), timings)
 
     def refusal(self, turn: Turn) -> Verdict | None:
         """The verdict if nothing may be drafted; `None` if a draft may be written."""
@@ -176,7 +173,8 @@ class Pipeline:
         if verdict.served and len(rounds) > 1:
             verdict = replace(verdict, rescue=Rescue.REVISED)
         if self.verdict_settings.rescue and (not verdict.served or weak(last.draft, last.findings)):
-            verdict = self._rescued(turn, verdict, last)
+            with turn.timings.measure("rescue"):
+                verdict = self._rescued(turn, verdict, last)
         return replace(verdict, attempts=attempts)
 
     def quote_instead(self, turn: Turn, problem: ModelError) -> Verdict:
@@ -200,8 +198,7 @@ class Pipeline:
         """Draft and check an answer after a person has overridden a closed gate; `note` says who
         did so and why. The verdict is CAVEAT at best and is not recorded here."""
         turn = self._turn(gated, trace, Timings())
-        with turn.timings.measure("total"):
-            verdict = overridden(self._answer(turn), note)
+        verdict = overridden(self._answer(turn), note)
         return verdict, replace(trace, timings=turn.timings.stages)
 
     def _turn(self, gated: GateResult, trace: Trace, timings: Timings) -> Turn:

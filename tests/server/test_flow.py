@@ -9,7 +9,7 @@ from typing import Any, cast
 from suffice.server.openai.completion import Choice
 from suffice.server.openai.flow import Flow
 from suffice.server.openai.request import ChatRequest
-from suffice.server.openai.stream_format import ChatVoice
+from suffice.server.openai.stream_format import ChatFormat
 from suffice.server.openai.streamed_choice import StreamedChoice
 from suffice.server.openai.upstream import Upstream
 from tests.server.gateway import QUESTION, RIGHT
@@ -19,10 +19,10 @@ def test_what_goes_on_beside_a_stream_ends_with_it() -> None:
     class Endless:
         looking: asyncio.Task[None] | None = None
 
-        async def heard(self, telling: StreamedChoice, flow: Flow) -> None:
+        async def heard(self, streamed_choice: StreamedChoice, flow: Flow) -> None:
             self.looking = self.looking or flow.start(asyncio.sleep(60))
 
-        async def ended(self, telling: StreamedChoice, flow: Flow) -> tuple[str, Choice]:
+        async def ended(self, streamed_choice: StreamedChoice, flow: Flow) -> tuple[str, Choice]:
             raise AssertionError("the stream was left before its end")
 
     class Says:
@@ -32,8 +32,8 @@ def test_what_goes_on_beside_a_stream_ends_with_it() -> None:
             await asyncio.sleep(60)
 
     async def left() -> None:
-        ending, voice = Endless(), ChatVoice(ChatRequest({}, QUESTION))
-        events = Flow(cast(Upstream, Says()), {}, ending, voice).events()
+        ending, stream_format = Endless(), ChatFormat(ChatRequest({}, QUESTION))
+        events = Flow(cast(Upstream, Says()), {}, ending, stream_format).events()
         await anext(events)
         await events.aclose()
         assert ending.looking is not None

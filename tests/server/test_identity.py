@@ -17,7 +17,7 @@ from mcp import Client
 from mcp.client.streamable_http import streamable_http_client
 from openai import OpenAI
 
-from suffice.access.keys import Principals
+from suffice.access.keys import Principals, Role
 from suffice.access.signed_headers import USER, signed_headers
 from suffice.access.usage_report import usage_report
 from suffice.cli import cli
@@ -90,6 +90,33 @@ def by_headers(user: str, *groups: str) -> Headers:
 
 def by_token(user: str, *groups: str) -> Headers:
     return {"X-Suffice-User-Token": token(sub=user, groups=list(groups))}
+
+
+@pytest.fixture(scope="module")
+def curator(shelves: Library) -> str:
+    """The key of an application in which several people manage documents."""
+    roles = [Role.CALLER, Role.LIBRARIAN]
+    made = Principals(shelves.store.database).create("curator", roles=roles, labels=["hr"])
+    return made.secret
+
+
+def test_document_changes_name_the_person_behind_the_key(
+    gateway: RunningGateway, curator: str
+) -> None:
+    headers = {"Authorization": f"Bearer {curator}", **by_headers("ada@example.org", "people")}
+    url = f"{gateway.base}/documents"
+    sent = httpx2.post(
+        f"{url}?name=parking.md", content=b"Parking is free.", headers=headers, timeout=PATIENCE
+    )
+    gone = httpx2.delete(f"{url}/parking.md", headers=headers, timeout=PATIENCE)
+    assert (sent.status_code, gone.status_code) == (200, 200)
+    assert gateway.inner.log is not None
+    changes = [one for one in gateway.inner.log.entries() if one.kind == "document"]
+    assert len(changes) == 4
+    assert {one.caller for one in changes} == {"curator"}
+    (person,) = {one.tag for one in changes}
+    asked = gateway.post("/gate", {"question": QUESTION}, headers=headers)
+    assert person == gateway.inner.log.entry(asked.json()["record"]).tag != ""
 
 
 @pytest.mark.parametrize("vouched", [by_headers, by_token])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import socket
@@ -15,12 +16,14 @@ from typing import Any
 
 import anyio
 import httpx2
+import jsonschema  # type: ignore[import-untyped]
 import pytest
 import uvicorn
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
 from suffice.access.keys import Principals
+from suffice.access.usage_report import Ledger, usage_report
 from suffice.evidence.library import Library
 from suffice.mcp.http import http_app
 from suffice.mcp.server import open_server
@@ -29,6 +32,9 @@ from suffice.models.catalog import open_verifier
 from suffice.record.log import Log
 from suffice.review.case import Rating
 from suffice.review.review import Review
+from suffice.server.telemetry.logs import log_fields
+from suffice.server.telemetry.stats import RequestStats
+from suffice.server.telemetry.totals import usage_watch
 from suffice.settings import ServerSettings, Settings
 from tests.waiting import until
 
@@ -123,14 +129,18 @@ def listens(port: int) -> bool:
 
 
 @pytest.fixture(scope="module")
-def http(library: Library) -> Iterator[str]:
-    port = free_port()
+def http(library: Library, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
+    """The command over HTTP: its URL, and the file of its standard error."""
+    port, errors = free_port(), tmp_path_factory.mktemp("mcp") / "stderr"
     args = command(library, "--transport", "http", "--port", str(port))
-    process = subprocess.Popen([sys.executable, *args], env={**os.environ, **environment()})
+    with errors.open("w") as stderr:
+        process = subprocess.Popen(
+            [sys.executable, *args], env={**os.environ, **environment()}, stderr=stderr
+        )
     try:
         until(lambda: listens(port) or process.poll() is not None)
         assert process.poll() is None
-        yield f"http://127.0.0.1:{port}/mcp"
+        yield f"http://127.0.0.1:{port}/mcp", errors
     finally:
         process.terminate()
         process.wait(120)
@@ -138,7 +148,8 @@ def http(library: Library) -> Iterator[str]:
 
 @pytest.fixture(params=["stdio", "http"])
 def transport(request: pytest.FixtureRequest) -> Any:
-    return request.getfixturevalue(request.param)
+    found = request.getfixturevalue(request.param)
+    return found[0] if request.param == "http" else found
 
 
 def test_a_whole_turn_over_both_transports(transport: Any) -> None:
@@ -186,6 +197,107 @@ def test_every_description_says_when_to_call() -> None:
         assert tool.annotations is not None, tool.name
         assert tool.annotations.read_only_hint is (tool.name != "report_feedback")
         assert tool.annotations.destructive_hint is not True
+
+
+def test_every_tool_has_an_output_schema_and_declares_every_field_it_returns(
+    public: Any, tools: Tools
+) -> None:
+    async def use(client: Client) -> Any:
+        return {one.name: one.output_schema for one in (await client.list_tools()).tools}
+
+    schemas = with_client(public, use)
+    found = call(public, "search_evidence", question=REMOTE)
+    answer = call(public, "ask", question=REMOTE)
+    results = {
+        "search_evidence": [found, call(public, "search_evidence", question=PAY)],
+        "ask": [answer, call(public, "ask", question="What is the capital of Mongolia?")],
+        "validate_draft": [
+            call(public, "validate_draft", draft="You may work 5 days.", question=REMOTE),
+            call(public, "validate_draft", draft="Leave is paid [1].", texts=["Leave is paid."]),
+        ],
+        "show_passage": [call(public, "show_passage", passage=found["passages"][0]["passage"])],
+        "show_document": [call(public, "show_document", document="remote-work.md")],
+        "report_feedback": [call(public, "report_feedback", record=answer["record"], rating="up")],
+    }
+    assert results.keys() == TOOLS == schemas.keys()
+    for name, values in results.items():
+        closed = json.loads(json.dumps(schemas[name]).replace(": true", ": false"))
+        assert closed["additionalProperties"] is False
+        assert len(closed["properties"]) == len(closed["required"]) == len(values[0]), name
+        for value in values:
+            jsonschema.validate(value, closed)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments", "says"),
+    [
+        ("ask", {}, "The argument 'question' is missing. Pass it: The question in full"),
+        ("ask", {"questoin": "?"}, "Unknown argument 'questoin'. Allowed: question."),
+        (
+            "search_evidence",
+            {"question": "?", "top": 99},
+            "The argument 'top' is invalid: Input should be less than or equal to 50. "
+            "Pass: Number of passages.",
+        ),
+        (
+            "report_feedback",
+            {"record": "r", "rating": "meh"},
+            "'rating' is invalid: Input should",
+        ),
+        ("validate_draft", {"draft": "x", "texts": [1]}, "The argument 'texts.0' is invalid"),
+    ],
+)
+def test_an_invalid_argument_is_named_with_what_to_pass(
+    public: Any, tool: str, arguments: dict[str, Any], says: str
+) -> None:
+    told = refused(public, tool, **arguments)
+    assert says in told
+    assert "Error executing" not in told
+    assert "pydantic" not in told
+
+
+def test_calls_are_logged_and_counted_for_the_usage_report(tools: Tools) -> None:
+    database = tools.library.store.database
+    ledger = Ledger(database)
+    stats: list[RequestStats] = []
+    watches = (stats.append, usage_watch(ledger))
+    server = open_server(tools, Caller("agents", team="bots", user="ada"), watches)
+    call(server, "ask", question=REMOTE)
+    call(server, "search_evidence", question=REMOTE)
+    refused(server, "ask")
+    ledger.close()
+    (used,) = [totals for name, totals in usage_report(database, "key") if name == "agents"]
+    assert (used.requests, used.errors, used.serve) == (3, 1, 1)
+    assert "ada" in dict(usage_report(database, "user"))
+    assert "bots" in dict(usage_report(database, "team"))
+    lines = [log_fields(one) for one in stats]
+    assert [(one["path"], one["status"]) for one in lines] == [
+        ("/mcp/ask", 200),
+        ("/mcp/search_evidence", 200),
+        ("/mcp/ask", 400),
+    ]
+    assert lines[0]["verdicts"] == ["SERVE"]
+    assert lines[1]["gate"][0]["level"] in OPEN
+
+
+def test_the_command_logs_json_and_answers_health_checks(http: tuple[str, Path]) -> None:
+    url, errors = http
+    call(url, "ask", question=REMOTE)
+    base = url.removesuffix("/mcp")
+    alive, ready = (httpx2.get(f"{base}{path}", timeout=120) for path in ("/healthz", "/readyz"))
+    assert (alive.status_code, alive.json()) == (200, {"status": "ok"})
+    assert (ready.status_code, ready.json()) == (200, {"status": "ready"})
+    until(lambda: "/mcp/ask" in errors.read_text())
+    lines = [one for one in errors.read_text().splitlines() if one.startswith("{")]
+    logged = next(one for one in map(json.loads, lines) if one.get("path") == "/mcp/ask")
+    assert (logged["logger"], logged["caller"], logged["status"]) == ("suffice.access", "mcp", 200)
+
+
+def test_health_checks_need_no_key(keyed: tuple[str, Principals]) -> None:
+    base = keyed[0].removesuffix("/mcp")
+    assert httpx2.get(f"{base}/healthz", timeout=120).status_code == 200
+    assert httpx2.get(f"{base}/readyz", timeout=120).status_code == 200
+    assert httpx2.get(f"{base}/mcp", timeout=120).status_code == 401
 
 
 def test_ask_answers_with_citations_and_a_record(public: Any, tools: Tools) -> None:

@@ -17,8 +17,9 @@ from suffice.record.log import Log
 from suffice.settings import MonitorSettings, RecordSettings, ServerSettings, Settings
 from suffice.settings.webhooks import WebhookSettings
 from tests.learn.monitor.stream import answer, certificate, write
-from tests.server.gateway import PATIENCE, RunningGateway, running, until
+from tests.server.gateway import RunningGateway, running
 from tests.server.test_webhooks import receiver
+from tests.waiting import PATIENCE, until
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from typing import Any
 import httpx2
 import pytest
 
+from suffice.access.keys import Principals, Role
 from suffice.evidence.library import Library
 from suffice.server import health
 from suffice.settings import LimitSettings, RouteSettings, Settings
@@ -71,6 +72,33 @@ def test_what_failed_is_named_and_a_locked_store_gives_503_and_recovers(
         other.close()
         assert ready(gateway) == (200, None)
         assert gateway.post("/chat/completions", BODY).status_code == 200
+
+
+def test_an_empty_gateway_is_ready_for_uploads_and_says_that_its_index_is_empty(
+    own: Library,
+) -> None:
+    with running(own, routes(RouteSettings(upstream="extractive"))) as gateway:
+        assert ready(gateway)[0] == 503
+        made = Principals(own.store.database).create("curator", roles=[Role.LIBRARIAN])
+        reply = httpx2.get(f"{gateway.url}/readyz", timeout=60)
+        assert (reply.status_code, reply.json()["status"]) == (200, "ready")
+        assert "No documents in the collection 'default'" in reply.json()["conditions"]["index"]
+        uploaded = httpx2.post(
+            f"{gateway.base}/documents?name=remote.md",
+            content=RIGHT.encode(),
+            headers={"Authorization": f"Bearer {made.secret}"},
+            timeout=60,
+        )
+        assert uploaded.status_code == 200
+        assert "conditions" not in httpx2.get(f"{gateway.url}/readyz", timeout=60).json()
+
+
+@pytest.mark.parametrize(("wanted", "status"), [("always", 200), ("never", 503)])
+def test_readiness_without_documents_can_be_set(own: Library, wanted: Any, status: int) -> None:
+    Principals(own.store.database).create("curator", roles=[Role.LIBRARIAN])
+    settings = routes(RouteSettings(upstream="extractive"), ready_without_documents=wanted)
+    with running(own, settings) as gateway:
+        assert ready(gateway)[0] == status
 
 
 def test_a_full_store_gives_503_and_recovers(own: Library, upstream: ScriptedUpstream) -> None:

@@ -29,7 +29,7 @@ from suffice.server.openai.disclosure import Disclosure
 from suffice.server.openai.flow import Flow
 from suffice.server.openai.live_checks import NOT_VERIFIED, VERIFIED, LiveChecks
 from suffice.server.openai.request import ChatRequest, read_asked
-from suffice.server.openai.stream_format import ChatVoice
+from suffice.server.openai.stream_format import ChatFormat
 from suffice.server.openai.upstream import UpstreamFault
 from suffice.server.parts import Parts
 from suffice.server.route import Route
@@ -144,7 +144,7 @@ async def signalled(
     pipeline, turn, closed = await answering.begun()
     assert closed is None
     signal = LiveChecks(answering, pipeline, turn)
-    flow = Flow(cast(Any, script), {}, signal, ChatVoice(asked), asked.n)
+    flow = Flow(cast(Any, script), {}, signal, ChatFormat(asked), asked.n)
     sent = []
     try:
         async for one in flow.events():

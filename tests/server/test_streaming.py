@@ -227,21 +227,21 @@ def cut_up(text: str, cuts: set[int]) -> list[str]:
 )
 def test_any_chunking_makes_the_same_draft(drafted: str, cuts: set[int]) -> None:
     passages = given_passages(["Eligible employees may work remotely up to 3 days per week."])
-    telling, looked = StreamedChoice(0), list[Claim]()
+    streamed_choice, looked = StreamedChoice(0), list[Claim]()
     for piece in cut_up(drafted, cuts):
-        telling.hear({"index": 0, "delta": {"content": piece}})
-        grown, draft = telling.grown, telling.finished(passages)
+        streamed_choice.hear({"index": 0, "delta": {"content": piece}})
+        grown, draft = streamed_choice.grown, streamed_choice.finished(passages)
         assert grown or draft is None
         if draft:
             for claim in draft.claims:
                 assert draft.text[claim.start : claim.end] == claim.text
-                assert telling.text[claim.start : claim.end] == claim.text
+                assert streamed_choice.text[claim.start : claim.end] == claim.text
             looked += draft.claims
-    telling.hear({"index": 0, "delta": {}, "finish_reason": "stop"})
-    telling.flush()
+    streamed_choice.hear({"index": 0, "delta": {}, "finish_reason": "stop"})
+    streamed_choice.flush()
     whole = {"model": "m", "choices": [{"message": {"content": drafted}, "finish_reason": "stop"}]}
     (held_back,) = written(whole, passages, most=100_000)
-    told = telling.written(passages, "m", structured=False)
+    told = streamed_choice.written(passages, "m", structured=False)
     assert told.draft == held_back.draft
     assert len(looked) == len(set(looked))  # no claim is reported twice
 

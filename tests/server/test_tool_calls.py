@@ -11,6 +11,7 @@ import pytest
 from openai import BadRequestError
 
 from suffice.evidence.library import Library
+from suffice.server.openai.stated_numbers import Known
 from suffice.server.openai.tool_calls import Offer, offer_of, only_offered, stated_in, states
 from suffice.settings import CollectionSettings, DraftSettings, RouteSettings, VerdictSettings
 from suffice.testing.upstream import Scripted, ScriptedUpstream, calls, says
@@ -109,6 +110,29 @@ def test_what_states_nothing_is_passed_on(
     assert SECRET not in shut.model_dump_json()
 
 
+def test_a_bare_number_that_answers_is_checked_and_others_are_named(
+    modes: RunningGateway, upstream: ScriptedUpstream
+) -> None:
+    """An unforced call: 3 is in the evidence, 12 and 77 are in neither evidence nor question."""
+    for arguments, checked in (
+        ({"days_per_week": 12}, ["days_per_week"]),
+        ({"employee": {"remoteDays": "12"}}, ["employee.remoteDays"]),
+        ({"days": [3, 12]}, ["days[1]"]),
+    ):
+        plays(upstream, calls("reply", json.dumps(arguments)))
+        told = asked(modes, tools=TOOLS)
+        assert told.suffice["checked"] == [{"tool": "reply", "fields": checked}]
+        assert told.suffice["verdict"] in ("WITHHOLD", "REVIEW")
+        assert told.choices[0].message.tool_calls is None
+    plays(upstream, calls("reply", json.dumps({"days_per_week": 3, "top": 77, "all": True})))
+    told = asked(modes, tools=TOOLS)
+    assert told.choices[0].message.tool_calls
+    assert (told.suffice["verdict"], told.suffice["checked"]) == (None, [])
+    (note,) = told.suffice["notes"]
+    assert "'reply.top'" in note
+    assert "days_per_week" not in note
+
+
 @pytest.mark.parametrize("route", ["default", "signal", "free", "passes"])
 @pytest.mark.parametrize("stream", [False, True])
 def test_calls_to_tools_that_were_not_offered_are_dropped(
@@ -184,11 +208,11 @@ def test_arguments_of_any_form_are_read() -> None:
         assert dropped == 2
         (one,) = kept["choices"][0]["message"]["tool_calls"]
         assert LIE not in one["id"] + str(one.get("note"))
-        found = stated_in(kept["choices"][0], Offer(frozenset({"reply"})))
+        found = stated_in(kept["choices"][0], Offer(frozenset({"reply"})), Known())
         assert found.texts
         assert LIE not in str(found.fields)
     custom = {"id": "c", "type": "custom", "custom": {"name": "sh", "input": LIE}}
     body = {"tools": [{"type": "custom", "custom": {"name": "sh"}}], "tool_choice": "required"}
     assert offer_of(body) == Offer(frozenset({"sh"}), forced=True)
     assert offer_of({**body, "tool_choice": "none"}) == Offer()
-    assert stated_in({"message": {"tool_calls": [custom]}}, offer_of(body)).texts == (LIE,)
+    assert stated_in({"message": {"tool_calls": [custom]}}, offer_of(body), Known()).texts == (LIE,)

@@ -82,7 +82,9 @@ def run(command: click.Command) -> NoReturn:
     try:
         code = command.main(standalone_mode=False)
     except SufficeError as problem:
-        _report(type(problem).__name__, problem.message, problem.remedy)
+        said = getattr(problem, "detail", "")  # what a remote model says about its failure
+        message = f"{problem.message} The server says: {said}" if said else problem.message
+        _report(type(problem).__name__, message, problem.remedy)
         code = 1
     except click.exceptions.NoArgsIsHelpError as problem:
         click.echo(problem.format_message())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from suffice.access.usage_report import Ledger
 from suffice.cli.asking import bring_in
 from suffice.cli.options import check_collection, open_library
 from suffice.cli.store_options import CONFIG
@@ -66,6 +67,8 @@ def mcp(
     """
     from suffice.mcp.http import serve_http
     from suffice.mcp.server import open_server
+    from suffice.server.telemetry.logs import access_log, start_logs
+    from suffice.server.telemetry.totals import usage_watch
 
     settings = read_settings(config)
     library = open_library(settings, store, docs)
@@ -78,7 +81,12 @@ def mcp(
     if log is not None:
         click.get_current_context().call_on_close(log.close)
     tools = _tools(library, settings, collection, log)
-    server = open_server(tools, Caller(caller, frozenset(labels)))
+    ledger = Ledger(library.store.database)
+    click.get_current_context().call_on_close(ledger.close)
+    text = settings.server.log_text
+    start_logs(text=lambda: text, others=("mcp",))
+    watches = (access_log(lambda: text), usage_watch(ledger))
+    server = open_server(tools, Caller(caller, frozenset(labels)), watches)
     if transport == "stdio":
         server.run("stdio")
     else:

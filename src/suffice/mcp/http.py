@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
@@ -10,34 +11,43 @@ from typing import Any
 import uvicorn
 from mcp.server.mcpserver import MCPServer
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from suffice.access.identity import Identities
 from suffice.access.keys import Principals
 from suffice.access.quotas import Usage
-from suffice.mcp.server import CALLER
+from suffice.errors import StoreError
+from suffice.mcp.calls import CALLER
 from suffice.mcp.tools import Caller, Tools
 from suffice.server.auth import ANYONE, Authenticator, identified, is_local
 from suffice.server.connection import bound, config_of
 from suffice.server.errors import ApiError
+from suffice.server.json_body import JSON_TYPE, encode
 from suffice.server.rate_limiter import RateLimiter, admitted, rate_headers
 from suffice.server.run import Listening
 from suffice.settings import LimitSettings, ServerSettings
 
+_HEALTH, _READY = "/healthz", "/readyz"
+
 
 @dataclass(frozen=True, slots=True)
 class Guarded:
-    """Authenticates each request, applies the key's limits, and passes the caller to the server."""
+    """Authenticates each request, applies the key's limits, and passes the caller to the server.
+    `/healthz` and `/readyz` need no key."""
 
     app: ASGIApp
     authenticator: Authenticator
     limits: RateLimiter
     general: LimitSettings
-    collection: str
+    tools: Tools
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self.app(scope, receive, send)
+            return
+        if scope["path"] in (_HEALTH, _READY):
+            await (await self._status(scope["path"]))(scope, receive, send)
             return
         limits: dict[str, str] = {}
 
@@ -56,12 +66,26 @@ class Guarded:
             named = {} if who is None else {CALLER: who}
             await self.app({**scope, **named}, receive, with_limits)
 
+    async def _status(self, path: str) -> Response:
+        """The process is alive; or the store answers and the collection has documents."""
+        if path == _HEALTH:
+            return Response(encode({"status": "ok"}), media_type=JSON_TYPE)
+        store, collection = self.tools.library.store, self.tools.collection
+        try:
+            found = collection in await asyncio.to_thread(store.collections)
+        except StoreError:
+            return ApiError(503, "Not ready: the store cannot be read.", "not_ready").response
+        if not found:
+            why = f"Not ready: no documents in the collection '{collection}'. Run `suffice index`."
+            return ApiError(503, why, "not_ready").response
+        return Response(encode({"status": "ready"}), media_type=JSON_TYPE)
+
     async def _enter(
         self, headers: Headers, stack: ExitStack, limits: dict[str, str]
     ) -> Caller | None:
         """The caller; `limits` is filled with the headers that report its limits."""
         caller = await identified(self.authenticator, headers)
-        if not caller.may_use(self.collection):
+        if not caller.may_use(self.tools.collection):
             raise ApiError(403, "This key may not use this collection.", "no_right")
         stack.enter_context(self.limits.at_once(caller, self.general))
         admission = await self.limits.count(caller, self.general)
@@ -69,7 +93,7 @@ class Guarded:
         admitted(admission)
         if caller is ANYONE:
             return None
-        return Caller(caller.name, caller.labels, by_key=True, user=caller.user)
+        return Caller(caller.name, caller.labels, True, caller.user, caller.team)
 
 
 def http_app(server: MCPServer[Any], tools: Tools, settings: ServerSettings, host: str) -> Guarded:
@@ -86,7 +110,7 @@ def http_app(server: MCPServer[Any], tools: Tools, settings: ServerSettings, hos
         Identities.of(tools.library.settings),
     )
     limits = RateLimiter(Usage(database))
-    return Guarded(app, authenticator, limits, settings.limits, tools.collection)
+    return Guarded(app, authenticator, limits, settings.limits, tools)
 
 
 def serve_http(

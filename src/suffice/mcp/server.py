@@ -5,9 +5,8 @@ A model may skip a tool, so the results are only advice to it; the gateway enfor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Annotated, Any, Literal
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, Literal, TypeVar, cast
 from urllib.parse import quote
 
 from suffice import __version__
@@ -16,6 +15,7 @@ from suffice.evidence.index import today
 from suffice.evidence.rows import VersionInfo
 from suffice.mcp.tools import Caller, Tools
 from suffice.server.errors import fault_of
+from suffice.server.telemetry.stats import StatsListener
 
 try:
     from mcp.server.context import CallNext, HandlerResult, ServerRequestContext
@@ -23,11 +23,13 @@ try:
     from mcp.server.mcpserver.exceptions import ResourceNotFoundError, ToolError
     from mcp_types import ListResourcesResult, Resource, ToolAnnotations
     from pydantic import Field
+
+    from suffice.mcp import results
+    from suffice.mcp.calls import ToolServer, caller_of
 except ImportError as problem:
     raise ExtraMissing("The MCP server", "mcp") from problem
 
-CALLER = "suffice.caller"
-"""The key under which the ASGI scope of an HTTP request holds its caller."""
+T = TypeVar("T")
 DOCUMENT = "suffice://documents/{+name}{?version}"
 _PAGE = 100
 _READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
@@ -47,11 +49,14 @@ Question = Annotated[str, Field(description="The question in full, as a person w
 WhoAsks = Callable[[Context[Any, Any]], Caller]
 
 
-def open_server(tools: Tools, asking: Caller) -> MCPServer[Any]:
-    """The MCP server over the tools. `asking` is the caller of requests that carry none."""
+def open_server(
+    tools: Tools, asking: Caller, watches: Sequence[StatsListener] = ()
+) -> MCPServer[Any]:
+    """The MCP server over the tools. `asking` is the caller of requests that carry none; `watches`
+    get the statistics of each tool call."""
 
     def who(context: Context[Any, Any]) -> Caller:
-        return _caller(context.request_context.request, asking)
+        return caller_of(context.request_context.request, asking)
 
     async def listed(ctx: ServerRequestContext[Any, Any], call_next: CallNext) -> HandlerResult:
         """List only the resources that the caller may read."""
@@ -59,10 +64,11 @@ def open_server(tools: Tools, asking: Caller) -> MCPServer[Any]:
             return await call_next(ctx)
         cursor = str((ctx.params or {}).get("cursor") or "0")
         start = int(cursor) if cursor.isdigit() else 0
-        return _listed(tools, _caller(ctx.request, asking), start)
+        return _listed(tools, caller_of(ctx.request, asking), start)
 
-    server: MCPServer[Any] = MCPServer(
-        "suffice",
+    server = ToolServer(
+        asking,
+        watches,
         title="Suffice",
         description="Evidence with a sufficiency gate, and answers checked claim by claim.",
         instructions=INSTRUCTIONS,
@@ -81,7 +87,7 @@ def _add_asking(server: MCPServer[Any], tools: Tools, who: WhoAsks) -> None:
         context: Context[Any, Any],
         question: Question,
         top: Annotated[int | None, Field(ge=1, le=50, description="Number of passages.")] = None,
-    ) -> dict[str, Any]:
+    ) -> results.SearchResult:
         """Find passages for a question, with the gate's decision on whether they are enough.
 
         Call this first for anything that internal documents, policies or figures may answer. Follow
@@ -89,19 +95,17 @@ def _add_asking(server: MCPServer[Any], tools: Tools, who: WhoAsks) -> None:
         and say what is missing. INSUFFICIENT or REVIEW: do not answer; tell the user `gate.missing`
         and `gate.next_steps`. CONFLICT: show both sides.
         """
-        with _tool_errors():
-            return tools.search(who(context), question, top)
+        return _called(results.SearchResult, tools.search, who(context), question, top)
 
     @server.tool(title="Ask", annotations=_READS)
-    def ask(context: Context[Any, Any], question: Question) -> dict[str, Any]:
+    def ask(context: Context[Any, Any], question: Question) -> results.Answer:
         """Answer a question from the documents, checked and cited, or refuse with reasons.
 
         Call this if you want an answer that can be shown as it is: `answer` is the only text to
         show, with its citations. If it is null, do not answer: tell the user `reason`, `missing`
         and `next_steps`, and do not fill in from memory.
         """
-        with _tool_errors():
-            return tools.ask(who(context), question)
+        return _called(results.Answer, tools.ask, who(context), question)
 
     @server.tool(title="Validate a draft", annotations=_READS)
     def validate_draft(
@@ -114,7 +118,7 @@ def _add_asking(server: MCPServer[Any], tools: Tools, who: WhoAsks) -> None:
         texts: Annotated[
             list[str], Field(description="Full texts of further passages, numbered after those.")
         ] = [],  # noqa: B006
-    ) -> dict[str, Any]:
+    ) -> results.Validation:
         """Check every claim of a draft against its evidence before the user sees it.
 
         Call this on each answer you wrote from documents. If `verdict` is SERVE, show the draft;
@@ -123,8 +127,9 @@ def _add_asking(server: MCPServer[Any], tools: Tools, who: WhoAsks) -> None:
         UNCHECKED, and validate again. With neither passages nor texts, the evidence comes from a
         search for the question.
         """
-        with _tool_errors():
-            return tools.validate(who(context), draft, question, passages, texts)
+        return _called(
+            results.Validation, tools.validate, who(context), draft, question, passages, texts
+        )
 
     @server.tool(title="Report feedback", annotations=_ADDS)
     def report_feedback(
@@ -134,14 +139,13 @@ def _add_asking(server: MCPServer[Any], tools: Tools, who: WhoAsks) -> None:
             Literal["up", "down"], Field(description="`up` if it was right, `down` if wrong.")
         ],
         comment: Annotated[str, Field(description="What was right or wrong.")] = "",
-    ) -> dict[str, Any]:
+    ) -> results.Feedback:
         """Store the user's feedback on an answer with its record, for reviewers.
 
         Call this when the user says that an answer, a refusal or a verdict was right or wrong.
         Report the user's view, not your own.
         """
-        with _tool_errors():
-            return tools.feedback(who(context), record, rating, comment)
+        return _called(results.Feedback, tools.feedback, who(context), record, rating, comment)
 
 
 def _add_showing(server: MCPServer[Any], tools: Tools, who: WhoAsks) -> None:
@@ -149,13 +153,12 @@ def _add_showing(server: MCPServer[Any], tools: Tools, who: WhoAsks) -> None:
     def show_passage(
         context: Context[Any, Any],
         passage: Annotated[str, Field(description="Its id, from a search or a citation.")],
-    ) -> dict[str, Any]:
+    ) -> results.ShownPassage:
         """Show one passage in full, with the version of its document.
 
         Call this to read the source of a citation, or to see whether it is still in force.
         """
-        with _tool_errors():
-            return tools.passage(who(context), passage)
+        return _called(results.ShownPassage, tools.passage, who(context), passage)
 
     @server.tool(title="Show a document", annotations=_READS)
     def show_document(
@@ -163,14 +166,15 @@ def _add_showing(server: MCPServer[Any], tools: Tools, who: WhoAsks) -> None:
         document: Annotated[str, Field(description="Its name, as given in passages.")],
         version: Annotated[str, Field(description="The version; default: the one in force.")] = "",
         start: Annotated[int, Field(ge=0, description="Offset of the first character.")] = 0,
-    ) -> dict[str, Any]:
+    ) -> results.ShownDocument:
         """Show one version of a document, and list its versions.
 
         Call this if a passage alone is not enough, or to compare the current version with an
         earlier one. Long texts are returned in pages: continue from `next_start`.
         """
-        with _tool_errors():
-            return tools.document(who(context), document, version, start)
+        return _called(
+            results.ShownDocument, tools.document, who(context), document, version, start
+        )
 
     @server.resource(
         DOCUMENT,
@@ -186,11 +190,6 @@ def _add_showing(server: MCPServer[Any], tools: Tools, who: WhoAsks) -> None:
             raise ResourceNotFoundError(fault_of(problem).message) from problem
         status = chosen.status(today())
         return text if status == "current" else f"[Not in force: {status}.]\n\n{text}"
-
-
-def _caller(request: Any, otherwise: Caller) -> Caller:
-    found = request.scope.get(CALLER) if request is not None else None
-    return found if isinstance(found, Caller) else otherwise
 
 
 def _listed(tools: Tools, who: Caller, start: int) -> ListResourcesResult:
@@ -217,10 +216,9 @@ def _described(one: VersionInfo) -> str | None:
     return ", ".join(filter(None, parts)) or None
 
 
-@contextmanager
-def _tool_errors() -> Iterator[None]:
-    """Report errors of this package to the model as tool errors, with their remedy."""
+def _called(kind: type[T], call: Callable[..., dict[str, Any]], *arguments: Any) -> T:
+    """The result of a tool. Errors of this package become tool errors, with their remedy."""
     try:
-        yield
+        return cast(T, call(*arguments))
     except SufficeError as problem:
         raise ToolError(fault_of(problem).message) from problem

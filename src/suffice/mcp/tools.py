@@ -27,8 +27,9 @@ from suffice.record.setup import Setup
 from suffice.record.sink import Recorder
 from suffice.review.case import Rating
 from suffice.review.review import Review
+from suffice.server.telemetry.stats import NOW
 from suffice.settings import CollectionSettings
-from suffice.types import Evidence, Level
+from suffice.types import Evidence, Level, Verdict
 
 PAGE = 20_000
 """Characters of a document per page."""
@@ -53,6 +54,7 @@ class Caller:
     """The caller sent an API key, so it may give feedback on its own answers only."""
     user: str = ""
     """The person on whose behalf the key is used."""
+    team: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,8 @@ class Tools:
         if top is not None:
             pipeline = replace(pipeline, retriever=self.library.search(self._allowed(who), top=top))
         evidence, decision = pipeline.retrieve_and_gate(question)
+        if stats := NOW.get():
+            stats.gates.append(decision)
         return {
             "gate": as_json.gate(decision),
             "advice": _ADVICE[decision.level],
@@ -85,7 +89,7 @@ class Tools:
 
     def ask(self, who: Caller, question: str) -> dict[str, Any]:
         """Write, check and cite an answer; return the verdict on it."""
-        return as_json.verdict(self._pipeline(who).answer(question))
+        return as_json.verdict(_noted(self._pipeline(who).answer(question)))
 
     def validate(
         self,
@@ -107,7 +111,7 @@ class Tools:
                 )
             found, decision = replace(self._pipeline(who), record=None).retrieve_and_gate(question)
             gate, evidence = as_json.gate(decision), list(found.items)
-        verdict = self._checker(who).check(draft, evidence, question or None)
+        verdict = _noted(self._checker(who).check(draft, evidence, question or None))
         return {**as_json.checked(verdict), "gate": gate}
 
     def passage(self, who: Caller, id: str) -> dict[str, Any]:
@@ -241,6 +245,13 @@ class Tools:
         settings, ids = self.library.settings, (self.embedder.id, self.verifier.id)
         setup = Setup.of(settings, self.own, *ids, door=door)
         return Recorder(self.log, Filing(who.name, who.user, setup.record()))
+
+
+def _noted(verdict: Verdict) -> Verdict:
+    """Add the verdict to the statistics of the current call."""
+    if stats := NOW.get():
+        stats.verdicts.append(verdict)
+    return verdict
 
 
 def _nothing(question: str) -> Evidence:

@@ -30,11 +30,13 @@ def _silent(what: str, done: int, total: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Librarian:
-    """Changes the documents of a library on behalf of `by`. Without a log, nothing is recorded."""
+    """Changes the documents of a library for the caller `by`, on behalf of `person` if the caller
+    named one. Without a log, nothing is recorded."""
 
     library: Library
     log: Log | None
     by: str = ""
+    person: str = ""
 
     def upload(
         self,
@@ -103,7 +105,7 @@ class Librarian:
         )
 
     def _recorded(self, fields: Mapping[str, object], work: Callable[[], T]) -> T:
-        asked = Record(DOCUMENT, fields, self.by)
+        asked = Record(DOCUMENT, fields, self.by, self.person)
         self._append(asked)
         try:
             done = work()
@@ -121,7 +123,8 @@ class Librarian:
 
 def _done(asked: Record, fields: Mapping[str, object]) -> Record:
     """The second record; its id begins with that of the first."""
-    return Record(DOCUMENT, {"record": asked.id, **fields}, asked.caller, id=f"{asked.id}.done")
+    fields = {"record": asked.id, **fields}
+    return Record(DOCUMENT, fields, asked.caller, asked.tag, id=f"{asked.id}.done")
 
 
 def _text(value: object) -> object:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date
+from threading import Lock
 from typing import ParamSpec, TypeVar
 
 from suffice.text.times import NOW, When
@@ -26,23 +27,48 @@ class Trace:
     day: date | None = None
     earlier: tuple[Retrieved, ...] = ()
     timings: tuple[tuple[str, float], ...] = ()
-    """Seconds per stage, in order."""
+    """Seconds per stage, in order; then `other` and `total`."""
+
+
+OTHER, TOTAL = "other", "total"
+"""The time outside all stages, and the whole time."""
 
 
 @dataclass(slots=True)
 class Timings:
-    """Seconds per stage of one request; repeated stages add up."""
+    """Seconds per stage of one request; repeated stages add up. Each moment counts for one stage
+    only: of stages that run at the same time, for the one that began last. Therefore all stages and
+    `other` sum to `total`."""
 
+    clock: Callable[[], float] = time.perf_counter
     seconds: dict[str, float] = field(default_factory=dict)
+    _active: list[str] = field(default_factory=list)
+    _lock: Lock = field(default_factory=Lock, repr=False, compare=False)
+    _began: float = field(init=False)
+    _last: float = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._began = self._last = self.clock()
 
     @contextmanager
     def measure(self, stage: str) -> Iterator[None]:
-        start = time.perf_counter()
+        with self._lock:
+            self._count()
+            self._active.append(stage)
+            self.seconds.setdefault(stage, 0.0)
         try:
             yield
         finally:
-            spent = time.perf_counter() - start
-            self.seconds[stage] = self.seconds.get(stage, 0.0) + spent
+            with self._lock:
+                self._count()
+                self._active.remove(stage)
+
+    def _count(self) -> None:
+        """Add the time since the last change to the stage that runs."""
+        now = self.clock()
+        if self._active:
+            self.seconds[self._active[-1]] += now - self._last
+        self._last = now
 
     def measured(self, stage: str, work: Callable[P, T]) -> Callable[P, T]:
         """Wrap a function so that its time counts towards the stage."""
@@ -55,4 +81,17 @@ class Timings:
 
     @property
     def stages(self) -> tuple[tuple[str, float], ...]:
-        return tuple((stage, round(spent, 6)) for stage, spent in self.seconds.items())
+        """The stages so far, `other` and `total`."""
+        with self._lock:
+            self._count()
+            return tuple(added_up(self.seconds, self._last - self._began).items())
+
+
+def added_up(seconds: Mapping[str, float], total: float) -> dict[str, float]:
+    """The stages with the rest of the total as `other`, and the `total`; in whole microseconds, so
+    that they add up exactly."""
+    stages = {stage: round(spent, 6) for stage, spent in seconds.items()}
+    rest = round(total - sum(stages.values()), 6)
+    # Rounded stages may exceed the total by some microseconds.
+    whole = round(sum(stages.values()) + max(rest, 0.0), 6)
+    return {**stages, OTHER: max(rest, 0.0), TOTAL: whole}

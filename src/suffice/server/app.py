@@ -23,7 +23,7 @@ from suffice.server.documents import endpoints as documents
 from suffice.server.endpoints import check, feedback, gate
 from suffice.server.errors import ApiError
 from suffice.server.gateway import Gateway
-from suffice.server.health import Health
+from suffice.server.health import Health, Readiness
 from suffice.server.json_body import JSON_TYPE, encode
 from suffice.server.models_endpoint import embeddings, model, models
 from suffice.server.monitoring import MonitorCollector, guarantee, monitor
@@ -115,25 +115,30 @@ async def healthz(request: Request) -> Response:
 
 async def readyz(request: Request) -> Response:
     """The gateway can answer: it is not shutting down, its queue is not full, its store can be
-    written, its disk has room, and the collections it searches have documents. An authenticated
-    caller also gets the list of routes it may call, and the state of their circuit breakers."""
+    written, its disk has room, and the collections it searches have documents or wait for uploads
+    (then `conditions` says so). An authenticated caller also gets the list of routes it may call,
+    and the state of their circuit breakers."""
     gateway: Gateway = request.app.state.gateway
     if gateway.work.closing:
         return ApiError(503, "The gateway is shutting down.", "shutting_down").response
     if gateway.work.full:
         return ApiError(503, "The gateway is busy.", "overloaded").response
-    if failed := await request.app.state.health.failed():
+    found: Readiness = await request.app.state.health.readiness()
+    if failed := found.failed:
         why = f"Not ready: {', '.join(failed)}."
         body = {**ApiError(503, why, "not_ready").body, "failed": dict(failed)}
         return Response(encode(body), 503, media_type=JSON_TYPE)
+    status = {"status": "ready"} | (
+        {"conditions": dict(found.conditions)} if found.conditions else {}
+    )
     try:
         caller = await entered(gateway.authenticator, request.headers)
     except (ApiError, StoreError):
-        return as_response({"status": "ready"})
+        return as_response(status)
     named = [name for name, one in gateway.state.routes.items() if gateway.may(caller, one)]
     breakers = {name: states for name, states in gateway.breakers.items() if name in named}
     known = {"upstreams": breakers} if breakers else {}
-    return as_response({"status": "ready", "routes": sorted(named), **known})
+    return as_response({**status, "routes": sorted(named), **known})
 
 
 async def openapi(request: Request) -> Response:

@@ -36,6 +36,10 @@ _TYPES = {
     502: "upstream_error",
     504: "upstream_error",
 }
+_MODEL = (
+    "A model that the gateway calls gave no usable reply. Try again later; if it persists, ask the "
+    "operator of the gateway."
+)
 _CALLER_ERRORS = (QuestionError, AnswerError, EvidenceError)
 
 
@@ -101,7 +105,8 @@ def fault_of(problem: SufficeError) -> ApiError:
     if isinstance(problem, _CALLER_ERRORS):
         return ApiError(400, str(problem), "invalid_value")
     if isinstance(problem, ModelUnreachable):
-        return ApiError(502, str(problem), "upstream_failed")
+        # What a remote model says about its failure is unchecked text, and it may name its URL.
+        return ApiError(502, _MODEL, "upstream_failed")
     if isinstance(problem, StoreError):
         # Details of the store are for the operator: they go to the log, not to the caller.
         return ApiError(

@@ -248,6 +248,7 @@ class Gateway:
 
     def tell(self, stats: RequestStats) -> None:
         """Pass the statistics of a finished request to all listeners."""
+        stats.end()
         for watch in self.watches:
             watch(stats)
         if stats.verdicts or stats.gates:

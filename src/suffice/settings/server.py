@@ -234,6 +234,11 @@ class ServerSettings(Checked):
         "Accept requests without a key that carry forwarded headers (`X-Forwarded-…`, `Forwarded`, "
         "`X-Real-IP`), because a reverse proxy authenticates the callers.",
     )
+    ready_without_documents: Literal["auto", "always", "never"] = setting(
+        "auto",
+        "Whether `/readyz` answers 200 while a collection that a route searches has no documents. "
+        "`auto`: if a key with the role `librarian` exists, so that documents can be uploaded.",
+    )
     workers: Annotated[int, Range(1, 256)] = setting(1, "Number of processes that serve.")
     timeout: Seconds = setting(600.0, "Time limit of a whole request, in seconds.")
     keep_alive_seconds: Seconds = setting(

@@ -55,7 +55,7 @@ def attempts(
             assert isinstance(data, bytes)
             failed = endpoint.refusal(head.status, data, retry_after(head.headers))
             failed.again = head.status in AGAIN
-            less = endpoint.spared(body, failed.message) if head.status == 400 else None
+            less = endpoint.spared(body, failed.detail) if head.status == 400 else None
         except Exception as problem:
             failed, less = endpoint.failure(problem), None
         if less is not None:

@@ -96,12 +96,11 @@ class Endpoint:
         headers["Content-Type"] = "application/json"
         return Send("POST", self.url, headers, self.codec.encode(body), seconds)
 
-    def problem(self, why: str, remedy: str, **more: Any) -> CallFailed:
+    def problem(self, why: str, remedy: str, detail: str = "", **more: Any) -> CallFailed:
         """The error for a call that failed; see `CallFailed` for further fields."""
-        why = why.replace(self.key, "…") if self.key else why
-        return CallFailed(
-            f"{self.name} returned no {self.wanted}: {why.rstrip('.')}.", remedy=remedy, **more
-        )
+        detail = detail.replace(self.key, "…") if self.key else detail
+        message = f"{self.name} returned no {self.wanted}: {why.rstrip('.')}."
+        return CallFailed(message, remedy=remedy, detail=detail, **more)
 
     def late(self) -> CallFailed:
         return self.problem("it took too long", SLOW, kind=Kind.TIMEOUT)
@@ -111,16 +110,16 @@ class Endpoint:
         error = self._error_in(data)
         why = f"it answered {phrase(status)}"
         why += f" and asks to wait {wait:.0f} s" if wait else ""
-        why += f": {message_of(error)}" if error else ""
         # A reader who does not know the URL cannot act on a remedy about it.
         remedy = "" if self.called else remedy_of(status)
+        detail = message_of(error) if error else ""
         if self.key and isinstance(error, dict):
             error = {
                 name: value.replace(self.key, "…") if isinstance(value, str) else value
                 for name, value in error.items()
             }
         return self.problem(
-            why, remedy, kind=kind_of(status), status=status, wait=wait, error=error
+            why, remedy, detail, kind=kind_of(status), status=status, wait=wait, error=error
         )
 
     def _error_in(self, data: bytes) -> Any:
@@ -150,12 +149,13 @@ class Endpoint:
         if isinstance(problem, TimeoutError | httpx2.TimeoutException):
             return self.late()
         if isinstance(problem, httpx2.UnsupportedProtocol | httpx2.InvalidURL):
-            return self.problem(f"it cannot be called: {problem}", URL, kind=Kind.CONNECTION)
+            return self.problem("it cannot be called", URL, str(problem), kind=Kind.CONNECTION)
         if isinstance(problem, httpx2.HTTPError | OSError):
             again = httpx2.ConnectError | httpx2.RemoteProtocolError | httpx2.ReadError
             return self.problem(
-                str(problem) or type(problem).__name__,
+                "the connection failed",
                 UP,
+                str(problem) or type(problem).__name__,
                 kind=Kind.CONNECTION,
                 again=isinstance(problem, again),
             )

@@ -25,7 +25,7 @@ KEY = "Check the API key in the environment variable that key_env names."
 URL = "Check the URL. An OpenAI-compatible base URL looks like http://host:port/v1."
 UP = "Check that the server is up and the URL is right."
 SLOW = "Raise the timeout, or use a faster model."
-NAMED = "Correct the request as the message describes."
+NAMED = "Correct the request as the server describes."
 
 
 class Kind(StrEnum):
@@ -45,6 +45,7 @@ class Kind(StrEnum):
 class CallFailed(ModelUnreachable):
     """A call without a usable reply. `status` is the HTTP status of the reply (0: there was none),
     `wait` the seconds that the server asks to wait, `code` and `param` are from its error object.
+    `detail` is the server's own text: unchecked, it may quote the prompt, and it is in no message.
     `again`: another attempt may succeed."""
 
     def __init__(
@@ -52,6 +53,7 @@ class CallFailed(ModelUnreachable):
         message: str,
         *,
         remedy: str = "",
+        detail: str = "",
         kind: Kind = Kind.BROKEN,
         status: int = 0,
         wait: float | None = None,
@@ -59,6 +61,9 @@ class CallFailed(ModelUnreachable):
         again: bool = False,
     ) -> None:
         super().__init__(message, remedy=remedy)
+        self.detail = detail
+        if detail:
+            self.add_note(f"The server says: {detail}")  # for tracebacks
         self.kind = kind
         self.status = status
         self.wait = wait

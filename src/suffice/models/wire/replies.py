@@ -76,11 +76,10 @@ def parsed(endpoint: Endpoint, data: bytes, *, error: bool = False) -> dict[str,
         text = data[: 4 * QUOTED].decode("utf-8", "replace").strip()
         if text.startswith("<"):
             raise endpoint.problem("it replied with a web page, not with JSON", URL) from None
-        quoted = "" if endpoint.called else f": {clipped(text)!r}"
-        raise endpoint.problem(f"its reply is not JSON{quoted}", UP) from None
+        raise endpoint.problem("its reply is not JSON", UP, clipped(text)) from None
     if not isinstance(value, dict):
         raise endpoint.problem("its reply is not a JSON object", UP)
     if error or value.get("error"):
-        why = message_of(value.get("error") or value)
-        raise endpoint.problem(why, UP, kind=Kind.FAILED)
+        said = message_of(value.get("error") or value)
+        raise endpoint.problem("its reply reports an error", UP, said, kind=Kind.FAILED)
     return value

@@ -34,8 +34,8 @@ async def messages(context: RequestContext) -> Response:
     context.stats.stream = bool(body.get("stream"))
     route.model(body.get("model"))
     if context.stats.stream:
-        voice = MessageFormat(asked.model, asked.events)
-        return await streamed(context, route, asked, answer, voice)
+        stream_format = MessageFormat(asked.model, asked.events)
+        return await streamed(context, route, asked, answer, stream_format)
     if route.settings.shadow:
         return await in_shadow(context, route, asked, partial(_unchecked, asked.model))
     answered = await while_there(context.request, answer(context, route, asked))

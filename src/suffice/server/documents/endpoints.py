@@ -188,8 +188,8 @@ def _no_right(message: str) -> ApiError:
 
 
 def _librarian(context: RequestContext) -> Librarian:
-    gateway = context.gateway
-    return Librarian(gateway.library, gateway.log, context.caller.name)
+    gateway, caller = context.gateway, context.caller
+    return Librarian(gateway.library, gateway.log, caller.name, caller.user)
 
 
 def _wants_events(context: RequestContext) -> bool:

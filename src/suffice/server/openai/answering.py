@@ -13,13 +13,12 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ParamSpec, TypeVar
 
-from suffice.access.keys import Principal
 from suffice.draft.brief import PLAIN, Brief
 from suffice.draft.revision import Revised, Round, revising
 from suffice.errors import ModelError, ModelUnreachable, SufficeError
 from suffice.pipeline import Pipeline, Turn
 from suffice.record.trace import Trace
-from suffice.server.inference_pool import InferencePool
+from suffice.server.openai.carried_evidence import text_of
 from suffice.server.openai.completion import (
     LEFT_OUT,
     NOT_AN_ANSWER,
@@ -30,9 +29,9 @@ from suffice.server.openai.completion import (
     passed_on,
 )
 from suffice.server.openai.disclosure import disclosure
-from suffice.server.openai.prompt import forwarded, with_evidence
-from suffice.server.openai.request import ChatRequest
-from suffice.server.openai.tool_calls import DROPPED, Stated, only_offered, stated_in
+from suffice.server.openai.drafting import Drafting, Raw
+from suffice.server.openai.stated_numbers import Known, unknown_note
+from suffice.server.openai.tool_calls import DROPPED, Stated, stated_in
 from suffice.server.openai.upstream import EMPTY, UpstreamFault
 from suffice.server.openai.upstream_drafts import (
     Written,
@@ -41,16 +40,14 @@ from suffice.server.openai.upstream_drafts import (
     beside_call,
     calls_tools,
     content_of,
-    written,
 )
-from suffice.server.route import Route, Way
+from suffice.server.route import Way
 from suffice.types import Draft, Verdict
 from suffice.verdict.fail_closed import abandoned, bounded, too_long, unchecked
 
 P = ParamSpec("P")
 T = TypeVar("T")
 FAILED = "The upstream failed"
-Raw = Mapping[str, Any]
 _A_FINDING = 200
 
 
@@ -73,119 +70,39 @@ class Answered:
 
 
 @dataclass(slots=True)
-class Answering:
-    """One request of one caller on one route."""
-
-    route: Route
-    caller: Principal
-    asked: ChatRequest
-    work: InferencePool
-    as_drafted: bool = False
-    """The draft must not be changed, for example because it was already streamed."""
-    marks: bool = True
-    """Whether the model is asked for citation marks, and the checks expect them."""
-    timings: Mapping[str, float] = field(default_factory=dict)
-    dropped: int = 0
-    """The number of calls to tools that were not offered."""
-    _spent: list[Raw] = field(default_factory=list)
-
-    def __post_init__(self) -> None:
-        self.marks = (
-            self.marks and self.route.settings.ask_for_citations and not self.asked.structured
-        )
+class Answering(Drafting):
+    """Checks the drafts of one request and decides what is released."""
 
     async def whole(self) -> Answered:
         """The whole answer, with its verdicts."""
         pipeline, turn, closed = await self.begun()
         if closed is not None:
             return replace(self.refused(closed), trace=turn.trace)
-        shut = pipeline.refusal(turn)
+        refusal = pipeline.refusal(turn)
         try:
-            raw, drafts = await self._written(pipeline, turn, PLAIN, bare=shut is not None)
+            raw, drafts = await self.written(pipeline, turn, PLAIN, bare=refusal is not None)
         except UpstreamFault as problem:
             return await self.instead(pipeline, turn, problem)
-        choices = [await self._settled(pipeline, turn, one, shut) for one in drafts]
+        choices = [await self._settled(pipeline, turn, one, refusal) for one in drafts]
         choices = [noted(one, DROPPED) for one in choices] if self.dropped else choices
-        usage = added(*self._spent) if self._spent else added({})
+        usage = added(*self.spent) if self.spent else added({})
         return Answered(choices, raw, usage, turn.trace)
 
-    async def begun(self) -> tuple[Pipeline, Turn, Verdict | None]:
-        """Search and gate; also returns the recorded verdict if nothing is to be drafted."""
-        return await self.work.run(self._begin)
-
-    def _begin(self) -> tuple[Pipeline, Turn, Verdict | None]:
-        asked = self.asked
-        changes = not (self.as_drafted or asked.structured)
-        way = Way(asked.given, asked.indexed, self.marks, as_drafted=not changes)
-        pipeline = self.route.pipeline(self.caller, way, asked.tag)
-        turn = pipeline.begin(asked.question)
-        self.timings = turn.timings.seconds
-        closed = pipeline.refusal(turn)
-        if closed is None or self._may_call:
-            return pipeline, turn, None
-        return pipeline, turn, pipeline.record_verdict(turn, closed)
-
-    @property
-    def _may_call(self) -> bool:
-        """Whether to call the model although the gate is closed: its tools may bring evidence."""
-        takes = self.route.settings.evidence != "index"
-        return self.asked.tools and takes and self.route.url
-
-    def request_body(self, turn: Turn) -> dict[str, Any]:
-        """The first request to the upstream."""
-        return self.body(turn, replace(PLAIN, conflicts=turn.gated.decision.conflicts))
-
-    def body(self, turn: Turn, brief: Brief, *, bare: bool = False) -> dict[str, Any]:
-        """A request to the upstream; `bare` adds no evidence and no rules."""
-        route = self.route
-        body = forwarded(self.asked.body, route.model(self.asked.body.get("model")))
-        if bare:
-            return body
-        return with_evidence(
-            body,
-            turn.read,
-            brief,
-            route.rank,
-            route.own.draft.max_evidence_characters,
-            marks=self.marks,
-        )
-
-    async def _written(
-        self, pipeline: Pipeline, turn: Turn, brief: Brief, *, bare: bool = False
-    ) -> tuple[Raw | None, Sequence[Written]]:
-        brief = replace(brief, conflicts=turn.gated.decision.conflicts)
-        with turn.timings.measure("draft"):
-            if self.route.upstream is None:
-                draft = await self.work.run(pipeline.drafter.write, turn.read, brief)
-                self._spent.append(_used(draft))
-                return None, [Written({}, draft)] * self.asked.n
-            body = await self.work.run(self.body, turn, brief, bare=bare)
-            if brief.earlier is not None:
-                body.pop("n", None)
-            raw, dropped = only_offered(await self.route.upstream.ask(body), self.asked.offer.names)
-        self.dropped += dropped
-        self._spent.append(raw)
-        structured, n = self.asked.structured, self.asked.n
-        drafts = await self.work.run(
-            written, raw, turn.read.passages, structured=structured, n=n, most=self.asked.most
-        )
-        if not drafts or any(one.draft is not None and not one.draft.text for one in drafts):
-            raise UpstreamFault(EMPTY)
-        return raw, drafts
-
     async def _settled(
-        self, pipeline: Pipeline, turn: Turn, one: Written, shut: Verdict | None
+        self, pipeline: Pipeline, turn: Turn, one: Written, refusal: Verdict | None
     ) -> Choice:
         """The choice to release in place of the upstream's."""
         if one.draft is None:
-            return await self._called(pipeline, turn, one, shut)
-        if shut is not None:
-            return self.told_choice(await self.work.record(pipeline.record_verdict, turn, shut))
+            return await self._called(pipeline, turn, one, refusal)
+        if refusal is not None:
+            return self.released_choice(
+                await self.work.record(pipeline.record_verdict, turn, refusal)
+            )
         verdict, choice = await self.judged(pipeline, turn, one)
-        return await self.work.run(self.told_choice, verdict, choice)
+        return await self.work.run(self.released_choice, verdict, choice)
 
     async def _called(
-        self, pipeline: Pipeline, turn: Turn, one: Written, shut: Verdict | None
+        self, pipeline: Pipeline, turn: Turn, one: Written, refusal: Verdict | None
     ) -> Choice:
         """A turn in which the model calls tools. What the arguments state is checked like an
         answer, and if it is withheld, no call is released."""
@@ -195,15 +112,17 @@ class Answering:
         note = "" if kept or not text else LEFT_OUT
         stated = Stated()
         if self.route.settings.tools == "check":
-            stated = await self.work.run(stated_in, one.choice, self.asked.offer)
+            stated = await self.work.run(self._stated, one, turn)
+        if stated.unknown:
+            note = " ".join(filter(None, (note, unknown_note(stated.unknown))))
         if not stated.texts:
             gate = await self.work.record(pipeline.record_gate, turn)
             why = NOTHING_STATED if self.route.settings.tools == "check" else NOT_AN_ANSWER
             return passed_on(one.choice, kept, note, gate, why)
         checked = {"turn": "tool_calls", "checked": list(stated.fields)}
-        if shut is not None:
-            return self.told_choice(
-                await self.work.record(pipeline.record_verdict, turn, shut), shaped=checked
+        if refusal is not None:
+            return self.released_choice(
+                await self.work.record(pipeline.record_verdict, turn, refusal), shaped=checked
             )
         way = Way(self.asked.given, self.asked.indexed, marks=False, as_drafted=True)
         unmarked = self.route.pipeline(self.caller, way, self.asked.tag)
@@ -214,10 +133,17 @@ class Answering:
             draft = await self.work.run(stated.draft, turn.read.passages, self.route.name)
         verdict, _ = await self.judged(unmarked, turn, Written(one.choice, draft, long))
         if not verdict.served:
-            return self.told_choice(verdict, shaped=checked)
+            return self.released_choice(verdict, shaped=checked)
         calls = passed_on(one.choice, kept)
         choice = replace(calls, verdict=verdict, shaped=checked)
         return noted(choice, note) if note else choice
+
+    def _stated(self, one: Written, turn: Turn) -> Stated:
+        messages = self.asked.body.get("messages") or ()
+        said = [text_of(message.get("content")) for message in messages]
+        passages = [passage.text for passage in turn.read.passages]
+        known = Known.of(self.asked.question, [*said, *passages])
+        return stated_in(one.choice, self.asked.offer, known)
 
     async def judged(self, pipeline: Pipeline, turn: Turn, one: Written) -> tuple[Verdict, Raw]:
         """The verdict on a draft, after the revisions that the settings allow, and the upstream
@@ -263,7 +189,7 @@ class Answering:
         try:
             brief = steps.send(came)
             try:
-                _, again = await self._written(pipeline, turn, brief)
+                _, again = await self.written(pipeline, turn, brief)
                 if again[0].draft is None:  # it calls a tool instead
                     steps.send(EMPTY)
             except UpstreamFault as problem:
@@ -302,17 +228,12 @@ class Answering:
         return self.refused(await self.work.record(pipeline.record_verdict, turn, verdict))
 
     def refused(self, verdict: Verdict) -> Answered:
-        return Answered([self.told_choice(verdict)] * self.asked.n)
+        return Answered([self.released_choice(verdict)] * self.asked.n)
 
-    def told_choice(
+    def released_choice(
         self, verdict: Verdict, choice: Raw | None = None, shaped: Raw | None = None
     ) -> Choice:
         """The choice to release, with as much about a withheld draft as the caller may see."""
         shown = disclosure(self.caller, self.route.settings)
         made = decided(verdict, choice, structured=self.asked.structured, shown=shown)
         return replace(made, shaped=shaped) if shaped else made
-
-
-def _used(draft: Draft) -> Raw:
-    """The usage of a built-in drafter, which reports one number, in the upstream's format."""
-    return {"usage": {"completion_tokens": draft.tokens, "total_tokens": draft.tokens}}

@@ -13,9 +13,9 @@ from suffice.server.openai.answering import Answered, Answering
 from suffice.server.openai.completion import completion, headers_of
 from suffice.server.openai.request import ChatRequest, read_asked
 from suffice.server.openai.shadow import passed_through, shadow_headers
-from suffice.server.openai.small_talk import is_small_talk_turn, talked
+from suffice.server.openai.small_talk import is_small_talk_turn, small_talk_answer
 from suffice.server.openai.stream import streamed
-from suffice.server.openai.stream_format import ChatVoice
+from suffice.server.openai.stream_format import ChatFormat
 from suffice.server.openai.ungrounded import ungrounded
 from suffice.server.openai.upstream_drafts import content_of, estimated, usage_of
 from suffice.server.request import RequestContext, as_response
@@ -39,7 +39,7 @@ async def chat(context: RequestContext) -> Response:
     if route.settings.shadow and not asked.stream:
         return await in_shadow(context, route, asked)
     if asked.stream:
-        return await streamed(context, route, asked, answer, ChatVoice(asked))
+        return await streamed(context, route, asked, answer, ChatFormat(asked))
     answered = await while_there(context.request, answer(context, route, asked))
     return await offload(answered.size, _responded, asked, answered)
 
@@ -55,7 +55,7 @@ async def answer(context: RequestContext, route: Route, asked: ChatRequest) -> A
         raise bad(_PLAIN, "response_format")
     work, caller = context.gateway.work, context.caller
     if is_small_talk_turn(route, asked):
-        answered = await talked(route, caller, asked, work)
+        answered = await small_talk_answer(route, caller, asked, work)
     elif not route.settings.grounding:
         answered = await ungrounded(route, caller, asked, work)
     else:

@@ -7,8 +7,8 @@ added before the end: a verdict, a note that the answer is unverified, or nothin
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Coroutine, Iterable, Mapping
-from contextlib import aclosing, suppress
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Mapping
+from contextlib import AbstractContextManager, aclosing, nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -24,11 +24,11 @@ Raw = Mapping[str, Any]
 class Ending(Protocol):
     """What the gateway adds to a stream."""
 
-    async def heard(self, telling: StreamedChoice, flow: Flow) -> None:
+    async def heard(self, streamed_choice: StreamedChoice, flow: Flow) -> None:
         """Called when more of a choice was forwarded."""
         ...
 
-    async def ended(self, telling: StreamedChoice, flow: Flow) -> tuple[str, Choice]:
+    async def ended(self, streamed_choice: StreamedChoice, flow: Flow) -> tuple[str, Choice]:
         """Called at the end of a choice; returns the text to append and the decided choice."""
         ...
 
@@ -41,16 +41,18 @@ class Flow:
     upstream: UpstreamClient
     body: Raw
     ending: Ending
-    voice: StreamFormat
+    stream_format: StreamFormat
     n: int = 1
     most: int = 100_000
     """The limit of a choice, in characters: the stream ends there, unless it is `untouched`."""
     untouched: bool = False
     offered: frozenset[str] | None = None
     """The tools that may be called; `None`: any."""
+    reading: Callable[[], AbstractContextManager[None]] = nullcontext
+    """Entered while the upstream writes, to measure it."""
     frame: dict[str, Any] = field(default_factory=dict)
     """Fields that all chunks of the upstream share, such as id and model."""
-    tellings: dict[int, StreamedChoice] = field(default_factory=dict)
+    streamed_choices: dict[int, StreamedChoice] = field(default_factory=dict)
     spent: dict[str, Any] = field(default_factory=dict)
     _started: set[asyncio.Task[None]] = field(default_factory=set)
     _out: asyncio.Queue[bytes | Exception | None] = field(default_factory=asyncio.Queue)
@@ -86,7 +88,8 @@ class Flow:
 
     async def _run(self) -> None:
         try:
-            await self._pump()
+            with self.reading():
+                await self._pump()
             await self._end()
             self._out.put_nowait(None)
         except Exception as problem:  # raised again by `events`, which the response reads
@@ -97,13 +100,15 @@ class Flow:
             async with aclosing(self.upstream.events(self.body)) as chunks:
                 async for raw in chunks:
                     await self._heard(raw)
-                    if not self.untouched and any(one.long for one in self.tellings.values()):
+                    if not self.untouched and any(
+                        one.long for one in self.streamed_choices.values()
+                    ):
                         break
         except UpstreamFault:
             # A stream that breaks off after its first text is judged as far as it came.
-            if not any(one.text or one.finish for one in self.tellings.values()):
+            if not any(one.text or one.finish for one in self.streamed_choices.values()):
                 raise
-        if not self.tellings:
+        if not self.streamed_choices:
             raise UpstreamFault(EMPTY)
 
     async def _heard(self, raw: Raw) -> None:
@@ -114,17 +119,17 @@ class Flow:
         choices = raw.get("choices")
         going = []
         for choice in choices if isinstance(choices, list) else ():
-            telling = self._telling(choice)
-            if telling is not None and (kept := telling.hear(choice)):
+            streamed_choice = self._streamed_choice(choice)
+            if streamed_choice is not None and (kept := streamed_choice.hear(choice)):
                 going.append(kept)
         if self.untouched:
-            self.say(self.voice.passed(raw))
+            self.say(self.stream_format.passed(raw))
         elif going:
-            self.say(self.voice.heard(raw, going))
-            for telling in list(self.tellings.values()):
-                await self.ending.heard(telling, self)
+            self.say(self.stream_format.heard(raw, going))
+            for streamed_choice in list(self.streamed_choices.values()):
+                await self.ending.heard(streamed_choice, self)
 
-    def _telling(self, choice: Any) -> StreamedChoice | None:
+    def _streamed_choice(self, choice: Any) -> StreamedChoice | None:
         """The choice that a chunk belongs to; `None` if its index exceeds the requested `n`."""
         if not isinstance(choice, dict):
             return None
@@ -133,15 +138,15 @@ class Flow:
         if not 0 <= index < self.n:
             return None
         new = StreamedChoice(index, self.offered, self.most)
-        return self.tellings.setdefault(index, new)
+        return self.streamed_choices.setdefault(index, new)
 
     async def _end(self) -> None:
-        for telling in sorted(self.tellings.values(), key=lambda one: one.index):
-            if (kept := telling.flush()) and not self.untouched:
-                self.say(self.voice.heard(self.frame, [kept]))
-            words, choice = await self.ending.ended(telling, self)
+        for streamed_choice in sorted(self.streamed_choices.values(), key=lambda one: one.index):
+            if (kept := streamed_choice.flush()) and not self.untouched:
+                self.say(self.stream_format.heard(self.frame, [kept]))
+            words, choice = await self.ending.ended(streamed_choice, self)
             if not self.untouched:
-                events = self.voice.ended(telling.index, words, choice)
-                self.say(await offload(len(telling.text), list, events))
-        end = self.voice.passed_end if self.untouched else self.voice.closed
+                events = self.stream_format.ended(streamed_choice.index, words, choice)
+                self.say(await offload(len(streamed_choice.text), list, events))
+        end = self.stream_format.passed_end if self.untouched else self.stream_format.closed
         self.say(end(self.spent))

@@ -15,7 +15,7 @@ from suffice.server.openai.chat import answer, in_shadow
 from suffice.server.openai.completion import completion, headers_of
 from suffice.server.openai.request import ChatRequest, read_asked
 from suffice.server.openai.stream import streamed
-from suffice.server.openai.stream_format import ChatVoice
+from suffice.server.openai.stream_format import ChatFormat
 from suffice.server.request import RequestContext, as_response
 from suffice.server.sending import while_there
 
@@ -33,7 +33,7 @@ async def completions(context: RequestContext) -> Response:
     context.stats.stream = asked.stream
     route.model(body.get("model"))
     if asked.stream:
-        return await streamed(context, route, asked, answer, ChatVoice(asked, as_text))
+        return await streamed(context, route, asked, answer, ChatFormat(asked, as_text))
     if route.settings.shadow:
         return await in_shadow(context, route, asked, as_text)
     answered = await while_there(context.request, answer(context, route, asked))

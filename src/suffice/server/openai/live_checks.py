@@ -47,10 +47,10 @@ class LiveChecks:
     _reported: dict[tuple[int, int, int], Support] = field(default_factory=dict)
     """The support reported for each claim, by choice and span."""
 
-    async def heard(self, telling: StreamedChoice, flow: Flow) -> None:
-        if self.answering.asked.structured or not telling.grown:
+    async def heard(self, streamed_choice: StreamedChoice, flow: Flow) -> None:
+        if self.answering.asked.structured or not streamed_choice.grown:
             return
-        self._waiting[telling.index] = telling
+        self._waiting[streamed_choice.index] = streamed_choice
         if self._checking is None or self._checking.done():
             self._checking = flow.start(self._check_waiting(flow))
 
@@ -58,54 +58,54 @@ class LiveChecks:
         """Check complete sentences, one choice after the other; sentences that end meanwhile are
         checked together. A failure here is reported by the verdict."""
         while self._waiting:
-            telling = self._waiting.pop(next(iter(self._waiting)))
+            streamed_choice = self._waiting.pop(next(iter(self._waiting)))
             try:
-                checked = await self.answering.in_time(self._checked, telling)
+                checked = await self.answering.in_time(self._checked, streamed_choice)
             except (SufficeError, TimeoutError):
                 return
             if checked is not None:
-                await self._report(flow, telling, *checked)
+                await self._report(flow, streamed_choice, *checked)
 
-    def _checked(self, telling: StreamedChoice) -> tuple[Draft, tuple[Finding, ...]] | None:
-        draft = telling.finished(self.turn.read.passages)
+    def _checked(self, streamed_choice: StreamedChoice) -> tuple[Draft, tuple[Finding, ...]] | None:
+        draft = streamed_choice.finished(self.turn.read.passages)
         return None if draft is None else (draft, self.pipeline.check_draft(self.turn, draft))
 
     async def _report(
-        self, flow: Flow, telling: StreamedChoice, draft: Draft, found: tuple[Finding, ...]
+        self, flow: Flow, streamed_choice: StreamedChoice, draft: Draft, found: tuple[Finding, ...]
     ) -> None:
         """Send findings and retractions that were not sent yet."""
         size = len(draft.claims) * len(found)
-        flow.say(await offload(size, list, self._reports(flow, telling, draft, found)))
+        flow.say(await offload(size, list, self._reports(flow, streamed_choice, draft, found)))
 
     def _reports(
-        self, flow: Flow, telling: StreamedChoice, draft: Draft, found: tuple[Finding, ...]
+        self, flow: Flow, streamed_choice: StreamedChoice, draft: Draft, found: tuple[Finding, ...]
     ) -> Iterator[bytes]:
         numbers = {p.id: n for n, p in enumerate(self.turn.read.passages, 1)}
         findings = by_claim(found)
         for claim in draft.claims:
             own = findings[claim]
-            support, place = stands(own), (telling.index, claim.start, claim.end)
+            support, place = stands(own), (streamed_choice.index, claim.start, claim.end)
             if self._reported.get(place) is support:
                 continue
             self._reported[place] = support
             report: dict[str, Any] = {
                 "text": claim.text,
                 "span": [claim.start, claim.end],
-                "choice": telling.index,
+                "choice": streamed_choice.index,
                 "support": support.value,
                 "findings": [as_json.finding(finding, numbers) for finding in own],
             }
             kind = "retraction" if support in _AGAINST else "claim"
-            yield from flow.voice.found(telling.index, kind, report)
+            yield from flow.stream_format.found(streamed_choice.index, kind, report)
 
-    async def ended(self, telling: StreamedChoice, flow: Flow) -> tuple[str, Choice]:
+    async def ended(self, streamed_choice: StreamedChoice, flow: Flow) -> tuple[str, Choice]:
         if self._checking is not None:
-            if telling.long:
+            if streamed_choice.long:
                 self._checking.cancel()
             await asyncio.wait({self._checking})
         structured = self.answering.asked.structured
         draft = await self.answering.work.run(
-            telling.drafted,
+            streamed_choice.drafted,
             self.turn.read.passages,
             flow.model,
             structured=structured,
@@ -113,14 +113,14 @@ class LiveChecks:
         )
         if not draft.text:  # requests that offer tools are buffered, so there are no calls here
             raise UpstreamFault(EMPTY)
-        written = Written(telling.choice, draft, telling.long)
+        written = Written(streamed_choice.choice, draft, streamed_choice.long)
         verdict, _ = await self.answering.judged(self.pipeline, self.turn, written)
         self.verdicts.append(verdict)
         if structured:
-            return "", _ending(decided(verdict, written.choice, structured=True), telling)
-        await self._report(flow, telling, draft, verdict.findings)
+            return "", _ending(decided(verdict, written.choice, structured=True), streamed_choice)
+        await self._report(flow, streamed_choice, draft, verdict.findings)
         words = f"\n\n{last_words(verdict)}"
-        return words, _ending(decided(verdict, written.choice), telling)
+        return words, _ending(decided(verdict, written.choice), streamed_choice)
 
 
 def last_words(verdict: Verdict) -> str:
@@ -137,8 +137,8 @@ def last_words(verdict: Verdict) -> str:
     return f"{NOT_VERIFIED}. {verdict.reason}"
 
 
-def _ending(choice: Choice, telling: StreamedChoice) -> Choice:
+def _ending(choice: Choice, streamed_choice: StreamedChoice) -> Choice:
     """The choice with the upstream's own finish reason, because its text was streamed."""
-    finish = finish_of(telling.finish or "length")
+    finish = finish_of(streamed_choice.finish or "length")
     choice = replace(choice, finish=finish, shown=Disclosure.ALL)
-    return noted(choice, DROPPED) if telling.dropped else choice
+    return noted(choice, DROPPED) if streamed_choice.dropped else choice

@@ -30,18 +30,18 @@ _LETTER = re.compile(r"[^\W\d_]")
 # Scripts that put no spaces between words.
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{4}")
 
-_SPEAKS = object()
+_TEXT = object()
 
 
 def beside(fields: Mapping[str, Any], *apart: str) -> dict[str, Any]:
     """The fields that may be released, except `apart`, which the caller handles itself."""
-    plain = _within(unheard(fields, *apart, *_FRAME, *_NAMED), 0)
+    plain = _within(without_reasoning(fields, *apart, *_FRAME, *_NAMED), 0)
     named = {name: told(fields[name]) for name, told in _NAMED.items() if fields.get(name)}
     return {**plain, **{name: value for name, value in named.items() if value}}
 
 
 def finish_of(reason: Any, calls: Any = False) -> str:
-    """A finish reason of OpenAI's; `calls`: whether the choice calls tools."""
+    """The finish reason, if OpenAI's API has it; `calls`: whether the choice calls tools."""
     if calls:
         return reason if reason in _CALLED else "tool_calls"
     return reason if isinstance(reason, str) and reason in _FINISHES else "stop"
@@ -64,8 +64,9 @@ _NAMED: dict[str, Callable[[Any], str | None]] = {
 }
 
 
-def unheard(fields: Mapping[str, Any], *apart: str) -> dict[str, Any]:
-    """The same for fields that are still growing: whether they contain text is known at the end."""
+def without_reasoning(fields: Mapping[str, Any], *apart: str) -> dict[str, Any]:
+    """The fields without reasoning, audio and those that the gateway writes. They may still contain
+    text: of a field that grows in a stream, that is known at the end only."""
     return {
         name: value
         for name, value in fields.items()
@@ -103,7 +104,7 @@ def _joined(tokens: list[Any]) -> str | None:
         return "".join(str(one.get("token")) for one in tokens)
 
 
-def speaks(text: str) -> bool:
+def reads_as_text(text: str) -> bool:
     """Whether a value reads as text: more than a name ("eu-west-1", "Google AI Studio"), a number
     or an address."""
     words = text.split()
@@ -125,26 +126,28 @@ def _silent(name: str, value: Any) -> bool:
 
 
 def _within(fields: Mapping[str, Any], depth: int) -> dict[str, Any]:
-    quiet = {name: _quiet(value, depth) for name, value in unheard(fields).items()}
+    quiet = {name: _quiet(value, depth) for name, value in without_reasoning(fields).items()}
     return {
-        name: value for name, value in quiet.items() if value is not _SPEAKS and not speaks(name)
+        name: value
+        for name, value in quiet.items()
+        if value is not _TEXT and not reads_as_text(name)
     }
 
 
 def _quiet(value: Any, depth: int) -> Any:
     """A value without the texts in it."""
     if isinstance(value, str):
-        return _SPEAKS if speaks(value) else value
+        return _TEXT if reads_as_text(value) else value
     if not isinstance(value, dict | list):
         return value
     if depth > _DEEPEST:
-        return _SPEAKS
+        return _TEXT
     if isinstance(value, dict):
         return _within(value, depth + 1)
-    quiet = [kept for one in value if (kept := _quiet(one, depth + 1)) is not _SPEAKS]
+    quiet = [kept for one in value if (kept := _quiet(one, depth + 1)) is not _TEXT]
     words = filter(_is_word, quiet)
     # A list may spell out a text word by word.
-    return [one for one in quiet if not _is_word(one)] if speaks(" ".join(words)) else quiet
+    return [one for one in quiet if not _is_word(one)] if reads_as_text(" ".join(words)) else quiet
 
 
 def _is_word(value: Any) -> bool:

@@ -40,8 +40,8 @@ async def responses(context: RequestContext) -> Response:
         return await shadowed(context, route, body, model, readable)
     asked = await offload(context.stats.received, _asked, context, route, body)
     if stream:
-        voice = ResponsesFormat(body, asked.model, asked.events)
-        return await streamed(context, route, asked, answer, voice)
+        stream_format = ResponsesFormat(body, asked.model, asked.events)
+        return await streamed(context, route, asked, answer, stream_format)
     answered = await while_there(context.request, answer(context, route, asked))
     return await offload(answered.size, _responded, body, asked, answered)
 

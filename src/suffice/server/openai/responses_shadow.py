@@ -10,6 +10,7 @@ from typing import Any
 
 from starlette.responses import Response
 
+from suffice.models.wire.failures import CallFailed, Kind, message_of
 from suffice.server.openai.answering import Answering
 from suffice.server.openai.prompt import OURS
 from suffice.server.openai.request import ChatRequest
@@ -25,6 +26,7 @@ from suffice.server.sending import while_there
 from suffice.types import Verdict
 
 Body = Mapping[str, Any]
+_FAILED = "The upstream returned no answer: its response reports an error."
 
 
 async def shadowed(
@@ -36,8 +38,10 @@ async def shadowed(
     sent = {key: value for key, value in body.items() if key != OURS}
     sent |= {"model": model} if model else {}
     if body.get("stream"):
-        voice = ResponsesFormat(body, model)
-        return await opened(context, _events(context, route, sent, asked, voice), voice)
+        stream_format = ResponsesFormat(body, model)
+        return await opened(
+            context, _events(context, route, sent, asked, stream_format), stream_format
+        )
     try:
         raw = await while_there(context.request, route.upstream.ask(sent, RESPONSES))
     except UpstreamFault as problem:
@@ -51,15 +55,18 @@ async def _events(
     route: Route,
     sent: Body,
     asked: ChatRequest | None,
-    voice: ResponsesFormat,
+    stream_format: ResponsesFormat,
 ) -> AsyncGenerator[bytes, None]:
     assert route.upstream is not None
     last: Body = {}
     async with aclosing(route.upstream.events(sent, RESPONSES)) as events:
         async for value in events:
             whole = value.get("response")
+            if isinstance(whole, dict) and whole.get("error"):
+                detail = message_of(whole["error"])
+                raise UpstreamFault(CallFailed(_FAILED, kind=Kind.FAILED, detail=detail))
             last = whole if isinstance(whole, dict) else last
-            for one in voice.passed(value):
+            for one in stream_format.passed(value):
                 yield one
     await _judged(context, route, last, asked)
 

@@ -68,7 +68,7 @@ def _latin(text: str) -> bool:
     return all(unicodedata.name(char, "").startswith("LATIN") for char in letters)
 
 
-async def talked(
+async def small_talk_answer(
     route: Route, caller: Principal, asked: ChatRequest, work: InferencePool
 ) -> Answered:
     """The upstream's reply to small talk, without tools and marked as such."""

@@ -7,6 +7,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from starlette.responses import Response
@@ -37,7 +38,11 @@ _USAGE = {"include_usage": True}
 
 
 async def streamed(
-    context: RequestContext, route: Route, asked: ChatRequest, answer: Answers, voice: StreamFormat
+    context: RequestContext,
+    route: Route,
+    asked: ChatRequest,
+    answer: Answers,
+    stream_format: StreamFormat,
 ) -> Response:
     """A streamed response; a failure before its first event sets the HTTP status."""
     settings = route.settings
@@ -46,33 +51,39 @@ async def streamed(
             Shadowed(context, route, asked) if settings.shadow else Marked(context, route, asked)
         )
         body = forwarded(asked.body, route.model(asked.body.get("model")))
-        return await opened(context, _flowing(context, route, asked, ending, body, voice), voice)
+        return await opened(
+            context, _flowing(context, route, asked, ending, body, stream_format), stream_format
+        )
     # Whether a text is an answer or accompanies a tool call is only known at its end.
     buffered = asked.tools or is_small_talk_turn(route, asked)
     if route.url and settings.streaming == "signal" and not buffered:
-        return await _signalled(context, route, asked, voice)
-    return await opened(context, _decided(answer(context, route, asked), voice), voice)
+        return await _signalled(context, route, asked, stream_format)
+    return await opened(
+        context, _decided(answer(context, route, asked), stream_format), stream_format
+    )
 
 
 async def _signalled(
-    context: RequestContext, route: Route, asked: ChatRequest, voice: StreamFormat
+    context: RequestContext, route: Route, asked: ChatRequest, stream_format: StreamFormat
 ) -> Response:
     answering = Answering(route, context.caller, asked, context.gateway.work, as_drafted=True)
     pipeline, turn, closed = await while_there(context.request, answering.begun())
     context.stats.timings = answering.timings
     if closed is not None:
         context.stats.verdicts.append(closed)
-        return await opened(context, _decided(_known(answering.refused(closed)), voice), voice)
+        return await opened(
+            context, _decided(_known(answering.refused(closed)), stream_format), stream_format
+        )
     body = await context.gateway.work.run(answering.request_body, turn)
     signal = LiveChecks(answering, pipeline, turn, context.stats.verdicts)
-    flowing = _flowing(context, route, asked, signal, body, voice)
+    flowing = _flowing(context, route, asked, signal, body, stream_format)
 
     async def instead(problem: UpstreamFault) -> Answered:
         answered = await answering.instead(pipeline, turn, problem)
         context.stats.verdicts += [one.verdict for one in answered.choices[:1] if one.verdict]
         return answered
 
-    return await opened(context, _or_instead(flowing, instead, voice), voice)
+    return await opened(context, _or_instead(flowing, instead, stream_format), stream_format)
 
 
 async def _flowing(
@@ -81,7 +92,7 @@ async def _flowing(
     asked: ChatRequest,
     ending: Ending,
     body: dict[str, Any],
-    voice: StreamFormat,
+    stream_format: StreamFormat,
 ) -> Sent:
     assert route.upstream is not None
     options, shadow = asked.body.get("stream_options") or {}, isinstance(ending, Shadowed)
@@ -89,7 +100,9 @@ async def _flowing(
     if not shadow or options:
         body["stream_options"] = options if shadow else {**options, **_USAGE}
     offered = None if shadow else asked.offer.names
-    flow = Flow(route.upstream, body, ending, voice, asked.n, asked.most, shadow, offered)
+    flow = Flow(route.upstream, body, ending, stream_format, asked.n, asked.most, shadow, offered)
+    if isinstance(ending, LiveChecks):
+        flow.reading = partial(ending.turn.timings.measure, "draft")
     events = flow.events()
     try:
         async for one in events:
@@ -97,14 +110,16 @@ async def _flowing(
     finally:
         await events.aclose()
         used = usage_of({"usage": flow.spent})
-        if flow.tellings and not used["total_tokens"]:
-            length = sum(len(one.held) + len(one.text) for one in flow.tellings.values())
+        if flow.streamed_choices and not used["total_tokens"]:
+            length = sum(len(one.held) + len(one.text) for one in flow.streamed_choices.values())
             used = await offload(context.stats.received, estimated, body, length)
         context.spent(used, route.settings.price_in, route.settings.price_out)
 
 
 async def _or_instead(
-    flowing: Sent, instead: Callable[[UpstreamFault], Awaitable[Answered]], voice: StreamFormat
+    flowing: Sent,
+    instead: Callable[[UpstreamFault], Awaitable[Answered]],
+    stream_format: StreamFormat,
 ) -> Sent:
     """A stream, or its replacement if the upstream fails before its first event."""
     begun = False
@@ -115,16 +130,16 @@ async def _or_instead(
     except UpstreamFault as problem:
         if begun:
             raise
-        for one in voice.whole(await instead(problem)):
+        for one in stream_format.whole(await instead(problem)):
             yield one
     finally:
         await flowing.aclose()
 
 
-async def _decided(answer: Coroutine[Any, Any, Answered], voice: StreamFormat) -> Sent:
+async def _decided(answer: Coroutine[Any, Any, Answered], stream_format: StreamFormat) -> Sent:
     """Send the whole answer after the verdict."""
     answered = await answer
-    for one in await offload(answered.size, list, voice.whole(answered)):
+    for one in await offload(answered.size, list, stream_format.whole(answered)):
         yield one
 
 
@@ -132,7 +147,7 @@ async def _known(answered: Answered) -> Answered:
     return answered
 
 
-async def opened(context: RequestContext, events: Sent, voice: StreamFormat) -> Response:
+async def opened(context: RequestContext, events: Sent, stream_format: StreamFormat) -> Response:
     """Start a stream whose first event may take long. A failure before the first keep-alive comment
     sets the HTTP status; a later one is reported as an event in the stream."""
     keep_alive = context.gateway.state.settings.server.keep_alive_seconds
@@ -148,7 +163,7 @@ async def opened(context: RequestContext, events: Sent, voice: StreamFormat) -> 
     except BaseException:
         await _stopped(first, events)
         raise
-    return Events(_sent(first, events, voice), keep_alive, waiting=voice.waiting())
+    return Events(_sent(first, events, stream_format), keep_alive, waiting=stream_format.waiting())
 
 
 async def _wait(task: asyncio.Future[bytes], seconds: float) -> None:
@@ -162,17 +177,17 @@ async def _stopped(first: asyncio.Future[bytes], events: Sent) -> None:
     await events.aclose()
 
 
-async def _sent(first: asyncio.Future[bytes], events: Sent, voice: StreamFormat) -> Sent:
+async def _sent(first: asyncio.Future[bytes], events: Sent, stream_format: StreamFormat) -> Sent:
     try:
         yield await first
         async for one in events:
             yield one
     except UpstreamFault as problem:
-        yield voice.fault(problem.fault)
+        yield stream_format.fault(problem.fault)
     except ApiError as fault:
-        yield voice.fault(fault)
+        yield stream_format.fault(fault)
     except SufficeError as problem:
-        yield voice.fault(fault_of(problem))
+        yield stream_format.fault(fault_of(problem))
     finally:
         await _stopped(first, events)
 
@@ -185,12 +200,16 @@ class Marked:
     route: Route
     asked: ChatRequest
 
-    async def heard(self, telling: StreamedChoice, flow: Flow) -> None:
+    async def heard(self, streamed_choice: StreamedChoice, flow: Flow) -> None:
         """Do nothing: no text is checked."""
 
-    async def ended(self, telling: StreamedChoice, flow: Flow) -> tuple[str, Choice]:
+    async def ended(self, streamed_choice: StreamedChoice, flow: Flow) -> tuple[str, Choice]:
         one = await offload(
-            len(telling.text), telling.written, (), flow.model, structured=self.asked.structured
+            len(streamed_choice.text),
+            streamed_choice.written,
+            (),
+            flow.model,
+            structured=self.asked.structured,
         )
         if one.draft is not None and not one.draft.text:
             raise UpstreamFault(EMPTY)
@@ -214,10 +233,10 @@ class Shadowed:
     route: Route
     asked: ChatRequest
 
-    async def heard(self, telling: StreamedChoice, flow: Flow) -> None:
+    async def heard(self, streamed_choice: StreamedChoice, flow: Flow) -> None:
         """Do nothing: no finding is reported."""
 
-    async def ended(self, telling: StreamedChoice, flow: Flow) -> tuple[str, Choice]:
+    async def ended(self, streamed_choice: StreamedChoice, flow: Flow) -> tuple[str, Choice]:
         context = self.context
         answering = Answering(
             self.route,
@@ -227,5 +246,5 @@ class Shadowed:
             as_drafted=True,
             marks=False,
         )
-        context.stats.verdicts += await judged(answering, {"choices": [telling.choice]})
-        return "", Choice(None, None, telling.finish or "stop")
+        context.stats.verdicts += await judged(answering, {"choices": [streamed_choice.choice]})
+        return "", Choice(None, None, streamed_choice.finish or "stop")

@@ -59,7 +59,7 @@ class StreamFormat(Protocol):
 
 
 @dataclass(slots=True)
-class ChatVoice:
+class ChatFormat:
     """Chunks of a chat completion. Findings are sent as valid chunks with an empty delta. `shape`
     translates each chunk, for an API with chunks of another shape."""
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from suffice.draft.reading import answer_begins, storable, thought_aloud
 from suffice.models.chat import content_in, refusal_in
-from suffice.server.openai.passthrough import logprobs_of, unheard
+from suffice.server.openai.passthrough import logprobs_of, without_reasoning
 from suffice.server.openai.tool_calls import call_id, name_of
 from suffice.server.openai.upstream_drafts import Written, beginning, draft_of
 from suffice.types import Draft, Passage
@@ -129,7 +129,7 @@ class StreamedChoice:
         return self.text
 
     def _beside(self, delta: Mapping[str, Any]) -> None:
-        for name, value in unheard(delta, *_SAID).items():
+        for name, value in without_reasoning(delta, *_SAID).items():
             before = self.others.get(name)
             same = type(before) is type(value) and isinstance(value, str | list)
             grown = before + value if before is not None and same else value

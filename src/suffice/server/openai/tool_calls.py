@@ -3,7 +3,8 @@
 A call to a tool that was not offered is dropped. With `tools: check`, arguments are checked like an
 answer, because structured output by function calling puts the answer there. If the request forces
 the call, all arguments are the answer; otherwise those strings are checked that state something: a
-sentence, or a quantity with its unit. A search query or a name states nothing.
+sentence, or a quantity with its unit. A search query or a name states nothing. For bare numbers see
+`stated_numbers`.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from suffice.log.record import new_id
-from suffice.server.openai.passthrough import beside, speaks
+from suffice.server.openai.passthrough import beside, reads_as_text
+from suffice.server.openai.stated_numbers import Known, number_in, stated
 from suffice.server.openai.upstream_drafts import draft_of
 from suffice.text.claims import claims
 from suffice.text.clauses import finite, tokens
@@ -46,6 +48,8 @@ class Stated:
     fields: tuple[Mapping[str, Any], ...] = ()
     """For each call the name of the tool and the fields that were checked."""
     structured: bool = False
+    unknown: tuple[str, ...] = ()
+    """The names of numbers that were not checked and that nobody mentioned before."""
 
     def draft(self, passages: Sequence[Passage], drafter: str) -> Draft:
         text = "\n\n".join(self.texts)
@@ -101,23 +105,41 @@ def name_of(call: Any) -> str | None:
 def call_id(value: Any) -> str:
     """The upstream's id of a call, or one of ours if it reads as text."""
     usable = isinstance(value, str) and value.isascii() and value.isprintable()
-    return value if usable and len(value) <= 64 and not speaks(value) else f"call_{new_id()}"
+    return value if usable and len(value) <= 64 and not reads_as_text(value) else f"call_{new_id()}"
 
 
-def stated_in(choice: Mapping[str, Any], offer: Offer) -> Stated:
+def stated_in(choice: Mapping[str, Any], offer: Offer, known: Known) -> Stated:
     """What the arguments of a choice's calls state. It reads the texts, so do not call it on the
     event loop."""
     texts: list[str] = []
     fields: list[Mapping[str, Any]] = []
+    unknown: list[str] = []
     for name, arguments in _calls(choice.get("message")):
         if offer.forced:
             found = [("", arguments)] if arguments.strip(" \n{}[]") else []
         else:
-            found = [(path, text) for path, text in _strings(arguments) if states(text)]
+            found, others = _found(arguments, known)
+            unknown += [f"{name}.{path}" for path in others]
         texts += [text for _, text in found]
         if found:
             fields.append({"tool": name, "fields": [path for path, _ in found if path] or ["*"]})
-    return Stated(tuple(texts), tuple(fields), offer.forced)
+    return Stated(tuple(texts), tuple(fields), offer.forced, tuple(unknown))
+
+
+def _found(arguments: str, known: Known) -> tuple[list[tuple[str, str]], list[str]]:
+    """The fields that state something, each with its text, and the names of unknown numbers."""
+    found: list[tuple[str, str]] = []
+    unknown: list[str] = []
+    for path, value in _values(arguments):
+        number = number_in(value)
+        if number is None:
+            found += [(path, value)] if isinstance(value, str) and states(value) else []
+        elif not known.has(number):
+            if known.asked_for(path):
+                found.append((path, stated(path, number)))
+            else:
+                unknown.append(path)
+    return found, unknown
 
 
 def states(text: str) -> bool:
@@ -147,8 +169,9 @@ def _calls(message: Any) -> Iterator[tuple[str, str]]:
         yield str(call.get("name")), _text(call.get("arguments"))
 
 
-def _strings(arguments: str) -> Iterator[tuple[str, str]]:
-    """The strings in arguments with their paths; arguments that are not JSON are one text."""
+def _values(arguments: str) -> Iterator[tuple[str, str | int | float]]:
+    """The strings and numbers in arguments with their paths; arguments that are not JSON are one
+    text."""
     try:
         value = json.loads(arguments, object_pairs_hook=list)
     except (ValueError, RecursionError):
@@ -157,8 +180,8 @@ def _strings(arguments: str) -> Iterator[tuple[str, str]]:
     yield from _leaves(value, "", 0)
 
 
-def _leaves(value: Any, path: str, depth: int) -> Iterator[tuple[str, str]]:
-    if isinstance(value, str):
+def _leaves(value: Any, path: str, depth: int) -> Iterator[tuple[str, str | int | float]]:
+    if isinstance(value, str | int | float):
         yield path, value
     elif depth > _DEEPEST:
         yield path, json.dumps(value)
@@ -166,7 +189,7 @@ def _leaves(value: Any, path: str, depth: int) -> Iterator[tuple[str, str]]:
         for n, one in enumerate(value):
             # A pair is a field of an object; a name used twice is kept twice.
             if isinstance(one, tuple):
-                name = "…" if speaks(one[0]) else one[0]
+                name = "…" if reads_as_text(one[0]) else one[0]
                 yield from _leaves(one[1], f"{path}.{name}".lstrip("."), depth + 1)
             else:
                 yield from _leaves(one, f"{path}[{n}]", depth + 1)

@@ -12,7 +12,7 @@ import logging
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
-from logging import DEBUG, WARNING
+from logging import INFO, WARNING
 from typing import Any, Protocol
 
 import httpx2
@@ -25,7 +25,8 @@ from suffice.models.wire.replies import ReplyReader
 from suffice.server.errors import ApiError
 from suffice.server.json_body import decode, encode
 from suffice.server.offload import offload, taken
-from suffice.server.telemetry.stats import NOW, upstream_failed
+from suffice.server.openai.passthrough import reads_as_text
+from suffice.server.telemetry.stats import FIELDS, NOW, TEXTS, upstream_failed
 
 log = logging.getLogger("suffice.server")
 _MOST_BYTES, _MOST_STREAMED = 16_000_000, 64_000_000
@@ -44,18 +45,37 @@ EMPTY = CallFailed(
 )
 
 
+_LATER = "Try again later; if it persists, ask the operator of the gateway."
+_REMEDIES = {
+    Kind.DENIED: "The operator of the gateway has to check the upstream's API key.",
+    Kind.EMPTY: EMPTY.remedy,
+    Kind.OPEN: "Try again later.",
+}
+_REFUSED = {404: "Check the model name.", 413: "Shorten the request."}
+_PARAMETERS = "Check the parameters of the request; the gateway's log has the upstream's message."
+
+
+def _remedy(failed: CallFailed) -> str:
+    """What the caller of the gateway can do."""
+    if failed.kind is Kind.RATE_LIMIT:
+        return f"Try again in {max(failed.wait or 0, 1):.0f} s."
+    if failed.kind is Kind.REFUSED:
+        return _REFUSED.get(failed.status, _PARAMETERS)
+    return _REMEDIES.get(failed.kind, _LATER)
+
+
 class UpstreamFault(ModelUnreachable):
-    """A failed upstream call, with the status for our caller. Its kind is added to the statistics
-    of the current request, whether or not the request succeeds in the end."""
+    """A failed upstream call, in our own words, with the status for our caller. Its kind is added
+    to the statistics of the current request, whether or not the request succeeds in the end."""
 
     def __init__(self, failed: CallFailed) -> None:
-        super().__init__(failed.message, remedy=failed.remedy)
+        super().__init__(failed.message, remedy=_remedy(failed))
         self.kind = failed.kind
         self.wait = failed.wait or 0.0
         self.status = _STATUSES.get(failed.kind, 502)
         if failed.kind is Kind.REFUSED:
             self.status = failed.status
-        self._code, self._param = failed.code, failed.param
+        self._code, self._param = _name(failed.code), _name(failed.param)
         noted(failed)
 
     @property
@@ -72,12 +92,19 @@ class UpstreamFault(ModelUnreachable):
         return ApiError(self.status, str(self), code or "upstream_failed", param, headers)
 
 
+def _name(value: str | None) -> str | None:
+    """A name from the upstream's error object, unless it reads as text."""
+    return None if value is None or reads_as_text(value) else value
+
+
 def noted(failed: CallFailed) -> None:
-    """Count a failed attempt."""
+    """Count and log a failed attempt. The upstream's text may quote the prompt: it is logged only
+    where texts may be."""
     upstream_failed(failed.kind)
-    # The message may quote the prompt, so it goes to the caller but not to the log.
-    level = DEBUG if failed.kind is Kind.REFUSED else WARNING
-    log.log(level, "Upstream call failed: %s", failed.kind)
+    fields = {"upstream_status": failed.status, "upstream_code": _name(failed.code)}
+    extra = {FIELDS: fields, TEXTS: {"upstream_message": failed.detail}}
+    level = INFO if failed.kind is Kind.REFUSED else WARNING
+    log.log(level, "Upstream call failed: %s", failed.kind, extra=extra)
 
 
 class UpstreamClient(Protocol):

@@ -20,7 +20,6 @@ from suffice.server.telemetry.stats import fell_back
 
 log = logging.getLogger("suffice.server")
 _PAUSED = "The upstream returned no answer: all upstreams of this route are paused after failures."
-_LATER = "Try again later."
 
 
 @dataclass(slots=True)
@@ -157,14 +156,14 @@ async def _begun(
         async with asyncio.timeout_at(first):
             async for value in events:
                 held.append(value)
-                if path != CHAT or _speaks(value):
+                if path != CHAT or _has_token(value):
                     break
     except TimeoutError:
         raise upstream.late() from None
     return held
 
 
-def _speaks(value: Mapping[str, Any]) -> bool:
+def _has_token(value: Mapping[str, Any]) -> bool:
     """Whether a chunk has more than a role."""
     choices = value.get("choices")
     for choice in choices if isinstance(choices, list) else ():
@@ -187,4 +186,4 @@ def _told(faults: Sequence[UpstreamFault], targets: Sequence[Target]) -> Upstrea
     breakers = [one.breaker for one in targets]
     kind = Kind.RATE_LIMIT if all(one.limited for one in breakers) else Kind.OPEN
     wait = min(one.wait for one in breakers)
-    return UpstreamFault(CallFailed(_PAUSED, remedy=_LATER, kind=kind, wait=wait))
+    return UpstreamFault(CallFailed(_PAUSED, kind=kind, wait=wait))

@@ -74,7 +74,7 @@ class VerdictCache:
         return key, _repeated(kept, route, caller, asked.tag)
 
     def keep(self, key: str, answered: Answered, limits: CacheSettings) -> None:
-        """Keep an answer if the same request would get it again: not one that a fault shaped."""
+        """Keep an answer, unless a failure affected it."""
         if answered.trace is None or not all(_whole(one.verdict) for one in answered.choices):
             return
         kept = _Kept(tuple(answered.choices), answered.trace, self._clock() + limits.seconds)

@@ -9,18 +9,16 @@ import json
 import logging
 import re
 import sys
-import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, TextIO
 
 from suffice.errors import StoreError, SufficeError
 from suffice.server.telemetry.metrics import gates_of
-from suffice.server.telemetry.stats import NOW, RequestStats, StatsListener
+from suffice.server.telemetry.stats import FIELDS, NOW, TEXTS, RequestStats, StatsListener
 
 _ACCESS = logging.getLogger("suffice.access")
-_FIELDS = "suffice"
 _SECRET = re.compile(r"(sk-suffice-[0-9a-f]{16}-)[A-Za-z0-9_-]+")
 _CHAIN = 5
 """Maximum number of chained exceptions that are logged."""
@@ -44,9 +42,9 @@ class JsonLines(logging.Formatter):
         }
         if (stats := NOW.get()) is not None:
             line["request_id"] = stats.id
-        fields = getattr(record, _FIELDS, None)
-        if isinstance(fields, Mapping):
-            line |= fields
+        for name in (FIELDS, TEXTS) if self._text() else (FIELDS,):
+            fields = getattr(record, name, None)
+            line |= fields if isinstance(fields, Mapping) else {}
         if record.exc_info and record.exc_info[1] is not None:
             line["trace"] = (
                 self.formatException(record.exc_info)
@@ -75,14 +73,20 @@ def description_of(problem: SufficeError, *, with_text: bool = False) -> str:
     return " ".join(filter(None, (f"{type(problem).__name__}.", problem.remedy)))
 
 
-def start_logs(stream: TextIO | None = None, text: Callable[[], bool] = lambda: False) -> None:
-    """Write everything that is logged under `suffice` to the stream as JSON lines."""
+def start_logs(
+    stream: TextIO | None = None,
+    text: Callable[[], bool] = lambda: False,
+    others: Sequence[str] = (),
+) -> None:
+    """Write everything that is logged under `suffice` to the stream as JSON lines, and warnings of
+    the other loggers."""
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(JsonLines(text))
-    logger = logging.getLogger("suffice")
-    logger.handlers = [handler]
-    logger.setLevel(logging.INFO)
-    logger.propagate = False
+    for name in ("suffice", *others):
+        logger = logging.getLogger(name)
+        logger.handlers = [handler]
+        logger.setLevel(logging.WARNING if name in others else logging.INFO)
+        logger.propagate = False
 
 
 def access_log(text: Callable[[], bool]) -> StatsListener:
@@ -91,7 +95,7 @@ def access_log(text: Callable[[], bool]) -> StatsListener:
     def watch(stats: RequestStats) -> None:
         if _ACCESS.isEnabledFor(logging.INFO):
             fields = log_fields(stats, with_text=text())
-            _ACCESS.info("%s %s", stats.path, stats.status, extra={_FIELDS: fields})
+            _ACCESS.info("%s %s", stats.path, stats.status, extra={FIELDS: fields})
 
     return watch
 
@@ -107,10 +111,10 @@ def log_fields(stats: RequestStats, *, with_text: bool = False) -> dict[str, Any
         **({"user": stats.user} if stats.user else {}),
         "status": stats.status,
         "stream": stats.stream,
-        "ms": round(1e3 * (time.perf_counter() - stats.began), 1),
+        "ms": round(1e3 * stats.seconds, 1),
         "tokens": stats.tokens,
         "upstream": list(stats.upstream),
-        "stages_ms": {stage: round(1e3 * one, 1) for stage, one in stats.timings.items()},
+        "stages_ms": {stage: round(1e3 * one, 1) for stage, one in stats.stages.items()},
         "gate": [{"level": one.level.value, "score": round(one.score, 4)} for one in gates],
         "verdicts": [one.action.value for one in stats.verdicts],
         "records": [one.record for one in stats.verdicts if one.record]

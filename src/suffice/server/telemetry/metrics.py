@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 
 from prometheus_client import (
@@ -135,8 +134,8 @@ class Metrics:
     def watch(self, stats: RequestStats) -> None:
         endpoint, route = endpoint_of(stats.path), stats.route
         self._requests.labels(route, endpoint, str(stats.status)).inc()
-        self._whole.labels(endpoint).observe(time.perf_counter() - stats.began)
-        for stage, seconds in stats.timings.items():
+        self._whole.labels(endpoint).observe(stats.seconds)
+        for stage, seconds in stats.stages.items():
             self._stages.labels(stage).observe(seconds)
         for verdict in stats.verdicts:
             self._verdicts.labels(route, verdict.action.value).inc()

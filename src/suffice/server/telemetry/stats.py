@@ -3,19 +3,22 @@ which is logged only if `server.log_text` is set."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 
 from suffice.access.quotas import Left
 from suffice.log.record import new_id
+from suffice.record.trace import added_up
 from suffice.types import GateDecision, Verdict
 
 
 @dataclass(slots=True)
 class RequestStats:
     """Filled while the request is served, and passed to the listeners when it ends. `began` is a
-    value of `time.perf_counter`; `timings` are seconds by stage."""
+    value of `time.perf_counter`; `timings` are seconds by stage, `seconds` those of the whole
+    request."""
 
     path: str
     began: float
@@ -38,6 +41,7 @@ class RequestStats:
     gates: list[GateDecision] = field(default_factory=list)
     """Gate decisions without a verdict."""
     timings: Mapping[str, float] = field(default_factory=dict)
+    seconds: float = 0.0
     cache: str = ""
     """`hit` or `miss` if the cache of verdicts was asked."""
     model: str = ""
@@ -49,6 +53,16 @@ class RequestStats:
     fallbacks: list[str] = field(default_factory=list)
     """The names of upstreams that failed, so that the route's next one was called."""
 
+    def end(self) -> None:
+        """The request has ended."""
+        self.timings = dict(self.timings)  # a check that outlives the request may still add to it
+        self.seconds = time.perf_counter() - self.began
+
+    @property
+    def stages(self) -> dict[str, float]:
+        """Seconds by stage, with `other` and `total`; empty for a request without stages."""
+        return added_up(dict(self.timings), self.seconds) if self.timings else {}
+
     @property
     def tokens(self) -> int:
         return self.tokens_in + self.tokens_out
@@ -56,6 +70,8 @@ class RequestStats:
 
 NOW: ContextVar[RequestStats | None] = ContextVar("seen", default=None)
 """The current request, also in the tasks and threads it starts."""
+FIELDS, TEXTS = "suffice", "suffice_texts"
+"""Attributes of a log record: further fields, and those that hold texts."""
 StatsListener = Callable[[RequestStats], None]
 
 

@@ -26,7 +26,7 @@ try:
 except ImportError:  # an extra
     trace = None  # type: ignore[assignment]
 
-_STAGES = ("search", "gate", "draft", "check")
+_STAGES = ("search", "gate", "draft", "check", "rescue", "other")
 _OPERATIONS = {
     "/v1/chat/completions": "chat",
     "/v1/responses": "chat",
@@ -83,9 +83,10 @@ def watch_spans(stats: RequestStats) -> None:
     if stats.status >= 500:
         span.set_status(Status(StatusCode.ERROR, str(stats.status)))
     tracer = trace.get_tracer("suffice", __version__)
-    start = time.time_ns() - int(1e9 * (time.perf_counter() - stats.began))
+    start = time.time_ns() - int(1e9 * stats.seconds)
+    stages = stats.stages
     for stage in _STAGES:
-        seconds = stats.timings.get(stage)
+        seconds = stages.get(stage)
         if seconds is None:
             continue
         end = start + int(1e9 * seconds)

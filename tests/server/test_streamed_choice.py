@@ -15,10 +15,10 @@ from suffice.server.openai.streamed_choice import StreamedChoice
 )
 def test_between_two_pieces_only_what_is_new_is_read(sentence: str) -> None:
     def seconds(times: int) -> float:
-        telling, start = StreamedChoice(0), process_time()
+        streamed_choice, start = StreamedChoice(0), process_time()
         for _ in range(times):
-            telling.hear({"index": 0, "delta": {"content": sentence}})
-            _ = telling.grown
+            streamed_choice.hear({"index": 0, "delta": {"content": sentence}})
+            _ = streamed_choice.grown
         return process_time() - start
 
     small = min(seconds(500) for _ in range(3))

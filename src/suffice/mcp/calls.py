@@ -1,0 +1,84 @@
+"""The MCP server's tool calls: invalid arguments are explained, and each call is logged and counted
+like a request of the gateway."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from time import perf_counter
+from typing import Any
+
+from mcp.server.mcpserver import Context, MCPServer
+from mcp.server.mcpserver.exceptions import ToolError, UnexpectedToolError
+from pydantic import ValidationError
+
+from suffice.mcp.tools import Caller
+from suffice.server.telemetry.stats import NOW, RequestStats, StatsListener
+
+CALLER = "suffice.caller"
+"""The key under which the ASGI scope of an HTTP request holds its caller."""
+
+
+def caller_of(request: Any, otherwise: Caller) -> Caller:
+    """The caller that the HTTP request carries; `otherwise` if it carries none."""
+    found = request.scope.get(CALLER) if request is not None else None
+    return found if isinstance(found, Caller) else otherwise
+
+
+class ToolServer(MCPServer[Any]):
+    """An MCP server whose listeners get the statistics of each tool call. `asking` is the caller of
+    requests that carry none."""
+
+    def __init__(self, asking: Caller, watches: Sequence[StatsListener], **options: Any) -> None:
+        super().__init__("suffice", **options)
+        self._asking = asking
+        self._watches = watches
+
+    async def call_tool(
+        self, name: str, arguments: dict[str, Any], context: Context[Any, Any] | None = None
+    ) -> Any:
+        properties = {one.name: one.input_schema["properties"] for one in await self.list_tools()}
+        stats = self._stats(name if name in properties else "unknown", context)
+        token = NOW.set(stats)
+        try:
+            unknown = sorted(arguments.keys() - properties.get(name, arguments).keys())
+            if unknown:
+                allowed = ", ".join(properties[name])
+                raise ToolError(f"Unknown argument '{unknown[0][:60]}'. Allowed: {allowed}.")
+            return await super().call_tool(name, arguments, context)
+        except UnexpectedToolError:
+            stats.status = 500
+            raise
+        except ToolError as problem:
+            stats.status = 400
+            raise ToolError(_explained(problem, properties.get(name, {}))) from problem
+        finally:
+            NOW.reset(token)
+            stats.end()
+            for watch in self._watches:
+                watch(stats)
+
+    def _stats(self, tool: str, context: Context[Any, Any] | None) -> RequestStats:
+        request = context.request_context.request if context is not None else None
+        who = caller_of(request, self._asking)
+        stats = RequestStats(f"/mcp/{tool}", perf_counter())
+        stats.caller, stats.team, stats.user = who.name, who.team, who.user
+        return stats
+
+
+def _explained(problem: ToolError, properties: Mapping[str, Any]) -> str:
+    """What was wrong with a call, without the prefix of the SDK."""
+    cause = problem.__cause__
+    if isinstance(cause, ValidationError):
+        return " ".join(_invalid(cause, properties))
+    return str(cause) if isinstance(cause, ToolError) else str(problem)
+
+
+def _invalid(problem: ValidationError, properties: Mapping[str, Any]) -> Iterator[str]:
+    """Each invalid argument: its name, what is wrong, and what to pass."""
+    for error in problem.errors(include_input=False, include_url=False):
+        name = ".".join(map(str, error["loc"]))
+        about = properties.get(str(error["loc"][0]), {}).get("description", "")
+        if error["type"] == "missing":
+            yield f"The argument '{name}' is missing. Pass it: {about}"
+        else:
+            yield f"The argument '{name}' is invalid: {error['msg']}. Pass: {about}"

@@ -1,0 +1,72 @@
+"""Bare numbers in the arguments of a tool call, such as `{"days_per_week": 12}`.
+
+A number that stands in the evidence or in the conversation is passed on. Of the others, those whose
+name shares a word with the question answer it, and are checked like an answer; the rest are named
+in a note, because they may be plain parameters, such as `{"top": 5}`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+
+from suffice.text.digest import word_prefixes
+from suffice.text.literals import literals
+
+_DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
+_PARTS = re.compile(r"(?<=[a-z])(?=[A-Z])|[\W_]+|\d+")
+_LONGEST = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """The numbers of the evidence and the conversation, and the words of the question."""
+
+    numbers: frozenset[Decimal] = frozenset()
+    question: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, question: str, texts: Iterable[str]) -> Known:
+        found: set[Decimal] = set()
+        for text in (question, *texts):
+            for literal in literals(text):
+                found |= {one for one in (literal.amount, literal.value, literal.high) if one}
+            found |= {one for run in _DIGITS.findall(text) if (one := number_in(run)) is not None}
+        return cls(frozenset(found), word_prefixes(question))
+
+    def has(self, number: Decimal) -> bool:
+        return number in self.numbers or abs(number) in self.numbers
+
+    def asked_for(self, path: str) -> bool:
+        """Whether the name of a number shares a word with the question."""
+        return bool(word_prefixes(_words(path)) & self.question)
+
+
+def number_in(value: object) -> Decimal | None:
+    """The number that a JSON value is, or that a string consists of."""
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return None
+    try:
+        found = Decimal(str(value).strip().replace(",", ""))
+    except InvalidOperation:
+        return None
+    return found if found.is_finite() else None
+
+
+def stated(path: str, number: Decimal) -> str:
+    """What a named number states, as a sentence."""
+    return f"The {_words(path)} is {number}."
+
+
+def unknown_note(names: Iterable[str]) -> str:
+    listed = ", ".join(f"'{name[:_LONGEST]}'" for name in names)
+    return (
+        "Not checked: numbers in tool arguments that are neither in the documents nor in the "
+        f"conversation: {listed}."
+    )
+
+
+def _words(path: str) -> str:
+    return " ".join(filter(None, _PARTS.split(path))).lower()
