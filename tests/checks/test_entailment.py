@@ -111,7 +111,7 @@ def test_what_another_passage_says_is_a_wrong_citation_not_a_wrong_claim() -> No
 
 
 def test_each_fact_is_judged_by_itself() -> None:
-    said = "The leave is paid, and the canteen opens at midnight. [1]"
+    said = "The leave is paid, and the canteen is open at midnight. [1]"
     finding = judged(Entailment(WordVerifier()), said)[0]
     assert len(finding.facts) == 2
     assert [fact.support for fact in finding.facts] == [Support.BACKED, Support.UNBACKED]

@@ -9,13 +9,12 @@ from suffice.evidence.rewrite import rewritten
 from suffice.text.synonyms import Synonyms
 
 
-def test_keywords_synonyms_clauses_and_parts() -> None:
+def test_keywords_synonyms_and_clauses() -> None:
     own = Synonyms.read(["laptop, notebook"])
     queries = rewritten("I lost my work laptop; how soon do I have to tell the service desk?", own)
     assert queries[0] == "lost work laptop soon service desk"
     assert "notebook" in queries[1]
     assert "how soon do I have to tell the service desk?" in queries
-    assert "service desk" in rewritten("Where is the service desk?")
 
 
 def test_words_of_a_setting() -> None:

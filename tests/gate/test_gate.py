@@ -236,10 +236,10 @@ def test_the_exact_mode_of_coverage_goes_through_the_gate_unchanged() -> None:
 
 def test_over_sufficient_evidence_only_a_date_is_named_as_missing() -> None:
     apart = ("The library lends maps.", "Visitors park behind the house.")
-    asked = "Do visitors of the museum get maps in 2015?"
+    asked = "Do contractors get maps in 2015?"
     found = gather(asked, [item(str(n), text) for n, text in enumerate(apart)], None)
     decision = gate().apply(found).decision
     assert decision.level is Level.SUFFICIENT
     assert decision.missing == ("2015",)
     thin = Evidence(asked, tuple(replace(one, relevance=0.1) for one in found.items))
-    assert "the museum" in gate().apply(thin).decision.missing
+    assert "contractors" in gate().apply(thin).decision.missing

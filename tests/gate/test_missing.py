@@ -2,26 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from datetime import date
-from pathlib import Path
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from suffice import Library
 from suffice.gate.missing import missing_aspects
-from suffice.models.catalog import open_embedder
-from suffice.settings import EmbedderSettings
 from suffice.text.synonyms import Synonyms
 from suffice.types import Evidence, Passage, Retrieved
-
-NEAR_MISSES: dict[str, dict[str, list[str]]] = json.loads(
-    (Path(__file__).parent / "near_misses.json").read_text(encoding="utf-8")
-)
-QUESTIONS = [json.loads(line) for line in Path("examples/questions.jsonl").read_text().splitlines()]
 
 
 def missing(question: str, *texts: str, **more: Any) -> tuple[str, ...]:
@@ -69,12 +58,10 @@ def test_titles_headings_and_summaries_count() -> None:
 
 def test_a_figure_of_the_sort_that_is_asked_for() -> None:
     about = "The travel agency Lodestar makes the bookings at least 10 days ahead."
-    assert missing("How much does Lodestar charge?", about) == ("the amount for Lodestar",)
+    assert missing("How much does Lodestar charge?", about) == ("the amount",)
     assert missing("How many days ahead does Lodestar book?", about) == ()
-    assert missing("What percentage does Lodestar take?", about) == ("the percentage for Lodestar",)
-    assert missing("When was the agency founded?", "The agency is old.") == (
-        "the date for the agency",
-    )
+    assert missing("What percentage does Lodestar take?", about) == ("the percentage",)
+    assert missing("When was the agency founded?", "The agency is old.") == ("the date",)
     assert missing("How many employees may a buddy have?", "A buddy has 3 keys.") == (
         "the number of employees",
     )
@@ -86,7 +73,7 @@ def test_a_figure_of_the_sort_that_is_asked_for() -> None:
 def test_a_figure_in_another_passage_is_none_for_this_subject() -> None:
     asked = "How much does the agency charge for a booking?"
     texts = ("The agency makes every booking.", "A room costs 140 euros.")
-    assert missing(asked, *texts) == ("the amount for the agency",)
+    assert missing(asked, *texts) == ("the amount",)
 
 
 def test_a_date_is_a_value_not_a_word() -> None:
@@ -99,31 +86,17 @@ def test_a_date_is_a_value_not_a_word() -> None:
     assert missing(asked, "Revenue is 5 million.", **ended) == ("March 2024",)
 
 
-def test_two_things_that_are_never_in_one_place() -> None:
-    texts = ("Tell us of a new bank.", "The pension plan is open to all.")
-    asked = "Which bank administers the pension plan?"
-    assert missing(asked, *texts) == ("bank and pension plan together",)
-    assert missing(asked, " ".join(texts)) == ()
+def test_what_is_missing_is_in_the_words_of_the_question() -> None:
+    asked = "How long does the Zürich office store hepatitis vaccination records?"
+    assert missing(asked, "The office is open.") == ("Zürich", "hepatitis vaccination")
+    assert missing("What does the red sign mean?", "The door is locked.") == ()
 
 
-def test_what_belongs_together_is_said_together() -> None:
-    assert missing("How long are backups of the mail server kept?", LEAVE) == (
-        "backups of the mail server",
-    )
-
-
-@pytest.mark.parametrize("question", NEAR_MISSES)
-def test_near_misses_of_the_handbook(library: Library, question: str) -> None:
-    evidence = library.search()(question)
-    for embedder in (None, library.embedder):
-        said = missing_aspects(evidence, embedder)
-        expected = NEAR_MISSES[question]
-        assert set(expected["must"]) <= set(said)
-        assert set(said) <= {*expected["must"], *expected.get("may", ())}
-
-
-def test_the_fixture_names_every_near_miss() -> None:
-    assert {row["question"] for row in QUESTIONS if row["near_miss"]} == set(NEAR_MISSES)
+def test_a_year_within_a_span_is_covered() -> None:
+    asked = "What was the allowance in 2005?"
+    assert missing(asked, "The allowance was 300 euros in 2001.") == ("2005",)
+    assert missing(asked, "On or after September 11, 2001, the allowance is 300 euros.") == ()
+    assert missing(asked, "From 2001 to 2009 the allowance was 300 euros.") == ()
 
 
 @settings(deadline=None)
@@ -143,24 +116,6 @@ WORDS = st.sampled_from("parental leave contractors Berlin laptop salary grade p
 def test_a_passage_that_says_it_all_leaves_nothing_to_miss(words: list[str]) -> None:
     things = " and the ".join(words)
     assert missing(f"What about the {things}?", f"Here is the {things}.") == ()
-    said = missing(f"What about the {things}?", "Nobody knows.")
-    assert said[0] == f"the {words[0]}"
-
-
-SPECIAL = "Days off: the wedding of a parent, the funeral of a grandparent."
-
-
-def test_what_is_spoken_of_only_elsewhere_is_missing() -> None:
-    question = "What is the parental leave for grandparents?"
-    said = ("parental leave and grandparents together",)
-    assert missing(question, LEAVE, SPECIAL) == said
-    assert missing(question, LEAVE, f"{SPECIAL} Grandparents have no parental leave.") == ()
-
-
-def test_a_thing_is_named_where_its_words_stand_together() -> None:
-    apart = "Any parent may ask. A grandparent may take a leave of absence too."
-    question = "What is the parental leave for grandparents?"
-    assert missing(question, LEAVE, apart) != ()
 
 
 def test_the_occasion_of_a_question_may_be_spoken_of_elsewhere() -> None:
@@ -177,14 +132,3 @@ def test_how_something_is_done_is_no_thing() -> None:
 def test_extra_days_are_days() -> None:
     asked = "How many additional days of holiday are there?"
     assert missing(asked, "There are 4 days of holiday.") == ()
-
-
-def test_another_kind_of_a_thing_is_not_the_thing_in_other_words() -> None:
-    embedder = open_embedder(EmbedderSettings())
-    passage = Passage("1", "Vaccination against influenza is offered in October.", "1.md")
-    for asked, said in (
-        ("When is hepatitis vaccination offered?", ("hepatitis vaccination",)),
-        ("When is influenza vaccination offered?", ()),
-    ):
-        evidence = Evidence(asked, (Retrieved(passage, 0.6),))
-        assert missing_aspects(evidence, embedder) == said

@@ -133,13 +133,6 @@ def test_marks_and_markdown_are_no_words() -> None:
     )
 
 
-def test_a_pronoun_gets_the_subject_before_it() -> None:
-    text = "The parental leave policy covers fathers. It lasts 20 weeks. They say so. Tax is due."
-    assert one_of(text, "It").context == "The parental leave policy"
-    assert one_of(text, "They").context == "The parental leave policy"
-    assert one_of(text, "Tax").context == ""
-
-
 def test_an_item_gets_the_line_that_introduces_it() -> None:
     text = "You must bring the following documents:\n\n1. A form\n2. A card\n\nBe early."
     assert [(one.kind, one.context) for one in claims(text)] == [
@@ -240,12 +233,7 @@ def test_a_long_draft_is_read_in_linear_time(unit: str) -> None:
 @pytest.mark.parametrize(
     ("text", "alone"),
     [
-        ("The jurors spoke. They also named a date.", "The jurors also named a date."),
-        ("The jurors spoke. However, they were tired.", "However, The jurors were tired."),
-        ("The shop is open. Its owner is Ann.", "The shop's owner is Ann."),
-        ("The jurors spoke. Their verdict was clear.", "The jurors' verdict was clear."),
-        ("The policy changed. It's new.", "The policy's new."),
-        ("The policy changed. This policy applies to all.", "This policy applies to all."),
+        ("The jurors spoke. They also named a date.", "They also named a date."),
         ("Benefits include:\n- free lunch at noon", "Benefits include: free lunch at noon"),
         ("The shop is open. Ann owns it [2].", "Ann owns it."),
     ],

@@ -1,4 +1,4 @@
-"""Facts have their own subject; uncertain claims are not split."""
+"""A claim is split into clauses; uncertain claims are not split."""
 
 from __future__ import annotations
 
@@ -12,20 +12,8 @@ from suffice.text.facts import LONGEST, facts
 
 SPLIT = [
     (
-        "The policy covers theft and excludes floods.",
-        ["The policy covers theft", "The policy excludes floods"],
-    ),
-    (
-        "Managers receive a bonus and are entitled to a car.",
-        ["Managers receive a bonus", "Managers are entitled to a car"],
-    ),
-    (
-        "The drug lowers blood pressure and may also cause dizziness.",
-        ["The drug lowers blood pressure", "The drug may also cause dizziness"],
-    ),
-    (
-        "The fee is $5, and students pay nothing.",
-        ["The fee is $5", "students pay nothing"],
+        "The fee is $5, and students do not pay it.",
+        ["The fee is $5", "students do not pay it"],
     ),
     (
         "Leave is paid; the rate is 80 %; it is due in June.",
@@ -38,12 +26,11 @@ WHOLE = [
     # A condition may hold for all of it.
     "If you move, the fee is 5 and the deposit is lost.",
     "Travel is paid and must be booked early, unless the manager agrees.",
-    # "Lasts" may be a noun: what stands before "is" is no subject then.
-    "Parental leave lasts 18 weeks and is paid by the state",
-    # "Acquired" hangs on "was".
-    "Smith and Sons was founded in 1999 and acquired by Beta in 2004.",
+    "Parental leave lasts 18 weeks, and is paid by the state",
+    "Smith and Sons was founded in 1999, and acquired by Beta in 2004.",
     "The board said that the plan is good and is cheap.",
-    'He wrote "it is paid and is due" on it.',
+    'He said "it is paid, and it is due" to us.',
+    "It is paid (the rate is 80 %; it is due).",
     "",
     "and and and",
 ]
@@ -56,7 +43,7 @@ WORDS = st.sampled_from(
 
 
 @pytest.mark.parametrize(("claim", "expected"), SPLIT)
-def test_clauses_stand_with_their_subject(claim: str, expected: list[str]) -> None:
+def test_clauses_are_facts(claim: str, expected: list[str]) -> None:
     assert facts(claim) == expected
 
 

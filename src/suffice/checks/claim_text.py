@@ -22,8 +22,8 @@ def statements(text: str) -> tuple[Statement, ...]:
 
 
 def alone(draft: Draft) -> list[str]:
-    """Each claim as self-contained text: citations removed, pronouns resolved, table rows with
-    their headers, "Yes." with the sentence that follows it, look-alike letters as they are seen.
+    """Each claim as self-contained text: citations removed, table rows with their headers,
+    "Yes." with the sentence that follows it, look-alike letters as they are seen.
     """
     read = {(one.start, one.end): one for one in statements(draft.text)}
     known = [read.get((claim.start, claim.end)) for claim in draft.claims]

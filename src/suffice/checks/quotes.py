@@ -12,7 +12,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from suffice.text.clauses import finite, tokens
 from suffice.text.marks import bare
 from suffice.text.readable import Readable, readable
 from suffice.text.sentences import ANSWER_MARK, ITEM_MARK, Span, sentences
@@ -185,8 +184,4 @@ def cells(row: str) -> str:
 
 def _elliptic(sentence: str) -> bool:
     """Whether a text answers without naming its subject: "Yes.", "Up to 18 weeks."."""
-    if _BARE.match(sentence):
-        return True
-    words = tokens(sentence) or []
-    verb = any(finite(words, place) for place in range(len(words)))
-    return not verb and len(content_words(sentence)) < _FEW_WORDS
+    return bool(_BARE.match(sentence)) or len(content_words(sentence)) < _FEW_WORDS

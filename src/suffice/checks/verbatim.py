@@ -90,7 +90,7 @@ class _Page:
     def _lead(self, claim: Claim) -> str:
         """The line that introduces the list to which a claim belongs."""
         one = self.read.get(claim.start)
-        return one.context if one and one.alone.startswith(f"{one.context} {one.words}") else ""
+        return one.context if one else ""
 
     def _asked(self, claim: Claim, asked: str) -> bool:
         wanted = roots(asked)

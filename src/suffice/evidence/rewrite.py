@@ -1,10 +1,9 @@
-"""Rewrites a question for a second search: its keywords, synonyms, and its parts one by one."""
+"""Rewrites a question for a second search: its keywords, synonyms, and its clauses one by one."""
 
 from __future__ import annotations
 
 import re
 
-from suffice.text.question import parts
 from suffice.text.synonyms import Synonyms
 from suffice.text.words import STOP_WORDS
 
@@ -24,12 +23,10 @@ def rewritten(question: str, synonyms: Synonyms | None = None) -> tuple[str, ...
     words = [word for word in _WORD.findall(question) if word.lower() not in STOP_WORDS]
     others = [other for word in words for other in known.of(word)[:2]]
     clauses = [clause for clause in _CLAUSE.split(question) if len(clause.split()) > 2]
-    named = [part.text for part in parts(question) if len(part.telling) > 1]
     candidates = [
         " ".join(words),
         " ".join((*words, *dict.fromkeys(others[:_MOST_SYNONYMS]))) if others else "",
         *(clauses if len(clauses) > 1 else ()),
-        *sorted(named, key=len, reverse=True),
     ]
     seen = {_bare(question), ""}
     queries: list[str] = []

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from suffice.gate.freshness import left_out
 from suffice.gate.missing import missing_aspects, missing_dates
 from suffice.gate.next_steps import next_steps
-from suffice.models.embedder import Embedder
 from suffice.text.synonyms import Synonyms
 from suffice.types import Evidence, Exclusion, GateDecision, Level
 
@@ -17,12 +16,11 @@ from suffice.types import Evidence, Exclusion, GateDecision, Level
 class Explain:
     """The inputs of an explanation besides the evidence. The decision itself does not change."""
 
-    embedder: Embedder | None = None
     synonyms: Synonyms = field(default_factory=Synonyms.read)
     contact: str = ""
 
     def missing(self, evidence: Evidence) -> tuple[str, ...]:
-        return missing_aspects(evidence, self.embedder, self.synonyms)
+        return missing_aspects(evidence, self.synonyms)
 
     def __call__(
         self,

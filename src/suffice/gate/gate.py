@@ -71,7 +71,7 @@ class Gate:
         self.settings = settings
         chosen = None if isinstance(policy, str) else policy
         verifier = verifier or open_verifier(VerifierSettings())
-        self.explain = explain or Explain(embedder, contact=settings.contact)
+        self.explain = explain or Explain(contact=settings.contact)
         self.policy = chosen or open_policy(settings, verifier, self.explain.missing)
         self.conflicts = conflicts or Conflicts(verifier, settings.conflict)
         self.clock = clock
@@ -83,7 +83,7 @@ class Gate:
     ) -> Gate:
         """The gate that the settings describe."""
         synonyms = Synonyms.read(settings.search.synonyms)
-        explain = Explain(embedder, synonyms, settings.gate.contact)
+        explain = Explain(synonyms, settings.gate.contact)
         return cls(settings=settings.gate, verifier=verifier, embedder=embedder, explain=explain)
 
     def may_draft(self, evidence: Evidence, decision: GateDecision) -> bool:

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from suffice.deadline import watched
-from suffice.text.clauses import finite, subject, tokens
 from suffice.text.marks import bare, citations
 from suffice.text.nonclaims import StatementKind, nonclaim
 from suffice.text.sentences import ITEM_MARK, is_code, sentences
+from suffice.text.words import auxiliaries
 
 __all__ = ["LONGEST_CONTEXT", "Statement", "StatementKind", "claims"]
 
@@ -37,13 +37,6 @@ _BOLD = re.compile(r"(?:\*\*|__)[^*\n]{1,120}(?:\*\*|__):?")
 _ASKING = re.compile(r"(?:what|how|why|when|where|who|which)\b", re.IGNORECASE)
 _LABEL = re.compile(r"[A-Z][\w&/'’ -]{0,60}:$")
 _RULE = re.compile(r"[\s|:=*_~-]+$")
-_PRONOUN = re.compile(
-    r"(?:(?:however|additionally|also|moreover|furthermore|overall|in addition|therefore),?\s)?"
-    r"(?:it|they|he|she|this|these|its|their|his|her)\b",
-    re.IGNORECASE,
-)
-_LEADING = re.compile(r"(\w+,? )??(it|they|he|she|its|their|his|her)\b", re.IGNORECASE)
-_POSSESSIVE = ("its", "their", "his", "her")
 _SPLIT_CELL = re.compile(r"(?<!\\)\|")
 _SOURCES = re.compile(
     r"[\W_]*(?:sources?|references?|citations?|footnotes?)[\W_]*(?:\n|$)", re.IGNORECASE
@@ -56,8 +49,7 @@ class Statement:
     """One sentence of a draft: `draft[start:end] == text`.
 
     `words` is the text without citation marks and Markdown; a table row reads as "Header: cell"
-    pairs. `context` is what a reader needs from earlier text: the subject that a leading pronoun
-    refers to, or the line that introduces the list.
+    pairs. `context` is what a reader needs from earlier text: the line that introduces the list.
     """
 
     text: str
@@ -74,16 +66,9 @@ class Statement:
 
     @property
     def alone(self) -> str:
-        """The text by itself, without marks: a leading pronoun is replaced by its referent, and a
-        list item follows the line that introduces the list."""
-        if not self.context or not _PRONOUN.match(self.words):
-            return f"{self.context} {self.words}".strip()
-        leading = _LEADING.match(self.words)
-        if leading is None:
-            return self.words
-        adverb, pronoun = leading.groups()
-        owner = ("'" if self.context.endswith("s") else "'s") * (pronoun.lower() in _POSSESSIVE)
-        return f"{adverb or ''}{self.context}{owner}{self.words[leading.end() :]}"
+        """The text by itself, without marks; a list item follows the line that introduces the
+        list."""
+        return f"{self.context} {self.words}".strip()
 
 
 def claims(text: str) -> list[Statement]:
@@ -163,7 +148,7 @@ def _kind(sentence: str) -> StatementKind:
     words = bare(sentence)
     if not any(char.isalnum() for char in words):
         return StatementKind.META
-    if _SOURCES.match(sentence) and not _has_verb(words):
+    if _SOURCES.match(sentence) and not auxiliaries(words):
         return StatementKind.META
     kind = nonclaim(words)
     if kind is not None:
@@ -186,7 +171,7 @@ def _tells(words: str) -> bool:
         return False
     gives = bool(_GIVES.search(name)) and any(char.isdigit() for char in name)
     lays_down = bool(_LAYS_DOWN.search(name)) and len(name.split()) > 1
-    return gives or lays_down or bool(_AMOUNT.search(name)) or _has_verb(name)
+    return gives or lays_down or bool(_AMOUNT.search(name)) or bool(auxiliaries(name))
 
 
 def _is_code(sentence: str) -> bool:
@@ -202,11 +187,6 @@ def _is_prose(parts: tuple[str, str, str], fenced: bool) -> bool:
     lines = [line.strip() for line in text.split("\n") if line.strip()]
     plain = [line for line in lines if _PROSE.fullmatch(line) and len(line.split()) > 2]
     return bool(plain) and len(plain) == len(lines) and any(map(_tells, plain))
-
-
-def _has_verb(words: str) -> bool:
-    found = tokens(words) or []
-    return any(finite(found, place) for place in range(len(found)))
 
 
 def _rows(text: str, found: list[Statement]) -> list[Statement]:
@@ -242,10 +222,9 @@ def _ruled(between: str) -> bool:
 
 
 def _with_context(text: str, found: list[Statement]) -> list[Statement]:
-    """Mark lead-ins of lists as META and use them as context of their items; resolve leading
-    pronouns."""
+    """Mark lead-ins of lists as META and use them as context of their items."""
     done: list[Statement] = []
-    lead_in = topic = ""
+    lead_in = ""
     sourced = False
     for place, one in enumerate(found):
         follows = found[place + 1] if place + 1 < len(found) else None
@@ -254,26 +233,18 @@ def _with_context(text: str, found: list[Statement]) -> list[Statement]:
             lead_in = one.words[:LONGEST_CONTEXT]
             one = replace(one, kind=_lead_kind(one, follows))
         elif one.kind is StatementKind.HEADING:
-            lead_in, topic = one.words[:LONGEST_CONTEXT], ""
+            lead_in = one.words[:LONGEST_CONTEXT]
         elif not item and not _in_item(text, one.start) and one.kind is not StatementKind.CODE:
             lead_in = ""
         if not one.checkable:
             sourced = bool(_SOURCES.match(one.words))
-        elif sourced and one.cites and not _has_verb(one.words):
+        elif sourced and one.cites and not auxiliaries(one.words):
             one = replace(one, kind=StatementKind.META)
         else:
             sourced = False
-            context = topic if _PRONOUN.match(one.words) else lead_in if item else ""
-            topic = topic if context == topic != "" else _topic(one)
-            one = replace(one, context=context)
+            one = replace(one, context=lead_in if item else "")
         done.append(one)
     return done
-
-
-def _topic(statement: Statement) -> str:
-    """What a following pronoun refers to. If the subject is not clear, the pronoun stays: a whole
-    sentence in its place would bring its numbers along."""
-    return subject(statement.words)[:LONGEST_CONTEXT]
 
 
 def _in_item(text: str, place: int) -> bool:

@@ -8,8 +8,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from suffice.text.clauses import finite, tokens
-
 
 class ConditionKind(StrEnum):
     """How a part of a sentence restricts the rest."""
@@ -139,7 +137,7 @@ def _condition(sentence: str, match: re.Match[str]) -> Condition | None:
     cue, start = match[0], match.start()
     if name == "prefix":
         end = sentence.index(",", start)
-        if _NO_SCOPE.match(sentence) or _has_verb(sentence[start:end]):
+        if _NO_SCOPE.match(sentence):
             return None
         return _made(ConditionKind.SCOPE, sentence, start, end, cue)
     if name == "only":
@@ -160,11 +158,6 @@ def _made(kind: ConditionKind, sentence: str, start: int, end: int, cue: str) ->
     while end > start and sentence[end - 1].isspace():
         end -= 1
     return Condition(kind, sentence[start:end], start, end, cue)
-
-
-def _has_verb(phrase: str) -> bool:
-    found = tokens(phrase) or []
-    return any(finite(found, place) for place in range(len(found)))
 
 
 def _clause_end(sentence: str, start: int) -> int:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from enum import StrEnum
+from itertools import takewhile
 
 from suffice.text.literals import LiteralKind, literals
 from suffice.text.literals.values import QUANTITIES
-from suffice.text.question import parts
 from suffice.text.stems import listed
+from suffice.text.words import STOP_WORDS
 
+_PLURAL = re.compile(r"[^s]s$", re.I)
 _LENGTHS = frozenset("second minute hour day night week month quarter year decade".split())
 _MONEY = re.compile(
     r"\b(?:costs?|charges?|charged|pay|pays|paid|prices?|money|spend|spent|fees?|fares?|salary|"
@@ -112,6 +114,8 @@ def lacking(question: str, answer: str) -> str:
 
 
 def _counted(question: str, start: int) -> str:
-    """What is counted: the part directly after "how many"."""
-    named = next((part.text for part in parts(question) if part.start == start), "")
-    return named or question[start:].split()[0].strip("?,.")
+    """What is counted: after "how many" the words up to the first plural, or one word."""
+    words = [word.strip("?,.") for word in question[start:].split()]
+    run = list(takewhile(lambda word: word.lower() not in STOP_WORDS, words))
+    plural = next((place for place, word in enumerate(run) if _PLURAL.search(word)), 0)
+    return " ".join(run[: plural + 1]) or words[0]

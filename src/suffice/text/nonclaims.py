@@ -6,11 +6,10 @@ Every pattern must match the whole sentence: a sentence that also states somethi
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from enum import StrEnum
 from itertools import pairwise
 
-from suffice.text.clauses import Token, finite, tokens
+from suffice.text.words import auxiliaries, content_words
 
 
 class StatementKind(StrEnum):
@@ -81,9 +80,10 @@ _TURN = re.compile(
     r"|[—–:]\s*(?=\w)",
     re.IGNORECASE,
 )
-_AT_HAND = frozenset("based given provided retrieved supplied".split())  # "based on given passages"
-_HEADS = frozenset(("i'm", "unable", "insufficient"))
-_ASKED = frozenset("what how why when where who whom whose which whether if that".split())
+_HEAD = re.compile(r"(?:i'm|unable|insufficient)\b", re.I)
+_INDIRECT = re.compile(
+    r"\b(?:what|how|why|when|where|who|whom|whose|which|whether|if|that)\b", re.I
+)
 # A question that states something: "Did you know that …", "Isn't it so that …", "It is 5 %, right?"
 _ASKS = re.compile(
     r"(?:^|[,;:—\"“(]\s*|\b(?:and|or|but|so|then|well|now)\s+)(?:(?:in|at|for|by|to|from|with|under|"
@@ -136,6 +136,7 @@ _META = re.compile(
 )
 _CLOSERS = " \t\n*_\"”'’)"
 _LONGEST = 400
+_FEW_WORDS = 2
 
 
 def nonclaim(words: str) -> StatementKind | None:
@@ -159,10 +160,7 @@ def nonclaim(words: str) -> StatementKind | None:
 
 def _asks(sentence: str) -> bool:
     """Whether a question only asks. A statement with a question mark states something."""
-    words = tokens(sentence) or []
-    states = any(char.isdigit() for char in sentence) or any(
-        _verb(words, n) for n in range(len(words))
-    )
+    states = any(char.isdigit() for char in sentence) or len(content_words(sentence)) > _FEW_WORDS
     return not _TELLS.search(sentence) and (bool(_ASKS.search(sentence)) or not states)
 
 
@@ -179,14 +177,7 @@ def _says_more(sentence: str) -> bool:
         before, after = sentence[: turn.start()].rstrip(" ,"), sentence[turn.end() :].strip(" ,")
         declined = _REFUSAL.fullmatch(before) and _REFUSAL.fullmatch(after)
         return not declined or _says_more(before) or _says_more(after)
-    words = tokens(sentence[apology.end() :] if apology else sentence) or []
-    verbs = [n for n, word in enumerate(words) if word.low in _HEADS or _verb(words, n)]
-    return any(
-        not any(word.low in _ASKED for word in words[one:other])
-        for one, other in pairwise(verbs)
-        if other - one > 1
-    )
-
-
-def _verb(words: Sequence[Token], place: int) -> bool:
-    return words[place].low not in _AT_HAND and finite(words, place)
+    rest = sentence[apology.end() :] if apology else sentence
+    verbs = ([0] if _HEAD.match(rest) else []) + auxiliaries(rest)
+    between = (rest[one:other] for one, other in pairwise(verbs))
+    return any(len(words.split()) > 1 and not _INDIRECT.search(words) for words in between)

@@ -12,6 +12,8 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
+from suffice.text.stems import stem
+
 FILE = Path(__file__).with_name("rarity.txt")
 LEVELS = 4
 WORD = re.compile(r"[^\W_]+(?:[.,]\d+)*")
@@ -32,6 +34,11 @@ def rarity(word: str) -> float:
     return _levels().get(word, LEVELS) / LEVELS
 
 
+def stem_rarity(word: str) -> float:
+    """The rarity of the commonest word with the same stem: "expires" is as common as "expired"."""
+    return _stem_levels().get(stem(word), LEVELS) / LEVELS
+
+
 def weight(words: Iterable[str]) -> float:
     """The total weight of words; summed in a fixed order, so that the result is the same in every
     process."""
@@ -42,3 +49,11 @@ def weight(words: Iterable[str]) -> float:
 def _levels() -> dict[str, int]:
     lines = FILE.read_text(encoding="utf-8").splitlines()
     return {word: level for level, line in enumerate(lines) for word in line.split()}
+
+
+@cache
+def _stem_levels() -> dict[str, int]:
+    found: dict[str, int] = {}
+    for word, level in _levels().items():
+        found.setdefault(stem(word), level)  # the commonest words come first
+    return found

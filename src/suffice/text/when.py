@@ -15,7 +15,6 @@ from datetime import date, timedelta
 from suffice.text.literals import Comparator, Day, Literal, literals
 from suffice.text.literals.same import readings
 from suffice.text.times import NOW, TimeAsked, When
-from suffice.text.verbs import Form, form
 
 # Things with versions; a year beside one of these is the year of the version.
 _PAPER = (
@@ -92,7 +91,7 @@ _FIRM_AFTER = re.compile(rf"^(?:['’]s)?\s+(?:[a-z-]+\s+){{0,3}}?{_PAPER}\b", r
 _STATED_AFTER = re.compile(rf"^(?:['’]s)?\s+(?:[a-z-]+\s+){{0,3}}?(?:{_PAPER}|{_STATED})\b", re.I)
 _NAMED = re.compile(r"(?<![.?!]\s)(?<!^)\b[A-Z][\w-]*\s$")
 _ATTACHED = re.compile(
-    r"\b(?P<verb>[a-z]+)\s+(?:in|on|during|before|after|since|by|until)\s+(?:\w+\s+)?$"
+    r"\b[a-z]{3,}ed\s+(?:in|on|during|before|after|since|by|until)\s+(?:\w+\s+)?$"
 )
 _UNTIL = re.compile(r"\b(?:before|prior to|until|till|up to)\s+(?:the\s+)?(?:year\s+)?$", re.I)
 _PRIOR = re.compile(r"\b(?:before|prior to)\s+(?:the\s+)?(?:year\s+)?$", re.I)
@@ -166,8 +165,7 @@ def _describes(head: str, literal: Literal) -> bool:
     """Whether the date describes the subject: "employees hired in 2019", "Windows Server 2019"."""
     if _NAMED.search(head) and literal.day and literal.day.month is None:
         return True
-    attached = _ATTACHED.search(head)
-    return attached is not None and bool(form(attached["verb"]) & (Form.PAST | Form.PARTICIPLE))
+    return bool(_ATTACHED.search(head))
 
 
 def _together(dates: Sequence[When], today: date) -> When:

@@ -7,6 +7,12 @@ import unicodedata
 
 _WORD = re.compile(r"[^\W\d_]{3,}|(?<![^\W\d_])[A-Z]{2}(?![^\W\d_])")
 
+# The only verbs that are few enough to be listed; "May" within a sentence is a month.
+_AUXILIARY = re.compile(
+    r"(?<![\w'’-])(?!(?-i:May)\b)(?:am|is|are|was|were|has|have|had|do|does|did|can|could|may|might|"
+    r"must|shall|should|will|would|cannot|\w+n['’]t)(?![\w'’-])",
+    re.IGNORECASE,
+)
 STOP_WORDS = frozenset(
     """
     a about above after again against all also am an and any are aren as at be because been before
@@ -28,6 +34,11 @@ def content_words(text: str) -> list[str]:
     of any script, or is two capitals, such as "HR"."""
     words = (word.lower() for word in _WORD.findall(unicodedata.normalize("NFC", text)))
     return list(dict.fromkeys(word for word in words if word not in STOP_WORDS))
+
+
+def auxiliaries(text: str) -> list[int]:
+    """Where the auxiliary verbs of a text start: a text without one seldom states anything."""
+    return [found.start() for found in _AUXILIARY.finditer(text)]
 
 
 def without_accents(text: str) -> str:

@@ -56,11 +56,6 @@ def test_of_the_same(question: str, first: str, second: str) -> None:
             "Meals with customers are reimbursed up to 60 euros.",
             "Parking is reimbursed up to 45 euros.",
         ),
-        (
-            "How long are service records kept?",
-            "Service records are kept for eight years.",
-            "Records of disinfection are kept for ten years.",
-        ),
     ],
 )
 def test_of_another_side_or_another_thing(question: str, first: str, second: str) -> None:

@@ -18,7 +18,7 @@ def evidence(*scores: float | None) -> Evidence:
         Retrieved(Passage(id=str(n), text="Leave is twenty weeks.", document=f"{n}.md"), score)
         for n, score in enumerate(scores)
     )
-    return Evidence("How long is parental leave?", items)
+    return Evidence("How long is leave for contractors?", items)
 
 
 def signals(decision: GateDecision) -> dict[str, float | None]:
@@ -41,7 +41,7 @@ def test_the_result_carries_everything() -> None:
     assert held["lower bound"] == 0.30
     assert decision.score == pytest.approx(0.65 - epsilon)
     assert decision.level is Level.INSUFFICIENT
-    assert decision.missing == ("parental leave",)
+    assert decision.missing == ("contractors",)
     assert "hoeffding, n = 5, mean 0.650, ε 0.607, δ 0.05" in decision.reasons[0]
     assert decision.reasons[1] == "11 more passages with the same mean would be needed"
 

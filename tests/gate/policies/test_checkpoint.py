@@ -14,7 +14,7 @@ def evidence(*scores: float | None) -> Evidence:
         Retrieved(Passage(id=str(n), text="Leave is twenty weeks.", document=f"{n}.md"), score)
         for n, score in enumerate(scores)
     )
-    return Evidence("How long is parental leave?", items)
+    return Evidence("How long is leave for contractors?", items)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from enum import StrEnum
 
-from suffice.text.verbs import AUXILIARIES, REPORTING, base
+from suffice.text.words import auxiliaries
 
 _DATE = re.compile(r"\b(?:when|date|(?:what|which) (?:year|day|month))\b")
 _NUMBER = re.compile(
@@ -17,10 +17,7 @@ _NAME = re.compile(
     r"^who\b|\bwho(?:m|se)\b|\bwhere\b|\blocation of\b"
     r"|\b(?:what|which) (?:state|country|city|town|county|person)\b"
 )
-
-
-_WORD = re.compile(r"[\w'’]+")
-_ASKS = re.compile(r"\b(?:when|how|what|which|who(?:m|se)?|where)\b")
+_TO_SOMEBODY = re.compile(r"\w+ (?:you|any(?:one|body)|some(?:one|body))\b")
 
 
 class AnswerKind(StrEnum):
@@ -45,11 +42,7 @@ def answer_kind(question: str) -> AnswerKind:
 
 
 def _yes_or_no(folded: str) -> bool:
-    """Whether a question begins with an auxiliary and asks for no more than a yes: "Is it paid when
-    I am ill?" does, "Can you tell me when it is paid?" asks for a date."""
-    first = _WORD.search(folded)
-    if first is None or first[0] not in AUXILIARIES:
-        return False
-    inner = _ASKS.search(folded)
-    before = _WORD.findall(folded[: inner.start()]) if inner else ()
-    return not any(base(word) in REPORTING for word in before)
+    """Whether a question asks for no more than a yes: it begins with an auxiliary and not by asking
+    somebody. "Is it paid when I am ill?" does, "Can you tell me when it is paid?" does not."""
+    question = folded.strip()
+    return auxiliaries(question)[:1] == [0] and not _TO_SOMEBODY.match(question)

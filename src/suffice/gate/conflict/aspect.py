@@ -9,7 +9,7 @@ full, those of its paragraph and headings by half ("it lasts 6 months" under the
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -17,7 +17,6 @@ from suffice.evidence.keywords import stems
 from suffice.gate.conflict.answers import DENIALS, Answer, Reading, Span, word_weights, words
 from suffice.gate.conflict.candidates import View
 from suffice.text.literals.tables import Row, table_rows
-from suffice.text.question import LIGHT, parts
 from suffice.text.stems import listed
 from suffice.text.synonyms import Synonyms
 from suffice.text.words import content_words
@@ -114,8 +113,6 @@ class Aspect:
         if not (self._of_its_column(first) and self._of_its_column(second)):
             return 0.0
         mine, theirs = self._held(first), self._held(second)
-        if any(_other(mine, theirs, thing) for thing in self._things):
-            return 0.0
         both = sum(value * min(mine[word], theirs[word]) for word, value in self._asked.items())
         either = sum(value * max(mine[word], theirs[word]) for word, value in self._asked.items())
         return both / either if either else 1.0
@@ -148,12 +145,6 @@ class Aspect:
         return frozenset(word.folded for word in list(words(self.question))[1:] if word.telling)
 
     @cached_property
-    def _things(self) -> list[list[str]]:
-        """Names of more than one word: "service records"."""
-        named = ([w for w in part.telling if w in self._asked] for part in parts(self.question))
-        return [words for words in named if len(words) > 1]
-
-    @cached_property
     def _forms(self) -> dict[str, list[frozenset[int]]]:
         """The forms in which each word may occur: itself and its synonyms."""
         return {word: self._alike(word) for word in self._asked}
@@ -172,18 +163,9 @@ class Aspect:
 
     def _of_its_column(self, stated: Stated) -> bool:
         """Whether the question asks for the column of a table value."""
-        words = [w for w in content_words(stated.column) if not listed(w, LIGHT)]
+        words = [w for w in content_words(stated.column) if not listed(w, _ONLY_ASK)]
         asked = stems(self.question)
         return not words or any(form <= asked for word in words for form in self._alike(word))
-
-
-def _other(mine: Mapping[str, float], theirs: Mapping[str, float], thing: Sequence[str]) -> bool:
-    """Whether one statement names the subject and the other something else of the same kind:
-    "service records" and other records."""
-    named = [(mine[word], theirs[word]) for word in thing]
-    return any(min(both) > 0 for both in named) and (1.0, 0.0) in {
-        (max(both), min(both)) for both in named
-    }
 
 
 def both_hold(first: Stated, second: Stated) -> bool:

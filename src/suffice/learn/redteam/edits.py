@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from random import Random
 
 from suffice.learn.redteam.material import Fact
-from suffice.text.clauses import is_adverb
 from suffice.text.conditions import Condition, ConditionKind, conditions
 from suffice.text.literals import QUANTITIES, Literal, LiteralKind
 from suffice.text.literals.values import Comparator
@@ -51,6 +50,9 @@ _MONTH = re.compile("|".join(_MONTHS))
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _HEDGED = frozenset("may might could".split())
 """What may be so may also not be so: a negation does not contradict these."""
+_MAIN_VERBS = frozenset("have has had do does did".split())
+"""Not always auxiliaries: "They have two weeks" is not negated by one "not"."""
+_ADVERB = re.compile(r" (?:\w+ly|only|also|always|still|just|both|either)\b")
 _DROPPED = frozenset({ConditionKind.EXCEPTION, ConditionKind.REQUIREMENT})
 
 
@@ -108,16 +110,15 @@ def value_edits(fact: Fact, random: Random) -> Iterator[Edit]:
 
 def negated(fact: Fact) -> Edit | None:
     """The opposite statement, by one "not"."""
-    head = fact.words[fact.verb.first]
-    if not fact.auxiliary or head.low in _HEDGED or "n't" in head.low or head.low == "cannot":
+    head = fact.auxiliary
+    if fact.verb is None or not head or head in _HEDGED | _MAIN_VERBS:
         return None
-    if head.low in ("have", "has", "had", "do", "does", "did"):  # may be main verbs
-        return None
-    if is_adverb(fact.words[min(fact.verb.first + 1, len(fact.words) - 1)]):
+    start, end = fact.verb, fact.verb + len(head)
+    if _ADVERB.match(fact.text, end):
         return None  # "should not only define" keeps half of "should only define"
-    said = fact.text[head.start : head.end]
-    new = "cannot" if head.low == "can" else f"{said} not"
-    return Edit(fact.text[: head.start] + new + fact.text[head.end :], said, new)
+    old = fact.text[start:end]
+    new = "cannot" if head == "can" else f"{old} not"
+    return Edit(fact.text[:start] + new + fact.text[end:], old, new)
 
 
 def opposite(fact: Fact, random: Random) -> Edit | None:

@@ -10,26 +10,13 @@ from itertools import zip_longest
 from random import Random
 from typing import TypeVar
 
-from suffice.text import clauses
-from suffice.text.clauses import (
-    ARTICLES,
-    DETERMINERS,
-    PREPOSITIONS,
-    PRONOUNS,
-    Group,
-    Token,
-    frame_end,
-    tokens,
-    verb_group,
-)
 from suffice.text.language import unknown_language
 from suffice.text.literals import QUANTITIES, Literal, literals
 from suffice.text.readable import readable
 from suffice.text.sentences import ITEM_MARK, sentences
 from suffice.text.statements import leans
 from suffice.text.tables import spelled
-from suffice.text.verbs import AUXILIARIES
-from suffice.text.words import content_words
+from suffice.text.words import STOP_WORDS, auxiliaries, content_words
 from suffice.types import Passage
 
 _SHORTEST, _LONGEST = 6, 40
@@ -43,53 +30,54 @@ _ROW = re.compile(r"(?P<key>[^:;]+): (?P<label>[^;]+); (?P<rest>.+)\.")
 _CELL = re.compile(r"(?:^|; )(?P<column>[^:;]+): (?P<value>[^;]+)")
 _LONGEST_CELL = 6
 """Words of a cell that a statement can be made of."""
+_LONGEST_SUBJECT = 8
+_HEAD = re.compile(r"(?P<head>[\w'’]+)(?P<not> (?:not|never|no)\b)?")
+_NEGATED = re.compile(r"cannot|.*n['’]t")
+# Words that begin a clause of its own before the main verb.
+_CLAUSE = re.compile(r"\b(?:if|when|while|because|that|which|who|whose|where|how|what)\b", re.I)
+PRONOUNS = frozenset("it they he she we you i this these those there who".split())
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A sentence of a passage that stands alone, with its main verb."""
+    """A sentence of a passage that stands alone. `verb`: where its first auxiliary starts, if it
+    has one ("must", "is")."""
 
     text: str
     passage: Passage
-    words: tuple[Token, ...]
-    verb: Group
+    verb: int | None
 
     @property
     def subject(self) -> str:
-        """The words before the main verb, without a leading phrase."""
-        start = self.words[frame_end(self.words)].start
-        return self.text[start : self.words[self.verb.first - 1].end]
+        """The words before the auxiliary, without a leading phrase."""
+        return self.text[: self.verb or 0].rpartition(",")[2].strip()
 
     @property
     def framed(self) -> bool:
         """Whether a phrase stands before the subject: "In 2023, …"."""
-        return frame_end(self.words) > 0
+        return "," in self.text[: self.verb or 0]
 
     @property
     def auxiliary(self) -> str:
-        """The auxiliary of the main verb ("must", "is"); empty if it has none or is negated."""
-        head = self.words[self.verb.first].low
-        plain = head in AUXILIARIES and not self.verb.negated and self.clear
-        return head if plain else ""
+        """The auxiliary; empty if there is none, it is negated or the subject is not clear."""
+        found = _HEAD.match(self.text, self.verb or 0)
+        if self.verb is None or found is None or found["not"] or not self.clear:
+            return ""
+        head = found["head"].lower()
+        return "" if _NEGATED.fullmatch(head) else head
 
     @property
     def clear(self) -> bool:
-        """Whether the words before the verb are one noun phrase: no second phrase begins in it."""
-        before = self.words[frame_end(self.words) : self.verb.first]
-        first, *others = (token.low for token in before)
-        phrases = [
-            low
-            for place, low in enumerate(others)
-            if low in ARTICLES | PRONOUNS and (first, *others)[place] not in PREPOSITIONS
-        ]
-        alone = first not in PRONOUNS or not others
-        return bool(clauses.subject(self.text)) and alone and not phrases
+        """Whether the words before the auxiliary are one short phrase."""
+        words = self.subject.split()
+        return 0 < len(words) <= _LONGEST_SUBJECT and not _CLAUSE.search(self.subject)
 
     @property
     def predicate(self) -> str:
         """The words after the auxiliary, without the full stop."""
-        return self.text[self.words[self.verb.first].end :].strip().rstrip(".")
+        found = _HEAD.match(self.text, self.verb or 0)
+        return self.text[found.end("head") :].strip().rstrip(".") if found else ""
 
     @property
     def literals(self) -> list[Literal]:
@@ -159,7 +147,7 @@ def lowered(text: str) -> str:
     """A phrase as it stands inside a sentence: only words that are never names lose their
     capital."""
     first = text.split()[0].lower() if text.split() else ""
-    common = first in DETERMINERS | PRONOUNS - {"i"} or first in PREPOSITIONS | clauses.OPENERS
+    common = first in STOP_WORDS - {"i"}
     return text[:1].lower() + text[1:] if common else text
 
 
@@ -168,13 +156,10 @@ def _fact(said: str, passage: Passage, least: int = _LEAST_CONTENT) -> Fact | No
     plain = said[:1].isupper() and said.endswith(".") and not _MARKUP.search(said)
     if not plain or not _SHORTEST <= count <= _LONGEST or leans(said) or _JOINED.match(said):
         return None
-    words = tokens(said)
-    verb = verb_group(words) if words else None
-    if not words or verb is None or unknown_language(said):
+    if unknown_language(said):
         return None
-    fact = Fact(said, passage, tuple(words), verb)
-    first = fact.subject.split()[0].lower() if fact.subject else ""
-    alone = first and first not in PRONOUNS - {"you", "we"}
+    fact = Fact(said, passage, next(iter(auxiliaries(said)), None))
+    alone = (fact.subject or said).split()[0].lower() not in PRONOUNS - {"you", "we"}
     return fact if alone and len(content_words(said)) >= least else None
 
 

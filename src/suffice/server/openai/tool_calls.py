@@ -19,8 +19,8 @@ from suffice.server.openai.passthrough import beside, reads_as_text
 from suffice.server.openai.stated_numbers import Known, number_in, stated
 from suffice.server.openai.upstream_drafts import draft_of
 from suffice.text.claims import claims
-from suffice.text.clauses import finite, tokens
 from suffice.text.literals import QUANTITIES, LiteralKind, literals
+from suffice.text.words import auxiliaries
 from suffice.types import Draft, Passage
 
 DROPPED = "Removed: a call to a tool that the request does not offer."
@@ -147,10 +147,7 @@ def states(text: str) -> bool:
     for one in claims(text):
         if not one.checkable:
             continue
-        words = tokens(one.words)
-        if words is None:  # unbalanced quotes or brackets: its structure is not known
-            return True
-        if any(finite(words, place) for place in range(len(words))):
+        if auxiliaries(one.words) or one.words.rstrip().endswith((".", "!")):
             return True
         if any(literal.kind in _AMOUNTS for literal in literals(one.words)):
             return True

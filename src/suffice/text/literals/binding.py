@@ -8,7 +8,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
 
-from suffice.text.clauses import finite, subject, tokens
 from suffice.text.literals.numbers import ORDINALS, SCALES, SMALL
 from suffice.text.literals.tables import Row, table_rows
 from suffice.text.literals.units import named
@@ -126,10 +125,8 @@ def _shared(
     """The words before the first value of a sentence that also apply to a later value without its
     own subject, up to the preposition that the later value begins with."""
     gap = _GAPPED.fullmatch(text, cut, later.start)
-    if first.kind not in QUANTITIES | {LiteralKind.TIME}:
+    if not gap or first.kind not in QUANTITIES | {LiteralKind.TIME}:
         return ()
-    if not gap:
-        return _verb(text, words, start, first, cut, later)
     separate = bisect_left(words.starts, first.end) < bisect_left(words.starts, cut)
     if not (separate or gap["link"]):
         return ()  # "M1, M2 and M4 cells", "70 miles (113 km) from": applies to all
@@ -144,21 +141,6 @@ def _shared(
         bisect_left(words.starts, rate.end() if rate else 0),
     )
     return _distinct((*head, *words.stems[slice(*beside)]))
-
-
-def _verb(
-    text: str, words: _Words, start: int, first: Literal, cut: int, later: Literal
-) -> tuple[str, ...]:
-    """ "Monthly passes cost 49 euros and annual passes 420": the verb between the first subject and
-    its value also applies to a subject without a verb."""
-    of = subject(text[start : first.end])
-    between = tokens(text[cut : later.start])
-    if not of or text[cut] == "(" or not between:
-        return ()
-    if any(finite(between, place) for place in range(len(between))):
-        return ()
-    left = text.index(of, start) + len(of)
-    return words.stems[bisect_left(words.starts, left) : bisect_left(words.starts, first.start)]
 
 
 def _next(cuts: list[int], number: int, end: int) -> int:

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from suffice.learn.redteam.attacks.sources import planted
 from suffice.learn.redteam.case import SERVED, STOPPED, Case, Trial, cited, draft_trial
 from suffice.learn.redteam.edits import forbidden, opposite
-from suffice.learn.redteam.material import Fact, Material, lowered
+from suffice.learn.redteam.material import PRONOUNS, Fact, Material, lowered
 from suffice.learn.redteam.payloads import HARMLESS, STYLES, instruction
-from suffice.text.clauses import PRONOUNS
 from suffice.text.words import content_words
 
 _OWN_WORDS = 2

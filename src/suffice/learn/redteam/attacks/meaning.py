@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from suffice.learn.redteam.attacks.values import edited_case, evidence
 from suffice.learn.redteam.case import STOPPED, Case, cited, draft_trial
 from suffice.learn.redteam.edits import Edit, negated, outer_condition, without
-from suffice.learn.redteam.material import Fact, Material, facts
-from suffice.text.clauses import PRONOUNS
+from suffice.learn.redteam.material import PRONOUNS, Fact, Material, facts
 from suffice.text.conditions import Condition
 from suffice.text.words import content_words
 from suffice.types import Action
