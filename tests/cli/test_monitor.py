@@ -57,6 +57,11 @@ def test_monitor_shows_metrics_and_alarms(log: Log, store: Path) -> None:
     assert found["guarantee"]["status"] == "none"
 
 
+def test_deep_checks_need_a_stronger_verifier(log: Log, store: Path, tmp_path: Path) -> None:
+    (tmp_path / "suffice.yaml").write_text("verifier:\n  strong: true\n")
+    assert "no verifier stronger" in str(call("monitor", "--deep", "--store", store).exception)
+
+
 def test_monitor_tells_of_a_suspended_guarantee(log: Log, store: Path, tmp_path: Path) -> None:
     reference = [0.9 + n / 4000 for n in range(300)]
     certificate(tmp_path / "t.json", reference, gate=0.5, confidence=0.85)

@@ -27,7 +27,9 @@ from tests.server.gateway import QUESTION
 from tests.waiting import until
 
 RUN = [sys.executable, "-c", "from suffice.cli import main; main()"]
-ENVIRON = {**os.environ, "PYTHONPATH": str(ROOT / "src")}
+# Deep checks in the background would load the strong verifier.
+OWN = {"PYTHONPATH": str(ROOT / "src"), "SUFFICE_MONITOR__DEEP_SHARE": "0"}
+ENVIRON = {**os.environ, **OWN}
 PUBLISHED = """
 sufficient_context:
   enabled: true

@@ -15,6 +15,7 @@ from rich.text import Text
 
 from suffice.cli import as_json as to_json
 from suffice.cli.of_store import of_store, open_log
+from suffice.errors import SettingsError
 from suffice.learn.monitor.guarantee import Status
 from suffice.learn.monitor.monitor import Monitor
 from suffice.learn.monitor.report import report_of
@@ -61,9 +62,14 @@ def _opened(log: Log, settings: Settings, *, deep: bool) -> tuple[MonitorWorker,
     if not deep:
         watched = Monitor.of(log, settings)
         return MonitorWorker(watched), watched
-    from suffice.learn.monitor.deep import DeepChecks, open_deep_verifier
+    from suffice.learn.monitor.deep import DeepChecks, open_deep_verifier, stronger_tier
     from suffice.models.catalog import open_embedder
 
+    if not stronger_tier(settings):
+        raise SettingsError(
+            "There is no verifier stronger than the configured one.",
+            remedy="Run: pip install 'suffice[strong]', or set verifier.llm.",
+        )
     watched = Monitor.of(log, settings, deep=True)
 
     def open_deep() -> DeepChecks:
