@@ -41,6 +41,8 @@ _MARKUP = re.compile(r"[|`*#<>{}\[\]\\=]|&\w+;|https?:|www\.|\n")
 _JOINED = re.compile(r"(?:And|But|Or|So|Then|Thus)\b")
 _ROW = re.compile(r"(?P<key>[^:;]+): (?P<label>[^;]+); (?P<rest>.+)\.")
 _CELL = re.compile(r"(?:^|; )(?P<column>[^:;]+): (?P<value>[^;]+)")
+_NO_NAME = clauses.OPENERS | clauses.CONDITIONS | PREPOSITIONS
+"""First words of a label that is a clause, which does not stand after "for"."""
 _LONGEST_CELL = 6
 """Words of a cell that a statement can be made of."""
 T = TypeVar("T")
@@ -151,7 +153,13 @@ def _cells(text: str) -> Iterator[str]:
         row = None if line in lines else _ROW.fullmatch(readable(line))
         for cell in _CELL.finditer(row["rest"]) if row else ():
             short = len(cell["value"].split()) <= _LONGEST_CELL
-            if row and short and any(one.kind in QUANTITIES for one in literals(cell["value"])):
+            named = bool(row) and row["label"].split()[0].lower() not in _NO_NAME
+            if (
+                row
+                and short
+                and named
+                and any(one.kind in QUANTITIES for one in literals(cell["value"]))
+            ):
                 yield f"For {row['label']}, the {cell['column']} is {cell['value']}."
 
 
