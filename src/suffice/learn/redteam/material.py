@@ -151,15 +151,11 @@ def _cells(text: str) -> Iterator[str]:
     lines = set(text.split("\n"))
     for line in spelled(text):
         row = None if line in lines else _ROW.fullmatch(readable(line))
-        for cell in _CELL.finditer(row["rest"]) if row else ():
+        if row is None or row["label"].split()[0].lower() in _NO_NAME:
+            continue
+        for cell in _CELL.finditer(row["rest"]):
             short = len(cell["value"].split()) <= _LONGEST_CELL
-            named = bool(row) and row["label"].split()[0].lower() not in _NO_NAME
-            if (
-                row
-                and short
-                and named
-                and any(one.kind in QUANTITIES for one in literals(cell["value"]))
-            ):
+            if short and any(one.kind in QUANTITIES for one in literals(cell["value"])):
                 yield f"For {row['label']}, the {cell['column']} is {cell['value']}."
 
 
