@@ -79,6 +79,10 @@ def test_a_respelled_value_is_the_same_value() -> None:
 def test_values_of_tables_become_statements() -> None:
     said = [one.text for one in material().facts]
     assert "For Rome, the Distance is 1,100 km." in said
+    clause = "| Case | Amount |\n|---|---|\n| If the member died | $2,000 |\n| Members | $900 |\n"
+    assert [one.text for one in facts(passage("one", clause))] == [
+        "For Members, the Amount is $900."
+    ]
 
 
 def test_a_sentence_that_needs_others_is_no_statement() -> None:
