@@ -1,0 +1,1 @@
+"""What the product learns from its own decisions: certified thresholds, monitoring, red team."""
