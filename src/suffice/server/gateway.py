@@ -22,7 +22,6 @@ from suffice.evidence.library import Library
 from suffice.models.batching import Lanes, SharedEmbedder, shared_verifier
 from suffice.models.caching import CachedEmbedder
 from suffice.models.catalog import open_verifier
-from suffice.record.decision import Filing
 from suffice.record.log import Log
 from suffice.record.setup import Setup
 from suffice.record.sink import Recorder
@@ -122,7 +121,7 @@ class Gateway:
         return replace(
             route,
             base=replace(route.base, verdict=verdict),
-            recorder=Recorder(self.log, Filing(setup=setup.record())),
+            recorder=Recorder(self.log, setup.filing()),
         )
 
     def _webhooks(self, settings: Settings, state: State) -> dict[str, Webhook]:

@@ -96,7 +96,7 @@ def test_bonferroni_keeps_the_promise_too() -> None:
 def test_weights_undo_a_selection_that_depends_on_the_score() -> None:
     """Rows with low scores are drawn more often. Without weights the error rate is misjudged."""
     rng, wrongly, without = np.random.default_rng(11), 0, 0
-    for seed in range(RUNS):
+    for _ in range(RUNS):
         confidence = rng.random(1200)
         wrong = rng.random(1200) < np.where(confidence > 0.5, 0.2, 0.005)  # .1025 of all
         chance = np.where(confidence > 0.5, 0.2, 0.8)
@@ -133,7 +133,7 @@ def test_the_betting_capital_is_that_of_the_bounds() -> None:
     from suffice.pvalues import SHARES
 
     rng = np.random.default_rng(17)
-    gains = (rng.random((1, 100)) < 0.02) - 0.1
+    gains = np.where(rng.random((1, 100)) < 0.02, 0.9, -0.1)
     scores = (0.9 - gains[0]) / 1.0
     capital = Betting(SHARES).log_capital(Sample.of(scores.tolist()), 0.9)
     assert betting(gains, 0.9)[0] == pytest.approx(np.exp(-capital))

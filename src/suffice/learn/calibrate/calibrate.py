@@ -33,7 +33,7 @@ from suffice.settings import CollectionSettings
 from suffice.types import Action
 from suffice.verdict.thresholds import SERVE_ONLY, WRITTEN, Thresholds, in_force, policy_of
 
-FLOORS = ("gate", "confidence")
+_SCORES = ("gate", "confidence")
 SELECTION = 0.3
 """The share of the rows that chooses the order of the tests."""
 FEWEST = 30
@@ -78,7 +78,7 @@ def calibrate(
 ) -> Certificate:
     """The certificate for these labels, with the history of the `earlier` one."""
     table = Table.of(labels, scores, wish.served)
-    floors = _floor(labels)
+    floors = _floor(labels, wish.served)
     if floors and wish.false_withhold is not None:
         raise LabelsError(
             "The labels contain served answers only, so false withholding cannot be measured.",
@@ -146,13 +146,14 @@ def _select(
     return bonferroni(table, Grid.product((gate, strict[0]), (own, strict[1])), promise, wish.costs)
 
 
-def _floor(labels: Sequence[Label]) -> tuple[float, float] | None:
+def _floor(labels: Sequence[Label], served: Sequence[Action]) -> tuple[float, float] | None:
     """The loosest thresholds that can be certified: answers under those in force when the rows
     were selected are not among the rows."""
-    floors = [label.floor for label in labels if label.floor]
+    name = "caveat" if Action.CAVEAT in served else "serve"
+    floors = [label.floor[name] for label in labels if label.floor]
     if not floors:
         return None
-    gate, own = ([float(one.get(name) or 0.0) for one in floors] for name in FLOORS)
+    gate, own = ([float(one.get(key) or 0.0) for one in floors] for key in _SCORES)
     return max(gate), max(own)
 
 

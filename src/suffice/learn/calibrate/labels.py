@@ -37,10 +37,16 @@ _CLAIMS = Kind(
         and all(isinstance(one, dict) and isinstance(one.get("correct"), bool) for one in value)
     ),
 )
+_FLOOR = Kind(
+    "an object with “serve” and “caveat”, as suffice review export writes it",
+    lambda value: (
+        isinstance(value, dict) and all(OBJECT.holds(value.get(one)) for one in ("serve", "caveat"))
+    ),
+)
 _KINDS = {
     "question": or_null(TEXT), "evidence": EVIDENCE, "answer": TEXT, "draft": TEXT, "claim": TEXT,
     "correct": or_null(TRUTH), "claims": _CLAIMS, "label": LABEL, "probability": or_null(_CHANCE),
-    "scores": or_null(OBJECT), "floor": or_null(OBJECT), "sufficient": or_null(TRUTH),
+    "scores": or_null(OBJECT), "floor": or_null(_FLOOR), "sufficient": or_null(TRUTH),
     "collection": or_null(TEXT), "kind": or_null(TEXT),
 }  # fmt: skip
 _SELECTED = ("record", "why")
@@ -74,8 +80,9 @@ class Label:
     kind: str = ""
     sufficient: bool | None = None
     scores: Scores | None = None
-    floor: Mapping[str, float] | None = None
-    """The thresholds in force when the row was selected: no looser ones can be certified."""
+    floor: Mapping[str, Mapping[str, float | None]] | None = None
+    """The thresholds in force when the row was selected, of SERVE (`serve`) and of all released
+    answers (`caveat`): no looser ones can be certified."""
 
 
 def read_labels(path: Path) -> list[Label]:

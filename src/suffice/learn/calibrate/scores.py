@@ -53,7 +53,9 @@ class Scorer:
         *,
         gated: bool,
     ) -> Scorer:
-        opened = Thresholds(0.0 if gated else None, 0.0, served).apply(settings)
+        verdict = replace(settings.verdict, thresholds_file="")
+        bare = replace(settings, verdict=verdict)
+        opened = Thresholds(0.0 if gated else None, 0.0, served).apply(bare)
         embedder, judged = CachedEmbedder(embedder), once(verifier)
         pipeline = Pipeline.of(_nothing, embedder, opened, judged)
         judge = open_judge(opened.judge, opened.draft) if opened.checks.judge else None
