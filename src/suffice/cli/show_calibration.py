@@ -14,6 +14,11 @@ from rich.text import Text
 from suffice.learn.calibrate.certificate import Certificate
 
 Tree = Mapping[str, Any]
+_RATES = {
+    "coverage": "served",
+    "served_error": "wrong among served",
+    "false_withhold": "correct withheld",
+}
 
 
 def show_calibration(
@@ -24,9 +29,9 @@ def show_calibration(
     console.print(Text(headline(made), style="bold green" if made.certified else "bold yellow"))
     console.print(_compared(made))
     for line in [*_notes(made), *_next(made, out, kept=kept)]:
-        console.print(line, markup=False, highlight=False)
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
     if report:
-        console.print(f"Report: {report[0]}", markup=False, highlight=False)
+        console.print(f"Report: {report[0]}", markup=False, highlight=False, soft_wrap=True)
 
 
 def headline(made: Certificate) -> str:
@@ -37,32 +42,32 @@ def headline(made: Certificate) -> str:
 
 
 def _compared(made: Certificate) -> Table:
+    """One column per pair of thresholds: the certified one, the configured, the published."""
+    columns: dict[str, tuple[Tree, Tree]] = {}
+    if made.thresholds is not None:
+        own = {name: getattr(made, name) for name in _RATES}
+        columns["certified"] = (made.thresholds, own)
+    for name in ("configured", "published"):
+        found = made.figures[name]
+        columns[name] = (found["thresholds"], found)
+    if columns["configured"][0] == columns["published"][0]:
+        del columns["configured"]
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0))
     table.add_column("", no_wrap=True)
-    for title in ("gate", "confidence", "served", "wrong among served", "correct withheld"):
-        table.add_column(title, justify="right", no_wrap=True)
-    if made.thresholds is not None:
-        own = {"coverage": made.coverage, "served_error": made.served_error}
-        table.add_row(
-            "certified", *_row({**own, "false_withhold": made.false_withhold}, made.thresholds)
-        )
-    for name in ("configured", "published"):
-        figures = made.figures[name]
-        table.add_row(name, *_row(figures, figures["thresholds"]))
+    for name in columns:
+        table.add_column(name, justify="right", no_wrap=True)
+    for name in ("gate", "confidence"):
+        table.add_row(f"{name} threshold", *(_number(one[name]) for one, _ in columns.values()))
+    for name, title in _RATES.items():
+        table.add_row(title, *(rate(one[name]) for _, one in columns.values()))
     return table
-
-
-def _row(figures: Tree, thresholds: Tree) -> list[str]:
-    rates = (figures[name] for name in ("coverage", "served_error", "false_withhold"))
-    numbers = [_number(thresholds[name]) for name in ("gate", "confidence")]
-    return [*numbers, *(rate(one) for one in rates)]
 
 
 def rate(found: Tree) -> str:
     """ "4.2% (1.1–8.9)" """
     if found["rate"] is None:
         return "–"
-    return f"{found['rate']:.1%} ({found['low']:.1%} to {found['high']:.1%})"
+    return f"{found['rate']:.1%} ({100 * found['low']:.1f}–{100 * found['high']:.1f})"
 
 
 def _number(value: float | None) -> str:

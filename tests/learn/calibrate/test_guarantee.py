@@ -10,11 +10,11 @@ from math import sqrt
 import numpy as np
 import pytest
 
+from benchmarks.simulated import Truth, World, halves, naive
 from suffice.learn.calibrate.select import Promise, Selected, bonferroni, fixed_sequence
 from suffice.learn.calibrate.spending import Run, level_of
 from suffice.learn.calibrate.table import Grid, Table
 from suffice.pvalues import betting, ratio_test
-from tests.learn.calibrate.simulated import Truth, World, halves, naive
 
 RUNS = 500
 STEPS = 6

@@ -45,6 +45,10 @@ class Truth:
             self.known[pair] = float(self.rows.share(self.rows.wrong & served, served)[0])
         return self.known[pair]
 
+    def coverage(self, pair: tuple[float, float]) -> float:
+        served = self.rows.served(Grid(np.array([pair[0]]), np.array([pair[1]])))
+        return float(self.rows.share(served)[0])
+
 
 def halves(rows: int, seed: int, share: float = 0.3) -> Flags:
     """Which rows choose the order of the tests."""
