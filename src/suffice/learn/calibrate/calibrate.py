@@ -31,7 +31,14 @@ from suffice.record.codec import plain
 from suffice.record.setup import versions
 from suffice.settings import CollectionSettings
 from suffice.types import Action
-from suffice.verdict.thresholds import SERVE_ONLY, WRITTEN, Thresholds, in_force, policy_of
+from suffice.verdict.thresholds import (
+    SERVE_ONLY,
+    WITH_CAVEAT,
+    WRITTEN,
+    Thresholds,
+    in_force,
+    policy_of,
+)
 
 _SCORES = ("gate", "confidence")
 SELECTION = 0.3
@@ -88,7 +95,7 @@ def calibrate(
     run = _run(labels, rule, wish, now, earlier)
     promise = Promise(wish.alpha, run.level, wish.false_withhold)
     selection = split(digests)
-    floor = floors or (0.0, 0.0)
+    floor = _raised(floors or (0.0, 0.0), rule, wish)
     found = _select(table, selection, floor, rule, wish, promise)
     pair = found.thresholds
     made = Certificate(
@@ -155,6 +162,14 @@ def _floor(labels: Sequence[Label], served: Sequence[Action]) -> tuple[float, fl
         return None
     gate, own = ([float(one.get(key) or 0.0) for one in floors] for key in _SCORES)
     return max(gate), max(own)
+
+
+def _raised(floor: tuple[float, float], rule: Rule, wish: Wish) -> tuple[float, float]:
+    """If answers under a caveat are not covered, the gate opens for no more of them than before."""
+    if not rule.gated or Action.CAVEAT in wish.served:
+        return floor
+    opens = in_force(rule.settings, WITH_CAVEAT).gate or 0.0
+    return max(floor[0], round(opens, DECIMALS)), floor[1]
 
 
 def _run(

@@ -55,8 +55,10 @@ def _risk_coverage(plot: Any, made: Certificate) -> None:
         label="by confidence alone",
     )
     plot.axhline(made.alpha, color=_ERROR, linestyle="--", label=f"limit {made.alpha:g}")
-    for name, marker in (("published", "s"), ("configured", "D")):
-        found = made.figures[name]
+    published, configured = made.figures["published"], made.figures["configured"]
+    moved = configured["thresholds"] != published["thresholds"]
+    known = {"published": ("s", published), **({"configured": ("D", configured)} if moved else {})}
+    for name, (marker, found) in known.items():
         _point(plot, found["coverage"], found["served_error"], name, marker, _MUTED)
     if made.certified:
         _point(plot, made.coverage, made.served_error, "certified", "o", _ERROR)
@@ -104,7 +106,7 @@ def _reliability(plot: Any, bins: Sequence[Tree]) -> None:
     _axes(plot, "Reliability (number of rows below)", "confidence", "share that is correct")
     plot.set_xlim(0, 1)
     plot.set_ylim(0, 1.03)
-    plot.legend(frameon=False, loc="upper left")
+    plot.legend(frameon=False, loc="lower right", bbox_to_anchor=(1, 0.06))
 
 
 def _sensitivity(plot: Any, made: Certificate, line: Sequence[Tree], name: str) -> None:

@@ -21,7 +21,7 @@ body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto
 h1 { font-size: 1.5rem } h2 { font-size: 1.15rem; margin-top: 2rem }
 table { border-collapse: collapse; margin: .5rem 0 1rem; font-variant-numeric: tabular-nums }
 th, td { text-align: right; padding: .25rem .8rem .25rem 0; border-bottom: 1px solid #dde1e6 }
-th:first-child, td:first-child { text-align: left }
+th:first-child, td:first-child, .facts td { text-align: left }
 img { max-width: 100% } .no { color: #8a4b00 } .yes { color: #14692f } .note { color: #565d66 }
 .wide { overflow-x: auto }
 """
@@ -99,7 +99,8 @@ def _thresholds(made: Certificate) -> str:
     if made.thresholds is not None:
         own = (made.coverage, made.served_error, made.false_withhold)
         rows.append(["certified", *_numbers(made.thresholds), *map(_rate, own)])
-    for name in ("configured", "published"):
+    moved = made.figures["configured"]["thresholds"] != made.figures["published"]["thresholds"]
+    for name in ("configured", "published") if moved else ("published",):
         one = made.figures[name]
         own = (one["coverage"], one["served_error"], one["false_withhold"])
         rows.append([name, *_numbers(one["thresholds"]), *map(_rate, own)])
@@ -173,5 +174,5 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     lines = [
         "<tr>" + "".join(f"<td>{escape(str(one))}</td>" for one in row) + "</tr>" for row in rows
     ]
-    titles = f"<tr>{above}</tr>" if head else ""
-    return f'<div class="wide"><table>{titles}{"".join(lines)}</table></div>'
+    titles, kind = (f"<tr>{above}</tr>", "") if head else ("", ' class="facts"')
+    return f'<div class="wide"><table{kind}>{titles}{"".join(lines)}</table></div>'
