@@ -13,7 +13,6 @@ from suffice.learn.calibrate.labels import Label, Scores, groups_of
 from suffice.learn.calibrate.table import Grid, Table
 from suffice.pvalues import Flags
 from suffice.settings import CollectionSettings
-from suffice.types import Action
 from suffice.verdict.thresholds import Thresholds, in_force
 
 _BINS = 10
@@ -155,8 +154,3 @@ def kinds(
         }
         for name, own in sorted(rows.items(), key=lambda item: (item[0] != "correct", item[0]))
     ]
-
-
-def action_counts(scores: Sequence[Scores]) -> dict[str, int]:
-    """How many rows the rules beside the thresholds allow to serve, and with which action."""
-    return dict(Counter((one.action or Action.SERVE).value for one in scores))

@@ -138,9 +138,9 @@ def _selected(row: Row) -> bool:
 def _label(row: Row, digest: str, where: str) -> Label:
     answer = next((row[name] for name in ("answer", "draft", "claim") if name in row), "")
     scores = _scores(row["scores"], where) if row.get("scores") else None
-    if scores is None and not (answer and "evidence" in row):
+    if scores is None and not (answer and row.get("question") and "evidence" in row):
         raise LabelsError(
-            f"{where}: it has neither “answer” and “evidence” nor “scores”.",
+            f"{where}: it has neither “question”, “evidence” and “answer” nor “scores”.",
             remedy='Add the texts, or "scores": {"gate": 0.8, "confidence": 0.9}.',
         )
     evidence = row.get("evidence", ())
