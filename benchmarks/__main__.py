@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from benchmarks.commands.calibration import calibration
 from benchmarks.commands.gateway import gateway
 from benchmarks.commands.indexing import indexing
 from benchmarks.commands.literals import literals
@@ -16,10 +17,10 @@ from suffice.cli import run
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
 def benchmarks() -> None:
-    """Measure speed, load and the literals check. `suffice bench` measures quality."""
+    """Measure speed, load, the literals check and calibration. `suffice bench` measures quality."""
 
 
-for command in (gateway, indexing, literals, record, redteam, soak, speed):
+for command in (calibration, gateway, indexing, literals, record, redteam, soak, speed):
     benchmarks.add_command(command)
 
 

@@ -74,6 +74,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "cases" / "docs" / "pay.md").write_text("# Pay\n\nPay day is the 25th.\n")
     (folder / "cases" / "questions.jsonl").write_text(json.dumps(CASE) + "\n")
     (folder / "golden.jsonl").write_text(json.dumps(CASE) + "\n")
+    labels = [
+        {"correct": n > 30, "scores": {"gate": 0.9, "confidence": n / 200}} for n in range(200)
+    ]
+    (folder / "labels.jsonl").write_text("".join(json.dumps(row) + "\n" for row in labels))
     return folder
 
 

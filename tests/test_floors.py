@@ -14,6 +14,7 @@ SOURCE = Path(__file__).parent.parent / "src" / "suffice"
 FLOORS: tuple[tuple[str, ...], ...] = (
     ("types", "errors", "deadline"),
     ("settings", "bounds", "switch"),
+    ("pvalues",),
     ("text",),
     ("sql",),
     ("evidence", "models"),
@@ -36,7 +37,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
 )
 LEVEL = {room: level for level, rooms in enumerate(FLOORS) for room in rooms}
 # Rooms of one floor that may know one another, and in which direction.
-BESIDE = {("errors", "types"), ("evidence", "models"), ("compat", "answers")}
+BESIDE = {("errors", "types"), ("evidence", "models"), ("compat", "answers"), ("learn", "eval")}
 
 
 def room(module: str) -> str:

@@ -1,4 +1,5 @@
-"""Lower confidence bounds on the mean of scores in [0, 1]. Pure statistics, standard library only.
+"""Lower confidence bounds on the mean of scores in [0, 1], and the binomial distribution. Pure
+statistics, standard library only.
 
 If the scores are drawn as an inequality assumes, the mean they are drawn from is under its bound
 with probability at most δ:
@@ -18,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import exp, inf, log, sqrt
+from math import exp, inf, lgamma, log, sqrt
 from statistics import fmean
 from typing import ClassVar, Protocol
 
@@ -124,10 +125,10 @@ def more_needed(inequality: Inequality, sample: Sample, delta: float, tau: float
 
     if clears(0):
         return 0
-    return _first(clears) if sample.mean > tau else None
+    return first_where(clears) if sample.mean > tau else None
 
 
-def _first(holds: Callable[[int], bool]) -> int | None:
+def first_where(holds: Callable[[int], bool]) -> int | None:
     """The smallest number that satisfies a monotone condition; `None` if it exceeds a million."""
     high = 1
     while not holds(high):
@@ -254,3 +255,14 @@ class Adaptive:
         best_of = f"{best} was the best of {k}, each at δ/{k}"
         notes = (best_of, margins[best].note)
         return Margin(margins[best].epsilon, "; ".join(note for note in notes if note))
+
+
+def at_most(k: int, n: int, p: float) -> float:
+    """P(Binomial(n, p) ≤ k), for 0 < p < 1."""
+    if k < 0:
+        return 0.0
+    if k >= n:
+        return 1.0
+    whole, odds = lgamma(n + 1) + n * log(1 - p), log(p) - log(1 - p)
+    terms = (whole - lgamma(i + 1) - lgamma(n - i + 1) + i * odds for i in range(k + 1))
+    return min(1.0, sum(exp(term) for term in terms))

@@ -17,7 +17,6 @@ from suffice.evidence.ingest import Report
 from suffice.evidence.library import Library
 from suffice.models.catalog import open_verifier
 from suffice.pipeline import Pipeline
-from suffice.record.decision import Filing
 from suffice.record.log import Log
 from suffice.record.setup import Setup
 from suffice.record.sink import Recorder
@@ -99,5 +98,5 @@ def open_corpus(
         return Corpus(library, pipeline, report, _folder=folder)
     log = Log(library.store.database, settings.record)
     setup = Setup.of(settings, own, library.embedder.id, verifier.id)
-    recorder = Recorder(log, Filing(caller, "", setup.record()))
+    recorder = Recorder(log, setup.filing(caller))
     return Corpus(library, replace(pipeline, record=recorder), report, log, folder)

@@ -19,6 +19,8 @@ SufficeError
 │   ├── StoreUnreachable   the database server cannot be reached with this URL
 │   └── StoreRights        the database role lacks a privilege
 ├── ReviewError            a reviewer's decision does not apply to the record
+├── LabelsError            labelled rows cannot be used for a calibration
+├── StaleThresholds        certified thresholds were made for other models or policies
 ├── PrincipalError         a key cannot be created or does not exist
 ├── IdentityError          the identity of an end user is missing or not valid
 └── ModelError
@@ -119,6 +121,14 @@ class StoreRights(StoreError):
 
 class ReviewError(SufficeError):
     """A reviewer's decision does not apply to the record."""
+
+
+class LabelsError(SufficeError):
+    """Labelled rows cannot be used for a calibration."""
+
+
+class StaleThresholds(SufficeError):
+    """Certified thresholds were made for other models or policies."""
 
 
 class PrincipalError(SufficeError):

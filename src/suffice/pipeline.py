@@ -62,6 +62,7 @@ from suffice.verdict.gap import request_document
 from suffice.verdict.override import overridden
 from suffice.verdict.rescue import reattributed, rescued, trimmed, weak
 from suffice.verdict.route import read_routes
+from suffice.verdict.thresholds import certified
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +115,7 @@ class Pipeline:
         read_routes(settings.verdict.routes)  # report an invalid table before the first question
         embedder = CachedEmbedder(embedder)  # filter, drafter and checks embed the same statements
         verifier = verifier or open_verifier(VerifierSettings())
+        settings = certified(settings, {"embedder": embedder.id, "verifier": verifier.id})
         writes = settings.draft.llm != "extractive"
         judge = open_judge(settings.judge, settings.draft) if settings.checks.judge else None
         return cls(

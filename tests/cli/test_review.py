@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 from suffice.cli import cli
 from suffice.errors import ReviewError, StoreError
+from suffice.learn.calibrate.labels import read_labels
 from suffice.types import Action
 
 HANDBOOK = str(Path(__file__).parents[2] / "examples" / "handbook")
@@ -118,3 +119,16 @@ def test_what_is_wrong_is_told(store: str) -> None:
     done = CliRunner().invoke(cli, ["review", "decide", "4", "confirm", "--store", store])
     assert done.exit_code != 0
     assert "--reason" in done.output
+
+
+def test_the_export_is_what_calibrate_reads(store: str, tmp_path: Path) -> None:
+    out = tmp_path / "labels.jsonl"
+    run("review", "export", "--store", store, "--out", str(out))
+    (row,) = (json.loads(line) for line in out.read_text(encoding="utf-8").splitlines())
+    assert (row["question"], row["probability"]) == (SERVED, 1.0)
+    assert row["floor"]["serve"] == {"gate": 0.6, "confidence": 0.8}
+    assert row["evidence"][0]["text"]
+    (label,) = read_labels(out)
+    assert label.scores is not None
+    assert label.scores.gate > 0.5
+    assert row["record"] in run("review", "export", "--store", store)

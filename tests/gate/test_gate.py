@@ -220,6 +220,13 @@ def test_each_of_several_questions_is_weighed() -> None:
     assert none.decision.level is Level.INSUFFICIENT
 
 
+def test_several_questions_are_decided_together_if_the_settings_say_so() -> None:
+    settings = GateSettings(split_questions=False)
+    weigh = Gate(OnLeave(), settings, clock=lambda: TODAY).apply
+    half = weigh(Evidence("How long is leave and when does the canteen open?", (item("a"),)))
+    assert half.decision.level is Level.INSUFFICIENT
+
+
 def test_the_exact_mode_of_coverage_goes_through_the_gate_unchanged() -> None:
     """Summary and temperature of a dict count, and the texts of what is missing are kept."""
     settings = GateSettings(policy="coverage", coverage=CoverageSettings(3, exact=True))

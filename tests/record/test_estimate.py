@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from suffice.bounds import at_most
 from suffice.record.sampling import Sampler
-from suffice.review.estimate import Estimate, Stratum, at_most, estimate
+from suffice.review.estimate import Estimate, Stratum, estimate
 from tests.record import examples as some
 
 SERVED = replace(some.VERDICT, gate=replace(some.GATE, signals=()))

@@ -21,6 +21,10 @@ _COMMANDS = {
     "ask": ("suffice.cli.ask", "Answer a question from documents with citations, or refuse."),
     "audit": ("suffice.cli.audit", "Verify, inspect, replay and erase recorded decisions."),
     "bench": ("suffice.cli.bench", "Measure retrieval, verifiers, gates and checks on your data."),
+    "calibrate": (
+        "suffice.cli.calibrate",
+        "Choose thresholds that bound the error rate of served answers, from labels.",
+    ),
     "config": ("suffice.cli.config", "Validate the settings and show the effective values."),
     "check": ("suffice.cli.check", "Check whether an answer is supported by its evidence."),
     "documents": ("suffice.cli.documents", "List, show and retire documents and their versions."),

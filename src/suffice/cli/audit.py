@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
-from contextlib import nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -135,16 +132,7 @@ def export(
     log = open_log(read_settings(config), store)
     choice = Choice(kind, since=_written(since), until=_written(until))
     entries = [log.entry(id)] if id else log.entries(choice)
-    try:
-        with out.open("w", encoding="utf-8") if out else nullcontext(sys.stdout) as file:
-            for entry in entries:
-                file.write(json.dumps(shown.entry(entry, proof=proof)) + "\n")
-    except OSError as problem:
-        if out is None:
-            raise
-        raise SufficeError(
-            f"Cannot write {out}: {problem.strerror}.", remedy="Choose another file."
-        ) from problem
+    to_json.write_lines((shown.entry(entry, proof=proof) for entry in entries), out)
     return 0
 
 

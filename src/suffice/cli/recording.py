@@ -65,14 +65,13 @@ def recorded(command: Callable[..., int]) -> Callable[..., int]:
 
 def recorder(database: Database, settings: Settings, wish: Wish, setup: Setup) -> Recorder:
     """Return a recorder that writes to the store's log; the log is closed with the command."""
-    from suffice.record.decision import Filing
     from suffice.record.log import Log
     from suffice.record.sink import Recorder
 
     log = Log(database, settings.record)
     click.get_current_context().call_on_close(log.close)
     caller = user() if wish.caller is None else wish.caller
-    return Recorder(log, Filing(caller, wish.tag, setup.record()))
+    return Recorder(log, setup.filing(caller, wish.tag))
 
 
 def librarian(library: Library) -> Librarian:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -19,7 +20,7 @@ from suffice.evidence.index import Filter
 from suffice.evidence.store import Store
 from suffice.log.entry import Choice
 from suffice.log.moment import timestamp
-from suffice.record.decision import Decision, Filing
+from suffice.record.decision import Decision
 from suffice.record.log import PAGE, Log
 from suffice.record.sampling import Why
 from suffice.record.setup import Setup
@@ -163,7 +164,7 @@ def _open(
     collection = next((p.get("collection", "default") for p in passages), "default")
     labels = frozenset(label for passage in passages for label in passage.get("access", ()))
     write, setup = _writer(log, settings, Filter(collection=collection, labels=labels))
-    filing = Filing(case.entry.caller, case.entry.tag, setup.record())
+    filing = setup.filing(case.entry.caller, case.entry.tag)
     verdict, record = reviews.open(id, write, reason=reason, by=by, filing=filing, reader=reader)
     if as_json:
         to_json.show({**to_json.verdict(verdict), "record": record})
@@ -210,6 +211,25 @@ def gaps(
     reviews = Review(open_log(read_settings(config), store))
     found = reviews.gaps(_between(since, until), most, reader)
     to_json.show([shown.gap(item) for item in found]) if as_json else shown.show_gaps(found)
+    return 0
+
+
+@review.command()
+@_times
+@click.option("--out", type=click.Path(path_type=Path), help="Output file (default: stdout).")
+@of_store
+def export(
+    since: datetime | None,
+    until: datetime | None,
+    out: Path | None,
+    config: str | None,
+    store: str | None,
+    as_json: bool,
+) -> int:
+    """Export the answers drawn for review, with the judgements and sampling probabilities, as JSON
+    lines for `suffice calibrate`."""
+    rows = Review(open_log(read_settings(config), store)).labels(_between(since, until))
+    to_json.write_lines(rows, out)
     return 0
 
 

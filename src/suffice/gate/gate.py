@@ -134,7 +134,7 @@ class Gate:
         decided separately."""
         whole = self.policy.decide(evidence)
         asked = several(evidence.question)
-        if whole.open or len(asked) == 1:
+        if whole.open or len(asked) == 1 or not self.settings.split_questions:
             return whole
         each = [self.policy.decide(replace(evidence, question=question)) for question in asked]
         opened = [one for one in each if one.open]

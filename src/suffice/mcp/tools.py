@@ -21,7 +21,6 @@ from suffice.evidence.rows import VersionInfo
 from suffice.models.embedder import Embedder
 from suffice.models.verifier import Verifier
 from suffice.pipeline import Pipeline
-from suffice.record.decision import Filing
 from suffice.record.log import Log
 from suffice.record.setup import Setup
 from suffice.record.sink import Recorder
@@ -244,7 +243,7 @@ class Tools:
             return None
         settings, ids = self.library.settings, (self.embedder.id, self.verifier.id)
         setup = Setup.of(settings, self.own, *ids, door=door)
-        return Recorder(self.log, Filing(who.name, who.user, setup.record()))
+        return Recorder(self.log, setup.filing(who.name, who.user))
 
 
 def _noted(verdict: Verdict) -> Verdict:

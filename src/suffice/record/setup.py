@@ -20,9 +20,12 @@ from suffice.log.canonical import canonical, digest
 from suffice.log.entry import Entry
 from suffice.log.record import Record
 from suffice.record.codec import plain, value_of
+from suffice.record.decision import Filing
 from suffice.settings import CollectionSettings, EmbedderSettings, Settings, VerifierSettings
+from suffice.verdict.thresholds import certified
 
 SETUP = "setup"
+PIPELINE = "pipeline"
 _PACKAGES = (
     "suffice onnxruntime tokenizers numpy qdrant-edge-py sqlalchemy suffice-strong huggingface_hub"
 ).split()
@@ -39,7 +42,7 @@ class Setup:
     verifier: VerifierSettings = field(default_factory=VerifierSettings)
     models: Mapping[str, str] = field(default_factory=dict)
     """The ids of embedder and verifier, which identify their weights exactly."""
-    door: str = "pipeline"
+    door: str = PIPELINE
     options: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
@@ -51,9 +54,16 @@ class Setup:
         verifier: str,
         **more: Any,
     ) -> Setup:
-        """The setup of decisions on a collection, with the ids of the models."""
+        """The setup of decisions on a collection, with the ids of the models. Certified thresholds
+        cover decisions with a gate, so those of `check` are made without them."""
         models = {"embedder": embedder, "verifier": verifier}
+        if more.get("door", PIPELINE) == PIPELINE:
+            collection = certified(collection, models)
         return cls(collection, settings.embedder, settings.verifier, models, **more)
+
+    def filing(self, caller: str = "", tag: str = "") -> Filing:
+        """How decisions with this setup are filed."""
+        return Filing(caller, tag, self.record(), self.settings.verdict.certificate)
 
     def record(self) -> Record:
         """The setup record; its id is a hash of its content, so it is written only once."""

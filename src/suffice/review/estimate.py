@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from math import exp, lgamma, log
+
+from suffice.bounds import at_most
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,14 +102,3 @@ def _last(low: int, high: int, holds: Callable[[int], bool]) -> int | None:
         middle = (low + high + 1) // 2
         low, high = (middle, high) if holds(middle) else (low, middle - 1)
     return low
-
-
-def at_most(k: int, n: int, p: float) -> float:
-    """P(Binomial(n, p) ≤ k), for 0 < p < 1."""
-    if k < 0:
-        return 0.0
-    if k >= n:
-        return 1.0
-    whole, odds = lgamma(n + 1) + n * log(1 - p), log(p) - log(1 - p)
-    terms = (whole - lgamma(i + 1) - lgamma(n - i + 1) + i * odds for i in range(k + 1))
-    return min(1.0, sum(exp(term) for term in terms))

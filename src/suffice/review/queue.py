@@ -99,6 +99,14 @@ def strata(connection: Connection, choice: Choice) -> list[Stratum]:
     ]
 
 
+def sampled(connection: Connection, choice: Choice) -> Iterator[tuple[str, float, bool | None]]:
+    """Id, sampling probability and judgement of each served answer that was drawn for review."""
+    acts = _acts(connection)
+    for id, probability, drawn in _served(connection, choice):
+        if drawn:
+            yield id, probability, judgement(acts.get(id, ()))
+
+
 def _acts(connection: Connection) -> dict[str, list[str]]:
     """The decisions on each record, in order."""
     found: dict[str, list[str]] = {}

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy import Connection
 
@@ -24,6 +25,7 @@ from suffice.record.trace import Trace
 from suffice.review import gaps
 from suffice.review.case import FEEDBACK, Act, Case, Rating, case_of, note
 from suffice.review.estimate import Estimate, estimate
+from suffice.review.labels import labelled
 from suffice.review.queue import Wanted, strata, waiting
 from suffice.types import Verdict
 
@@ -120,6 +122,11 @@ class Review:
         """Estimate the error rate of served answers from the judged sample."""
         with self.log.database.reading() as connection:
             return estimate(strata(connection, choice or Choice()), confidence)
+
+    def labels(self, choice: Choice | None = None) -> list[dict[str, Any]]:
+        """The answers drawn for review as labelled rows for a calibration."""
+        with self.log.database.reading() as connection:
+            return labelled(connection, choice or Choice())
 
     def _whole(self, name: str, reader: Reader | None) -> Case:
         """The case, provided that the reader may read all of it."""

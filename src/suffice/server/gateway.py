@@ -27,7 +27,6 @@ from suffice.learn.monitor.worker import MonitorWorker
 from suffice.models.batching import Lanes, SharedEmbedder, shared_verifier
 from suffice.models.caching import CachedEmbedder
 from suffice.models.catalog import open_verifier
-from suffice.record.decision import Filing
 from suffice.record.log import Log
 from suffice.record.setup import Setup
 from suffice.record.sink import Recorder
@@ -176,7 +175,7 @@ class Gateway:
         return replace(
             route,
             base=replace(route.base, verdict_settings=verdict),
-            recorder=Recorder(self.log, Filing(setup=setup.record())),
+            recorder=Recorder(self.log, setup.filing()),
         )
 
     def _webhooks(self, settings: Settings, state: State) -> dict[str, Webhook]:

@@ -136,6 +136,14 @@ class VerdictSettings(Checked):
         "replace it by quotations.",
     )
     gap_webhook: str = setting("", "URL that receives the questions the documents cannot answer.")
+    thresholds_file: str = setting(
+        "",
+        "File of certified thresholds that `suffice calibrate` wrote. They replace those of "
+        "`gate.learned` and the `confidence` conditions of `routes`. Empty: none.",
+    )
+    certificate: str = setting(
+        "", "Id of the certificate in `thresholds_file`. Set when the file is read; leave it empty."
+    )
 
 
 @dataclass(frozen=True, slots=True)

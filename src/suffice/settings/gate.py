@@ -245,6 +245,11 @@ class GateSettings(Checked):
             "The policy that decides whether the evidence is sufficient. `none`: no gate.",
         )
     )
+    split_questions: bool = setting(
+        True,
+        "Decide each of several questions separately if the evidence does not suffice for all of "
+        "them together. Certified thresholds switch it off.",
+    )
     learned: LearnedSettings = field(default_factory=LearnedSettings)
     reranked: RerankedSettings = field(default_factory=RerankedSettings)
     tiers: TiersSettings = field(default_factory=TiersSettings)

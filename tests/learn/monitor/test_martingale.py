@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from suffice.bounds import at_most
 from suffice.learn.monitor.martingale import Martingale, Side, cells_of
-from suffice.review.estimate import at_most
 
 LEVEL = 0.01
 Array = NDArray[np.float64]

@@ -28,8 +28,6 @@ _MARKUP = re.compile(r"[|`*#<>{}\[\]\\=]|&\w+;|https?:|www\.|\n")
 _JOINED = re.compile(r"(?:And|But|Or|So|Then|Thus)\b")
 _ROW = re.compile(r"(?P<key>[^:;]+): (?P<label>[^;]+); (?P<rest>.+)\.")
 _CELL = re.compile(r"(?:^|; )(?P<column>[^:;]+): (?P<value>[^;]+)")
-_NO_NAME = clauses.OPENERS | clauses.CONDITIONS | PREPOSITIONS
-"""First words of a label that is a clause, which does not stand after "for"."""
 _LONGEST_CELL = 6
 """Words of a cell that a statement can be made of."""
 _LONGEST_SUBJECT = 8
@@ -139,7 +137,7 @@ def _cells(text: str) -> Iterator[str]:
     lines = set(text.split("\n"))
     for line in spelled(text):
         row = None if line in lines else _ROW.fullmatch(readable(line))
-        if row is None or row["label"].split()[0].lower() in _NO_NAME:
+        if row is None or row["label"].split()[0].lower() in STOP_WORDS:
             continue
         for cell in _CELL.finditer(row["rest"]):
             short = len(cell["value"].split()) <= _LONGEST_CELL

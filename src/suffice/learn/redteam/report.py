@@ -8,10 +8,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+from suffice.bounds import at_most
 from suffice.errors import Unreadable
 from suffice.learn.redteam.case import Attack
 from suffice.learn.redteam.run import Outcome, Result
-from suffice.review.estimate import at_most
 from suffice.types import Action, Passage
 
 FORMAT = "suffice-redteam-1"

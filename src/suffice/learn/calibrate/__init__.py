@@ -1,0 +1,1 @@
+"""Thresholds with a guarantee on the error rate of served answers, from labelled answers."""

@@ -1,0 +1,236 @@
+"""Calibrates the thresholds of gate and verdict: labels → scores → select → certificate."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+import numpy as np
+
+from suffice.errors import LabelsError
+from suffice.learn.calibrate.certificate import Certificate
+from suffice.learn.calibrate.figures import all_figures, rates, served_by
+from suffice.learn.calibrate.labels import Label, Scores, data_digest
+from suffice.learn.calibrate.needed import needed
+from suffice.learn.calibrate.select import (
+    Costs,
+    Family,
+    Promise,
+    Selected,
+    bonferroni,
+    fixed_sequence,
+)
+from suffice.learn.calibrate.spending import Run, level_of
+from suffice.learn.calibrate.table import DECIMALS, Grid, Table
+from suffice.log.moment import timestamp
+from suffice.pvalues import Flags
+from suffice.record.codec import plain
+from suffice.record.setup import versions
+from suffice.settings import CollectionSettings
+from suffice.types import Action
+from suffice.verdict.thresholds import (
+    SERVE_ONLY,
+    WITH_CAVEAT,
+    WRITTEN,
+    Thresholds,
+    in_force,
+    policy_of,
+)
+
+_SCORES = ("gate", "confidence")
+SELECTION = 0.3
+"""The share of the rows that chooses the order of the tests."""
+FEWEST = 30
+"""With fewer rows than this to choose an order from, fixed pairs are tested instead."""
+_STRICT = (0.8, 0.9)
+"""The stricter gate and confidence that are tested beside those in force if rows are few."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What is to be promised, and how to choose among the thresholds that keep the promise."""
+
+    alpha: float = 0.05
+    delta: float = 0.05
+    served: tuple[Action, ...] = SERVE_ONLY
+    false_withhold: float | None = None
+    costs: Costs = field(default_factory=Costs)
+    family: Family | None = None
+    """`None`: fixed sequence, or Bonferroni if rows are few."""
+    final: bool = False
+    """Spend all that is left of δ."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """The decision rule that is calibrated: settings, and the ids of the models."""
+
+    settings: CollectionSettings
+    models: Mapping[str, str]
+    gated: bool
+    """The gate's score has a threshold that can be tuned."""
+
+
+def calibrate(
+    labels: Sequence[Label],
+    scores: Sequence[Scores],
+    rule: Rule,
+    wish: Wish,
+    now: datetime,
+    earlier: Certificate | None = None,
+    data: str = "",
+) -> Certificate:
+    """The certificate for these labels, with the history of the `earlier` one."""
+    table = Table.of(labels, scores, wish.served)
+    floors = _floor(labels, wish.served)
+    if floors and wish.false_withhold is not None:
+        raise LabelsError(
+            "The labels contain served answers only, so false withholding cannot be measured.",
+            remedy="Leave out --max-false-withhold, or label withheld answers as well.",
+        )
+    digests = tuple(label.digest for label in labels)
+    run = _run(labels, rule, wish, now, earlier)
+    promise = Promise(wish.alpha, run.level, wish.false_withhold)
+    selection = split(digests)
+    floor = _raised(floors or (0.0, 0.0), rule, wish)
+    found = _select(table, selection, floor, rule, wish, promise)
+    pair = found.thresholds
+    made = Certificate(
+        wish.alpha,
+        wish.delta,
+        _numbers(pair, rule) if pair else None,
+        tuple(action.value for action in wish.served),
+        level=run.level,
+        method=_method(found, table, selection, wish),
+        created=run.time,
+        n=len(labels),
+        data={"file": data, "sha256": run.data},
+        models=dict(rule.models),
+        policy=policy_of(rule.settings),
+        versions=dict(versions()),
+        drafts=WRITTEN if any(label.scores is None for label in labels) else "recorded",
+        reference=tuple(round(float(one), 6) for one in table.confidence),
+    )
+    shown = made.applied or in_force(rule.settings, wish.served)
+    made = replace(
+        made,
+        **_measured(table, selection, found, shown),
+        figures=all_figures(table, labels, scores, shown, rule.settings),
+        needed=() if pair else _needed(table, floor, rule, wish, earlier),
+    )
+    return made.after(earlier, replace(run, certified=pair is not None), digests)
+
+
+def split(digests: Sequence[str]) -> Flags:
+    """The rows that choose the order of the tests. A row stays on its side when others are added,
+    and the side does not depend on its judgement."""
+    sides = [hashlib.sha256(f"selection {one}".encode()).digest()[0] for one in digests]
+    return np.array(sides) < SELECTION * 256
+
+
+def _select(
+    table: Table,
+    selection: Flags,
+    floor: tuple[float, float],
+    rule: Rule,
+    wish: Wish,
+    promise: Promise,
+) -> Selected:
+    family = wish.family
+    if family is None:
+        few = len(table) * SELECTION < FEWEST
+        family = Family.BONFERRONI if few else Family.FIXED_SEQUENCE
+    if family is Family.FIXED_SEQUENCE:
+        grid = Grid.of(table.rows(selection), floor, gated=rule.gated)
+        return fixed_sequence(table, selection, grid, promise, wish.costs)
+    now = in_force(rule.settings, wish.served)
+    gate = max(round(now.gate or 0.0, DECIMALS), floor[0]) if rule.gated else 0.0
+    own = max(round(now.confidence, DECIMALS), floor[1])
+    strict = (max(gate, _STRICT[0]) if rule.gated else gate, max(own, _STRICT[1]))
+    return bonferroni(table, Grid.product((gate, strict[0]), (own, strict[1])), promise, wish.costs)
+
+
+def _floor(labels: Sequence[Label], served: Sequence[Action]) -> tuple[float, float] | None:
+    """The loosest thresholds that can be certified: answers under those in force when the rows
+    were selected are not among the rows."""
+    name = "caveat" if Action.CAVEAT in served else "serve"
+    floors = [label.floor[name] for label in labels if label.floor]
+    if not floors:
+        return None
+    gate, own = ([float(one.get(key) or 0.0) for one in floors] for key in _SCORES)
+    return max(gate), max(own)
+
+
+def _raised(floor: tuple[float, float], rule: Rule, wish: Wish) -> tuple[float, float]:
+    """If answers under a caveat are not covered, the gate opens for no more of them than before."""
+    if not rule.gated or Action.CAVEAT in wish.served:
+        return floor
+    opens = in_force(rule.settings, WITH_CAVEAT).gate or 0.0
+    return max(floor[0], round(opens, DECIMALS)), floor[1]
+
+
+def _run(
+    labels: Sequence[Label], rule: Rule, wish: Wish, now: datetime, earlier: Certificate | None
+) -> Run:
+    """This calibration, with the part of δ that it may spend. The same calibration of the same rows
+    spends nothing again: it has the same result."""
+    history = earlier.history if earlier else ()
+    parts = (rule.models, policy_of(rule.settings), wish.served, wish.false_withhold, wish.family)
+    name = hashlib.sha256(repr((*parts, wish.final)).encode()).hexdigest()[:16]
+    run = Run(
+        timestamp(now), data_digest(labels), len(labels), wish.alpha, wish.delta, 0.0, False, True,
+        name,
+    )  # fmt: skip
+    if history and history[-1].repeats(run):
+        return replace(run, level=history[-1].level, fresh=history[-1].fresh)
+    digests = [label.digest for label in labels]
+    used = earlier.rows if earlier else ()
+    level, fresh = level_of(wish.delta, history, used, digests, final=wish.final)
+    return replace(run, level=level, fresh=fresh)
+
+
+def _numbers(pair: tuple[float, float], rule: Rule) -> dict[str, float | None]:
+    return {"gate": pair[0] if rule.gated else None, "confidence": pair[1]}
+
+
+def _method(found: Selected, table: Table, selection: Flags, wish: Wish) -> dict[str, Any]:
+    weighted = table.weights is not None
+    divided = found.family is Family.FIXED_SEQUENCE
+    return {
+        "test": "betting" if weighted else "binomial",
+        "family": found.family.value,
+        "pairs": len(found.grid),
+        "passed": int(found.passed.sum()),
+        "p": None if found.best is None else float(found.pvalues[found.best]),
+        "selection_rows": int(selection.sum()) if divided else 0,
+        "testing_rows": int((~selection).sum()) if divided else len(table),
+        "max_false_withhold": wish.false_withhold,
+        "costs": {"wrong": wish.costs.wrong, "withheld": wish.costs.withheld},
+    }
+
+
+def _measured(
+    table: Table, selection: Flags, found: Selected, thresholds: Thresholds
+) -> dict[str, Any]:
+    """The rates of the chosen thresholds, on the rows that tested them."""
+    if found.family is Family.FIXED_SEQUENCE:
+        table = table.rows(~selection)
+    return rates(table, served_by(table, thresholds))
+
+
+def _needed(
+    table: Table,
+    floor: tuple[float, float],
+    rule: Rule,
+    wish: Wish,
+    earlier: Certificate | None,
+) -> tuple[Mapping[str, Any], ...]:
+    """More labels are tested at the level of the calibration after this one."""
+    runs = sum(not run.fresh for run in earlier.history) + 1 if earlier else 1
+    level = wish.delta / ((runs + 1) * (runs + 2))
+    grid = Grid.of(table, floor, gated=rule.gated)
+    found = needed(table, grid, Promise(wish.alpha, level), 1 - SELECTION)
+    return tuple(plain(one, whole=True) for one in found)

@@ -1,0 +1,128 @@
+"""The certificate: thresholds, what they promise, what they were made from and for.
+
+It is the file that `verdict.thresholds_file` names. The field names are those of the JSON.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any
+
+from suffice.errors import SourceMissing, Unreadable
+from suffice.learn.calibrate.spending import Run
+from suffice.record.codec import plain, value_of
+from suffice.types import Action
+from suffice.verdict.thresholds import Thresholds
+
+VERSION = 1
+_REMEDY = "Use a file that suffice calibrate wrote."
+_UNSIGNED = ("id", "history", "rows")
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """With probability at least 1 − `delta`, at most a share `alpha` of the answers served with
+    these thresholds is wrong, on questions like those of the labels. `thresholds` is `None` if
+    nothing could be certified."""
+
+    alpha: float
+    delta: float
+    thresholds: Mapping[str, float | None] | None
+    """`gate` (`None`: as configured) and `confidence`."""
+    served: tuple[str, ...] = (Action.SERVE.value,)
+    level: float = 0.0
+    """The part of `delta` that this calibration spent; see `history`."""
+    method: Mapping[str, Any] = field(default_factory=dict)
+    created: str = ""
+    n: int = 0
+    data: Mapping[str, str] = field(default_factory=dict)
+    models: Mapping[str, str] = field(default_factory=dict)
+    policy: Mapping[str, str] = field(default_factory=dict)
+    versions: Mapping[str, str] = field(default_factory=dict)
+    drafts: str = ""
+    """`written`: from texts, as an LLM writes them; `recorded`: from scores that came with rows."""
+    coverage: Mapping[str, Any] = field(default_factory=dict)
+    served_error: Mapping[str, Any] = field(default_factory=dict)
+    false_withhold: Mapping[str, Any] = field(default_factory=dict)
+    figures: Mapping[str, Any] = field(default_factory=dict)
+    """By group, sensitivity, reliability, rates of the gate, kinds of errors, published."""
+    needed: tuple[Mapping[str, Any], ...] = ()
+    """If nothing was certified: how many more labels would be needed for which coverage."""
+    history: tuple[Run, ...] = ()
+    rows: tuple[str, ...] = ()
+    """Digests of the rows that share δ."""
+    reference: tuple[float, ...] = ()
+    """The confidence of every calibration row."""
+    version: int = VERSION
+
+    @property
+    def id(self) -> str:
+        """A digest of everything but the history."""
+        tree = {k: v for k, v in self.tree().items() if k not in _UNSIGNED}
+        text = json.dumps(tree, sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    @property
+    def certified(self) -> bool:
+        return self.thresholds is not None
+
+    @property
+    def applied(self) -> Thresholds | None:
+        """The thresholds as the gate and the verdict use them."""
+        if self.thresholds is None:
+            return None
+        gate, own = self.thresholds["gate"], self.thresholds["confidence"]
+        return Thresholds(gate, float(own or 0), tuple(map(Action, self.served)))
+
+    def tree(self) -> dict[str, Any]:
+        return {one.name: plain(getattr(self, one.name), whole=True) for one in fields(self)}
+
+    def write(self, path: Path) -> None:
+        """Replace the file at once, so that a reader never sees half of it."""
+        text = json.dumps({"id": self.id, **self.tree()}, indent=1, ensure_ascii=False)
+        beside = path.with_name(f"{path.name}.part")
+        try:
+            beside.write_text(f"{text}\n", encoding="utf-8")
+            os.replace(beside, path)
+        except OSError as problem:
+            raise Unreadable(
+                f"Cannot write {path}: {problem.strerror}.", remedy="Choose another file."
+            ) from problem
+
+    @classmethod
+    def read(cls, path: Path) -> Certificate:
+        """The certificate in a file; one that was changed by hand is refused."""
+        if not path.is_file():
+            raise SourceMissing(f"There is no file {path}.", remedy="Run: suffice calibrate LABELS")
+        try:
+            tree = json.loads(path.read_text(encoding="utf-8"))
+            named = tree.pop("id")
+            found = value_of(cls, tree)
+        except (OSError, ValueError, TypeError, KeyError, AttributeError) as problem:
+            raise Unreadable(f"{path} is not a certificate.", remedy=_REMEDY) from problem
+        if found.id != named:
+            raise Unreadable(
+                f"{path} was changed after it was written: its id is not that of its content.",
+                remedy=_REMEDY,
+            )
+        return found
+
+    def after(self, earlier: Certificate | None, run: Run, rows: tuple[str, ...]) -> Certificate:
+        """This certificate with the history of the earlier one, and its own run."""
+        past = earlier.history if earlier else ()
+        past = past[:-1] if past and past[-1].repeats(run) else past
+        shared = () if run.fresh or earlier is None else earlier.rows
+        used = tuple(dict.fromkeys((*shared, *rows)))
+        return replace(self, history=(*past, run), rows=used)
+
+    def or_else(self, earlier: Certificate | None) -> Certificate:
+        """What the file holds from now on: if this certifies nothing, the earlier thresholds stay
+        in force, with the history of both."""
+        if self.certified or earlier is None or not earlier.certified:
+            return self
+        return replace(earlier, history=self.history, rows=self.rows)

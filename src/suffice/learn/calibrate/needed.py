@@ -1,0 +1,71 @@
+"""How many more labels a certificate would need, and for which coverage."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil
+
+import numpy as np
+
+from suffice.bounds import at_most, first_where
+from suffice.learn.calibrate.select import Promise
+from suffice.learn.calibrate.table import Grid, Table
+from suffice.pvalues import Flags, Numbers
+
+_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Needed:
+    """With this many more labels, a certificate with this coverage is likely (about even odds), if
+    the error rate among the served is what these rows suggest."""
+
+    coverage: float
+    error: float
+    labels: int
+    gate: float
+    confidence: float
+
+
+def needed(table: Table, grid: Grid, promise: Promise, testing: float) -> list[Needed]:
+    """The fewest labels for each of a few coverages, the least demanding first. `testing` is the
+    share of the labels that test. Empty if no thresholds suggest an error rate under α."""
+    served = table.served(grid)
+    coverage, error = table.share(served), _suggested(table, served)
+    best: dict[int, Needed] = {}
+    for place in np.flatnonzero((error < promise.alpha) & (coverage > 0)):
+        rows = rows_needed(float(error[place]), promise)
+        if rows is None:
+            continue
+        more = ceil(rows / (coverage[place] * testing)) - len(table)
+        own = float(grid.gate[place]), float(grid.confidence[place])
+        found = Needed(float(coverage[place]), float(error[place]), max(more, 1), *own)
+        step = int(coverage[place] * 20)
+        if step not in best or found.labels < best[step].labels:
+            best[step] = found
+    return _frontier(sorted(best.values(), key=lambda one: (one.labels, -one.coverage)))
+
+
+def _suggested(table: Table, served: Flags) -> Numbers:
+    """The error rate among the served, pulled towards one half by one row: none wrong of three is
+    no rate of 0."""
+    rows = served.sum(axis=-1)
+    return np.asarray((table.share(table.wrong & served, served) * rows + 0.5) / (rows + 1))
+
+
+def rows_needed(error: float, promise: Promise) -> int | None:
+    """The number of served rows at which an error rate is found to be under α; `None`: too many."""
+
+    def passes(rows: int) -> bool:
+        return at_most(round(error * rows), rows, promise.alpha) <= promise.level
+
+    return first_where(passes)
+
+
+def _frontier(found: list[Needed]) -> list[Needed]:
+    """Those that give more coverage for more labels."""
+    kept: list[Needed] = []
+    for one in found:
+        if not kept or one.coverage > kept[-1].coverage:
+            kept.append(one)
+    return kept if len(kept) <= _SHOWN else [*kept[: _SHOWN - 1], kept[-1]]

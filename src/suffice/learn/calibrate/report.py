@@ -1,0 +1,178 @@
+"""The report of a calibration: one HTML page that needs nothing else, and its plots as PNG."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from suffice.errors import Unreadable
+from suffice.learn.calibrate.certificate import Certificate
+from suffice.learn.calibrate.plots import need_plots, picture
+
+__all__ = ["need_plots", "page", "write_report"]
+
+Tree = Mapping[str, Any]
+_STYLE = """
+body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem;
+  color: #1c1e21; background: #fff }
+h1 { font-size: 1.5rem } h2 { font-size: 1.15rem; margin-top: 2rem }
+table { border-collapse: collapse; margin: .5rem 0 1rem; font-variant-numeric: tabular-nums }
+th, td { text-align: right; padding: .25rem .8rem .25rem 0; border-bottom: 1px solid #dde1e6 }
+th:first-child, td:first-child, .facts td { text-align: left }
+img { max-width: 100% } .no { color: #8a4b00 } .yes { color: #14692f } .note { color: #565d66 }
+.wide { overflow-x: auto }
+"""
+
+
+def write_report(certificate: Certificate, folder: Path) -> list[Path]:
+    """Write report.html and report.png to a folder, and return their paths."""
+    plots = picture(certificate)
+    made = [folder / "report.html", folder / "report.png"]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        made[0].write_text(page(certificate, plots), encoding="utf-8")
+        made[1].write_bytes(plots)
+    except OSError as problem:
+        raise Unreadable(
+            f"Cannot write to {folder}: {problem.strerror}.", remedy="Choose another folder."
+        ) from problem
+    return made
+
+
+def page(made: Certificate, plots: bytes) -> str:
+    """The report as one page."""
+    body = "\n".join(_parts(made, b64encode(plots).decode()))
+    return (
+        '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width">'
+        f"<title>Calibration {made.id}</title><style>{_STYLE}</style></head>"
+        f"<body>\n{body}\n</body></html>\n"
+    )
+
+
+def _parts(made: Certificate, plots: str) -> Iterator[str]:
+    state, word = ("yes", "Certified") if made.certified else ("no", "Not certified")
+    yield f"<h1>Calibration of {escape(made.data.get('file', ''))}</h1>"
+    yield (
+        f'<p class="{state}"><strong>{word}:</strong> at most {made.alpha:.3g} of the answers '
+        f"served ({' or '.join(made.served)}) are wrong, with {1 - made.delta:.4g} confidence, on "
+        "questions like those of the labels.</p>"
+    )
+    yield _facts(made)
+    yield "<h2>Thresholds compared</h2>"
+    yield _thresholds(made)
+    yield '<p class="note">Rates with 95 % intervals. The certified row is measured on the '
+    yield "rows that tested it, the others on all rows.</p>"
+    if made.needed:
+        yield "<h2>Labels needed</h2>"
+        yield _needed(made.needed)
+    alt = "Risk against coverage, reliability and sensitivity; the numbers are in the JSON file"
+    yield f'<h2>Plots</h2><img alt="{alt}" src="data:image/png;base64,{plots}">'
+    yield from _details(made.figures)
+    yield "<h2>History</h2>"
+    yield _history(made)
+
+
+def _facts(made: Certificate) -> str:
+    method = made.method
+    rows = [
+        ("certificate", made.id),
+        ("created", made.created),
+        ("labels", f"{made.n} (sha256 {made.data.get('sha256', '')[:16]})"),
+        (
+            "method",
+            f"{method['test']} test, {method['family']}, {method['pairs']} pairs of thresholds "
+            f"tested on {method['testing_rows']} rows",
+        ),
+        ("δ spent by this calibration", f"{made.level:.4g} of {made.delta:.4g}"),
+        *((name, id) for name, id in made.models.items()),
+        ("policy", f"{made.policy.get('gate', '')} (settings {made.policy.get('digest', '')})"),
+    ]
+    return _table((), rows)
+
+
+def _thresholds(made: Certificate) -> str:
+    rows = []
+    if made.thresholds is not None:
+        own = (made.coverage, made.served_error, made.false_withhold)
+        rows.append(["certified", *_numbers(made.thresholds), *map(_rate, own)])
+    moved = made.figures["configured"]["thresholds"] != made.figures["published"]["thresholds"]
+    for name in ("configured", "published") if moved else ("published",):
+        one = made.figures[name]
+        own = (one["coverage"], one["served_error"], one["false_withhold"])
+        rows.append([name, *_numbers(one["thresholds"]), *map(_rate, own)])
+    head = ("", "gate", "confidence", "served", "wrong among served", "correct withheld")
+    return _table(head, rows)
+
+
+def _numbers(thresholds: Tree) -> list[str]:
+    found = (thresholds["gate"], thresholds["confidence"])
+    return ["–" if one is None else f"{one:.3f}" for one in found]
+
+
+def _needed(needed: Sequence[Tree]) -> str:
+    rows = [
+        (f"{one['labels']:,}", f"{one['coverage']:.0%}", f"{one['error']:.1%}") for one in needed
+    ]
+    return _table(("more labels, about", "served", "error suggested by the rows"), rows)
+
+
+def _details(figures: Tree) -> Iterator[str]:
+    if gate := figures["gate"]:
+        yield "<h2>The gate alone</h2>"
+        truth = "the evidence is sufficient" if gate["truth"] == "sufficient" else "right answers"
+        rows = [
+            (f"shut, for {truth} (false negative)", _rate(gate["false_negative"])),
+            ("open, for the others (false positive)", _rate(gate["false_positive"])),
+        ]
+        yield _table((), rows)
+    yield "<h2>By kind of error</h2>"
+    found = sorted({name for one in figures["kinds"] for name in one["found"]})
+    head = ("labelled", "rows", "served", *(f"withheld, checks found: {name}" for name in found))
+    yield _table(
+        head,
+        [
+            (one["kind"], one["rows"], one["served"], *(one["found"].get(n, 0) for n in found))
+            for one in figures["kinds"]
+        ],
+    )
+    for field, groups in figures["groups"].items():
+        if groups:
+            yield f"<h2>By {field}</h2>"
+            rates = ("coverage", "served_error", "false_withhold")
+            rows = [(n, g["n"], *(_rate(g[one]) for one in rates)) for n, g in groups.items()]
+            yield _table((field, "rows", "served", "wrong among served", "correct withheld"), rows)
+    yield '<p class="note">The promise holds for all rows together, not for each group.</p>'
+
+
+def _history(made: Certificate) -> str:
+    rows = [
+        (
+            run.time[:16].replace("T", " "),
+            run.n,
+            f"{run.alpha:g}",
+            f"{run.level:.4g}",
+            "yes" if run.certified else "no",
+            "all new" if run.fresh else "used before",
+        )
+        for run in made.history
+    ]
+    return _table(("time (UTC)", "labels", "max error", "δ spent", "certified", "rows"), rows)
+
+
+def _rate(found: Tree) -> str:
+    if found["rate"] is None:
+        return "–"
+    return f"{found['rate']:.1%} ({found['low']:.1%} to {found['high']:.1%})"
+
+
+def _table(head: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    above = "".join(f"<th>{escape(one)}</th>" for one in head)
+    lines = [
+        "<tr>" + "".join(f"<td>{escape(str(one))}</td>" for one in row) + "</tr>" for row in rows
+    ]
+    titles, kind = (f"<tr>{above}</tr>", "") if head else ("", ' class="facts"')
+    return f'<div class="wide"><table{kind}>{titles}{"".join(lines)}</table></div>'

@@ -1,0 +1,123 @@
+"""Learn-then-Test (Angelopoulos et al. 2021): which pairs of thresholds keep the promise.
+
+Each pair is a hypothesis, "the error rate among the served is over α", which a p-value rejects.
+The probability of rejecting a true one must stay under δ for all pairs together. So the order in
+which they are tested is chosen on one part of the rows: the surest first, then those that serve
+more (Laufer-Goldshtein et al. 2023). The other part tests them in that order, each at level δ, and
+stops at the first that is not rejected. With too few rows to divide, a few fixed pairs are tested
+at δ divided by their number (Bonferroni).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from suffice.learn.calibrate.expected import strength
+from suffice.learn.calibrate.table import Grid, Table
+from suffice.pvalues import Flags, Numbers, ratio_test
+
+Places = npt.NDArray[np.intp]
+
+
+class Family(StrEnum):
+    """How the error probabilities of many tests are kept under δ together."""
+
+    FIXED_SEQUENCE = "fixed-sequence"
+    BONFERRONI = "bonferroni"
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """The error rate among the served is at most `alpha`, with probability 1 − `level`; where set,
+    at most `false_withhold` of the correct answers are withheld."""
+
+    alpha: float
+    level: float
+    false_withhold: float | None = None
+
+    def pvalues(self, table: Table, grid: Grid) -> Numbers:
+        """The p-value of each pair: that of the promise which is harder to keep."""
+        served = table.served(grid)
+        wrong = np.broadcast_to(table.wrong, served.shape)
+        found = ratio_test(wrong, served, self.alpha, table.weights)
+        if self.false_withhold is None:
+            return found
+        withheld = ratio_test(~served, ~wrong, self.false_withhold, table.weights)
+        return np.maximum(found, withheld)
+
+
+@dataclass(frozen=True, slots=True)
+class Costs:
+    """The cost of serving a wrong answer and of withholding a correct one. Without costs, the pair
+    that serves most is chosen."""
+
+    wrong: float = 0.0
+    withheld: float = 0.0
+
+    def of(self, table: Table, served: Flags) -> Numbers:
+        """What each pair of thresholds costs; what it does not serve, if no cost is set."""
+        if not self.wrong and not self.withheld:
+            return -table.share(served)
+        wrong, withheld = table.share(served & table.wrong), table.share(~served & ~table.wrong)
+        return np.asarray(self.wrong * wrong + self.withheld * withheld)
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """The result: the pairs in the order in which they were tested, their p-values, and how many of
+    them passed. `best` is the place of the chosen pair in `grid`."""
+
+    family: Family
+    grid: Grid
+    pvalues: Numbers
+    passed: Flags
+    best: int | None
+
+    @property
+    def thresholds(self) -> tuple[float, float] | None:
+        if self.best is None:
+            return None
+        return float(self.grid.gate[self.best]), float(self.grid.confidence[self.best])
+
+
+def fixed_sequence(
+    table: Table, selection: Flags, grid: Grid, promise: Promise, costs: Costs | None = None
+) -> Selected:
+    """Order the pairs on the rows of `selection`, and test them in that order on the others."""
+    chosen, testing = table.rows(selection), table.rows(~selection)
+    surest = strength(chosen, grid, promise.alpha, len(testing), promise.false_withhold)
+    order = sequence(surest, chosen.share(chosen.served(grid)))
+    tried = grid.keep(order)
+    pvalues = promise.pvalues(testing, tried)
+    passed = np.logical_and.accumulate(pvalues <= promise.level)
+    best = _best(table, tried, passed, costs or Costs())
+    return Selected(Family.FIXED_SEQUENCE, tried, pvalues, passed, best)
+
+
+def sequence(surest: Numbers, coverage: Numbers) -> Places:
+    """The order of tests: the surest pair first, then each that serves more than all before it."""
+    order = np.lexsort((-coverage, -surest))
+    most = np.maximum.accumulate(np.concatenate([[0.0], coverage[order]]))[:-1]
+    return np.asarray(order[coverage[order] > most])
+
+
+def bonferroni(table: Table, grid: Grid, promise: Promise, costs: Costs | None = None) -> Selected:
+    """Test all pairs of a grid that was fixed before the rows were seen."""
+    pvalues = promise.pvalues(table, grid)
+    passed = np.asarray(pvalues <= promise.level / len(grid))
+    best = _best(table, grid, passed, costs or Costs())
+    return Selected(Family.BONFERRONI, grid, pvalues, passed, best)
+
+
+def _best(table: Table, grid: Grid, passed: Any, costs: Costs) -> int | None:
+    """The cheapest certified pair. Any choice among the certified keeps the promise."""
+    places = np.flatnonzero(passed)
+    if not len(places):
+        return None
+    own = costs.of(table, table.served(grid.keep(places)))
+    return int(places[int(np.argmin(own))])

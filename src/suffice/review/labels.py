@@ -1,0 +1,74 @@
+"""The answers that were drawn for review, as labelled rows for `suffice calibrate`.
+
+Each row holds the probability with which it was drawn, so that answers which are always reviewed do
+not count for more than the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any
+
+from sqlalchemy import Connection
+
+from suffice.errors import StoreError
+from suffice.log.entry import Choice, Entry, find
+from suffice.record.decision import decision_of
+from suffice.record.setup import setup_of
+from suffice.review.queue import sampled
+from suffice.types import Passage, Verdict
+from suffice.verdict.thresholds import SERVE_ONLY, WITH_CAVEAT, in_force
+
+
+def labelled(connection: Connection, choice: Choice) -> list[dict[str, Any]]:
+    """One row per drawn answer; `correct` is null if nobody judged it. Records whose content was
+    erased, and answers that were checked without a gate, are left out."""
+
+    @lru_cache(maxsize=256)
+    def floors(setup: str) -> dict[str, Any]:
+        settings = setup_of(find(connection, setup))[0].settings
+        return {
+            name: {"gate": found.gate, "confidence": found.confidence}
+            for name, served in (("serve", SERVE_ONLY), ("caveat", WITH_CAVEAT))
+            for found in (in_force(settings, served),)
+        }
+
+    rows = []
+    for id, probability, correct in sampled(connection, choice):
+        entry = find(connection, id)
+        try:
+            verdict = decision_of(entry).verdict
+        except StoreError:
+            continue
+        if verdict is None or verdict.gate.policy == "none":
+            continue
+        floor = floors(entry.fields()["setup"])
+        rows.append(
+            {**_row(entry, verdict), "probability": probability, "correct": correct, "floor": floor}
+        )
+    return rows
+
+
+def _row(entry: Entry, verdict: Verdict) -> dict[str, Any]:
+    passages = verdict.evidence.passages
+    confidence = 1.0 if verdict.confidence is None else verdict.confidence
+    return {
+        "record": entry.id,
+        "question": verdict.question,
+        "evidence": [dict(_passage(one)) for one in passages],
+        "answer": verdict.released,
+        "collection": next((one.collection for one in passages), "default"),
+        "scores": {
+            "gate": verdict.gate.score,
+            "confidence": confidence,
+            "action": verdict.action.value,
+        },
+    }
+
+
+def _passage(passage: Passage) -> Iterator[tuple[str, str]]:
+    yield "text", passage.text
+    for name in ("document", "title", "version"):
+        if value := getattr(passage, name):
+            yield name, value
