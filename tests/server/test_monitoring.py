@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import httpx2
@@ -10,16 +11,28 @@ import numpy as np
 import pytest
 
 from suffice.access.keys import Principals
-from suffice.errors import SettingsError
 from suffice.evidence.library import Library
 from suffice.learn.monitor.guarantee import Status
+from suffice.models.catalog import open_embedder, open_verifier
 from suffice.record.log import Log
-from suffice.settings import MonitorSettings, RecordSettings, ServerSettings, Settings
+from suffice.settings import (
+    EmbedderSettings,
+    MonitorSettings,
+    ServerSettings,
+    Settings,
+    VerdictSettings,
+    VerifierSettings,
+)
 from suffice.settings.webhooks import WebhookSettings
 from tests.learn.monitor.stream import answer, certificate, write
 from tests.server.gateway import RunningGateway, running
 from tests.server.test_webhooks import receiver
 from tests.waiting import PATIENCE, until
+
+MODELS = {
+    "embedder": open_embedder(EmbedderSettings()).id,
+    "verifier": open_verifier(VerifierSettings()).id,
+}
 
 
 @pytest.fixture
@@ -40,12 +53,13 @@ def scores(center: float, count: int) -> list[float]:
 
 
 def test_drift_suspends_the_guarantee_in_the_gateway(library: Library, tmp_path: Path) -> None:
-    path = certificate(tmp_path / "t.json", scores(2, 300), gate=0.75, confidence=0.7)
-    monitor = MonitorSettings(every_seconds=0.1, certificate=path, deep_share=0)
+    path = tmp_path / "t.json"
+    verdict = certificate(path, scores(2, 300), gate=0.75, confidence=0.7, models=MODELS)
+    monitor = MonitorSettings(every_seconds=0.1, deep_share=0)
     with receiver() as received:
         hook = WebhookSettings(url=received.url, events=("guarantee", "alarm.raised"))
         server = ServerSettings(webhooks={"on-call": hook})
-        with running(library, Settings(monitor=monitor, server=server)) as gateway:
+        with running(library, Settings(monitor=monitor, server=server, verdict=verdict)) as gateway:
             until(lambda: get(gateway, "/v1/guarantee").json()["status"] == "active")
             before = gateway.inner.state.routes["default"].own
             log = gateway.inner.log
@@ -62,8 +76,10 @@ def test_drift_suspends_the_guarantee_in_the_gateway(library: Library, tmp_path:
     assert told["since"]
     assert "no longer exchangeable" in told["why"]
     assert not told["holds"]
-    assert before.gate.learned.sufficient == 0.6
+    assert before.verdict.thresholds_file == str(path)
     assert own.gate.learned.sufficient == 0.75
+    assert any("confidence >= 0.8000 -> SERVE" in row for row in own.verdict.routes)
+    assert not own.verdict.thresholds_file
     assert "suffice_guarantee 2.0" in shown
     assert 'suffice_alarm{metric="fabricated_citation_rate"} 1.0' in shown
     assert "suffice_faithfulness 1.0" in shown
@@ -74,17 +90,17 @@ def test_drift_suspends_the_guarantee_in_the_gateway(library: Library, tmp_path:
 
 
 def test_a_restart_while_suspended_begins_strict(library: Library, tmp_path: Path) -> None:
-    path = certificate(tmp_path / "t.json", scores(2, 300), gate=0.75)
-    monitor = MonitorSettings(every_seconds=3600, certificate=path, deep_share=0)
+    verdict = certificate(tmp_path / "t.json", scores(2, 300), gate=0.75, models=MODELS)
+    own = Settings(monitor=MonitorSettings(every_seconds=3600, deep_share=0), verdict=verdict)
     log = Log(library.store.database)
     write(log, [answer(confidence=one) for one in scores(0, 200)])
-    with running(library, Settings(monitor=monitor)) as gateway:
+    with running(library, own) as gateway:
         until(lambda: gateway.inner.guarantee.status is Status.SUSPENDED)
-    with running(library, Settings(monitor=monitor)) as gateway:
+    with running(library, own) as gateway:
         assert gateway.inner.state.routes["default"].own.gate.learned.sufficient == 0.75
-        again = certificate(tmp_path / "again.json", scores(0, 300), gate=0.65)
-        new = Settings(monitor=MonitorSettings(every_seconds=3600, certificate=again, deep_share=0))
-        wrong = Settings(monitor=MonitorSettings(certificate=str(tmp_path / "none.json")))
+        again = certificate(tmp_path / "again.json", scores(0, 300), gate=0.65, models=MODELS)
+        new = replace(own, verdict=again)
+        wrong = replace(own, verdict=VerdictSettings(thresholds_file=str(tmp_path / "none.json")))
         assert "not reloaded" in gateway.inner.reload(lambda: wrong)
         assert "were reloaded" in gateway.inner.reload(lambda: new)
     log.close()
@@ -103,15 +119,9 @@ def test_only_a_key_for_all_routes_sees_the_monitor(library: Library) -> None:
         assert get(gateway, "/v1/guarantee", "no key").status_code == 401
 
 
-def test_without_the_monitor_there_is_nothing_to_see(library: Library, tmp_path: Path) -> None:
+def test_without_the_monitor_there_is_nothing_to_see(library: Library) -> None:
     off = MonitorSettings(enabled=False)
     with running(library, Settings(monitor=off)) as gateway:
         assert get(gateway, "/v1/monitor").status_code == 404
         assert get(gateway, "/v1/guarantee").json()["status"] == "none"
         assert "suffice_guarantee" not in get(gateway, "/metrics").text
-    path = certificate(tmp_path / "t.json", [0.5])
-    never = Settings(
-        monitor=MonitorSettings(certificate=path), record=RecordSettings(enabled="never")
-    )
-    with pytest.raises(SettingsError, match="records"), running(library, never):
-        pass

@@ -107,7 +107,9 @@ def _guaranteed(found: Tree) -> list[Text]:
     head = f"{_NAMES[own['status']]}{since}."
     lines = [Text(head, style=_STYLE[own["status"]]), Text(own["why"])]
     if own["status"] == Status.SUSPENDED:
-        numbers = ", ".join(f"{name} {value:.2f}" for name, value in own["thresholds"].items())
+        numbers = ", ".join(
+            f"{name} {value:.2f}" for name, value in own["thresholds"].items() if value is not None
+        )
         lines.append(Text(f"Until then the stricter of certified and default applies: {numbers}."))
     return lines
 

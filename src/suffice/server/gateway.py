@@ -21,7 +21,7 @@ from suffice.access.usage_report import Ledger
 from suffice.errors import SettingsError, SufficeError
 from suffice.evidence.library import Library
 from suffice.learn.monitor.deep import DeepChecks, open_deep_verifier, stronger_tier
-from suffice.learn.monitor.guarantee import Guarantee, Status, in_force, restricted
+from suffice.learn.monitor.guarantee import Guarantee, Status, in_force, suspended
 from suffice.learn.monitor.monitor import Monitor
 from suffice.learn.monitor.worker import MonitorWorker
 from suffice.models.batching import Lanes, SharedEmbedder, shared_verifier
@@ -127,11 +127,6 @@ class Gateway:
 
     def _monitor(self, settings: Settings) -> Monitor | None:
         if not settings.monitor.enabled or self.log is None:
-            if settings.monitor.certificate:
-                raise SettingsError(
-                    "monitor.certificate needs the monitor and records in the log.",
-                    remedy="Set monitor.enabled to true and record.enabled to auto, or remove it.",
-                )
             return None
         return Monitor.of(self.log, settings, deep=bool(stronger_tier(settings)))
 
@@ -147,11 +142,12 @@ class Gateway:
         return MonitorWorker(self.monitor, deep, lambda: not self.work.waiting, self._monitored)
 
     def _in_force(self, own: CollectionSettings) -> CollectionSettings:
-        """The settings of a route. While the guarantee is suspended, for each threshold the
-        stricter of certified and published applies."""
-        if self.monitor is None or self.guarantee.status is not Status.SUSPENDED:
+        """The settings of a route. While the guarantee is suspended, for each certified threshold
+        the stricter of certified and default applies."""
+        monitor, strict = self.monitor, self.guarantee.status is Status.SUSPENDED
+        if monitor is None or not strict or not own.verdict.thresholds_file:
             return own
-        return restricted(own, in_force(self.monitor.certificate, self.guarantee))
+        return suspended(own, in_force(monitor.certificate, self.guarantee))
 
     def _monitored(self, monitor: Monitor) -> None:
         """Called after each update, in any of the processes: apply a changed guarantee."""

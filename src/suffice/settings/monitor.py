@@ -51,11 +51,6 @@ class MonitorSettings(Checked):
     withhold_ratio: Annotated[float, Range(1, 1_000)] = setting(
         2.0, "Multiple of the baseline's withhold rate from which an alarm is raised."
     )
-    certificate: str = setting(
-        "",
-        "The `thresholds.json` whose guarantee is monitored. Empty: there is no guarantee to "
-        "monitor.",
-    )
     deep_share: Share = setting(
         0.1,
         "Share of drafted answers that are checked again in the background, by the strongest "

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from suffice.learn.calibrate.certificate import Certificate
 from suffice.log.moment import Clock
 from suffice.record.decision import Filing, of_verdict
 from suffice.record.log import Log
-from suffice.settings import RecordSettings
+from suffice.settings import CollectionSettings, RecordSettings, VerdictSettings
 from suffice.sql.database import Database
 from suffice.types import (
     Action,
@@ -27,6 +27,7 @@ from suffice.types import (
     Support,
     Verdict,
 )
+from suffice.verdict.thresholds import policy_of
 
 START = datetime(2026, 1, 5, 12, tzinfo=UTC)
 PASSAGE = Passage("leave@1#0-30", "Parental leave lasts 18 weeks.", "leave.md", "1", "Leave")
@@ -90,7 +91,21 @@ def write(log: Log, verdicts: Iterable[Verdict]) -> None:
     log.append(*(record for one in verdicts for record in of_verdict(one, None, Filing())))
 
 
-def certificate(path: Path, reference: list[float], **thresholds: float) -> str:
-    tree = {"thresholds": thresholds, "alpha": 0.05, "delta": 0.05, "reference": reference}
-    path.write_text(json.dumps(tree))
-    return str(path)
+def certificate(
+    path: Path,
+    reference: list[float],
+    *,
+    gate: float = 0.6,
+    confidence: float = 0.8,
+    models: Mapping[str, str] | None = None,
+) -> VerdictSettings:
+    """Settings with a certificate in a file, made for these models and the default policy."""
+    Certificate(
+        alpha=0.05,
+        delta=0.05,
+        thresholds={"gate": gate, "confidence": confidence},
+        models=models or {},
+        policy=policy_of(CollectionSettings()),
+        reference=tuple(reference),
+    ).write(path)
+    return VerdictSettings(thresholds_file=str(path))

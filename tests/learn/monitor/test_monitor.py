@@ -12,15 +12,14 @@ import numpy as np
 import pytest
 from sqlalchemy import inspect
 
-from suffice.errors import SettingsError
+from suffice.errors import Unreadable
+from suffice.learn.calibrate.certificate import Certificate
 from suffice.learn.monitor.guarantee import (
-    Certificate,
     Guarantee,
     Status,
     in_force,
-    published,
     read_certificate,
-    restricted,
+    suspended,
 )
 from suffice.learn.monitor.jobs import DEEP_CHECK, MAIL, Jobs
 from suffice.learn.monitor.metrics import Metric, figures
@@ -58,9 +57,12 @@ def log(tmp_path: Path, clock: MovingClock) -> Iterator[Log]:
     opened.database.close()
 
 
-def monitor(log: Log, clock: MovingClock, **settings: object) -> Monitor:
-    own = Settings(monitor=replace(QUIET, **settings))  # type: ignore[arg-type]
-    return replace(Monitor.of(log, own), clock=clock)
+def monitor(
+    log: Log, clock: MovingClock, certified: VerdictSettings | None = None, **settings: object
+) -> Monitor:
+    own = replace(QUIET, **settings)  # type: ignore[arg-type]
+    verdict = certified or VerdictSettings()
+    return replace(Monitor.of(log, Settings(monitor=own, verdict=verdict)), clock=clock)
 
 
 def value(state: State, metric: Metric, clock: MovingClock) -> float | None:
@@ -166,8 +168,7 @@ def test_drift_suspends_the_guarantee_until_thresholds_are_calibrated_again(
 ) -> None:
     draw = np.random.default_rng(1)
     scores = (1 / (1 + np.exp(-2 - draw.normal(size=300)))).tolist()
-    path = certificate(tmp_path / "t.json", scores, serve=0.7)
-    watch = monitor(log, clock, certificate=path)
+    watch = monitor(log, clock, certificate(tmp_path / "t.json", scores, confidence=0.7))
     drifting(log, 150, 2.0)
     first = watch.catch_up().guarantee
     assert first.status is Status.ACTIVE
@@ -184,49 +185,43 @@ def test_drift_suspends_the_guarantee_until_thresholds_are_calibrated_again(
     ]
     drifting(log, 50, 2.0)
     assert watch.catch_up().guarantee == state.guarantee  # it does not recover by itself
-    again = certificate(tmp_path / "again.json", scores, serve=0.8)
-    state = monitor(log, clock, certificate=again).catch_up()
+    again = certificate(tmp_path / "again.json", scores, confidence=0.8)
+    state = monitor(log, clock, again).catch_up()
     assert state.guarantee.status is Status.ACTIVE
     assert monitor(log, clock).catch_up().guarantee.status is Status.NONE
 
 
 def test_the_stricter_threshold_is_in_force_while_suspended() -> None:
-    defaults = {"gate": 0.6, "confidence": 0.8}
-    assert published() == defaults
-    certified = Certificate({"gate": 0.7, "confidence": 0.75}, 0.05, 0.05, (0.5,))
     active, held = Guarantee(Status.ACTIVE), Guarantee(Status.SUSPENDED)
-    assert in_force(certified, active, defaults) == {"gate": 0.7, "confidence": 0.75}
-    strict = in_force(certified, held, defaults)
-    assert strict == {"gate": 0.7, "confidence": 0.8}
-    assert in_force(None, Guarantee(), defaults) == defaults
-    gate_only = Certificate({"gate": 0.5}, 0.05, 0.05, (0.5,))
-    assert in_force(gate_only, held, defaults) == defaults
+    defaults = in_force(None, Guarantee())
+    assert (defaults.gate, defaults.confidence) == (0.6, 0.8)
+    certified = Certificate(0.05, 0.05, {"gate": 0.7, "confidence": 0.75})
+    assert in_force(certified, active) == certified.applied
+    strict = in_force(certified, held)
+    assert (strict.gate, strict.confidence) == (0.7, 0.8)
+    lenient = Certificate(0.05, 0.05, {"gate": 0.5, "confidence": 0.1})
+    assert in_force(lenient, held) == defaults
 
 
-def test_a_suspension_only_raises_the_thresholds_of_the_settings() -> None:
-    own = CollectionSettings()
-    assert restricted(own, published()) == own
-    raised = restricted(own, {"gate": 0.7, "confidence": 0.9})
+def test_a_suspension_only_raises_the_thresholds_of_the_settings(tmp_path: Path) -> None:
+    own = CollectionSettings(verdict=certificate(tmp_path / "t.json", [0.5]))
+    certified = Certificate(0.05, 0.05, {"gate": 0.7, "confidence": 0.9})
+    raised = suspended(own, in_force(certified, Guarantee(Status.SUSPENDED)))
     assert raised.gate.learned.sufficient == 0.7
     serving = [row for row in raised.verdict.routes if row.endswith("SERVE")]
     assert serving == ["faithfulness >= 0.85 and facts >= 0.80 and confidence >= 0.9000 -> SERVE"]
     read_routes(raised.verdict.routes)
-    bare = replace(own, verdict=VerdictSettings(routes=("stale -> SERVE", "else -> SERVE")))
-    found = restricted(bare, {"confidence": 0.9}).verdict.routes
-    assert found == (
-        "stale and confidence >= 0.9000 -> SERVE",
-        "confidence >= 0.9000 -> SERVE",
-        "else -> WITHHOLD",
-    )
+    assert not raised.verdict.thresholds_file  # records name no certificate that does not hold
 
 
 def test_a_file_that_is_no_certificate_is_refused(tmp_path: Path) -> None:
     wrong = tmp_path / "t.json"
+    own = Settings(verdict=VerdictSettings(thresholds_file=str(wrong)))
     for text in ("", "[]", '{"thresholds": {}, "alpha": 0.1, "delta": 0.1, "reference": []}'):
         wrong.write_text(text)
-        with pytest.raises(SettingsError, match="suffice calibrate"):
-            read_certificate(wrong)
-    assert read_certificate("") is None
+        with pytest.raises(Unreadable, match="suffice calibrate"):
+            read_certificate(own)
+    assert read_certificate(Settings()) is None
 
 
 # One updater

@@ -68,6 +68,11 @@ class Certificate:
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     @property
+    def promise(self) -> str:
+        share, sure = f"{self.alpha:.3g}", f"{1 - self.delta:.3g}"
+        return f"At most {share} of the served answers are wrong, with confidence {sure}."
+
+    @property
     def certified(self) -> bool:
         return self.thresholds is not None
 

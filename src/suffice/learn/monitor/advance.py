@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from suffice.learn.monitor.guarantee import Certificate, Guarantee, Status
+from suffice.learn.calibrate.certificate import Certificate
+from suffice.learn.monitor.guarantee import Guarantee, Status
 from suffice.learn.monitor.martingale import Martingale, Side
 from suffice.learn.monitor.metrics import METRICS, Days, Mean, Metric, figures
 from suffice.learn.monitor.observe import Observed
@@ -43,9 +44,9 @@ class Step:
         if certificate is None:
             none = state.guarantee.status is Status.NONE
             return state if none else replace(state, guarantee=Guarantee(), exchangeability=None)
-        if state.guarantee.certificate == certificate.digest:
+        if state.guarantee.certificate == certificate.id:
             return state
-        active = Guarantee(Status.ACTIVE, since, certificate.promise, certificate.digest)
+        active = Guarantee(Status.ACTIVE, since, certificate.promise, certificate.id)
         test = Martingale.of(Side.BOTH, certificate.reference)
         return replace(state, guarantee=active, exchangeability=test)
 

@@ -6,23 +6,14 @@ rejects that, the guarantee is suspended until the thresholds are calibrated aga
 
 from __future__ import annotations
 
-import hashlib
-import json
-import re
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
 
-from suffice.errors import SettingsError
-from suffice.settings import CollectionSettings
-
-_REMEDY = "Run: suffice calibrate LABELS --out thresholds.json"
-GATE, CONFIDENCE = "gate", "confidence"
-"""The thresholds of an answer that is served: of the gate's probability, and of the confidence."""
-_FLOOR = re.compile(r"confidence\s*(?:>=|>)\s*(\d*\.?\d+)")
-_SERVES = re.compile(r"->\s*SERVE\b")
+from suffice.learn.calibrate.certificate import Certificate
+from suffice.settings import CollectionSettings, Settings
+from suffice.verdict.thresholds import SERVE_ONLY, Thresholds
+from suffice.verdict.thresholds import in_force as thresholds_of
 
 
 class Status(StrEnum):
@@ -34,95 +25,32 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Guarantee:
-    """The state of the guarantee, since when and why. `certificate` is the hash of its file."""
+    """The state of the guarantee, since when and why. `certificate` is the id of its file."""
 
     status: Status = Status.NONE
     since: str = ""
-    why: str = "No certificate is configured (monitor.certificate)."
+    why: str = "No certificate is configured (verdict.thresholds_file)."
     certificate: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Certificate:
-    """What the monitor needs of a `thresholds.json`: at most a share `alpha` of the served answers
-    is wrong, with confidence 1 − `delta`. `reference` are the confidences of the answers that the
-    thresholds were calibrated on."""
-
-    thresholds: Mapping[str, float]
-    alpha: float
-    delta: float
-    reference: tuple[float, ...]
-    digest: str = ""
-
-    @property
-    def promise(self) -> str:
-        share, sure = f"{self.alpha:.3g}", f"{1 - self.delta:.3g}"
-        return f"At most {share} of the served answers are wrong, with confidence {sure}."
+def read_certificate(settings: Settings) -> Certificate | None:
+    """The certificate that the settings name; `None` if they name none."""
+    path = settings.verdict.thresholds_file
+    return Certificate.read(Path(path)) if path else None
 
 
-def read_certificate(path: str | Path) -> Certificate | None:
-    """Read the certificate; `None` if no file is named."""
-    if not str(path):
-        return None
-    try:
-        body = Path(path).read_bytes()
-        tree: Any = json.loads(body)
-        given = tree["thresholds"].items()
-        thresholds = {str(name): float(value) for name, value in given if value is not None}
-        scores = tuple(float(score) for score in tree["reference"])
-        alpha, delta = float(tree["alpha"]), float(tree["delta"])
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as problem:
-        why = f"{type(problem).__name__}: {problem}"
-        raise SettingsError(f"{path} is not a certificate ({why}).", remedy=_REMEDY) from problem
-    if not scores or not all(0 <= score <= 1 for score in scores):
-        raise SettingsError(f"{path} has no reference scores from 0 to 1.", remedy=_REMEDY)
-    return Certificate(thresholds, alpha, delta, scores, hashlib.sha256(body).hexdigest()[:16])
-
-
-def in_force(
-    certificate: Certificate | None,
-    state: Guarantee,
-    defaults: Mapping[str, float] | None = None,
-) -> Mapping[str, float]:
+def in_force(certificate: Certificate | None, state: Guarantee) -> Thresholds:
     """The thresholds to apply: the certified ones; while the guarantee is suspended, for each the
-    stricter of certified and published; without a certificate, the published ones. `defaults`
-    replace the published ones."""
-    defaults = published() if defaults is None else defaults
-    certified = {**defaults, **(certificate.thresholds if certificate else {})}
-    if state.status is not Status.SUSPENDED:
-        return certified
-    return {name: max(value, defaults.get(name, 0.0)) for name, value in certified.items()}
+    stricter of certified and default; without a certificate, the defaults."""
+    own = certificate.applied if certificate else None
+    defaults = thresholds_of(CollectionSettings(), own.served if own else SERVE_ONLY)
+    if own is None:
+        return defaults
+    return own.stricter(defaults) if state.status is Status.SUSPENDED else own
 
 
-def published() -> Mapping[str, float]:
-    """The default thresholds."""
-    own = CollectionSettings()
-    rows = [row for row in own.verdict.routes if _SERVES.search(row)]
-    floors = [float(floor) for row in rows for floor in _FLOOR.findall(row)]
-    return {GATE: own.gate.learned.sufficient, CONFIDENCE: min(floors)}
-
-
-def restricted(own: CollectionSettings, least: Mapping[str, float]) -> CollectionSettings:
-    """The settings with thresholds that are at least these: SERVE needs them, and nothing is
-    relaxed."""
-    gate, floor = least.get(GATE, 0.0), least.get(CONFIDENCE, 0.0)
-    learned = replace(own.gate.learned, sufficient=max(own.gate.learned.sufficient, gate))
-    rows = own.verdict.routes
-    routes = tuple(_raised(row, floor) if _SERVES.search(row) else row for row in rows)
-    routes += ("else -> WITHHOLD",) if _SERVES.search(rows[-1]) else ()
-    return replace(
-        own,
-        gate=replace(own.gate, learned=learned),
-        verdict=replace(own.verdict, routes=routes),
-    )
-
-
-def _raised(row: str, floor: float) -> str:
-    """A row with a confidence of at least `floor`."""
-    when, _, then = row.partition("->")
-    known = [float(one) for one in _FLOOR.findall(when)]
-    if known and max(known) >= floor:
-        return row
-    parts = [part.strip() for part in when.split(" and ")]
-    kept = [part for part in parts if part != "else" and not _FLOOR.fullmatch(part)]
-    return " and ".join([*kept, f"confidence >= {floor:.4f}"]) + f" -> {then.strip()}"
+def suspended(own: CollectionSettings, strict: Thresholds) -> CollectionSettings:
+    """Settings that name a certificate, with these thresholds instead: records no longer name it
+    either."""
+    found = strict.apply(own)
+    return replace(found, verdict=replace(found.verdict, thresholds_file="", certificate=""))

@@ -16,8 +16,9 @@ from dataclasses import dataclass, field, replace
 
 from sqlalchemy import select
 
+from suffice.learn.calibrate.certificate import Certificate
 from suffice.learn.monitor.advance import Change, Step, changes
-from suffice.learn.monitor.guarantee import Certificate, read_certificate
+from suffice.learn.monitor.guarantee import read_certificate
 from suffice.learn.monitor.jobs import DEEP_CHECK, MAIL
 from suffice.learn.monitor.observe import KINDS, Observed, observe
 from suffice.learn.monitor.state import Job, State, StateStore
@@ -51,7 +52,7 @@ class Monitor:
     @classmethod
     def of(cls, log: Log, settings: Settings, *, deep: bool = False) -> Monitor:
         """The monitor that the settings describe."""
-        certificate = read_certificate(settings.monitor.certificate)
+        certificate = read_certificate(settings)
         return cls(log, settings, certificate, deep)
 
     @property

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Any
 
-from suffice.learn.monitor.guarantee import Certificate, Guarantee, Status, in_force
+from suffice.learn.calibrate.certificate import Certificate
+from suffice.learn.monitor.guarantee import Guarantee, Status, in_force
 from suffice.learn.monitor.jobs import Jobs
 from suffice.learn.monitor.martingale import Martingale
 from suffice.learn.monitor.metrics import METRICS, Metric, figures
@@ -46,6 +47,7 @@ def report(
 
 def guarantee(found: Guarantee, certificate: Certificate | None) -> Tree:
     """The state of the guarantee, and the thresholds in force."""
+    applied = in_force(certificate, found)
     return {
         "status": found.status.value,
         "since": found.since or None,
@@ -53,7 +55,7 @@ def guarantee(found: Guarantee, certificate: Certificate | None) -> Tree:
         "certificate": found.certificate or None,
         "promise": certificate.promise if certificate else None,
         "holds": found.status is Status.ACTIVE,
-        "thresholds": dict(in_force(certificate, found)),
+        "thresholds": {"gate": applied.gate, "confidence": applied.confidence},
     }
 
 
