@@ -19,7 +19,8 @@ import click
 from suffice.cli import cli
 from suffice.models.card import read_card
 from suffice.models.catalog import EMBEDDERS, weights
-from suffice.server.openapi_schemas import SCHEMAS, Schema
+from suffice.server.json_schema import Schema
+from suffice.server.openapi_schemas import SCHEMAS
 from suffice.settings import CollectionSettings, RouteSettings, Settings, UpstreamSettings
 from suffice.settings.limits import ABOUT
 from suffice.settings.webhooks import WebhookSettings

@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 
 from suffice import __version__
-from suffice.server.openapi_schemas import SCHEMAS, TEXT, Schema, array, named, object_of
+from suffice.server.json_schema import TEXT, Schema, array, named, object_of
+from suffice.server.openapi_schemas import SCHEMAS
 
 _POSTS = {
     "/v1/chat/completions": ("ChatRequest", "Completion", "A checked chat completion."),
