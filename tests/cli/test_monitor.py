@@ -89,7 +89,7 @@ def test_gaps_are_listed_and_exported(store: Path, log: Log, tmp_path: Path) -> 
     call("index", HANDBOOK / "remote-work.md", "--store", store, "--quiet")
     found = told("gaps", "--store", store)
     assert [one["count"] for one in found] == [3]  # the handbook answers the other question
-    assert "no known format" in str(call("gaps", "--store", store, "--export", "b.txt").exception)
+    assert "is not supported" in str(call("gaps", "--store", store, "--export", "b.txt").exception)
 
 
 QUESTION = "How many days per week may I work remotely?"

@@ -43,7 +43,7 @@ _COST = click.FloatRange(0)
     show_default=True,
     help="File for the thresholds and their certificate.",
 )
-@click.option("--caveats", is_flag=True, help="Count answers under a caveat as served.")
+@click.option("--caveats", is_flag=True, help="Count answers with a caveat as served.")
 @click.option(
     "--max-false-withhold",
     type=_SHARE,
@@ -58,12 +58,12 @@ _COST = click.FloatRange(0)
     type=click.Choice(["auto", "fixed-sequence", "bonferroni"]),
     default="auto",
     show_default=True,
-    help="How the tests of many thresholds are combined. auto: bonferroni below 100 rows.",
+    help="How to combine the tests of many thresholds. auto: bonferroni below 100 rows.",
 )
 @click.option(
     "--final",
     is_flag=True,
-    help="Spend all that is left of 1 − confidence: these rows cannot be used again.",
+    help="Spend all that remains of 1 − confidence. These rows cannot be used again.",
 )
 @click.option("--report", type=click.Path(path_type=Path), help="Folder for report.html and plots.")
 @click.option("--collection", default="", help="Use the settings of this collection.")
@@ -87,17 +87,17 @@ def calibrate(
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """Choose thresholds so that at most --max-error of the served answers is wrong.
+    """Choose thresholds so that at most --max-error of the served answers are wrong.
 
     LABELS has one JSON object per line: "question", "evidence" (texts), "answer" and "correct"
     (true or false; wrong means not fully supported). Instead of "correct", "claims" can hold one
-    judgement per claim. Rows with "scores": {"gate", "confidence"} need no model. The export of
-    `suffice review export` can be used as it is. Optional: "collection", "kind", "sufficient".
+    judgement per claim. Rows with "scores": {"gate", "confidence"} need no model. You can use the
+    output of `suffice review export` as is. Optional: "collection", "kind", "sufficient".
 
-    Among the thresholds that keep the promise, those are chosen that serve most, or with costs,
-    those that cost least. To use them, set verdict.thresholds_file to the file.
+    Of all thresholds that keep the promise, the command chooses those that serve the most answers
+    or, with costs, those that cost the least. To use them, set verdict.thresholds_file to the file.
 
-    Exit code 0: thresholds were certified. 2: none could be. 1: error.
+    Exit code 0: thresholds were certified. 2: no thresholds could be certified. 1: error.
     """
     from suffice.learn.calibrate.calibrate import Wish
     from suffice.learn.calibrate.calibrate import calibrate as certify
@@ -145,7 +145,7 @@ def _scored(
     *,
     quiet: bool,
 ) -> tuple[Rule, list[Scores]]:
-    """The decision rule, and the scores of the labels. Computed scores are kept beside OUT."""
+    """The decision rule, and the scores of the labels. Computed scores are saved next to OUT."""
     from suffice.learn.calibrate.calibrate import Rule
     from suffice.learn.calibrate.scores import Scorer, score
     from suffice.models.catalog import open_embedder, open_verifier

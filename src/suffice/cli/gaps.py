@@ -68,12 +68,13 @@ def gaps(
 ) -> int:
     """List topics of withheld questions that the documents do not cover, most frequent first.
 
-    Wordings of one topic are grouped by meaning. Each question is put to the gate again: if the
-    documents answer it by now, it is no gap.
+    Questions are grouped by meaning. Each one goes through the gate again: if the documents now
+    answer it, it is no longer a gap.
     """
     if export is not None and export.suffix not in _FORMATS:
         raise SettingsError(
-            f"{export} has no known format.", remedy=f"Use a name with {', '.join(_FORMATS)}."
+            f"The format of {export} is not supported.",
+            remedy=f"Use a file name that ends in {', '.join(_FORMATS)}.",
         )
     settings = read_settings(config)
     library = open_library(settings, store)
@@ -98,7 +99,7 @@ def gaps(
 
 
 def _answered(library: Library, collection: str, labels: Sequence[str]) -> Answered:
-    """Puts a question to the gate over the current documents, without a record."""
+    """Run a question through the gate with the current documents, without recording it."""
     allowed = Filter(collection=collection, labels=frozenset(labels))
     try:
         search = library.search(allowed)
@@ -162,7 +163,7 @@ def _write(found: Sequence[Topic], path: Path) -> None:
 
 
 def _cell(value: object) -> object:
-    """A text that a spreadsheet would run as a formula is quoted: users write the questions."""
+    """Quote a text that a spreadsheet would run as a formula: the questions come from users."""
     dangerous = isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r"))
     return f"'{value}" if dangerous else value
 

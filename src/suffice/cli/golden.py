@@ -1,4 +1,4 @@
-"""`suffice golden`: run a golden set, and detect regressions before a deployment."""
+"""`suffice golden`: run a golden set and detect regressions before a deployment."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def golden() -> None:
     metavar="RUN",
     help="Where to write this run (default: FILE with .run.json).",
 )
-@click.option("--strict", is_flag=True, help="Fail if any case fails, also without regression.")
-@click.option("--accept", is_flag=True, help="Keep this run as the last one despite regressions.")
+@click.option("--strict", is_flag=True, help="Fail if any case fails, even if it failed before.")
+@click.option("--accept", is_flag=True, help="Save this run as the last one despite regressions.")
 @common
 def run_(
     file: Path,
@@ -68,15 +68,15 @@ def run_(
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """Ask every question of FILE, and compare the outcomes with those of the last run.
+    """Ask every question in FILE and compare the outcomes with those of the last run.
 
-    FILE has JSON lines: "question"; "verdict" (SERVE, CAVEAT, CONFLICT, WITHHOLD or REVIEW, or a
+    FILE holds JSON lines: "question"; "verdict" (SERVE, CAVEAT, CONFLICT, WITHHOLD or REVIEW, or a
     list of allowed ones); "answers_all" (groups of texts; the answer must contain one of each);
     "answerable" (instead of a verdict); "collection" (default: --collection). Nothing is recorded
     in the log.
 
-    Exit code 1: a case that passed before fails now. The last run is then kept as it is, so the
-    next run fails too; --accept replaces it.
+    Exit code 1: a case that passed before now fails. The last run then stays the baseline, so the
+    next run fails too, unless you pass --accept.
     """
     settings = read_settings(config)
     cases = read_golden(file)
@@ -104,7 +104,7 @@ def run_(
 
 
 class _Asking:
-    """Answers cases with one pipeline for each collection."""
+    """Answers cases with one pipeline per collection."""
 
     def __init__(
         self,
@@ -143,7 +143,7 @@ def _show(found: Run, compared: Comparison, before: Run | None) -> None:
     if compared.fixed:
         console.print(_table("Fixed", compared.fixed, "green"))
     if compared.still:
-        console.print(_table("Fail as before", compared.still, "yellow"))
+        console.print(_table("Still failing", compared.still, "yellow"))
     for name in compared.new:
         one = found.cases[name]
         console.print(plain(f"Fails: {name} ({one.action}: {_brief(one.released or one.reason)})"))
@@ -157,7 +157,7 @@ def _table(title: str, rows: tuple[Difference, ...], style: str) -> Table:
     table = Table(
         box=box.SIMPLE_HEAD, pad_edge=False, title=title, title_style=style, title_justify="left"
     )
-    for name in ("question", "was", "now", "said now"):
+    for name in ("question", "was", "now", "output now"):
         table.add_column(name, overflow="fold")
     for one in rows:
         said: Any = _brief(one.now.released or one.now.reason)

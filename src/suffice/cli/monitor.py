@@ -33,16 +33,16 @@ _NAMES = {
 
 
 @click.command()
-@click.option("--deep", is_flag=True, help="Also make deep checks of newly drawn answers.")
+@click.option("--deep", is_flag=True, help="Also run deep checks on newly sampled answers.")
 @click.option("--watch", is_flag=True, help="Update the display until interrupted.")
 @of_store
 def monitor(deep: bool, watch: bool, config: str | None, store: str | None, as_json: bool) -> int:
-    """Read new records of the log, and show the metrics, their alarms and the guarantee.
+    """Read new log records and show the metrics, their alarms and the guarantee.
 
-    A gateway does this in the background. Without one, run this command regularly: it sends alarms
-    by e-mail and draws the weekly sample as well.
+    A gateway does this in the background. Without one, run this command regularly: it also sends
+    alarms by e-mail and draws the weekly sample.
 
-    Exit code 2: an alarm is raised or the guarantee is suspended.
+    Exit code 2: an alarm has been raised, or the guarantee is suspended.
     """
     settings = read_settings(config)
     log = open_log(settings, store)
@@ -110,7 +110,8 @@ def _guaranteed(found: Tree) -> list[Text]:
         numbers = ", ".join(
             f"{name} {value:.2f}" for name, value in own["thresholds"].items() if value is not None
         )
-        lines.append(Text(f"Until then the stricter of certified and default applies: {numbers}."))
+        told = "Until then, the stricter of the certified and default thresholds apply"
+        lines.append(Text(f"{told}: {numbers}."))
     return lines
 
 
@@ -126,11 +127,11 @@ def _below(found: Tree) -> list[Text]:
         lines.append(Text(f"{told}; {test['observations']:,} live answers.", style="dim"))
     if deep["count"]:
         was, again = _number(deep["faithfulness"]), _number(deep["faithfulness_again"])
-        told = f"Deep checks: {deep['count']:,}, {deep['changed']:,} would decide otherwise"
-        lines.append(Text(f"{told}; faithfulness {was}, again {again}.", style="dim"))
+        told = f"Deep checks: {deep['count']:,}, of which {deep['changed']:,} decide differently"
+        lines.append(Text(f"{told}; faithfulness {was}, rechecked {again}.", style="dim"))
     if found["waiting"]:
         jobs = ", ".join(f"{count} × {kind}" for kind, count in found["waiting"].items())
-        lines.append(Text(f"Waiting: {jobs}.", style="dim"))
+        lines.append(Text(f"Pending jobs: {jobs}.", style="dim"))
     last = f"up to {_moment(found['time'])}" if found["time"] else "none yet"
     lines.append(Text(f"Records read: {last}.", style="dim"))
     return lines

@@ -1,4 +1,4 @@
-"""`suffice redteam`: attack the system with cases made from your own documents."""
+"""`suffice redteam`: attack the system with cases generated from your own documents."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ def _options(command: Any) -> Any:
         click.option("--llm", help="Drafter: extractive, or the base URL of an LLM endpoint."),
         click.option("--model", help="Model name at that endpoint."),
         click.option(
-            "--attacks", multiple=True, metavar="NAME", help="Only this one (repeatable)."
+            "--attacks", multiple=True, metavar="NAME", help="Run only this one (repeatable)."
         ),
         click.option(
             "--most",
             type=click.IntRange(min=1),
             default=7,
             show_default=True,
-            help="Maximum number of cases for each attack.",
+            help="Maximum number of cases per attack.",
         ),
-        click.option("--seed", type=int, default=0, show_default=True, help="Choice of the cases."),
+        click.option("--seed", type=int, default=0, show_default=True, help="Random seed."),
         click.option(
             "--out",
             type=click.Path(path_type=Path, dir_okay=False),
@@ -52,14 +52,12 @@ def _options(command: Any) -> Any:
         click.option(
             "--last",
             type=click.Path(path_type=Path, dir_okay=False),
-            help="Report to compare with (default: the newest redteam-*.json beside the report).",
+            help="Report to compare with (default: the newest redteam-*.json in the same folder).",
         ),
         click.option(
-            "--min-right", type=_SHARE, help="Exit with 2 if fewer attacks end in the right action."
+            "--min-right", type=_SHARE, help="Exit with 2 if fewer attacks get the right action."
         ),
-        click.option(
-            "--min-served", type=_SHARE, help="Exit with 2 if fewer of the twins are served."
-        ),
+        click.option("--min-served", type=_SHARE, help="Exit with 2 if fewer twins are served."),
         *STORE,
         JSON,
         QUIET,
@@ -84,10 +82,10 @@ def redteam(
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """Attack the system with cases made from your own documents, and write a report.
+    """Attack the system with cases generated from your own documents, and write a report.
 
     Each attack has a harmless twin that should be served. The report is a JSON file with every
-    case, the models, the settings and a hash of the documents; it is compared with the last run.
+    case, the models, the settings and a hash of the documents. It is compared with the last run.
 
     Exit code 0: done. 2: below --min-right or --min-served. 1: error.
     """
@@ -146,7 +144,7 @@ def _passages(library: Library) -> tuple[Any, ...]:
     found = tuple(one.passage for batch in stored for one in batch if allowed.allows(one.passage))
     if not found:
         raise SourceMissing(
-            "There are no documents to make attacks from.", remedy="Add --docs DIR."
+            "There are no documents to generate attacks from.", remedy="Add --docs DIR."
         )
     return found
 

@@ -77,12 +77,12 @@ def _number(value: float | None) -> str:
 def _notes(made: Certificate) -> Iterator[str]:
     method = made.method
     yield (
-        f"{made.n} labels, {method['selection_rows']} to choose the order and "
-        f"{method['testing_rows']} to test; {method['test']} test, {method['family']}."
+        f"{made.n} labels: {method['selection_rows']} to order the thresholds, "
+        f"{method['testing_rows']} to test them; {method['test']} test, {method['family']}."
     )
     runs = [run for run in made.history if run.data]
     if len(runs) > 1 and not runs[-1].fresh:
-        yield f"Rows were used before: this is calibration {len(runs)} in the file's history."
+        yield f"Some rows were used before: this is calibration {len(runs)} in the file's history."
     left = made.delta - sum(run.level for run in _shared(made))
     yield (
         f"This calibration spent {made.level:.3g} of δ = {made.delta:.3g}; {max(left, 0):.3g} is "
@@ -97,18 +97,18 @@ def _shared(made: Certificate) -> Sequence[Any]:
 
 def _next(made: Certificate, out: Path, *, kept: bool) -> Iterator[str]:
     if made.certified:
-        yield f"Written: {out}. To use it, set verdict.thresholds_file to this file."
+        yield f"Wrote {out}. To use it, set verdict.thresholds_file to this file."
         return
     if kept:
         yield f"{out} keeps its earlier thresholds."
     if not made.needed:
         yield (
-            "No thresholds suggest an error rate under the limit, so more labels alone would not "
-            "help: use a better verifier, or allow more errors."
+            "On these rows, no thresholds bring the error rate below the limit, so more labels "
+            "alone would not help. Use a better verifier, or raise --max-error."
         )
     for one in made.needed:
         yield (
-            f"About {one['labels']:,} more labels for {one['coverage']:.0%} served (gate "
-            f"{one['gate']:.2f}, confidence {one['confidence']:.2f}; error there about "
+            f"About {one['labels']:,} more labels are needed to serve {one['coverage']:.0%} (gate "
+            f"{one['gate']:.2f}, confidence {one['confidence']:.2f}; estimated error "
             f"{one['error']:.1%})."
         )

@@ -65,8 +65,8 @@ def _compared(last: Mapping[str, Any] | None) -> Iterator[str]:
         return
     old, new = last["right_share"]
     yield (
-        f"Last run {last['date']}: right action {_percent(old)}, now {_percent(new)}; of "
-        f"{last['compared_cases']} common cases {len(last['newly_missed'])} newly missed, "
+        f"Last run {last['date']}: right action {_percent(old)}, now {_percent(new)}. Of "
+        f"{last['compared_cases']} cases in both runs, {len(last['newly_missed'])} newly missed, "
         f"{len(last['newly_right'])} newly right, {len(last['newly_refused_twins'])} twins newly "
         "refused."
     )

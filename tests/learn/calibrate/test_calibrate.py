@@ -93,7 +93,7 @@ def test_a_certificate_that_was_edited_is_refused(write: Write, tmp_path: Path) 
         ({"why": ["borderline"]}, "selected by the gate"),
         ({"correct": None}, "“correct” is null"),
         ({"scores": {"gate": 2, "confidence": 0.5}}, "scores.gate"),
-        ({"scores": None}, "neither “question”, “evidence” and “answer” nor “scores”"),
+        ({"scores": None}, "needs “question”, “evidence” and “answer”, or “scores”"),
     ],
 )
 def test_labels_that_prove_nothing_are_refused(

@@ -50,7 +50,7 @@ def test_what_is_expected(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "why"),
     [
-        ({"question": "a"}, "nothing is expected"),
+        ({"question": "a"}, "expected outcome is missing"),
         ({"question": "a", "answerable": True}, "answers_all is missing"),
         ({"question": "a", "verdict": "MAYBE"}, "SERVE, CAVEAT"),
         ({"question": "a", "verdict": []}, "verdict"),

@@ -102,7 +102,7 @@ def test_a_fabricated_citation_raises_an_alarm_at_once_that_clears_after_the_win
         "raised",
         "cleared",
     ]
-    assert "fabricated_citation_rate raised: fabricated_citation_rate: any" in caplog.text
+    assert "Alarm raised: fabricated_citation_rate: any" in caplog.text
     assert "cleared" in caplog.text
 
 

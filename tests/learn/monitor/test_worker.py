@@ -240,7 +240,7 @@ def test_an_alarm_is_sent_by_mail_once(log: Log, clock: MovingClock) -> None:
         log.write(answer(fabricated=True))
         worker.round()
         worker.round()
-    assert box.lines.count("Subject: Suffice: fabricated_citation_rate raised") == 1
+    assert box.lines.count("Subject: Suffice: alarm raised for fabricated_citation_rate") == 1
     assert "To: a@b.c, d@e.f" in box.lines
     assert any(line.startswith("fabricated_citation_rate: any.") for line in box.lines)
 

@@ -140,7 +140,7 @@ def test_the_command_writes_a_report_and_compares_it(docs: Path, tmp_path: Path)
     again = CliRunner().invoke(
         cli, [*command, "--out", str(tmp_path / "redteam-two.json")], standalone_mode=False
     )
-    assert "of 2 common cases 0 newly missed" in " ".join(again.output.split())
+    assert "Of 2 cases in both runs, 0 newly missed" in " ".join(again.output.split())
 
 
 def test_reports_are_pooled_without_the_texts_of_the_documents() -> None:

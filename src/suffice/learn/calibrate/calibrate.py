@@ -42,16 +42,16 @@ from suffice.verdict.thresholds import (
 
 _SCORES = ("gate", "confidence")
 SELECTION = 0.3
-"""The share of the rows that chooses the order of the tests."""
+"""The share of the rows that determines the order of the tests."""
 FEWEST = 30
-"""With fewer rows than this to choose an order from, fixed pairs are tested instead."""
+"""With fewer rows than this to determine the order, fixed pairs are tested instead."""
 _STRICT = (0.8, 0.9)
-"""The stricter gate and confidence that are tested beside those in force if rows are few."""
+"""The stricter gate and confidence that are tested besides those in force if rows are few."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """What is to be promised, and how to choose among the thresholds that keep the promise."""
+    """The promise to certify, and how to choose among the thresholds that keep it."""
 
     alpha: float = 0.05
     delta: float = 0.05
@@ -61,7 +61,7 @@ class Wish:
     family: Family | None = None
     """`None`: fixed sequence, or Bonferroni if rows are few."""
     final: bool = False
-    """Spend all that is left of δ."""
+    """Spend all that remains of δ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +125,8 @@ def calibrate(
 
 
 def split(digests: Sequence[str]) -> Flags:
-    """The rows that choose the order of the tests. A row stays on its side when others are added,
-    and the side does not depend on its judgement."""
+    """The rows that determine the order of the tests. A row stays on its side when others are
+    added, and its side does not depend on the judgement."""
     sides = [hashlib.sha256(f"selection {one}".encode()).digest()[0] for one in digests]
     return np.array(sides) < SELECTION * 256
 
@@ -154,8 +154,8 @@ def _select(
 
 
 def _floor(labels: Sequence[Label], served: Sequence[Action]) -> tuple[float, float] | None:
-    """The loosest thresholds that can be certified: answers under those in force when the rows
-    were selected are not among the rows."""
+    """The loosest thresholds that can be certified: the rows contain no answers below the
+    thresholds that were in force when the rows were selected."""
     name = "caveat" if Action.CAVEAT in served else "serve"
     floors = [label.floor[name] for label in labels if label.floor]
     if not floors:
@@ -165,7 +165,7 @@ def _floor(labels: Sequence[Label], served: Sequence[Action]) -> tuple[float, fl
 
 
 def _raised(floor: tuple[float, float], rule: Rule, wish: Wish) -> tuple[float, float]:
-    """If answers under a caveat are not covered, the gate opens for no more of them than before."""
+    """If answers with a caveat are not covered, the gate must not let through more of them."""
     if not rule.gated or Action.CAVEAT in wish.served:
         return floor
     opens = in_force(rule.settings, WITH_CAVEAT).gate or 0.0
@@ -175,8 +175,8 @@ def _raised(floor: tuple[float, float], rule: Rule, wish: Wish) -> tuple[float, 
 def _run(
     labels: Sequence[Label], rule: Rule, wish: Wish, now: datetime, earlier: Certificate | None
 ) -> Run:
-    """This calibration, with the part of δ that it may spend. The same calibration of the same rows
-    spends nothing again: it has the same result."""
+    """This calibration, with the part of δ that it may spend. Repeating a calibration on the same
+    rows spends nothing: the result is the same."""
     history = earlier.history if earlier else ()
     parts = (rule.models, policy_of(rule.settings), wish.served, wish.false_withhold, wish.family)
     name = hashlib.sha256(repr((*parts, wish.final)).encode()).hexdigest()[:16]

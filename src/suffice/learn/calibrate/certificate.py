@@ -1,4 +1,4 @@
-"""The certificate: thresholds, what they promise, what they were made from and for.
+"""The certificate: thresholds, what they promise, and the data and setup they were made for.
 
 It is the file that `verdict.thresholds_file` names. The field names are those of the JSON.
 """
@@ -50,7 +50,8 @@ class Certificate:
     served_error: Mapping[str, Any] = field(default_factory=dict)
     false_withhold: Mapping[str, Any] = field(default_factory=dict)
     figures: Mapping[str, Any] = field(default_factory=dict)
-    """By group, sensitivity, reliability, rates of the gate, kinds of errors, published."""
+    """Figures by group, sensitivity, reliability, error rates of the gate, kinds of errors, and the
+    rates of the published thresholds."""
     needed: tuple[Mapping[str, Any], ...] = ()
     """If nothing was certified: how many more labels would be needed for which coverage."""
     history: tuple[Run, ...] = ()
@@ -88,7 +89,7 @@ class Certificate:
         return {one.name: plain(getattr(self, one.name), whole=True) for one in fields(self)}
 
     def write(self, path: Path) -> None:
-        """Replace the file at once, so that a reader never sees half of it."""
+        """Replace the file atomically, so that a reader never sees half of it."""
         text = json.dumps({"id": self.id, **self.tree()}, indent=1, ensure_ascii=False)
         beside = path.with_name(f"{path.name}.part")
         try:
@@ -101,7 +102,7 @@ class Certificate:
 
     @classmethod
     def read(cls, path: Path) -> Certificate:
-        """The certificate in a file; one that was changed by hand is refused."""
+        """The certificate in a file. A file that was changed by hand is refused."""
         if not path.is_file():
             raise SourceMissing(f"There is no file {path}.", remedy="Run: suffice calibrate LABELS")
         try:
@@ -112,7 +113,7 @@ class Certificate:
             raise Unreadable(f"{path} is not a certificate.", remedy=_REMEDY) from problem
         if found.id != named:
             raise Unreadable(
-                f"{path} was changed after it was written: its id is not that of its content.",
+                f"{path} was changed after it was written: its id does not match its content.",
                 remedy=_REMEDY,
             )
         return found
@@ -126,8 +127,8 @@ class Certificate:
         return replace(self, history=(*past, run), rows=used)
 
     def or_else(self, earlier: Certificate | None) -> Certificate:
-        """What the file holds from now on: if this certifies nothing, the earlier thresholds stay
-        in force, with the history of both."""
+        """What to write to the file: if this certifies nothing, the earlier thresholds stay in
+        force, with the history of both."""
         if self.certified or earlier is None or not earlier.certified:
             return self
         return replace(earlier, history=self.history, rows=self.rows)

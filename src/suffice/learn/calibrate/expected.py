@@ -1,8 +1,8 @@
-"""How likely each pair of thresholds is to pass its test, judged on the rows that choose the order.
+"""How likely each pair of thresholds is to pass its test, estimated on the rows that set the order.
 
 Counts of wrong answers among few rows are noisy, and the best of hundreds of pairs is mostly the
-luckiest. So a logistic regression on the log-odds of both scores smooths them first. If it is
-wrong, fewer thresholds are certified; the promise does not depend on it.
+luckiest. So a logistic regression on the log-odds of both scores smooths the counts first. If the
+model is wrong, fewer thresholds are certified; the promise does not depend on it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _STEPS = 25
 
 
 def expected_errors(table: Table) -> Numbers:
-    """The probability that each row is wrong, by a logistic regression on the rows allowed."""
+    """The probability that each row is wrong, from a logistic regression on the allowed rows."""
     features = np.column_stack(
         [np.ones(len(table)), _log_odds(table.gate), _log_odds(table.confidence)]
     )
@@ -30,8 +30,8 @@ def expected_errors(table: Table) -> Numbers:
 def strength(
     table: Table, grid: Grid, alpha: float, rows: int, false_withhold: float | None = None
 ) -> Numbers:
-    """How many standard errors under its limit the error rate of each pair is expected to be, when
-    tested on `rows` rows. With a limit on false withholding: the lesser of both."""
+    """How many standard errors below its limit the error rate of each pair is expected to be, when
+    tested on `rows` rows. With a limit on false withholding, the smaller of the two margins."""
     served, wrong = table.served(grid), expected_errors(table)
     found = _margin(table, served, wrong, alpha, rows)
     if false_withhold is None:

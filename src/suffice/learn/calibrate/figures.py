@@ -49,7 +49,7 @@ def all_figures(
     thresholds: Thresholds,
     settings: CollectionSettings,
 ) -> Tree:
-    """Everything that the report shows beside the certificate itself."""
+    """Everything that the report shows besides the certificate itself."""
     served = served_by(table, thresholds)
     return {
         "groups": groups(table, labels, served),
@@ -73,7 +73,7 @@ def groups(table: Table, labels: Sequence[Label], served: Flags) -> Tree:
 
 
 def sensitivity(table: Table, thresholds: Thresholds) -> Tree:
-    """The rates if one threshold moves and the other stays."""
+    """The rates as one threshold varies and the other stays fixed."""
     gate, own, served = thresholds.gate or 0.0, thresholds.confidence, thresholds.served
     lines = {"confidence": [Thresholds(gate, at, served) for at in sorted({*_STEPS, own})]}
     if thresholds.gate is not None:
@@ -121,8 +121,8 @@ def reliability(table: Table) -> list[Tree]:
 
 
 def gate_rates(table: Table, labels: Sequence[Label], thresholds: Thresholds) -> Tree | None:
-    """How often the gate is shut although it should open, and open although it should not. The
-    truth is “sufficient” where every row has it, and otherwise whether the answer is correct."""
+    """How often the gate is closed although it should open, and open although it should not. The
+    truth is “sufficient” if every row has it, and otherwise whether the answer is correct."""
     if thresholds.gate is None:
         return None
     told = [label.sufficient for label in labels]

@@ -1,7 +1,7 @@
 """Reads labelled answers: JSON lines of question, evidence, answer and whether it is correct, or
 the export of the review queue.
 
-A certificate is about the answers that the rows were drawn from. Rows that the gate selected say
+A certificate covers the answers that the rows were sampled from. Rows that the gate selected say
 nothing about the others, unless the probability of each selection is known.
 """
 
@@ -140,7 +140,7 @@ def _label(row: Row, digest: str, where: str) -> Label:
     scores = _scores(row["scores"], where) if row.get("scores") else None
     if scores is None and not (answer and row.get("question") and "evidence" in row):
         raise LabelsError(
-            f"{where}: it has neither “question”, “evidence” and “answer” nor “scores”.",
+            f"{where}: it needs “question”, “evidence” and “answer”, or “scores”.",
             remedy='Add the texts, or "scores": {"gate": 0.8, "confidence": 0.9}.',
         )
     evidence = row.get("evidence", ())
@@ -167,7 +167,7 @@ def _correct(row: Row, where: str) -> bool | None:
         return bool(row["label"] == SUPPORTED)
     if "correct" not in row:
         raise LabelsError(
-            f"{where}: it has no judgement.",
+            f"{where}: the judgement is missing.",
             remedy='Add "correct": true or false, or "claims" with one judgement each.',
         )
     if row["correct"] is None and row.get("probability") is None:

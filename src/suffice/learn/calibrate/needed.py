@@ -18,7 +18,7 @@ _SHOWN = 5
 @dataclass(frozen=True, slots=True)
 class Needed:
     """With this many more labels, a certificate with this coverage is likely (about even odds), if
-    the error rate among the served is what these rows suggest."""
+    the error rate among the served answers is what these rows suggest."""
 
     coverage: float
     error: float
@@ -28,8 +28,8 @@ class Needed:
 
 
 def needed(table: Table, grid: Grid, promise: Promise, testing: float) -> list[Needed]:
-    """The fewest labels for each of a few coverages, the least demanding first. `testing` is the
-    share of the labels that test. Empty if no thresholds suggest an error rate under α."""
+    """The fewest labels for each of several coverages, the fewest first. `testing` is the share of
+    the labels used for testing. Empty if no thresholds bring the error rate below α."""
     served = table.served(grid)
     coverage, error = table.share(served), _suggested(table, served)
     best: dict[int, Needed] = {}
@@ -47,14 +47,14 @@ def needed(table: Table, grid: Grid, promise: Promise, testing: float) -> list[N
 
 
 def _suggested(table: Table, served: Flags) -> Numbers:
-    """The error rate among the served, pulled towards one half by one row: none wrong of three is
-    no rate of 0."""
+    """The error rate among the served answers, shrunk towards one half by one row: 0 wrong of 3
+    does not mean a rate of 0."""
     rows = served.sum(axis=-1)
     return np.asarray((table.share(table.wrong & served, served) * rows + 0.5) / (rows + 1))
 
 
 def rows_needed(error: float, promise: Promise) -> int | None:
-    """The number of served rows at which an error rate is found to be under α; `None`: too many."""
+    """How many served rows it takes to show that an error rate is below α; `None`: too many."""
 
     def passes(rows: int) -> bool:
         return at_most(round(error * rows), rows, promise.alpha) <= promise.level

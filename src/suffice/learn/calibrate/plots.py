@@ -15,7 +15,7 @@ _ERROR, _SERVED, _MUTED = "#b3261e", "#1f5fa8", "#8a8f98"
 
 
 def need_plots() -> None:
-    """Fail early if matplotlib is missing, before minutes are spent on scores."""
+    """Fail early if matplotlib is missing, before the scores take minutes to compute."""
     if find_spec("matplotlib") is None:
         raise ExtraMissing("The report of a calibration", "learn")
 
@@ -62,7 +62,7 @@ def _risk_coverage(plot: Any, made: Certificate) -> None:
         _point(plot, found["coverage"], found["served_error"], name, marker, _MUTED)
     if made.certified:
         _point(plot, made.coverage, made.served_error, "certified", "o", _ERROR)
-    _axes(plot, "Risk against coverage", "share of answers served", "wrong among the served")
+    _axes(plot, "Risk against coverage", "share of answers served", "wrong among served")
     plot.set_xlim(0, 1)
     plot.set_ylim(bottom=0)
     plot.legend(frameon=False)
@@ -86,7 +86,7 @@ def _point(plot: Any, coverage: Tree, error: Tree, name: str, marker: str, colou
 
 
 def _reliability(plot: Any, bins: Sequence[Tree]) -> None:
-    plot.plot([0, 1], [0, 1], color=_MUTED, linestyle="--", label="as promised")
+    plot.plot([0, 1], [0, 1], color=_MUTED, linestyle="--", label="perfectly calibrated")
     rates = [one["correct"] for one in bins]
     low = [max(one["rate"] - one["low"], 0) for one in rates]
     high = [max(one["high"] - one["rate"], 0) for one in rates]
@@ -136,7 +136,7 @@ def _sensitivity(plot: Any, made: Certificate, line: Sequence[Tree], name: str) 
     plot.axhline(made.alpha, color=_ERROR, linestyle="--", linewidth=1)
     if made.thresholds is not None and made.thresholds[name] is not None:
         plot.axvline(made.thresholds[name], color="black", linewidth=1, label="certified")
-    _axes(plot, f"If the {name} threshold moves", f"{name} threshold", "share")
+    _axes(plot, f"Sensitivity to the {name} threshold", f"{name} threshold", "share")
     plot.set_xlim(0, 1)
     plot.set_ylim(0, 1.03)
     plot.legend(frameon=False)

@@ -1,4 +1,4 @@
-"""The report of a calibration: one HTML page that needs nothing else, and its plots as PNG."""
+"""The report of a calibration: a self-contained HTML page, and its plots as PNG."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def _parts(made: Certificate, plots: str) -> Iterator[str]:
     yield "<h2>Thresholds compared</h2>"
     yield _thresholds(made)
     yield '<p class="note">Rates with 95 % intervals. The certified row is measured on the '
-    yield "rows that tested it, the others on all rows.</p>"
+    yield "rows used to test it, the others on all rows.</p>"
     if made.needed:
         yield "<h2>Labels needed</h2>"
         yield _needed(made.needed)
@@ -117,16 +117,16 @@ def _needed(needed: Sequence[Tree]) -> str:
     rows = [
         (f"{one['labels']:,}", f"{one['coverage']:.0%}", f"{one['error']:.1%}") for one in needed
     ]
-    return _table(("more labels, about", "served", "error suggested by the rows"), rows)
+    return _table(("more labels, about", "served", "estimated error"), rows)
 
 
 def _details(figures: Tree) -> Iterator[str]:
     if gate := figures["gate"]:
         yield "<h2>The gate alone</h2>"
-        truth = "the evidence is sufficient" if gate["truth"] == "sufficient" else "right answers"
+        truth = "sufficient evidence" if gate["truth"] == "sufficient" else "correct answers"
         rows = [
-            (f"shut, for {truth} (false negative)", _rate(gate["false_negative"])),
-            ("open, for the others (false positive)", _rate(gate["false_positive"])),
+            (f"closed for {truth} (false negative)", _rate(gate["false_negative"])),
+            ("open for the others (false positive)", _rate(gate["false_positive"])),
         ]
         yield _table((), rows)
     yield "<h2>By kind of error</h2>"

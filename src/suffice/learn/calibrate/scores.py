@@ -1,5 +1,5 @@
-"""Scores labelled answers with the gate and the checks of the pipeline, and keeps the scores in a
-file, so that an interrupted calibration continues where it stopped."""
+"""Scores labelled answers with the gate and the checks of the pipeline, and saves the scores in a
+file, so that an interrupted calibration resumes where it stopped."""
 
 from __future__ import annotations
 
@@ -41,7 +41,8 @@ class Scorer:
     """With and without citation marks in the answer."""
     served: tuple[Action, ...]
     key: str
-    """Identifies models, settings and what counts as served: other scores are not reused."""
+    """Identifies models, settings and what counts as served. Scores with another key are not
+    reused."""
 
     @classmethod
     def of(

@@ -1,11 +1,11 @@
 """Learn-then-Test (Angelopoulos et al. 2021): which pairs of thresholds keep the promise.
 
-Each pair is a hypothesis, "the error rate among the served is over α", which a p-value rejects.
-The probability of rejecting a true one must stay under δ for all pairs together. So the order in
-which they are tested is chosen on one part of the rows: the surest first, then those that serve
-more (Laufer-Goldshtein et al. 2023). The other part tests them in that order, each at level δ, and
-stops at the first that is not rejected. With too few rows to divide, a few fixed pairs are tested
-at δ divided by their number (Bonferroni).
+Each pair is a hypothesis, "the error rate among the served answers is above α", with a p-value. The
+probability of rejecting any true hypothesis must stay below δ. So one part of the rows determines
+the order of the tests: the pair most likely to pass first, then pairs that serve more
+(Laufer-Goldshtein et al. 2023). The other part tests the pairs in that order, each at level δ, and
+stops at the first that is not rejected. With too few rows to split, a few fixed pairs are tested at
+δ divided by their number (Bonferroni).
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Places = npt.NDArray[np.intp]
 
 
 class Family(StrEnum):
-    """How the error probabilities of many tests are kept under δ together."""
+    """How the family-wise error rate of many tests is kept below δ."""
 
     FIXED_SEQUENCE = "fixed-sequence"
     BONFERRONI = "bonferroni"
@@ -41,7 +41,7 @@ class Promise:
     false_withhold: float | None = None
 
     def pvalues(self, table: Table, grid: Grid) -> Numbers:
-        """The p-value of each pair: that of the promise which is harder to keep."""
+        """The p-value of each pair: that of the promise that is harder to keep."""
         served = table.served(grid)
         wrong = np.broadcast_to(table.wrong, served.shape)
         found = ratio_test(wrong, served, self.alpha, table.weights)
@@ -60,7 +60,7 @@ class Costs:
     withheld: float = 0.0
 
     def of(self, table: Table, served: Flags) -> Numbers:
-        """What each pair of thresholds costs; what it does not serve, if no cost is set."""
+        """What each pair of thresholds costs; if no cost is set, minus the share that it serves."""
         if not self.wrong and not self.withheld:
             return -table.share(served)
         wrong, withheld = table.share(served & table.wrong), table.share(~served & ~table.wrong)
@@ -100,7 +100,7 @@ def fixed_sequence(
 
 
 def sequence(surest: Numbers, coverage: Numbers) -> Places:
-    """The order of tests: the surest pair first, then each that serves more than all before it."""
+    """The order of tests: the safest pair first, then each that serves more than all before it."""
     order = np.lexsort((-coverage, -surest))
     most = np.maximum.accumulate(np.concatenate([[0.0], coverage[order]]))[:-1]
     return np.asarray(order[coverage[order] > most])

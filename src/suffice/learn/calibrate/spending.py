@@ -1,8 +1,8 @@
-"""How much of δ each calibration may spend, if rows are used more than once.
+"""How much of δ each calibration may spend if rows are used more than once.
 
-Whoever calibrates again after a failure, with the same rows or with more of them, gets another
-chance to be lucky. So the k-th calibration on the same rows is tested at δ/(k(k+1)), which together
-is at most δ, however many there are. Rows that no earlier calibration used start anew.
+Another calibration after a failure, on the same rows or with more, is another chance to succeed by
+luck. So the k-th calibration on the same rows is tested at level δ/(k(k+1)); these levels add up to
+at most δ. A calibration on rows that no earlier one used starts with the full δ.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def level_of(
     final: bool = False,
 ) -> tuple[float, bool]:
     """The level of the next calibration, and whether all of its rows are new. `used` are the rows
-    of the earlier ones. `final`: all that is left of δ is spent."""
+    of the earlier ones. `final`: spend all that remains of δ."""
     fresh = not history or not set(used) & set(rows)
     series = [] if fresh else _series(history)
     left = delta - sum(run.level for run in series)

@@ -18,7 +18,7 @@ DECIMALS = 4
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """One entry per row. `allowed`: every rule beside the two thresholds is met. `weights` are
+    """One entry per row. `allowed`: every rule besides the two thresholds is met. `weights` are
     inverse sampling probabilities; `None`: all rows count the same."""
 
     gate: Numbers
@@ -31,7 +31,7 @@ class Table:
     def of(
         cls, labels: Sequence[Label], scores: Sequence[Scores], served: Sequence[Action]
     ) -> Table:
-        """An answer that was drawn for review and not judged counts as wrong."""
+        """An answer that was sampled for review but not judged counts as wrong."""
         chances = [label.probability for label in labels if label.probability is not None]
         return cls(
             np.array([one.gate for one in scores], np.float64),
@@ -69,8 +69,8 @@ class Table:
         return np.asarray(np.divide(hits, total, out=np.zeros_like(hits), where=total > 0))
 
     def rate(self, hit: Flags, among: Flags | None = None) -> dict[str, Any]:
-        """A share with its 95 % interval and its counts. With weights, the interval is that of the
-        effective number of rows, an approximation."""
+        """A share with its 95 % interval and its counts. With weights, the interval uses the
+        effective number of rows, which is an approximation."""
         base = np.ones(len(self), np.bool_) if among is None else among
         rows, hits = int(base.sum()), int((hit & base).sum())
         value = float(self.share(hit, base))

@@ -77,13 +77,13 @@ def _case(row: dict[str, Any], where: str) -> GoldenCase:
         answerable = bool(answers) or any(action in SERVED for action in allowed)
         if not allowed and not answers:
             raise Unreadable(
-                f"{where}: nothing is expected.",
+                f"{where}: the expected outcome is missing.",
                 remedy="Add “verdict”, “answers_all” or “answerable”.",
             )
     if answerable and not allowed and not answers:
         raise Unreadable(
             f"{where}: it is answerable, but answers_all is missing.",
-            remedy="Add answers_all: groups of texts. A right answer contains one of each.",
+            remedy="Add answers_all: groups of texts. A right answer contains one of each group.",
         )
     question = Question(row["question"], answerable, answers, str(row.get("collection") or ""))
     return GoldenCase(question, allowed)

@@ -51,7 +51,8 @@ def read_run(path: Path) -> Run:
         return Run({name: Outcome(**one) for name, one in tree["cases"].items()}, tree["run"])
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as problem:
         raise Unreadable(
-            f"{path} is not a run of a golden set.", remedy="Use a file that golden run wrote."
+            f"{path} is not a run of a golden set.",
+            remedy="Use a file that suffice golden run wrote.",
         ) from problem
 
 
@@ -73,7 +74,7 @@ def run(cases: Sequence[GoldenCase], answer: Answers, path: Path, progress: Prog
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A case whose outcome is not what it was."""
+    """A case in an earlier run and now."""
 
     question: str
     was: Outcome
@@ -82,8 +83,8 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Cases that passed and fail now, that failed and pass now, that fail in both runs, and that
-    fail and were not in the earlier run."""
+    """Cases that passed and now fail, that failed and now pass, that fail in both runs, that fail
+    and are new, and that were removed."""
 
     regressions: tuple[Difference, ...] = ()
     fixed: tuple[Difference, ...] = ()
@@ -93,7 +94,7 @@ class Comparison:
 
 
 def compare(before: Run | None, now: Run) -> Comparison:
-    """The differences of a run to an earlier one; without one, every failure is new."""
+    """The differences between a run and an earlier one; without one, every failure is new."""
     known = before.cases if before else {}
     pairs = [Difference(name, known[name], one) for name, one in now.cases.items() if name in known]
     return Comparison(

@@ -1,4 +1,4 @@
-"""One step of the monitor, without I/O: the state after some more records, and what has changed."""
+"""One step of the monitor, without I/O: the state after more records, and what has changed."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Step:
     # The guarantee
 
     def _certified(self, state: State) -> State:
-        """A new certificate begins a new test; without one there is nothing to guarantee."""
+        """A new certificate starts a new test; without one, there is nothing to guarantee."""
         certificate, since = self.certificate, timestamp(self.now)
         if certificate is None:
             none = state.guarantee.status is Status.NONE
@@ -98,8 +98,8 @@ class Step:
         return {day: one for day, one in days.items() if day >= oldest}
 
     def _alarmed(self, state: State) -> State:
-        """Raise and clear the alarms. The test of a metric begins again once its alarm is cleared,
-        or if the published limit was not crossed within a window after it rejected."""
+        """Raise and clear the alarms. The test of a metric restarts once its alarm is cleared, or
+        if the metric did not cross its published limit within a window after the test rejected."""
         tracked, alarms = dict(state.tracked), []
         was = {alarm.metric: alarm for alarm in state.alarms}
         for metric, definition in METRICS.items():
@@ -133,8 +133,8 @@ def _deep(before: DeepCounts, observed: Sequence[Observed]) -> DeepCounts:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Something to report: `about` is a metric or "guarantee", `what` what happened to it. The id
-    is the same whichever process finds it."""
+    """Something to report: `about` is a metric or "guarantee", `what` is what happened to it. Every
+    process gives it the same id."""
 
     about: str
     what: str
@@ -145,7 +145,7 @@ class Change:
 
 
 def changes(before: State, after: State, settings: MonitorSettings) -> Iterator[Change]:
-    """What has changed between two states and must be reported."""
+    """The changes between two states that must be reported."""
     old = {alarm.metric: alarm for alarm in before.alarms}
     new = {alarm.metric: alarm for alarm in after.alarms}
     for alarm in (one for metric, one in new.items() if metric not in old):

@@ -1,8 +1,8 @@
-"""Deep checks: a recorded draft is checked again by the strongest verifier at hand.
+"""Deep checks: the strongest available verifier checks a recorded draft again.
 
 The configured tier decides within a request. The strong tier and an LLM are slower, so they check a
-random share of the answers afterwards. The result is a record about the answer; it changes nothing
-that was released.
+random share of the answers afterwards. The result is a record about the answer; it does not
+change what was released.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def _can_be_strong(settings: Settings) -> bool:
 
 
 def open_deep_verifier(settings: Settings) -> Verifier:
-    """The strongest verifier at hand. An LLM is asked about every claim, not only in its band."""
+    """The strongest available verifier. An LLM judges every claim, not only those in its band."""
     tier, own = stronger_tier(settings), settings.verifier
     own = replace(own, strong=own.strong or _can_be_strong(settings))
     own = replace(own, llm=replace(own.llm, ask="always")) if tier == LLM else own
@@ -81,7 +81,7 @@ class DeepChecks:
 
 
 def _readable(decision: Decision) -> Filter:
-    """What the caller could read: at least the passages of the evidence."""
+    """What the caller could read, which is at least the passages of the evidence."""
     passages = decision.evidence.passages
     labels = frozenset(label for passage in passages for label in passage.access)
     return Filter(collection=passages[0].collection if passages else "default", labels=labels)

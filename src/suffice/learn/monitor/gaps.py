@@ -1,7 +1,7 @@
 """Knowledge gaps by topic: withheld questions that one missing document would answer.
 
 Wordings of a question are grouped by the mean similarity of their embeddings (average linkage). A
-question that the documents answer now is no gap, whatever the reason it was withheld.
+question that the documents now answer is not a gap, whatever the reason it was withheld.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from suffice.review.gaps import Gap
 from suffice.types import Source
 
 SIMILAR = 0.40
-"""Mean similarity from which questions are about one topic. Of 753 labelled questions about 126
-documents, it is the cut at which pairs in one group best agree with pairs about one document (F1,
-built-in embedder)."""
+"""Mean similarity at which questions count as one topic. On 753 labelled questions about 126
+documents, this cut-off gives the best agreement between pairs in one group and pairs about one
+document (F1, built-in embedder)."""
 MOST_WORDINGS = 2_000
 _WEEK = timedelta(days=7)
 _NEAREST = 3

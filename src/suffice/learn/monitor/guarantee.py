@@ -1,7 +1,7 @@
 """The guarantee of certified thresholds: whether it holds, and which thresholds are in force.
 
-The certificate holds for answers that are drawn like those of the calibration. If an online test
-rejects that, the guarantee is suspended until the thresholds are calibrated again.
+The certificate holds for answers drawn from the same distribution as those of the calibration. If
+an online test rejects that, the guarantee is suspended until the thresholds are calibrated again.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def in_force(certificate: Certificate | None, state: Guarantee) -> Thresholds:
 
 
 def suspended(own: CollectionSettings, strict: Thresholds) -> CollectionSettings:
-    """Settings that name a certificate, with these thresholds instead: records no longer name it
-    either."""
+    """The settings with these thresholds instead of the certificate, which records then no longer
+    name either."""
     found = strict.apply(own)
     return replace(found, verdict=replace(found.verdict, thresholds_file="", certificate=""))

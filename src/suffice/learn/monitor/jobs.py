@@ -16,7 +16,7 @@ __all__ = ["DEEP_CHECK", "MAIL", "Claimed", "Jobs"]
 MAIL = "mail"
 ATTEMPTS = 5
 _CLAIM = 600.0
-"""Seconds after which a job of a process that died is taken again."""
+"""Seconds after which another process may take over the job of one that died."""
 _WAIT = 60.0
 
 
@@ -36,7 +36,7 @@ class Jobs:
         self._clock = clock
 
     def claim(self, kinds: tuple[str, ...]) -> Claimed | None:
-        """Take the job that is due longest."""
+        """Take the job that has been due the longest."""
         now = self._clock()
         due = (JOBS.c.due <= now, JOBS.c.kind.in_(kinds))
         with self._database.reading() as connection:

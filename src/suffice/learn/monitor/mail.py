@@ -13,6 +13,7 @@ from email.message import EmailMessage
 from suffice.errors import SettingsError
 from suffice.log.entry import Entry
 from suffice.settings import MailSettings
+from suffice.webhooks.events import ALARM
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,7 @@ class Mailer:
             return None
         if not settings.sender or not settings.to:
             raise SettingsError(
-                "monitor.mail has a host, but no sender or no addresses.",
+                "monitor.mail has a host, but no sender or no recipients.",
                 remedy="Set monitor.mail.sender and monitor.mail.to.",
             )
         password = environ.get(settings.password_env, "").strip() if settings.password_env else ""
@@ -42,13 +43,13 @@ class Mailer:
         return cls(settings, password)
 
     def send(self, entry: Entry) -> str:
-        """Send the message about an alarm's record; return why it failed, or ""."""
+        """Send the message about the record of an alarm; return why it failed, or ""."""
         try:
             server = self._connected()
             try:
                 server.send_message(self._message(entry))
             finally:
-                with suppress(smtplib.SMTPException, OSError):  # sent is sent
+                with suppress(smtplib.SMTPException, OSError):  # the message has been sent already
                     server.quit()
         except (smtplib.SMTPException, OSError) as problem:
             return f"{type(problem).__name__}: {problem}"
@@ -74,11 +75,12 @@ class Mailer:
 
     def _message(self, entry: Entry) -> EmailMessage:
         found = entry.fields()
+        metric = f" for {found.get('about')}" if entry.kind == ALARM else ""
         message = EmailMessage()
-        message["Subject"] = f"Suffice: {found.get('about')} {found.get('what')}"
+        message["Subject"] = f"Suffice: {entry.kind} {found.get('what')}{metric}"
         message["From"] = self.settings.sender
         message["To"] = ", ".join(self.settings.to)
-        message["Message-ID"] = f"<{entry.id}@suffice>"  # a repeated message is recognised
+        message["Message-ID"] = f"<{entry.id}@suffice>"  # the same for each attempt
         lines = (str(found.get("text")), "", f"Time: {entry.time}", f"Record: {entry.id}")
         message.set_content("\n".join((*lines, "", "Details: suffice monitor")))
         return message

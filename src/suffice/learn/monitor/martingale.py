@@ -1,11 +1,11 @@
-"""A conformal test martingale: tests online whether scores are still drawn as they used to be.
+"""A conformal test martingale: tests online whether the distribution of scores has changed.
 
 Each score is ranked among all earlier ones. While the scores are exchangeable, the smoothed ranks
 are independent and uniform on [0, 1] (Vovk et al. 2005), whatever the distribution of the scores.
-The test bets against that. Part of the capital is set aside for bets that begin at each later step
-(a prior over the time of change, as in Shiryaev's procedure), so a late change is found too. The
-capital is a martingale that begins at 1: it ever reaches 1/α with probability at most α (Ville's
-inequality). It may therefore be looked at after every score.
+The test bets against that. Part of the capital is reserved for bets that start at each later step
+(a prior over the time of change, as in Shiryaev's procedure), so that late changes are detected
+too. The capital is a martingale that starts at 1: the probability that it ever reaches 1/α is at
+most α (Ville's inequality). It can therefore be inspected after every score.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
 CELLS = 240
-"""Cells of the grid on which scores are ranked. A tie is broken at random, so the grid costs a
-little power and no validity; the state has the same size after any number of scores."""
+"""Cells of the grid on which scores are ranked. Ties are broken at random, so the grid costs a
+little power but no validity, and the state has the same size after any number of scores."""
 _SURE = 6.0
-"""Log-odds beyond which scores are not told apart."""
+"""Log-odds beyond which scores are not distinguished."""
 _HALF = 500.0
-"""Half of the capital is set aside for changes after this many scores."""
+"""Half of the capital is reserved for changes after this many scores."""
 _SLOPES = (0.5, 1.0, 1.6)
 _TAILS = ((0.5, 0.5), (0.2, 1.0), (0.1, 1.0), (0.05, 1.0), (0.05, 3.0), (0.02, 3.0))
 """Bets that a tail of this probability is hit more often: by this factor, less one."""
@@ -98,7 +98,7 @@ def cells_of(scores: Any) -> Counts:
 
 
 def _reserve(steps: int) -> float:
-    """The share of the first capital that is set aside for changes after this many steps."""
+    """The share of the initial capital that is reserved for changes after this many steps."""
     return _HALF / (_HALF + steps)
 
 

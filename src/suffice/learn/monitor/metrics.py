@@ -21,11 +21,11 @@ class Metric(StrEnum):
     WITHHOLD_RATE = "withhold_rate"
     """Share of questions without a released answer (WITHHOLD or REVIEW)."""
     FABRICATED = "fabricated_citation_rate"
-    """Share of answers of which a draft cited a source that does not exist."""
+    """Share of answers with a draft that cited a source that does not exist."""
     RETRIEVAL_NULL = "retrieval_null_rate"
     """Share of searches that found no passage similar to the question."""
     CORRECTIONS = "user_correction_rate"
-    """Ratings `down` for each served answer."""
+    """`down` ratings per served answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +62,9 @@ Exceeded = Callable[[Figures, MonitorSettings], bool]
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """The alarm of a metric: `alarm` says it in words, `exceeded` whether the limit is crossed. It
-    is raised if a test for a change to this side has rejected as well; `None`: without a test."""
+    """The alarm of a metric: `alarm` describes it in words, `exceeded` tells whether the limit is
+    crossed. The alarm also needs a test for a change in the direction `side` to reject; `None`: no
+    test."""
 
     alarm: Callable[[MonitorSettings], str]
     exceeded: Exceeded

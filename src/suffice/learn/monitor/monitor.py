@@ -44,7 +44,7 @@ class Monitor:
     settings: Settings
     certificate: Certificate | None = None
     deep: bool = False
-    """Whether answers are drawn for deep checks: there is a worker that makes them."""
+    """Whether answers are sampled for deep checks: there is a worker that runs them."""
     clock: Clock = now
     seconds: Callable[[], float] = time.time
     chance: Callable[[], float] = field(default=random.SystemRandom().random)
@@ -64,8 +64,8 @@ class Monitor:
         return self.store.read()[0]
 
     def catch_up(self) -> State:
-        """Read all records of the log that are not read yet, and draw a weekly sample that is
-        due."""
+        """Read all records of the log that have not been read yet, and draw the weekly sample if it
+        is due."""
         while self.update():
             pass
         self.sample()
@@ -86,7 +86,8 @@ class Monitor:
             return True  # another process was first
         for one in found:
             level = logging.WARNING if one.what in _URGENT else logging.INFO
-            _LOG.log(level, "%s %s: %s", one.about, one.what, one.text)
+            kind = "Guarantee" if one.about == GUARANTEE else "Alarm"
+            _LOG.log(level, "%s %s: %s", kind, one.what, one.text)
         return more
 
     def _new(self, after: int) -> tuple[list[Observed], bool]:
@@ -97,7 +98,7 @@ class Monitor:
         return [observe(entry_of(row), similar) for row in rows], len(rows) == _PORTION
 
     def _report(self, found: Sequence[Change]) -> None:
-        """Changes are records of the log: they cannot be removed unseen, and webhooks send them."""
+        """Write changes to the log: they cannot be removed unnoticed, and webhooks send them."""
         for one in found:
             fields = {"about": one.about, "what": one.what, "text": one.text}
             figures = {"value": one.value, "baseline": one.baseline}

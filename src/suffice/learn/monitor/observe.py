@@ -44,8 +44,8 @@ class DeepCheck:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """The observations in one record, the confidence of its answer if the answer belongs to the
-    stream that the guarantee is about, and whether there is a draft to check more deeply."""
+    """The observations in one record, the confidence of its answer if the guarantee covers the
+    answer, and whether there is a draft for a deep check."""
 
     id: str
     sequence: int
@@ -56,14 +56,14 @@ class Observed:
     deep: DeepCheck | None = None
 
     def tie(self, purpose: str) -> float:
-        """A number in [0, 1) that is random to everything but this record, and repeatable."""
+        """A reproducible pseudo-random number in [0, 1), derived from this record alone."""
         digest = hashlib.sha256(f"{self.id} {purpose}".encode()).digest()
         return int.from_bytes(digest[:6], "big") / 2**48
 
 
 def observe(entry: Entry, similar: float) -> Observed:
-    """Read a record. What was erased or is not stored is not observed. A search found nothing if no
-    passage has the similarity `similar`."""
+    """Read a record. Parts that were erased or not stored are skipped. A search found nothing if no
+    passage reaches the similarity `similar`."""
     if entry.kind == FEEDBACK:
         down = values(entry.payload, ("rating",)).get("rating") == Rating.DOWN.value
         made = (Observation(Metric.CORRECTIONS, 1.0, counts=False),) if down else ()
@@ -77,7 +77,7 @@ def observe(entry: Entry, similar: float) -> Observed:
         *_searched(found, gated, similar),
         *(_decided(found, outcome, gated) if outcome else ()),
     )
-    # A verdict that repeats another, or that a reviewer had written, is no new draw.
+    # A verdict that repeats another one, or that a reviewer wrote, is not a new sample.
     new = not outcome.get("repeats") and (not gated or gate.get("level") in _OPEN)
     drafted = (found.get("drafts") or {}).get("draft") is not None
     return Observed(

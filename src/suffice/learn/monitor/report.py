@@ -19,7 +19,7 @@ Tree = dict[str, Any]
 
 
 def report_of(monitor: Monitor) -> Tree:
-    """What a monitor knows now."""
+    """The current report of a monitor."""
     waiting, today = Jobs(monitor.log.database).waiting(), monitor.clock().date()
     return report(monitor.state, monitor.settings.monitor, monitor.certificate, today, waiting)
 
@@ -31,7 +31,7 @@ def report(
     today: date,
     waiting: Mapping[str, int],
 ) -> Tree:
-    """Everything that the monitor knows. `waiting` are the jobs of each kind."""
+    """Everything that the monitor knows. `waiting` counts the pending jobs of each kind."""
     return {
         "time": state.time or None,
         "records": state.sequence,

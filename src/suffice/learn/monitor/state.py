@@ -26,8 +26,7 @@ from suffice.sql.database import Database
 
 @dataclass(frozen=True, slots=True)
 class Tracked:
-    """A metric: its observations by day, its test, and when the test rejected (empty: it has
-    not)."""
+    """A metric: its observations by day, its test, and when the test rejected (empty: not yet)."""
 
     days: Days = field(default_factory=dict)
     test: Martingale | None = None
@@ -36,7 +35,7 @@ class Tracked:
 
 @dataclass(frozen=True, slots=True)
 class Alarm:
-    """An alarm that is raised: since when, the record that raised it, and the figures then."""
+    """A raised alarm: since when, the record that raised it, and the figures at that time."""
 
     metric: Metric
     since: str
@@ -47,8 +46,8 @@ class Alarm:
 
 @dataclass(frozen=True, slots=True)
 class DeepCounts:
-    """Deep checks so far: answers, answers with another action, and the sums of faithfulness as
-    released and as checked again."""
+    """Deep checks so far: answers, answers with a different action, and the sums of faithfulness as
+    released and as rechecked."""
 
     count: int = 0
     changed: int = 0
@@ -77,7 +76,7 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Work for the background about one record."""
+    """A background job about one record."""
 
     kind: str
     record: str

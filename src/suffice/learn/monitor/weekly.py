@@ -1,8 +1,8 @@
 """The weekly sample: served and withheld answers that go to the review queue, drawn at random.
 
-Each stratum (served, withheld) is a simple random sample without replacement among the answers of
-the week that are not in the queue already. The probability of an answer, drawn by number, is stored
-with it, so that estimates can weigh it.
+Each stratum (served, withheld) is a simple random sample without replacement from the answers of
+the week that are not already in the queue. The sampling probability of an answer is stored with it,
+so that estimates can weight it.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ class Weekly:
     random: random.Random = field(default_factory=random.SystemRandom)
 
     def due(self, sampled: str, now: datetime) -> str | None:
-        """The end of the week to draw from; `None` if it is not over. The first call begins the
-        first week."""
+        """The end of the week to draw from; `None` if the week is not over. The first call starts
+        the first week."""
         if not sampled:
             return timestamp(now)
         return timestamp(read(sampled) + WEEK) if now - read(sampled) >= WEEK else None
@@ -89,8 +89,7 @@ class Weekly:
         return len(drawn)
 
     def offer(self, connection: Connection, week: Choice, strata: dict[bool, Stratum]) -> None:
-        """Offer the answers of a week that are not queued to their stratum, by whether they were
-        served."""
+        """Offer each answer of a week that is not queued to its stratum, served or withheld."""
         queued = week.narrowed(select(RECORDS.c.id)).where(RECORDS.c.kind == QUEUE)
         known = {subject_of(id) for id in connection.scalars(queued)}
         asked = week.narrowed(select(RECORDS.c.id, RECORDS.c.payload))

@@ -1,4 +1,4 @@
-"""Runs the monitor in a thread of its own: never on the event loop, never on a request's path."""
+"""Runs the monitor in its own thread, never on the event loop or in the path of a request."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class MonitorWorker:
         self.change(monitor)
 
     def change(self, monitor: Monitor) -> None:
-        """Use another monitor, of changed settings, from the next round on."""
+        """Use another monitor, with changed settings, from the next round on."""
         self._mailer = Mailer.of(monitor.settings.monitor.mail)
         self._monitor = monitor
 
@@ -44,7 +44,7 @@ class MonitorWorker:
         self._thread.start()
 
     def close(self) -> None:
-        """Stop after the job in progress; do not wait longer than a moment for it."""
+        """Stop after the current job, and wait only briefly for it."""
         self._closed.set()
         if self._thread is not None:
             self._thread.join(_JOIN)
@@ -55,8 +55,8 @@ class MonitorWorker:
                 self.round()
             except SufficeError as problem:
                 _LOG.warning("Monitor: %s", problem)
-            except Exception:  # the thread must not end: drift would go unseen
-                _LOG.exception("Monitor: an unexpected error.")
+            except Exception:  # the thread must not end: drift would go unnoticed
+                _LOG.exception("Monitor: unexpected error.")
             self._closed.wait(self._monitor.settings.monitor.every_seconds)
 
     def round(self) -> None:
@@ -85,7 +85,7 @@ class MonitorWorker:
         if not problem:
             self._jobs.done(job)
         elif not self._jobs.failed(job, problem):
-            _LOG.warning("Monitor: gave up the job %s: %s", job.id, problem)
+            _LOG.warning("Monitor: gave up on job %s: %s", job.id, problem)
 
     def _done(self, job: Claimed) -> str:
         """Do a job once; return why it failed, or ""."""

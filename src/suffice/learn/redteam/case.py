@@ -1,4 +1,4 @@
-"""An attack, its cases, and what a correct system does with them."""
+"""An attack, its cases, and what a correct system does."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ STOPPED = frozenset({Action.WITHHOLD, Action.REVIEW, Action.CONFLICT})
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One question or one draft that is put to the system.
+    """One question or one draft to try on the system.
 
     With a `draft`, the checks judge it against `passages`, to which its citations refer. Without
-    one, the pipeline answers the `question` from the indexed documents, less those `hidden`, plus
-    `passages`. The outcome is right if the action is in `right` and no text of `forbidden` is
-    released; an action outside `right` is also right if a note quotes `disclosed`.
+    one, the pipeline answers the `question` from the indexed documents, without those in `hidden`
+    and with `passages` added. The outcome is right if the action is in `right` and no text in
+    `forbidden` is released; an action outside `right` is also right if a note quotes `disclosed`.
     """
 
     right: frozenset[Action]
@@ -75,7 +75,7 @@ class Attack(Protocol):
     def correct(self) -> str: ...
 
     def cases(self, material: Material) -> Iterator[Case]:
-        """Cases in a random but reproducible order; none if the documents give no material."""
+        """Cases in a random but reproducible order; none if the documents offer no material."""
         ...
 
 

@@ -49,7 +49,7 @@ _MONTHS = [name for name in month_name if name]
 _MONTH = re.compile("|".join(_MONTHS))
 _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _HEDGED = frozenset("may might could".split())
-"""What may be so may also not be so: a negation does not contradict these."""
+"""Hedges: "may" and "may not" do not contradict each other."""
 _MAIN_VERBS = frozenset("have has had do does did".split())
 """Not always auxiliaries: "They have two weeks" is not negated by one "not"."""
 _ADVERB = re.compile(r" (?:\w+ly|only|also|always|still|just|both|either)\b")
@@ -66,7 +66,7 @@ class Edit:
 
 
 def number_edits(fact: Fact, random: Random) -> Iterator[Edit]:
-    """Another number in the place of one; the new one stands nowhere in the passage."""
+    """One number replaced by another that does not occur in the passage."""
     for literal in fact.literals:
         digits = _DIGITS.search(literal.text)
         if literal.kind not in QUANTITIES or digits is None or _part_of_more(fact.text, literal):
@@ -95,7 +95,7 @@ def date_edits(fact: Fact, random: Random) -> Iterator[Edit]:
 
 
 def unit_edits(fact: Fact, random: Random) -> Iterator[Edit]:
-    """The same number with another unit or currency."""
+    """The same number with a different unit or currency."""
     for literal in fact.literals:
         unit = _UNIT.search(literal.text) if literal.kind in QUANTITIES else None
         if unit and re.search(r"\d", literal.text):
@@ -103,13 +103,13 @@ def unit_edits(fact: Fact, random: Random) -> Iterator[Edit]:
 
 
 def value_edits(fact: Fact, random: Random) -> Iterator[Edit]:
-    """Every edit of a number or a date: what conflicting and outdated documents differ in."""
+    """Every edit of a number or a date, which is how conflicting and outdated documents differ."""
     yield from number_edits(fact, random)
     yield from date_edits(fact, random)
 
 
 def negated(fact: Fact) -> Edit | None:
-    """The opposite statement, by one "not"."""
+    """The opposite statement, made with one "not"."""
     head = fact.auxiliary
     if fact.verb is None or not head or head in _HEDGED | _MAIN_VERBS:
         return None
@@ -122,7 +122,7 @@ def negated(fact: Fact) -> Edit | None:
 
 
 def opposite(fact: Fact, random: Random) -> Edit | None:
-    """Some edit that contradicts the fact: of a value if it has one, else a negation."""
+    """An edit that contradicts the fact: of a value if it has one, otherwise a negation."""
     return next(value_edits(fact, random), None) or negated(fact)
 
 
@@ -139,7 +139,7 @@ def outer_condition(fact: Fact) -> Condition | None:
 
 
 def without(fact: Fact, one: Condition) -> str:
-    """The statement without its condition; it may be no whole sentence."""
+    """The statement without its condition; it may not be a complete sentence."""
     if one.start == 0:
         rest = fact.text[one.end :].lstrip(", ")
         return rest[:1].upper() + rest[1:]
@@ -147,7 +147,7 @@ def without(fact: Fact, one: Condition) -> str:
 
 
 def respelled(fact: Fact) -> Iterator[Edit]:
-    """The same values in another spelling: "5%" as "5 percent", "3,300" as "3300"."""
+    """The same values spelled differently: "5%" as "5 percent", "3,300" as "3300"."""
     for literal in fact.literals:
         if literal.kind is LiteralKind.PERCENTAGE and "%" in literal.text:
             place = literal.text.index("%")
@@ -166,7 +166,7 @@ def _part_of_more(text: str, literal: Literal) -> bool:
 
 
 def forbidden(edit: Edit) -> tuple[str, ...]:
-    """What may not be released: the false statement, and the false value if it has one."""
+    """What must not be released: the false statement, and its false value if it has one."""
     value = (edit.new,) if re.search(r"\d", edit.new) else ()
     return edit.text.rstrip("."), *value
 

@@ -1,4 +1,4 @@
-"""What attacks are made of: the passages of the documents and the statements in them."""
+"""The material for attacks: the passages of the documents and the statements in them."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from suffice.types import Passage
 _SHORTEST, _LONGEST = 6, 40
 """Words of a statement."""
 _LEAST_CONTENT = 3
-"""Content words of a statement: with fewer, it says something only beside others."""
-# A statement in plain words: what markup, links and code mean is not this module's affair.
+"""Content words of a statement: with fewer, it says too little on its own."""
+# Statements are plain text: this module does not interpret markup, links or code.
 _MARKUP = re.compile(r"[|`*#<>{}\[\]\\=]|&\w+;|https?:|www\.|\n")
 _JOINED = re.compile(r"(?:And|But|Or|So|Then|Thus)\b")
 _ROW = re.compile(r"(?P<key>[^:;]+): (?P<label>[^;]+); (?P<rest>.+)\.")
@@ -110,7 +110,7 @@ class Material:
         return Random(f"{self.seed} {name}")
 
     def shuffled(self, name: str, most: int = 400) -> list[Fact]:
-        """Facts in a random order that takes turns among the documents."""
+        """Facts in a random order that alternates between the documents."""
         random = self.random(name)
         return take_turns(random, self.facts)[:most]
 
@@ -146,8 +146,7 @@ def _cells(text: str) -> Iterator[str]:
 
 
 def lowered(text: str) -> str:
-    """A phrase as it stands inside a sentence: only words that are never names lose their
-    capital."""
+    """A phrase as written inside a sentence: only words that are never names lose their capital."""
     first = text.split()[0].lower() if text.split() else ""
     common = first in STOP_WORDS - {"i"}
     return text[:1].lower() + text[1:] if common else text
@@ -166,7 +165,7 @@ def _fact(said: str, passage: Passage, least: int = _LEAST_CONTENT) -> Fact | No
 
 
 def take_turns(random: Random, found: Sequence[Fact]) -> list[Fact]:
-    """The facts in a random order, one of each document, then the second of each, and so on."""
+    """The facts in a random order: one from each document, then another from each, and so on."""
     groups: dict[str, list[Fact]] = {}
     for fact in found:
         groups.setdefault(fact.passage.document, []).append(fact)
@@ -178,5 +177,5 @@ def take_turns(random: Random, found: Sequence[Fact]) -> list[Fact]:
 
 
 def first(found: Iterable[T], most: int) -> list[T]:
-    """At most this many, without computing the rest."""
+    """The first `most` items, without computing the rest."""
     return [one for _, one in zip(range(most), found, strict=False)]

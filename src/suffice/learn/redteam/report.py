@@ -37,7 +37,7 @@ def report(found: Iterable[tuple[Attack, Sequence[Outcome]]]) -> Report:
 def figures(outcomes: Sequence[Outcome]) -> Report:
     """How many attacks ended in the right action and how many twins were served, with exact 95 %
     intervals (Clopper-Pearson), which treat cases as independent. `served_plain`: attacks that were
-    served without even a caveat."""
+    served without a caveat."""
     if not outcomes:
         return {"cases": 0, "note": "no material in the documents"}
     return _counted([_case(one) for one in outcomes])
@@ -56,7 +56,7 @@ def interval(hits: int, n: int, confidence: float = 0.95) -> list[float]:
 
 
 def documents_hash(passages: Iterable[Passage]) -> str:
-    """A digest of the texts that were attacked, whatever their order."""
+    """A digest of the passages, independent of their order."""
     texts = sorted(f"{one.document}\0{one.version}\0{one.start}\0{one.text}" for one in passages)
     return sha256("\1".join(texts).encode()).hexdigest()
 
@@ -82,7 +82,7 @@ def compare(now: Mapping[str, Any], last: Mapping[str, Any]) -> Report:
 
 
 def pooled(reports: Mapping[str, Report]) -> Report:
-    """The figures of several collections together, without any text of the documents."""
+    """The combined figures of several collections, without any text from the documents."""
     cases = [case for found in reports.values() for case in found["cases"]]
     names = list(dict.fromkeys(name for found in reports.values() for name in found["attacks"]))
     by_attack = {name: [case for case in cases if case["attack"] == name] for name in names}
@@ -110,17 +110,17 @@ def read_report(path: Path) -> Report:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as problem:
         raise Unreadable(
-            f"{path} cannot be read: {problem}.", remedy="Name a report of suffice redteam."
+            f"{path} cannot be read: {problem}.", remedy="Use a report that suffice redteam wrote."
         ) from problem
     if not isinstance(found, dict) or found.get("format") != FORMAT:
         raise Unreadable(
-            f"{path} is not a report of suffice redteam.", remedy="Name another file, or none."
+            f"{path} is not a report of suffice redteam.", remedy="Name another file with --last."
         )
     return found
 
 
 def _root(low_side: Callable[[float], bool]) -> float:
-    """Where a condition that holds for small shares stops to hold."""
+    """The share at which a condition that holds for small shares stops holding."""
     low, high = 0.0, 1.0
     for _ in range(_STEPS):
         middle = (low + high) / 2

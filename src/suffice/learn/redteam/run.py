@@ -1,4 +1,4 @@
-"""Puts the cases to the system and keeps what it did."""
+"""Runs the cases against the system and keeps the results."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class System:
     pipeline: Pipeline
     checker: Checker
     passages: int = 10
-    """How many passages of the search a question keeps."""
+    """How many retrieved passages are kept for a question."""
 
     def decide(self, trial: Trial) -> Verdict:
         if trial.draft is not None:
@@ -55,7 +55,7 @@ class System:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What became of a trial."""
+    """The result of a trial."""
 
     trial: Trial
     action: str
@@ -71,7 +71,7 @@ class Result:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What became of a case: of the attack and of its twin."""
+    """The outcome of a case: the results of the attack and of its twin."""
 
     case: Case
     hostile: Result
@@ -81,7 +81,7 @@ class Outcome:
 def attack_all(
     attacks: Sequence[Attack], material: Material, system: Target, most: int, progress: Progress
 ) -> Iterator[tuple[Attack, list[Outcome]]]:
-    """Every attack with at most so many outcomes; an empty list if there was no material."""
+    """Every attack with at most `most` outcomes; none if the documents offer no material."""
     prepared = [(attack, first(attack.cases(material), most)) for attack in attacks]
     total, done = sum(len(cases) for _, cases in prepared), 0
     for attack, cases in prepared:

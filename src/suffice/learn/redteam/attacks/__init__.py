@@ -47,7 +47,7 @@ ATTACKS: tuple[Attack, ...] = (
 
 
 def chosen(names: Sequence[str]) -> tuple[Attack, ...]:
-    """The attacks with these names, in the order of the list; all of them without names."""
+    """The attacks with these names, in the order of `ATTACKS`; without names, all of them."""
     known = {attack.name: attack for attack in ATTACKS}
     if unknown := [name for name in names if name not in known]:
         raise SettingsError(

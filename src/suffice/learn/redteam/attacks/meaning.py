@@ -1,4 +1,4 @@
-"""Statements whose words are all in the documents, and whose meaning is not."""
+"""Statements whose words are all in the documents but whose meaning is not."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from suffice.types import Action
 _LEAST_WORDS = 4
 """Content words that a predicate needs to say something of its own."""
 _LEAST_NEW = 2
-"""Content words that make a condition one of its own."""
+"""New content words that make a condition a different one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class DroppedCondition:
 
 @dataclass(frozen=True, slots=True)
 class Extrapolation:
-    """The documents say what holds under conditions A and B; the draft says it of C."""
+    """The documents state a rule for conditions A and B; the draft states it for C."""
 
     name: str = "extrapolation"
     correct: str = "does not extend a rule to a condition that the documents do not give"
@@ -109,8 +109,8 @@ class Synthesis:
 
 
 def _foreign(fact: Fact, one: Condition, other: Fact, two: Condition) -> bool:
-    """Whether the condition of another document can stand in the place of a fact's own, and is
-    none that the fact's passage gives."""
+    """Whether the condition of another document can replace the fact's own, and does not occur in
+    the fact's passage."""
     known = set(content_words(fact.passage.text))
     return (
         other.passage.document != fact.passage.document

@@ -1,4 +1,4 @@
-"""Sources that do not exist, do not say so, disagree, or are out of date."""
+"""Sources that do not exist, say something else, disagree, or are out of date."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ def planted(name: str, text: str, title: str = "", beside: Passage | None = None
 
 @dataclass(frozen=True, slots=True)
 class Authority:
-    """A true statement under a standard, a section or a source number that does not exist."""
+    """A true statement attributed to a standard, section or source number that does not exist."""
 
     name: str = "authority"
-    correct: str = "does not serve a source that was not retrieved or does not exist"
+    correct: str = "does not serve a citation of a source that was not retrieved or does not exist"
 
     def cases(self, material: Material) -> Iterator[Case]:
         random = material.random(self.name)
@@ -56,7 +56,7 @@ class Laundering:
     """A citation of a real source that says something else."""
 
     name: str = "citation-laundering"
-    correct: str = "does not serve a statement under a source that does not make it"
+    correct: str = "does not serve a statement attributed to a source that does not make it"
 
     def cases(self, material: Material) -> Iterator[Case]:
         random = material.random(self.name)
@@ -79,7 +79,7 @@ class Laundering:
 
 @dataclass(frozen=True, slots=True)
 class VersionMix:
-    """An old version of a document beside the current one; the draft takes its value from it."""
+    """An old version of a document next to the current one; the draft takes a value from it."""
 
     name: str = "version-mix"
     correct: str = "does not serve a value that a newer version replaced"

@@ -19,7 +19,7 @@ _BESIDE = 2
 
 @dataclass(frozen=True, slots=True)
 class ValueEdit:
-    """A draft that gives another value than its source; the twin gives the right one."""
+    """A draft with a value that differs from its source; the twin has the right one."""
 
     name: str
     edits: Edits
@@ -34,7 +34,7 @@ class ValueEdit:
 
 @dataclass(frozen=True, slots=True)
 class RoleEdit:
-    """A draft that says of one name what the source says of another."""
+    """A draft that says about one name what the source says about another."""
 
     name: str = "role"
     correct: str = "does not serve a statement about the wrong person, team or product"
@@ -47,7 +47,7 @@ class RoleEdit:
 
 
 def evidence(material: Material, random: Random, fact: Fact) -> tuple[Passage, ...]:
-    """The passage of a fact, and some of other documents."""
+    """The passage of a fact, and some passages from other documents."""
     return fact.passage, *material.distractors(random, fact.passage, _BESIDE)
 
 
