@@ -65,6 +65,7 @@ def pages() -> dict[str, str]:
         "written": ("reference/models.md", "\n".join(written())),
         "cautious": ("examples/cautious/README.md", "\n".join(cautious())),
         "redteam": ("how-to/red-team.md", "\n".join(redteam())),
+        "calibration": ("how-to/guarantee.md", "\n".join(calibration())),
         "rules": ("quality.md", "\n".join(rules())),
     }
     found: dict[str, str] = {}
@@ -76,6 +77,20 @@ def pages() -> dict[str, str]:
         body = f"\n{text.strip()}\n\n" if text else ""
         found[name] = f"{head}{begin}\n{body}{END}{tail}"
     return found
+
+
+def calibration() -> Iterator[str]:
+    """How often simulated certificates break their promise, beside other methods."""
+    found = _result("calibration")
+    if not found:
+        return
+    rates = ("certified", "broken", "served")
+    yield from _head("limit, δ, labels", "method", "runs", *rates)
+    for case in found["cases"]:
+        asked = f"{case['alpha']:g}, {case['delta']:g}, {case['n']}"
+        for name, own in case["methods"].items():
+            method = f"{name} ({found['mapie']})" if name.startswith("MAPIE") else name
+            yield _line(asked, method, str(own["runs"]), *(f"{own[one]:.1%}" for one in rates))
 
 
 def _result(name: str) -> dict[str, Any]:
