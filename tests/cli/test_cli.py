@@ -118,14 +118,8 @@ def test_ask_withholds_and_helps(home: Path, handbook: Path) -> None:
     assert answer["answer"] is None
     assert answer["verdict"] == "WITHHOLD"
     assert answer["reason"]
-    assert answer["missing"] == [
-        "antivirus",
-        "the moon base",
-        "penguins",
-    ]
-    assert answer["next_steps"][0].startswith(
-        "Try other words for “antivirus”, “the moon base” or “penguins”"
-    )
+    assert answer["missing"] == ["antivirus", "penguins"]
+    assert answer["next_steps"][0].startswith("Try other words for “antivirus” or “penguins”")
 
 
 def test_as_of_and_history_and_labels(home: Path, handbook: Path) -> None:

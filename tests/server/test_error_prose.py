@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -109,7 +110,13 @@ def test_the_log_has_the_upstream_s_text_if_it_may_hold_texts(
     each_mode: RunningGateway, upstream: ScriptedUpstream, caplog: pytest.LogCaptureFixture
 ) -> None:
     plays(upstream, FAULTS["400"])
-    each_mode.post("/chat/completions", {"model": "any", **BODIES["chat/completions"]})
+    log = logging.getLogger("suffice.server")
+    log.addHandler(caplog.handler)  # a gateway that keeps logs of its own passes nothing on
+    try:
+        with caplog.at_level(logging.INFO, logger=log.name):
+            each_mode.post("/chat/completions", {"model": "any", **BODIES["chat/completions"]})
+    finally:
+        log.removeHandler(caplog.handler)
     failed = next(one for one in caplog.records if "Upstream call failed" in one.getMessage())
     assert json.loads(JsonLines(lambda: True).format(failed))["upstream_message"] == PROSE
     plain = JsonLines().format(failed)

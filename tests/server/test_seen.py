@@ -15,7 +15,7 @@ import httpx2
 import pytest
 
 from suffice.evidence.library import Library
-from suffice.server.openai import answering
+from suffice.server.openai import drafting
 from suffice.server.telemetry.logs import start_logs
 from suffice.server.telemetry.stats import RequestStats
 from suffice.settings import CollectionSettings, DraftSettings, RouteSettings, VerdictSettings
@@ -160,7 +160,7 @@ def test_a_fault_of_ours_is_logged_with_its_request_and_words_only_where_asked(
     def breaks(*args: Any, **kwargs: Any) -> Any:
         raise ValueError(f"cannot read {RIGHT!r}")
 
-    monkeypatch.setattr(answering, "written", breaks)
+    monkeypatch.setattr(drafting, "drafts_of", breaks)
     plays(upstream, says(RIGHT))
     logged(lines, several, text=text)
     reply = ask(several)

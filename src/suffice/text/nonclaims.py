@@ -84,6 +84,10 @@ _HEAD = re.compile(r"(?:i'm|unable|insufficient)\b", re.I)
 _INDIRECT = re.compile(
     r"\b(?:what|how|why|when|where|who|whom|whose|which|whether|if|that)\b", re.I
 )
+# "I'm not sure the company pays double": a doubted statement is a statement.
+_SURE_OF = re.compile(
+    rf"\b(?:sure|certain|aware)\s(?!(?:about|of|enough|to)\b|{_INDIRECT.pattern})\w", re.I
+)
 # A question that states something: "Did you know that …", "Isn't it so that …", "It is 5 %, right?"
 _ASKS = re.compile(
     r"(?:^|[,;:—\"“(]\s*|\b(?:and|or|but|so|then|well|now)\s+)(?:(?:in|at|for|by|to|from|with|under|"
@@ -168,6 +172,12 @@ def _offers_more(sentence: str) -> bool:
     return bool(_OFFER.match(sentence) and _MORE.search(sentence))
 
 
+def _is_clause(part: str) -> bool:
+    """Whether a part after a comma is long enough to state something: ", the fund pays it all"."""
+    listed = part.startswith(("or ", "and ", "nor ")) or _INDIRECT.match(part)
+    return len(content_words(part)) > _FEW_WORDS and not listed and not _REFUSAL.fullmatch(part)
+
+
 def _says_more(sentence: str) -> bool:
     """Whether a refusal also states something: after a turn that is not a refusal itself, or in an
     independent clause ("I am not sure, it is 5 %")."""
@@ -178,6 +188,8 @@ def _says_more(sentence: str) -> bool:
         declined = _REFUSAL.fullmatch(before) and _REFUSAL.fullmatch(after)
         return not declined or _says_more(before) or _says_more(after)
     rest = sentence[apology.end() :] if apology else sentence
+    if _SURE_OF.search(rest) or any(map(_is_clause, rest.split(", ")[1:])):
+        return True
     verbs = ([0] if _HEAD.match(rest) else []) + auxiliaries(rest)
     between = (rest[one:other] for one, other in pairwise(verbs))
     return any(len(words.split()) > 1 and not _INDIRECT.search(words) for words in between)

@@ -305,7 +305,7 @@ def test_what_the_verifier_cannot_read_is_told_by_literals_alone(verifier: Verif
     one = "Die Elternzeit der Angestellten beträgt 16 Wochen und wird bezahlt."
     question = "Wie lange ist die Elternzeit der Angestellten?"
     (conflict,) = found(verifier, question, one, one.replace("16", "18"))
-    assert "literals alone" in conflict.reason
+    assert "comparing values only" in conflict.reason
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -54,8 +56,8 @@ def test_the_thresholds_are_settings() -> None:
 
 
 def test_a_refusal_names_what_is_missing() -> None:
-    decision = Tiers().decide(evidence(0.2))
-    assert decision.missing == ("parental leave",)
+    decision = Tiers().decide(replace(evidence(0.2), question="How long is leave of contractors?"))
+    assert decision.missing == ("contractors",)
     assert "0.20" in decision.reasons[0]
 
 

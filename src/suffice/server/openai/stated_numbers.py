@@ -17,6 +17,10 @@ from suffice.text.literals import literals
 
 _DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
 _PARTS = re.compile(r"(?<=[a-z])(?=[A-Z])|[\W_]+|\d+")
+# "1,500" has a separator, "1,5" a decimal comma, which is no JSON number.
+_GROUPED = re.compile(r",(?=\d{3}(?:\D|$))")
+_LARGEST = 400
+"""Powers of ten: a larger number is no number that a document states."""
 _LONGEST = 60
 
 
@@ -37,7 +41,7 @@ class Known:
         return cls(frozenset(found), word_prefixes(question))
 
     def has(self, number: Decimal) -> bool:
-        return number in self.numbers or abs(number) in self.numbers
+        return number in self.numbers
 
     def asked_for(self, path: str) -> bool:
         """Whether the name of a number shares a word with the question."""
@@ -49,10 +53,10 @@ def number_in(value: object) -> Decimal | None:
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
     try:
-        found = Decimal(str(value).strip().replace(",", ""))
+        found = Decimal(_GROUPED.sub("", str(value).strip()))
     except InvalidOperation:
         return None
-    return found if found.is_finite() else None
+    return found if found.is_finite() and abs(found.adjusted()) <= _LARGEST else None
 
 
 def stated(path: str, number: Decimal) -> str:
