@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import replace
+from decimal import Decimal
 from typing import Any
 
 import pytest
 from openai import BadRequestError
 
 from suffice.evidence.library import Library
-from suffice.server.openai.stated_numbers import Known
+from suffice.server.openai.stated_numbers import Known, number_in
 from suffice.server.openai.tool_calls import Offer, offer_of, only_offered, stated_in, states
 from suffice.settings import CollectionSettings, DraftSettings, RouteSettings, VerdictSettings
 from suffice.testing.upstream import Scripted, ScriptedUpstream, calls, says
@@ -216,3 +217,11 @@ def test_arguments_of_any_form_are_read() -> None:
     assert offer_of(body) == Offer(frozenset({"sh"}), forced=True)
     assert offer_of({**body, "tool_choice": "none"}) == Offer()
     assert stated_in({"message": {"tool_calls": [custom]}}, offer_of(body), Known()).texts == (LIE,)
+
+
+def test_a_number_is_known_only_with_its_sign_and_size() -> None:
+    known = Known.of("How many euros?", ["The fee is 1,500 euros, the rate 1,5 %."])
+    assert known.has(Decimal(1500))
+    assert not known.has(Decimal(-1500))
+    assert not known.has(Decimal(15))
+    assert number_in("1e999999999999") is None
