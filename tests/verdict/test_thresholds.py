@@ -11,13 +11,21 @@ import pytest
 
 from suffice.errors import SettingsError, StaleThresholds
 from suffice.record.setup import Setup
-from suffice.settings import ROUTES, CollectionSettings, DraftSettings, Settings, VerdictSettings
+from suffice.settings import (
+    ROUTES,
+    CollectionSettings,
+    DraftSettings,
+    Settings,
+    VerdictSettings,
+    read_settings,
+)
 from suffice.types import Action
 from suffice.verdict.route import read_routes
 from suffice.verdict.thresholds import (
     SERVE_ONLY,
     WITH_CAVEAT,
     Thresholds,
+    certificate_id,
     certified,
     in_force,
     policy_of,
@@ -30,7 +38,6 @@ OWN = CollectionSettings()
 def certificate(tmp_path: Path, **changes: Any) -> CollectionSettings:
     """Settings that name a certificate made for them, apart from the changes."""
     tree = {
-        "id": "c0ffee",
         "thresholds": {"gate": 0.7, "confidence": 0.65},
         "served": ["SERVE"],
         "models": MODELS,
@@ -39,8 +46,12 @@ def certificate(tmp_path: Path, **changes: Any) -> CollectionSettings:
         **changes,
     }
     path = tmp_path / "thresholds.json"
-    path.write_text(json.dumps(tree), encoding="utf-8")
+    path.write_text(json.dumps({"id": certificate_id(tree), **tree}), encoding="utf-8")
     return replace(OWN, verdict=replace(OWN.verdict, thresholds_file=str(path)))
+
+
+def written_id(tmp_path: Path) -> str:
+    return str(json.loads((tmp_path / "thresholds.json").read_text())["id"])
 
 
 def test_the_thresholds_reach_the_gate_the_table_and_the_record(tmp_path: Path) -> None:
@@ -53,7 +64,7 @@ def test_the_thresholds_reach_the_gate_the_table_and_the_record(tmp_path: Path) 
     assert "faithfulness >= 0.85" in serve
     read_routes(found.verdict.routes)
     filing = Setup.of(Settings(), settings, "e-1", "v-1").filing("ada")
-    assert filing.certificate == "c0ffee"
+    assert filing.certificate == written_id(tmp_path)
     alone = Setup.of(Settings(), settings, "e-1", "v-1", door="answers")
     assert alone.filing().certificate == ""  # `check` has no gate, so it is not covered
 
@@ -84,7 +95,7 @@ def test_thresholds_made_for_something_else_are_refused(
 def test_written_answers_are_those_of_an_llm(tmp_path: Path) -> None:
     settings = certificate(tmp_path, drafts="written")
     llm = replace(settings, draft=DraftSettings(llm="http://127.0.0.1/v1"))
-    assert certified(llm, MODELS).verdict.certificate == "c0ffee"
+    assert certified(llm, MODELS).verdict.certificate == written_id(tmp_path)
 
 
 @pytest.mark.parametrize("content", ["", "[]", '{"id": "x", "thresholds": null}'])
@@ -96,6 +107,27 @@ def test_a_file_without_thresholds_is_a_settings_error(tmp_path: Path, content: 
     (tmp_path / "thresholds.json").unlink()
     with pytest.raises(SettingsError, match="there is no file"):
         certified(settings, MODELS)
+
+
+def test_a_file_that_was_changed_by_hand_is_refused(tmp_path: Path) -> None:
+    settings, path = certificate(tmp_path), tmp_path / "thresholds.json"
+    tree = json.loads(path.read_text())
+    path.write_text(json.dumps({**tree, "thresholds": {"gate": 0.1, "confidence": 0.1}}))
+    with pytest.raises(SettingsError, match="its id does not match") as caught:
+        certified(settings, MODELS)
+    assert "suffice calibrate" in caught.value.remedy
+
+
+def test_only_the_program_names_the_certificate_in_force(tmp_path: Path) -> None:
+    file = tmp_path / "suffice.yaml"
+    file.write_text("verdict: {certificate: c0ffee}")
+    with pytest.raises(SettingsError, match=r"'verdict\.certificate' cannot be set") as caught:
+        read_settings(file, {})
+    assert "Remove the key" in caught.value.remedy
+    with pytest.raises(SettingsError, match=r"environment: 'verdict\.certificate'"):
+        read_settings(None, {"SUFFICE_VERDICT__CERTIFICATE": "c0ffee"})
+    file.write_text("verdict: {certificate: ''}")
+    assert read_settings(file, {}).verdict.certificate == ""
 
 
 def test_the_digest_ignores_the_thresholds_and_sees_the_rest() -> None:

@@ -23,6 +23,7 @@ WITH_CAVEAT = (Action.SERVE, Action.CAVEAT)
 WRITTEN = "written"
 """The certificate was computed from texts, as an LLM writes them, not from recorded decisions."""
 _AGAIN = "Run: suffice calibrate LABELS --out {}"
+_UNSIGNED = ("id", "history", "rows")
 _FLOOR = re.compile(r"confidence\s*(?:>=|>)\s*(\d*\.?\d+)")
 
 
@@ -95,6 +96,12 @@ def certified(settings: CollectionSettings, models: Mapping[str, str]) -> Collec
     return replace(found, verdict=replace(found.verdict, certificate=str(tree["id"])))
 
 
+def certificate_id(tree: Mapping[str, Any]) -> str:
+    """A digest of everything in a certificate but its history."""
+    text = json.dumps({k: v for k, v in tree.items() if k not in _UNSIGNED}, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
 def policy_of(settings: CollectionSettings) -> dict[str, str]:
     """The gate's policy, and a digest of every setting that a score or a verdict depends on, apart
     from the thresholds themselves."""
@@ -140,6 +147,12 @@ def _read(path: str) -> Mapping[str, Any]:
         raise _invalid(path) from problem
     if not complete:
         raise _invalid(path)
+    if tree["id"] != certificate_id(tree):
+        raise SettingsError(
+            f"verdict.thresholds_file: {path} was changed after it was written: its id does not "
+            "match its content.",
+            remedy=_AGAIN.format(path),
+        )
     read: Mapping[str, Any] = tree
     return read
 

@@ -5,7 +5,6 @@ It is the file that `verdict.thresholds_file` names. The field names are those o
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Mapping
@@ -17,11 +16,10 @@ from suffice.errors import SourceMissing, Unreadable
 from suffice.learn.calibrate.spending import Run
 from suffice.record.codec import plain, value_of
 from suffice.types import Action
-from suffice.verdict.thresholds import Thresholds
+from suffice.verdict.thresholds import Thresholds, certificate_id
 
 VERSION = 1
 _REMEDY = "Use a file that suffice calibrate wrote."
-_UNSIGNED = ("id", "history", "rows")
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,9 +62,7 @@ class Certificate:
     @property
     def id(self) -> str:
         """A digest of everything but the history."""
-        tree = {k: v for k, v in self.tree().items() if k not in _UNSIGNED}
-        text = json.dumps(tree, sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
+        return certificate_id(self.tree())
 
     @property
     def promise(self) -> str:
