@@ -158,6 +158,19 @@ def test_with_caveats_certified_nothing_is_released_under_the_threshold() -> Non
     assert in_force(found, WITH_CAVEAT).confidence == 0.6
 
 
+@pytest.mark.parametrize("action", WITH_CAVEAT)
+def test_a_table_that_ends_by_serving_withholds_under_the_threshold(action: Action) -> None:
+    own = replace(OWN, verdict=VerdictSettings(routes=(*ROUTES[:-1], f"else -> {action.value}")))
+    applied = Thresholds(0.5, 0.6, WITH_CAVEAT).apply(own)
+    assert applied.verdict.routes[-2:] == (
+        f"confidence >= 0.6000 -> {action.value}",
+        "else -> WITHHOLD",
+    )
+    read_routes(applied.verdict.routes)
+    assert policy_of(applied) == policy_of(own)
+    assert Thresholds(0.5, 0.6).apply(OWN).verdict.routes[-1] == ROUTES[-1]
+
+
 def test_a_suspended_guarantee_takes_the_stricter_of_both() -> None:
     own = Thresholds(0.7, 0.65)
     assert own.stricter(in_force(OWN)) == Thresholds(0.7, 0.8)

@@ -39,7 +39,9 @@ class Thresholds:
     def apply(self, settings: CollectionSettings) -> CollectionSettings:
         """The settings with these thresholds in the gate and in the routing table."""
         routes = tuple(_row(row, self) for row in settings.verdict.routes)
-        verdict = replace(settings.verdict, routes=routes)
+        # An `else` row that serves now has a condition, and a table must have a row for every case.
+        rest = () if not routes or _always(routes[-1]) else (f"else -> {Action.WITHHOLD.value}",)
+        verdict = replace(settings.verdict, routes=(*routes, *rest))
         return replace(settings, gate=self._gate(settings.gate), verdict=verdict)
 
     def stricter(self, other: Thresholds) -> Thresholds:
@@ -175,6 +177,10 @@ def _thresholds(tree: Mapping[str, Any], path: str) -> Thresholds:
 
 def _action(row: str) -> str:
     return row.partition("->")[2].partition(",")[0].strip()
+
+
+def _always(row: str) -> bool:
+    return row.partition("->")[0].strip() == "else"
 
 
 def _floor(row: str) -> float:
