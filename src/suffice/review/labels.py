@@ -21,9 +21,10 @@ from suffice.types import Passage, Verdict
 from suffice.verdict.thresholds import SERVE_ONLY, WITH_CAVEAT, in_force
 
 
-def labelled(connection: Connection, choice: Choice) -> list[dict[str, Any]]:
+def labelled(connection: Connection, choice: Choice, rate: float = 0.0) -> list[dict[str, Any]]:
     """One row per drawn answer; `correct` is null if nobody judged it. Records whose content was
-    erased, and answers that were checked without a gate, are left out."""
+    erased, and answers that were checked without a gate, are left out. Each row states the smallest
+    probability of all served answers and of the `rate` that is configured."""
 
     @lru_cache(maxsize=256)
     def floors(setup: str) -> dict[str, Any]:
@@ -34,20 +35,33 @@ def labelled(connection: Connection, choice: Choice) -> list[dict[str, Any]]:
             for found in (in_force(settings, served),)
         }
 
-    rows = []
-    for id, probability, correct in sampled(connection, choice):
-        entry = find(connection, id)
-        try:
-            verdict = decision_of(entry).verdict
-        except StoreError:
+    rows, least = [], rate or 1.0
+    for one in sampled(connection, choice):
+        least = min(least, one.probability or 1.0)
+        if not one.drawn:
             continue
-        if verdict is None or verdict.gate.policy == "none":
+        entry = find(connection, one.id)
+        verdict = _covered(entry)
+        if verdict is None:
             continue
-        floor = floors(entry.fields()["setup"])
         rows.append(
-            {**_row(entry, verdict), "probability": probability, "correct": correct, "floor": floor}
+            {
+                **_row(entry, verdict),
+                "probability": one.probability,
+                "correct": one.correct,
+                "floor": floors(entry.fields()["setup"]),
+            }
         )
-    return rows
+    return [{**row, "least_probability": least} for row in rows]
+
+
+def _covered(entry: Entry) -> Verdict | None:
+    """The verdict, unless its content was erased or no gate decided."""
+    try:
+        verdict = decision_of(entry).verdict
+    except StoreError:
+        return None
+    return None if verdict is None or verdict.gate.policy == "none" else verdict
 
 
 def _row(entry: Entry, verdict: Verdict) -> dict[str, Any]:

@@ -109,6 +109,23 @@ def test_some_rows_with_a_probability_and_others_without_are_refused(write: Writ
         write([{**rows(1)[0], "probability": 0.5}, *rows(1, seed=2)])
 
 
+@pytest.mark.parametrize("least", [None, 0.6])
+def test_weights_without_a_bound_known_beforehand_are_refused(
+    write: Write, least: float | None
+) -> None:
+    with pytest.raises(LabelsError, match="“least_probability” is") as caught:
+        write([{**rows(1)[0], "probability": 0.5, "least_probability": least}])
+    assert "suffice review export" in caught.value.remedy
+
+
+def test_rows_that_all_had_to_be_drawn_are_still_weighted_if_others_had_not(write: Write) -> None:
+    every = [{**row, "probability": 1, "least_probability": 0.01} for row in rows(300)]
+    made = certify(write(every), Wish(alpha=0.5, delta=0.1))
+    assert made.method["test"] == "betting"
+    known = [{**row, "probability": 1, "least_probability": 1} for row in rows(300)]
+    assert certify(write(known), WISH).method["test"] == "binomial"
+
+
 def test_claims_make_an_answer_wrong_if_one_of_them_is(write: Write) -> None:
     one = {"scores": {"gate": 1, "confidence": 1}}
     labels = write(
@@ -160,7 +177,7 @@ def test_a_failed_calibration_keeps_the_earlier_thresholds(write: Write) -> None
 def test_a_review_export_is_weighted_and_certifies_nothing_looser(write: Write) -> None:
     floor = {name: {"gate": 0.6, "confidence": 0.7} for name in ("serve", "caveat")}
     drawn = [
-        {**row, "record": str(n), "probability": 0.5, "floor": floor}
+        {**row, "record": str(n), "probability": 0.5, "least_probability": 0.5, "floor": floor}
         for n, row in enumerate(rows(1500))
         if row["scores"]["gate"] >= 0.6 and row["scores"]["confidence"] >= 0.7
     ]
@@ -175,7 +192,9 @@ def test_a_review_export_is_weighted_and_certifies_nothing_looser(write: Write) 
 
 
 def test_an_answer_drawn_and_not_judged_counts_as_wrong(write: Write) -> None:
-    every = [{**row, "probability": 0.9, "correct": None} for row in rows(300)]
+    every = [
+        {**row, "probability": 0.9, "least_probability": 0.9, "correct": None} for row in rows(300)
+    ]
     assert not certify(write(every), Wish(alpha=0.5, delta=0.1)).certified
 
 

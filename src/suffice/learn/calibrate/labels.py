@@ -46,6 +46,7 @@ _FLOOR = Kind(
 _KINDS = {
     "question": or_null(TEXT), "evidence": EVIDENCE, "answer": TEXT, "draft": TEXT, "claim": TEXT,
     "correct": or_null(TRUTH), "claims": _CLAIMS, "label": LABEL, "probability": or_null(_CHANCE),
+    "least_probability": or_null(_CHANCE),
     "scores": or_null(OBJECT), "floor": or_null(_FLOOR), "sufficient": or_null(TRUTH),
     "collection": or_null(TEXT), "kind": or_null(TEXT),
 }  # fmt: skip
@@ -76,6 +77,8 @@ class Label:
     evidence: tuple[Any, ...] = ()
     answer: str = ""
     probability: float | None = None
+    least_probability: float = 1.0
+    """The smallest probability that any answer could have had, drawn or not."""
     collection: str = "default"
     kind: str = ""
     sufficient: bool | None = None
@@ -127,6 +130,23 @@ def _check_selection(rows: Sequence[Row], path: Path) -> None:
             f"{path}: {known} of {len(rows)} rows have a “probability”.",
             remedy="Give every row the probability with which it was selected; 1 if always.",
         )
+    _check_least(rows, path)
+
+
+def _check_least(rows: Sequence[Row], path: Path) -> None:
+    """Refuse weights without a bound: the rows cannot show it, because the answers with the
+    smallest probability are those most likely to be missing."""
+    for number, row in enumerate(rows, 1):
+        own, least = row.get("probability"), row.get("least_probability")
+        if own is None and least is None:
+            continue
+        if own is None or least is None or least > own:
+            raise LabelsError(
+                f"{path}, row {number}: “probability” is {own}, “least_probability” is {least}.",
+                remedy="Export the queue again: suffice review export --out labels.jsonl. In your "
+                "own rows, write as “least_probability” the smallest probability with which any "
+                "answer was selected.",
+            )
 
 
 def _selected(row: Row) -> bool:
@@ -151,6 +171,7 @@ def _label(row: Row, digest: str, where: str) -> Label:
         evidence=tuple(evidence) if isinstance(evidence, list | tuple) else (evidence,),
         answer=answer,
         probability=row.get("probability"),
+        least_probability=row.get("least_probability") or 1.0,
         collection=row.get("collection") or "default",
         kind=row.get("kind") or "",
         sufficient=row.get("sufficient"),
