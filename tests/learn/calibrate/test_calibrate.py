@@ -21,7 +21,7 @@ from suffice.learn.calibrate.report import page
 from suffice.learn.calibrate.select import Costs, Family, Promise
 from suffice.settings import CollectionSettings
 from suffice.types import Action
-from suffice.verdict.thresholds import WITH_CAVEAT
+from suffice.verdict.thresholds import WITH_CAVEAT, Thresholds
 
 NOW = datetime(2026, 1, 5, 12, tzinfo=UTC)
 RULE = Rule(CollectionSettings(), {"embedder": "e-1", "verifier": "v-1"}, gated=True)
@@ -161,6 +161,31 @@ def test_calibrating_again_on_the_same_rows_spends_delta(write: Write) -> None:
     assert last.level == pytest.approx(0.05)
     with pytest.raises(LabelsError, match="spent all of δ"):
         certify(write(rows(100, seed=3)), Wish(alpha=0.04, delta=0.1), last)
+
+
+def test_other_thresholds_in_force_make_another_calibration(write: Write) -> None:
+    """The tested pairs depend on them, so each is another chance to succeed by luck."""
+    labels, wish = write(rows(60)), Wish(alpha=0.02, delta=0.1)
+    first = certify(labels, wish)
+    rule = replace(RULE, settings=Thresholds(0.7, 0.75).apply(RULE.settings))
+    scores = [label.scores for label in labels if label.scores]
+    other = calibrate(labels, scores, rule, wish, NOW, first)
+    assert [run.level for run in other.history] == pytest.approx([0.05, 0.1 / 6])
+
+
+def test_a_row_stays_the_same_whatever_else_is_said_about_it(write: Write) -> None:
+    text = {"question": "Q?", "evidence": ["E."], "answer": "A.", "correct": True}
+    same = [
+        {**text, "correct": False},
+        {**text, "comment": "x", "kind": "number", "collection": "hr", "sufficient": True},
+        {**text, "scores": {"gate": 0.5, "confidence": 0.5}},
+        {**text, "evidence": "E."},
+    ]
+    (first,) = write([text])
+    assert {write([row])[0].digest for row in same} == {first.digest}
+    assert write([{**text, "answer": "B."}])[0].digest != first.digest
+    drawn = {"probability": 1, "least_probability": 1}
+    assert write([{**text, "record": "1", **drawn}])[0].digest != first.digest
 
 
 def test_a_failed_calibration_keeps_the_earlier_thresholds(write: Write) -> None:

@@ -92,11 +92,15 @@ def calibrate(
             remedy="Leave out --max-false-withhold, or label withheld answers as well.",
         )
     digests = tuple(label.digest for label in labels)
-    run = _run(labels, rule, wish, now, earlier)
-    promise = Promise(wish.alpha, run.level, wish.false_withhold)
     selection = split(digests)
     floor = _raised(floors or (0.0, 0.0), rule, wish)
-    found = _select(table, selection, floor, rule, wish, promise)
+    family, grid = _tests(table, selection, floor, rule, wish)
+    run = _run(labels, rule, wish, now, earlier, (family, floor, grid.pairs))
+    promise = Promise(wish.alpha, run.level, wish.false_withhold)
+    if family is Family.FIXED_SEQUENCE:
+        found = fixed_sequence(table, selection, grid, promise, wish.costs)
+    else:
+        found = bonferroni(table, grid, promise, wish.costs)
     pair = found.thresholds
     made = Certificate(
         wish.alpha,
@@ -131,26 +135,21 @@ def split(digests: Sequence[str]) -> Flags:
     return np.array(sides) < SELECTION * 256
 
 
-def _select(
-    table: Table,
-    selection: Flags,
-    floor: tuple[float, float],
-    rule: Rule,
-    wish: Wish,
-    promise: Promise,
-) -> Selected:
+def _tests(
+    table: Table, selection: Flags, floor: tuple[float, float], rule: Rule, wish: Wish
+) -> tuple[Family, Grid]:
+    """Which pairs of thresholds are tested, and how."""
     family = wish.family
     if family is None:
         few = len(table) * SELECTION < FEWEST
         family = Family.BONFERRONI if few else Family.FIXED_SEQUENCE
     if family is Family.FIXED_SEQUENCE:
-        grid = Grid.of(table.rows(selection), floor, gated=rule.gated)
-        return fixed_sequence(table, selection, grid, promise, wish.costs)
+        return family, Grid.of(table.rows(selection), floor, gated=rule.gated)
     now = in_force(rule.settings, wish.served)
     gate = max(round(now.gate or 0.0, DECIMALS), floor[0]) if rule.gated else 0.0
     own = max(round(now.confidence, DECIMALS), floor[1])
     strict = (max(gate, _STRICT[0]) if rule.gated else gate, max(own, _STRICT[1]))
-    return bonferroni(table, Grid.product((gate, strict[0]), (own, strict[1])), promise, wish.costs)
+    return family, Grid.product((gate, strict[0]), (own, strict[1]))
 
 
 def _floor(labels: Sequence[Label], served: Sequence[Action]) -> tuple[float, float] | None:
@@ -173,12 +172,18 @@ def _raised(floor: tuple[float, float], rule: Rule, wish: Wish) -> tuple[float, 
 
 
 def _run(
-    labels: Sequence[Label], rule: Rule, wish: Wish, now: datetime, earlier: Certificate | None
+    labels: Sequence[Label],
+    rule: Rule,
+    wish: Wish,
+    now: datetime,
+    earlier: Certificate | None,
+    tests: tuple[Any, ...],
 ) -> Run:
     """This calibration, with the part of δ that it may spend. Repeating a calibration on the same
-    rows spends nothing: the result is the same."""
+    rows spends nothing: the result is the same. The tested thresholds identify it as well, because
+    they depend on those in force."""
     history = earlier.history if earlier else ()
-    parts = (rule.models, policy_of(rule.settings), wish.served, wish.false_withhold, wish.family)
+    parts = (rule.models, policy_of(rule.settings), wish.served, wish.false_withhold, tests)
     name = hashlib.sha256(repr((*parts, wish.final)).encode()).hexdigest()[:16]
     run = Run(
         timestamp(now), data_digest(labels), len(labels), wish.alpha, wish.delta, 0.0, False, True,

@@ -103,13 +103,29 @@ def read_labels(path: Path) -> list[Label]:
 
 
 def data_digest(labels: Sequence[Label]) -> str:
-    """The sha256 of the rows and their judgements, in any order."""
-    lines = sorted(f"{label.digest} {label.correct} {label.probability}" for label in labels)
+    """The sha256 of the rows, their judgements, weights and scores, in any order."""
+    lines = sorted(
+        f"{label.digest} {label.correct} {label.probability} {label.least_probability} "
+        f"{label.scores}"
+        for label in labels
+    )
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
 def _digest(row: Row) -> str:
-    kept = {k: v for k, v in row.items() if k not in ("correct", "label", "claims")}
+    """Identifies the answer, whatever else a row says about it: with another comment, judgement or
+    group, it is not a new one. The scores identify a row only if it has no text."""
+    evidence = row.get("evidence")
+    found = {
+        "record": row.get("record"),
+        "question": row.get("question"),
+        "evidence": [evidence] if isinstance(evidence, str | dict) else evidence,
+        "answer": _answer(row),
+    }
+    if not found["record"] and not found["answer"]:
+        scores = row.get("scores") or {}
+        found["scores"] = {name: scores.get(name) for name in ("gate", "confidence")}
+    kept = {name: value for name, value in found.items() if value}
     text = json.dumps(kept, sort_keys=True, ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
@@ -155,8 +171,12 @@ def _selected(row: Row) -> bool:
     return any(row.get(name) for name in _SELECTED) or row.get("selected_by") == "gate"
 
 
+def _answer(row: Row) -> str:
+    return next((row[name] for name in ("answer", "draft", "claim") if name in row), "")
+
+
 def _label(row: Row, digest: str, where: str) -> Label:
-    answer = next((row[name] for name in ("answer", "draft", "claim") if name in row), "")
+    answer = _answer(row)
     scores = _scores(row["scores"], where) if row.get("scores") else None
     if scores is None and not (answer and row.get("question") and "evidence" in row):
         raise LabelsError(

@@ -104,6 +104,10 @@ class Grid:
     def __len__(self) -> int:
         return len(self.gate)
 
+    @property
+    def pairs(self) -> list[tuple[float, float]]:
+        return list(zip(self.gate.tolist(), self.confidence.tolist(), strict=True))
+
     @classmethod
     def product(cls, gate: Sequence[float], confidence: Sequence[float]) -> Grid:
         pairs = np.array([(g, c) for g in sorted(set(gate)) for c in sorted(set(confidence))])
