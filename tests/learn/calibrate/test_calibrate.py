@@ -163,6 +163,30 @@ def test_calibrating_again_on_the_same_rows_spends_delta(write: Write) -> None:
         certify(write(rows(100, seed=3)), Wish(alpha=0.04, delta=0.1), last)
 
 
+def test_rows_are_charged_to_their_own_series_even_if_others_came_between(write: Write) -> None:
+    made, levels = None, []
+    for alpha, seed in ((0.02, 1), (0.02, 2), (0.03, 1), (0.03, 2), (0.02, 1)):
+        made = certify(write(rows(40, seed=seed)), Wish(alpha=alpha, delta=0.1), made)
+        levels.append(made.level)
+    assert levels == pytest.approx([0.05, 0.05, 0.1 / 6, 0.1 / 6, 0.05])  # the last is the first
+    assert made is not None
+    assert made.left == pytest.approx(0.1 - 0.05 - 0.1 / 6)
+    both = certify(write([*rows(40), *rows(40, seed=2)]), Wish(alpha=0.03, delta=0.1), made)
+    assert both.level == pytest.approx(0.1 / 12)
+    assert both.history[-1].series == (0, 1)
+    assert [len(one) for one in both.rows] == [80, 80]
+
+
+def test_rows_of_a_file_without_series_are_charged(write: Write, tmp_path: Path) -> None:
+    path = tmp_path / "thresholds.json"
+    certify(write(rows(40)), Wish(alpha=0.02, delta=0.1)).write(path)
+    tree = json.loads(path.read_text())
+    del tree["history"][0]["series"]
+    path.write_text(json.dumps({**tree, "rows": tree["rows"][0]}))
+    again = certify(write(rows(40)), Wish(alpha=0.03, delta=0.1), Certificate.read(path))
+    assert again.level == pytest.approx(0.1 / 6)
+
+
 def test_other_thresholds_in_force_make_another_calibration(write: Write) -> None:
     """The tested pairs depend on them, so each is another chance to succeed by luck."""
     labels, wish = write(rows(60)), Wish(alpha=0.02, delta=0.1)

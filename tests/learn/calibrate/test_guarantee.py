@@ -134,8 +134,8 @@ def test_calibrating_again_and_again_spends_no_more_than_delta() -> None:
     for k in range(1, 9):
         some = wrong[:, : 60 * k]
         p = ratio_test(some, np.ones_like(some), 0.1, None)
-        level, fresh = level_of(0.1, history, ["a"] if k > 1 else [], ["a"])
-        history.append(Run("", str(k), 60 * k, 0.1, 0.1, level, False, fresh))
+        level, series = level_of(0.1, history, [["a"]] if k > 1 else [], ["a"])
+        history.append(Run("", str(k), 60 * k, 0.1, 0.1, level, False, k == 1, series=series))
         spent, careless = spent | (p <= level), careless | (p <= 0.1)
     assert sum(run.level for run in history) <= 0.1
     assert spent.mean() <= most(0.1) < careless.mean()

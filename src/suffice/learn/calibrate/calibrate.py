@@ -23,7 +23,7 @@ from suffice.learn.calibrate.select import (
     bonferroni,
     fixed_sequence,
 )
-from suffice.learn.calibrate.spending import Run, level_of
+from suffice.learn.calibrate.spending import Run, level_of, of_series
 from suffice.learn.calibrate.table import DECIMALS, Grid, Table
 from suffice.log.moment import timestamp
 from suffice.pvalues import Flags
@@ -123,7 +123,7 @@ def calibrate(
         made,
         **_measured(table, selection, found, shown),
         figures=all_figures(table, labels, scores, shown, rule.settings),
-        needed=() if pair else _needed(table, floor, rule, wish, earlier),
+        needed=() if pair else _needed(table, floor, rule, wish, run, earlier),
     )
     return made.after(earlier, replace(run, certified=pair is not None), digests)
 
@@ -189,12 +189,12 @@ def _run(
         timestamp(now), data_digest(labels), len(labels), wish.alpha, wish.delta, 0.0, False, True,
         name,
     )  # fmt: skip
-    if history and history[-1].repeats(run):
-        return replace(run, level=history[-1].level, fresh=history[-1].fresh)
+    for same in (one for one in history if one.repeats(run)):
+        return replace(run, level=same.level, fresh=same.fresh, series=same.series)
     digests = [label.digest for label in labels]
     used = earlier.rows if earlier else ()
-    level, fresh = level_of(wish.delta, history, used, digests, final=wish.final)
-    return replace(run, level=level, fresh=fresh)
+    level, series = level_of(wish.delta, history, used, digests, final=wish.final)
+    return replace(run, level=level, fresh=series == (len(used),), series=series)
 
 
 def _numbers(pair: tuple[float, float], rule: Rule) -> dict[str, float | None]:
@@ -231,10 +231,12 @@ def _needed(
     floor: tuple[float, float],
     rule: Rule,
     wish: Wish,
+    run: Run,
     earlier: Certificate | None,
 ) -> tuple[Mapping[str, Any], ...]:
     """More labels are tested at the level of the calibration after this one."""
-    runs = sum(not run.fresh for run in earlier.history) + 1 if earlier else 1
+    past = [one for one in earlier.history if not one.repeats(run)] if earlier else []
+    runs = 1 + max(len(of_series(past, number)) for number in run.series)
     level = wish.delta / ((runs + 1) * (runs + 2))
     grid = Grid.of(table, floor, gated=rule.gated)
     found = needed(table, grid, Promise(wish.alpha, level), 1 - SELECTION)
