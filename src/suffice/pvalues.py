@@ -7,7 +7,9 @@ for any number of rows:
                 binomial. Their exact tail is the most powerful test there is.
     betting     weighted rows. (wrong − α)·served·weight has a mean of at most 0 if the share is at
                 most α; a capital that bets on that is expected not to grow if the share is larger,
-                so it reaches 1/p with probability at most p (Waudby-Smith and Ramdas 2024).
+                so it reaches 1/p with probability at most p (Waudby-Smith and Ramdas 2024). The
+                largest weight limits the bet. It must be known before the rows are drawn: a group
+                that is rarely sampled may be missing among them, and its errors with it.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ Numbers = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 SHARES = tuple(2.0 ** (-step / 2) for step in range(15))
 """Shares of the largest safe bet. The capital is divided among them beforehand."""
+_ROUNDING = 1e-9
 
 
 def binomial_tail(wrong: npt.ArrayLike, served: npt.ArrayLike, share: float) -> Numbers:
@@ -54,15 +57,20 @@ def _log_growth(gains: Numbers, bet: float) -> Numbers:
     return np.asarray(np.maximum(growth, -1e300))
 
 
-def ratio_test(hit: Flags, among: Flags, share: float, weights: Numbers | None) -> Numbers:
+def ratio_test(
+    hit: Flags, among: Flags, share: float, weights: Numbers | None, largest: float = 1.0
+) -> Numbers:
     """The p-value of "more than `share` of the rows `among` are `hit`", for each row of two
-    boolean matrices. `weights` of `None`: every row counts the same."""
+    boolean matrices. `weights` of `None`: every row counts the same. `largest` is the largest
+    weight that a row could have had, drawn or not."""
     if weights is None:
         hits, rows = (hit & among).sum(axis=-1), among.sum(axis=-1)
         hopeless = hits > share * rows  # the exact value is about .5 or more, and slow
         return np.where(hopeless, 1.0, binomial_tail(np.where(hopeless, 0, hits), rows, share))
+    if weights.max(initial=0.0) > largest * (1 + _ROUNDING):
+        raise ValueError(f"A weight is {weights.max():g}, above the largest possible {largest:g}.")
     gains = (hit - share) * among * weights
-    return betting(gains, float(weights.max()) * (1 - share))
+    return betting(gains, largest * (1 - share))
 
 
 def interval(hits: int, rows: int, confidence: float = 0.95) -> tuple[float, float]:

@@ -12,13 +12,14 @@ import pytest
 from sqlalchemy import not_, select
 
 from suffice.access.visibility import Reader
-from suffice.errors import ReviewError, StoreError
+from suffice.errors import LabelsError, ReviewError, StoreError
 from suffice.log.entry import Choice
 from suffice.log.tables import RECORDS
 from suffice.record.about import has_record_about, subject_in
 from suffice.record.decision import Decision, Filing, decision_of
 from suffice.record.log import Log
 from suffice.record.sampling import Why
+from suffice.record.setup import Setup
 from suffice.record.trace import Trace
 from suffice.review.case import DECIDED, Act, Rating
 from suffice.review.queue import Wanted
@@ -334,3 +335,32 @@ def test_what_concerns_a_record_is_found_by_its_id_however_much_was_decided(tmp_
     assert all("(id>? AND id<?)" in line for line in inner), plan
     log.close()
     log.database.close()
+
+
+def at_rate(review: Review, rate: float) -> Review:
+    return Review(Log(review.log.database, RecordSettings(review_sample=rate, review_borderline=0)))
+
+
+def test_the_export_states_the_smallest_probability_drawn_or_not(review: Review) -> None:
+    filing = Setup().filing()
+    sampling(review).log.write(SERVED, filing=filing)
+    (row,) = sampling(review).labels()
+    assert (row["probability"], row["least_probability"]) == (1.0, 1.0)
+    (row,) = at_rate(review, 0.25).labels()
+    assert row["least_probability"] == 0.25  # configured, although no answer had it yet
+    at_rate(review, 1e-12).log.write(SERVED, filing=filing)
+    (row,) = sampling(review).labels()
+    assert (row["probability"], row["least_probability"]) == (1.0, 1e-12)
+
+
+def test_an_export_is_refused_if_a_served_answer_could_not_be_drawn(review: Review) -> None:
+    filing = Setup().filing()
+    sampling(review).log.write(SERVED, filing=filing)
+    ungated = replace(SERVED, gate=replace(FAR, policy="none"))
+    review.log.write(ungated, filing=filing)  # not covered by a certificate anyway
+    assert len(review.labels()) == 1
+    id = review.log.write(SERVED, filing=filing)
+    with pytest.raises(LabelsError, match=id) as caught:
+        review.labels()
+    assert "record.review_sample" in caught.value.remedy
+    assert review.labels(Choice(before=review.log.entry(id).sequence))

@@ -11,13 +11,21 @@ import pytest
 
 from suffice.errors import SettingsError, StaleThresholds
 from suffice.record.setup import Setup
-from suffice.settings import ROUTES, CollectionSettings, DraftSettings, Settings, VerdictSettings
+from suffice.settings import (
+    ROUTES,
+    CollectionSettings,
+    DraftSettings,
+    Settings,
+    VerdictSettings,
+    read_settings,
+)
 from suffice.types import Action
 from suffice.verdict.route import read_routes
 from suffice.verdict.thresholds import (
     SERVE_ONLY,
     WITH_CAVEAT,
     Thresholds,
+    certificate_id,
     certified,
     in_force,
     policy_of,
@@ -30,7 +38,6 @@ OWN = CollectionSettings()
 def certificate(tmp_path: Path, **changes: Any) -> CollectionSettings:
     """Settings that name a certificate made for them, apart from the changes."""
     tree = {
-        "id": "c0ffee",
         "thresholds": {"gate": 0.7, "confidence": 0.65},
         "served": ["SERVE"],
         "models": MODELS,
@@ -39,8 +46,12 @@ def certificate(tmp_path: Path, **changes: Any) -> CollectionSettings:
         **changes,
     }
     path = tmp_path / "thresholds.json"
-    path.write_text(json.dumps(tree), encoding="utf-8")
+    path.write_text(json.dumps({"id": certificate_id(tree), **tree}), encoding="utf-8")
     return replace(OWN, verdict=replace(OWN.verdict, thresholds_file=str(path)))
+
+
+def written_id(tmp_path: Path) -> str:
+    return str(json.loads((tmp_path / "thresholds.json").read_text())["id"])
 
 
 def test_the_thresholds_reach_the_gate_the_table_and_the_record(tmp_path: Path) -> None:
@@ -53,7 +64,7 @@ def test_the_thresholds_reach_the_gate_the_table_and_the_record(tmp_path: Path) 
     assert "faithfulness >= 0.85" in serve
     read_routes(found.verdict.routes)
     filing = Setup.of(Settings(), settings, "e-1", "v-1").filing("ada")
-    assert filing.certificate == "c0ffee"
+    assert filing.certificate == written_id(tmp_path)
     alone = Setup.of(Settings(), settings, "e-1", "v-1", door="answers")
     assert alone.filing().certificate == ""  # `check` has no gate, so it is not covered
 
@@ -84,7 +95,7 @@ def test_thresholds_made_for_something_else_are_refused(
 def test_written_answers_are_those_of_an_llm(tmp_path: Path) -> None:
     settings = certificate(tmp_path, drafts="written")
     llm = replace(settings, draft=DraftSettings(llm="http://127.0.0.1/v1"))
-    assert certified(llm, MODELS).verdict.certificate == "c0ffee"
+    assert certified(llm, MODELS).verdict.certificate == written_id(tmp_path)
 
 
 @pytest.mark.parametrize("content", ["", "[]", '{"id": "x", "thresholds": null}'])
@@ -96,6 +107,27 @@ def test_a_file_without_thresholds_is_a_settings_error(tmp_path: Path, content: 
     (tmp_path / "thresholds.json").unlink()
     with pytest.raises(SettingsError, match="there is no file"):
         certified(settings, MODELS)
+
+
+def test_a_file_that_was_changed_by_hand_is_refused(tmp_path: Path) -> None:
+    settings, path = certificate(tmp_path), tmp_path / "thresholds.json"
+    tree = json.loads(path.read_text())
+    path.write_text(json.dumps({**tree, "thresholds": {"gate": 0.1, "confidence": 0.1}}))
+    with pytest.raises(SettingsError, match="its id does not match") as caught:
+        certified(settings, MODELS)
+    assert "suffice calibrate" in caught.value.remedy
+
+
+def test_only_the_program_names_the_certificate_in_force(tmp_path: Path) -> None:
+    file = tmp_path / "suffice.yaml"
+    file.write_text("verdict: {certificate: c0ffee}")
+    with pytest.raises(SettingsError, match=r"'verdict\.certificate' cannot be set") as caught:
+        read_settings(file, {})
+    assert "Remove the key" in caught.value.remedy
+    with pytest.raises(SettingsError, match=r"environment: 'verdict\.certificate'"):
+        read_settings(None, {"SUFFICE_VERDICT__CERTIFICATE": "c0ffee"})
+    file.write_text("verdict: {certificate: ''}")
+    assert read_settings(file, {}).verdict.certificate == ""
 
 
 def test_the_digest_ignores_the_thresholds_and_sees_the_rest() -> None:
@@ -124,6 +156,19 @@ def test_with_caveats_certified_nothing_is_released_under_the_threshold() -> Non
     released = [row for row in found.verdict.routes if row.endswith(("SERVE", "CAVEAT"))]
     assert all("confidence >= 0.6000" in row or "confidence >= 0.8000" in row for row in released)
     assert in_force(found, WITH_CAVEAT).confidence == 0.6
+
+
+@pytest.mark.parametrize("action", WITH_CAVEAT)
+def test_a_table_that_ends_by_serving_withholds_under_the_threshold(action: Action) -> None:
+    own = replace(OWN, verdict=VerdictSettings(routes=(*ROUTES[:-1], f"else -> {action.value}")))
+    applied = Thresholds(0.5, 0.6, WITH_CAVEAT).apply(own)
+    assert applied.verdict.routes[-2:] == (
+        f"confidence >= 0.6000 -> {action.value}",
+        "else -> WITHHOLD",
+    )
+    read_routes(applied.verdict.routes)
+    assert policy_of(applied) == policy_of(own)
+    assert Thresholds(0.5, 0.6).apply(OWN).verdict.routes[-1] == ROUTES[-1]
 
 
 def test_a_suspended_guarantee_takes_the_stricter_of_both() -> None:

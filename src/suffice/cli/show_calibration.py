@@ -83,16 +83,10 @@ def _notes(made: Certificate) -> Iterator[str]:
     runs = [run for run in made.history if run.data]
     if len(runs) > 1 and not runs[-1].fresh:
         yield f"Some rows were used before: this is calibration {len(runs)} in the file's history."
-    left = made.delta - sum(run.level for run in _shared(made))
     yield (
-        f"This calibration spent {made.level:.3g} of δ = {made.delta:.3g}; {max(left, 0):.3g} is "
+        f"This calibration spent {made.level:.3g} of δ = {made.delta:.3g}; {made.left:.3g} is "
         "left for later ones on these rows."
     )
-
-
-def _shared(made: Certificate) -> Sequence[Any]:
-    start = max((n for n, run in enumerate(made.history) if run.fresh), default=0)
-    return made.history[start:]
 
 
 def _next(made: Certificate, out: Path, *, kept: bool) -> Iterator[str]:

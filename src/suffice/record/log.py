@@ -47,6 +47,7 @@ class Log:
         self.signer = Signer(database, settings.checkpoint, clock)
         self._prepare = Prepare.of(settings)
         self._sampler = Sampler.of(settings)
+        self.review_rate = settings.review_sample
         self._clock = clock
         signs = settings.checkpoint.key_file and settings.checkpoint.destinations
         self._schedule = Schedule(self.signer) if signs else None

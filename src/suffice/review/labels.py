@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from suffice.errors import StoreError
+from suffice.errors import LabelsError, StoreError
 from suffice.log.entry import Choice, Entry, find
 from suffice.record.decision import decision_of
 from suffice.record.setup import setup_of
@@ -21,9 +21,11 @@ from suffice.types import Passage, Verdict
 from suffice.verdict.thresholds import SERVE_ONLY, WITH_CAVEAT, in_force
 
 
-def labelled(connection: Connection, choice: Choice) -> list[dict[str, Any]]:
+def labelled(connection: Connection, choice: Choice, rate: float = 0.0) -> list[dict[str, Any]]:
     """One row per drawn answer; `correct` is null if nobody judged it. Records whose content was
-    erased, and answers that were checked without a gate, are left out."""
+    erased, and answers that were checked without a gate, are left out. Each row states the smallest
+    probability of all served answers and of the `rate` that is configured. A served answer that
+    could not be drawn raises `LabelsError`."""
 
     @lru_cache(maxsize=256)
     def floors(setup: str) -> dict[str, Any]:
@@ -34,20 +36,45 @@ def labelled(connection: Connection, choice: Choice) -> list[dict[str, Any]]:
             for found in (in_force(settings, served),)
         }
 
-    rows = []
-    for id, probability, correct in sampled(connection, choice):
-        entry = find(connection, id)
-        try:
-            verdict = decision_of(entry).verdict
-        except StoreError:
+    rows, least = [], rate or 1.0
+    for one in sampled(connection, choice):
+        least = min(least, one.probability or 1.0)
+        if not one.drawn and one.probability > 0:
             continue
-        if verdict is None or verdict.gate.policy == "none":
+        entry = find(connection, one.id)
+        verdict = _covered(entry)
+        if verdict is None:
             continue
-        floor = floors(entry.fields()["setup"])
+        if not one.drawn:
+            raise _never_drawn(entry)
         rows.append(
-            {**_row(entry, verdict), "probability": probability, "correct": correct, "floor": floor}
+            {
+                **_row(entry, verdict),
+                "probability": one.probability,
+                "correct": one.correct,
+                "floor": floors(entry.fields()["setup"]),
+            }
         )
-    return rows
+    return [{**row, "least_probability": least} for row in rows]
+
+
+def _never_drawn(entry: Entry) -> LabelsError:
+    """The answers that are always reviewed say nothing about those that never are."""
+    return LabelsError(
+        f"The served answer {entry.id} of {entry.time} could not be drawn for review, so the drawn "
+        "answers do not represent all served ones.",
+        remedy="Set record.review_sample, for example to 0.1, and export only answers from that "
+        "moment on: suffice review export --since TIME",
+    )
+
+
+def _covered(entry: Entry) -> Verdict | None:
+    """The verdict, unless its content was erased or no gate decided."""
+    try:
+        verdict = decision_of(entry).verdict
+    except StoreError:
+        return None
+    return None if verdict is None or verdict.gate.policy == "none" else verdict
 
 
 def _row(entry: Entry, verdict: Verdict) -> dict[str, Any]:

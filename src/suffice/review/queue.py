@@ -99,12 +99,21 @@ def strata(connection: Connection, choice: Choice) -> list[Stratum]:
     ]
 
 
-def sampled(connection: Connection, choice: Choice) -> Iterator[tuple[str, float, bool | None]]:
-    """Id, sampling probability and judgement of each served answer that was drawn for review."""
+@dataclass(frozen=True, slots=True)
+class Sampled:
+    """A served answer and its chance of being drawn. `correct` is `None` if nobody judged it."""
+
+    id: str
+    probability: float
+    drawn: bool
+    correct: bool | None
+
+
+def sampled(connection: Connection, choice: Choice) -> Iterator[Sampled]:
+    """Each served answer, drawn for review or not, with its judgement."""
     acts = _acts(connection)
     for id, probability, drawn in _served(connection, choice):
-        if drawn:
-            yield id, probability, judgement(acts.get(id, ()))
+        yield Sampled(id, probability, drawn, judgement(acts.get(id, ())))
 
 
 def _acts(connection: Connection) -> dict[str, list[str]]:

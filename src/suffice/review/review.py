@@ -126,7 +126,7 @@ class Review:
     def labels(self, choice: Choice | None = None) -> list[dict[str, Any]]:
         """The answers drawn for review as labelled rows for a calibration."""
         with self.log.database.reading() as connection:
-            return labelled(connection, choice or Choice())
+            return labelled(connection, choice or Choice(), self.log.review_rate)
 
     def _whole(self, name: str, reader: Reader | None) -> Case:
         """The case, provided that the reader may read all of it."""

@@ -142,7 +142,9 @@ class VerdictSettings(Checked):
         "`gate.learned` and the `confidence` conditions of `routes`. Empty: none.",
     )
     certificate: str = setting(
-        "", "Id of the certificate in `thresholds_file`. Set when the file is read; leave it empty."
+        "",
+        "Id of the certificate in `thresholds_file`. Set when the file is read; leave it empty.",
+        read_only=True,
     )
 
 

@@ -9,11 +9,14 @@ T = TypeVar("T")
 
 ABOUT = "about"
 """The metadata key that holds a setting's description."""
+READ_ONLY = "read_only"
+"""The metadata key that holds whether only the program sets it."""
 
 
-def setting(default: T, about: str) -> T:
-    """A dataclass field with a description, which docs/reference/settings.md shows."""
-    return field(default=default, metadata={ABOUT: about})
+def setting(default: T, about: str, *, read_only: bool = False) -> T:
+    """A dataclass field with a description, which docs/reference/settings.md shows. `read_only`:
+    neither a file nor the environment may set it."""
+    return field(default=default, metadata={ABOUT: about, READ_ONLY: read_only})
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import typing
 from collections.abc import Mapping
-from dataclasses import is_dataclass, replace
+from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
 from suffice.errors import SettingsError
 from suffice.settings.checked import bad_value, hints_of, not_allowed, orders
+from suffice.settings.limits import READ_ONLY
 
 ENV_PREFIX = "SUFFICE_"
 
@@ -74,6 +75,7 @@ def build(shape: type[T], raw: Any, origin: str, where: str, base: T | None = No
                 f"{origin}: unknown key '{_join(where, key)}'.",
                 remedy=f"Allowed here: {', '.join(sorted(hints))}.{levels}",
             )
+    _refuse_read_only(kind, raw, origin, where)
     start = base if base is not None else shape()
     changes = {
         key: _value(hints[key], value, origin, _join(where, str(key)), getattr(start, key))
@@ -94,6 +96,16 @@ def build(shape: type[T], raw: Any, origin: str, where: str, base: T | None = No
         place = _join(where, problem.message.removeprefix(own))
         raise SettingsError(f"{origin}: '{place}", remedy=problem.remedy) from None
     return changed
+
+
+def _refuse_read_only(kind: Any, raw: Mapping[str, Any], origin: str, where: str) -> None:
+    """Refuse a value for a setting that only the program sets; an empty one changes nothing."""
+    for item in fields(kind):
+        if item.metadata.get(READ_ONLY) and raw.get(item.name):
+            raise SettingsError(
+                f"{origin}: '{_join(where, item.name)}' cannot be set.",
+                remedy="Remove the key; it is set while the settings are applied.",
+            )
 
 
 def _value(hint: Any, raw: Any, origin: str, where: str, base: Any) -> Any:

@@ -23,6 +23,7 @@ WITH_CAVEAT = (Action.SERVE, Action.CAVEAT)
 WRITTEN = "written"
 """The certificate was computed from texts, as an LLM writes them, not from recorded decisions."""
 _AGAIN = "Run: suffice calibrate LABELS --out {}"
+_UNSIGNED = ("id", "history", "rows")
 _FLOOR = re.compile(r"confidence\s*(?:>=|>)\s*(\d*\.?\d+)")
 
 
@@ -38,7 +39,9 @@ class Thresholds:
     def apply(self, settings: CollectionSettings) -> CollectionSettings:
         """The settings with these thresholds in the gate and in the routing table."""
         routes = tuple(_row(row, self) for row in settings.verdict.routes)
-        verdict = replace(settings.verdict, routes=routes)
+        # An `else` row that serves now has a condition, and a table must have a row for every case.
+        rest = () if not routes or _always(routes[-1]) else (f"else -> {Action.WITHHOLD.value}",)
+        verdict = replace(settings.verdict, routes=(*routes, *rest))
         return replace(settings, gate=self._gate(settings.gate), verdict=verdict)
 
     def stricter(self, other: Thresholds) -> Thresholds:
@@ -95,6 +98,12 @@ def certified(settings: CollectionSettings, models: Mapping[str, str]) -> Collec
     return replace(found, verdict=replace(found.verdict, certificate=str(tree["id"])))
 
 
+def certificate_id(tree: Mapping[str, Any]) -> str:
+    """A digest of everything in a certificate but its history."""
+    text = json.dumps({k: v for k, v in tree.items() if k not in _UNSIGNED}, sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
 def policy_of(settings: CollectionSettings) -> dict[str, str]:
     """The gate's policy, and a digest of every setting that a score or a verdict depends on, apart
     from the thresholds themselves."""
@@ -140,6 +149,12 @@ def _read(path: str) -> Mapping[str, Any]:
         raise _invalid(path) from problem
     if not complete:
         raise _invalid(path)
+    if tree["id"] != certificate_id(tree):
+        raise SettingsError(
+            f"verdict.thresholds_file: {path} was changed after it was written: its id does not "
+            "match its content.",
+            remedy=_AGAIN.format(path),
+        )
     read: Mapping[str, Any] = tree
     return read
 
@@ -162,6 +177,10 @@ def _thresholds(tree: Mapping[str, Any], path: str) -> Thresholds:
 
 def _action(row: str) -> str:
     return row.partition("->")[2].partition(",")[0].strip()
+
+
+def _always(row: str) -> bool:
+    return row.partition("->")[0].strip() == "else"
 
 
 def _floor(row: str) -> float:

@@ -21,7 +21,7 @@ from suffice.learn.calibrate.report import page
 from suffice.learn.calibrate.select import Costs, Family, Promise
 from suffice.settings import CollectionSettings
 from suffice.types import Action
-from suffice.verdict.thresholds import WITH_CAVEAT
+from suffice.verdict.thresholds import WITH_CAVEAT, Thresholds
 
 NOW = datetime(2026, 1, 5, 12, tzinfo=UTC)
 RULE = Rule(CollectionSettings(), {"embedder": "e-1", "verifier": "v-1"}, gated=True)
@@ -109,6 +109,23 @@ def test_some_rows_with_a_probability_and_others_without_are_refused(write: Writ
         write([{**rows(1)[0], "probability": 0.5}, *rows(1, seed=2)])
 
 
+@pytest.mark.parametrize("least", [None, 0.6])
+def test_weights_without_a_bound_known_beforehand_are_refused(
+    write: Write, least: float | None
+) -> None:
+    with pytest.raises(LabelsError, match="“least_probability” is") as caught:
+        write([{**rows(1)[0], "probability": 0.5, "least_probability": least}])
+    assert "suffice review export" in caught.value.remedy
+
+
+def test_rows_that_all_had_to_be_drawn_are_still_weighted_if_others_had_not(write: Write) -> None:
+    every = [{**row, "probability": 1, "least_probability": 0.01} for row in rows(300)]
+    made = certify(write(every), Wish(alpha=0.5, delta=0.1))
+    assert made.method["test"] == "betting"
+    known = [{**row, "probability": 1, "least_probability": 1} for row in rows(300)]
+    assert certify(write(known), WISH).method["test"] == "binomial"
+
+
 def test_claims_make_an_answer_wrong_if_one_of_them_is(write: Write) -> None:
     one = {"scores": {"gate": 1, "confidence": 1}}
     labels = write(
@@ -146,6 +163,55 @@ def test_calibrating_again_on_the_same_rows_spends_delta(write: Write) -> None:
         certify(write(rows(100, seed=3)), Wish(alpha=0.04, delta=0.1), last)
 
 
+def test_rows_are_charged_to_their_own_series_even_if_others_came_between(write: Write) -> None:
+    made, levels = None, []
+    for alpha, seed in ((0.02, 1), (0.02, 2), (0.03, 1), (0.03, 2), (0.02, 1)):
+        made = certify(write(rows(40, seed=seed)), Wish(alpha=alpha, delta=0.1), made)
+        levels.append(made.level)
+    assert levels == pytest.approx([0.05, 0.05, 0.1 / 6, 0.1 / 6, 0.05])  # the last is the first
+    assert made is not None
+    assert made.left == pytest.approx(0.1 - 0.05 - 0.1 / 6)
+    both = certify(write([*rows(40), *rows(40, seed=2)]), Wish(alpha=0.03, delta=0.1), made)
+    assert both.level == pytest.approx(0.1 / 12)
+    assert both.history[-1].series == (0, 1)
+    assert [len(one) for one in both.rows] == [80, 80]
+
+
+def test_rows_of_a_file_without_series_are_charged(write: Write, tmp_path: Path) -> None:
+    path = tmp_path / "thresholds.json"
+    certify(write(rows(40)), Wish(alpha=0.02, delta=0.1)).write(path)
+    tree = json.loads(path.read_text())
+    del tree["history"][0]["series"]
+    path.write_text(json.dumps({**tree, "rows": tree["rows"][0]}))
+    again = certify(write(rows(40)), Wish(alpha=0.03, delta=0.1), Certificate.read(path))
+    assert again.level == pytest.approx(0.1 / 6)
+
+
+def test_other_thresholds_in_force_make_another_calibration(write: Write) -> None:
+    """The tested pairs depend on them, so each is another chance to succeed by luck."""
+    labels, wish = write(rows(60)), Wish(alpha=0.02, delta=0.1)
+    first = certify(labels, wish)
+    rule = replace(RULE, settings=Thresholds(0.7, 0.75).apply(RULE.settings))
+    scores = [label.scores for label in labels if label.scores]
+    other = calibrate(labels, scores, rule, wish, NOW, first)
+    assert [run.level for run in other.history] == pytest.approx([0.05, 0.1 / 6])
+
+
+def test_a_row_stays_the_same_whatever_else_is_said_about_it(write: Write) -> None:
+    text = {"question": "Q?", "evidence": ["E."], "answer": "A.", "correct": True}
+    same = [
+        {**text, "correct": False},
+        {**text, "comment": "x", "kind": "number", "collection": "hr", "sufficient": True},
+        {**text, "scores": {"gate": 0.5, "confidence": 0.5}},
+        {**text, "evidence": "E."},
+    ]
+    (first,) = write([text])
+    assert {write([row])[0].digest for row in same} == {first.digest}
+    assert write([{**text, "answer": "B."}])[0].digest != first.digest
+    drawn = {"probability": 1, "least_probability": 1}
+    assert write([{**text, "record": "1", **drawn}])[0].digest != first.digest
+
+
 def test_a_failed_calibration_keeps_the_earlier_thresholds(write: Write) -> None:
     first = certify(write(rows(600)), WISH)
     assert first.certified
@@ -160,7 +226,7 @@ def test_a_failed_calibration_keeps_the_earlier_thresholds(write: Write) -> None
 def test_a_review_export_is_weighted_and_certifies_nothing_looser(write: Write) -> None:
     floor = {name: {"gate": 0.6, "confidence": 0.7} for name in ("serve", "caveat")}
     drawn = [
-        {**row, "record": str(n), "probability": 0.5, "floor": floor}
+        {**row, "record": str(n), "probability": 0.5, "least_probability": 0.5, "floor": floor}
         for n, row in enumerate(rows(1500))
         if row["scores"]["gate"] >= 0.6 and row["scores"]["confidence"] >= 0.7
     ]
@@ -175,7 +241,9 @@ def test_a_review_export_is_weighted_and_certifies_nothing_looser(write: Write) 
 
 
 def test_an_answer_drawn_and_not_judged_counts_as_wrong(write: Write) -> None:
-    every = [{**row, "probability": 0.9, "correct": None} for row in rows(300)]
+    every = [
+        {**row, "probability": 0.9, "least_probability": 0.9, "correct": None} for row in rows(300)
+    ]
     assert not certify(write(every), Wish(alpha=0.5, delta=0.1)).certified
 
 

@@ -101,15 +101,29 @@ def test_weights_undo_a_selection_that_depends_on_the_score() -> None:
         wrong = rng.random(1200) < np.where(confidence > 0.5, 0.2, 0.005)  # .1025 of all
         chance = np.where(confidence > 0.5, 0.2, 0.8)
         drawn = rng.random(1200) < chance
-        table = Table(np.ones(1200), confidence, np.ones(1200, np.bool_), wrong, 1 / chance).rows(
-            drawn
-        )
-        every = Grid(np.zeros(1), np.zeros(1))
-        wrongly += bool(Promise(0.1, 0.1).pvalues(table, every)[0] <= 0.1)
+        every = np.ones(1200, np.bool_)
+        table = Table(np.ones(1200), confidence, every, wrong, 1 / chance, 5.0).rows(drawn)
+        grid = Grid(np.zeros(1), np.zeros(1))
+        wrongly += bool(Promise(0.1, 0.1).pvalues(table, grid)[0] <= 0.1)
         bare = Table(table.gate, table.confidence, table.allowed, table.wrong)
-        without += bool(Promise(0.1, 0.1).pvalues(bare, every)[0] <= 0.1)
+        without += bool(Promise(0.1, 0.1).pvalues(bare, grid)[0] <= 0.1)
     assert wrongly / RUNS <= most(0.1)
     assert without / RUNS > 0.9
+
+
+def test_a_group_that_happens_not_to_be_drawn_does_not_break_the_promise() -> None:
+    """Half of the answers are always reviewed and right, the others are drawn with probability .01,
+    and .11 of them are wrong. Often none of those is drawn, so the drawn rows look perfect."""
+    rng, shape = np.random.default_rng(19), (2000, 300)
+    rare = rng.random(shape) < 0.5
+    wrong = rare & (rng.random(shape) < 0.11)
+    drawn = ~rare | (rng.random(shape) < 0.01)
+    weights = np.where(rare, 100.0, 1.0)
+    kept = ratio_test(wrong, drawn, 0.05, weights, 100.0) <= 0.025
+    assert kept.mean() <= most(0.025, 2000)
+    lucky = ~(rare & drawn).any(axis=-1)
+    seen = ratio_test(wrong[lucky], drawn[lucky], 0.05, np.ones(shape)[lucky], 1.0) <= 0.025
+    assert seen.sum() / 2000 > 0.15, "the largest weight among the rows would break it"
 
 
 def test_calibrating_again_and_again_spends_no_more_than_delta() -> None:
@@ -120,8 +134,8 @@ def test_calibrating_again_and_again_spends_no_more_than_delta() -> None:
     for k in range(1, 9):
         some = wrong[:, : 60 * k]
         p = ratio_test(some, np.ones_like(some), 0.1, None)
-        level, fresh = level_of(0.1, history, ["a"] if k > 1 else [], ["a"])
-        history.append(Run("", str(k), 60 * k, 0.1, 0.1, level, False, fresh))
+        level, series = level_of(0.1, history, [["a"]] if k > 1 else [], ["a"])
+        history.append(Run("", str(k), 60 * k, 0.1, 0.1, level, False, k == 1, series=series))
         spent, careless = spent | (p <= level), careless | (p <= 0.1)
     assert sum(run.level for run in history) <= 0.1
     assert spent.mean() <= most(0.1) < careless.mean()

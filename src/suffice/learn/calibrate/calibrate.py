@@ -23,7 +23,7 @@ from suffice.learn.calibrate.select import (
     bonferroni,
     fixed_sequence,
 )
-from suffice.learn.calibrate.spending import Run, level_of
+from suffice.learn.calibrate.spending import Run, level_of, of_series
 from suffice.learn.calibrate.table import DECIMALS, Grid, Table
 from suffice.log.moment import timestamp
 from suffice.pvalues import Flags
@@ -92,11 +92,15 @@ def calibrate(
             remedy="Leave out --max-false-withhold, or label withheld answers as well.",
         )
     digests = tuple(label.digest for label in labels)
-    run = _run(labels, rule, wish, now, earlier)
-    promise = Promise(wish.alpha, run.level, wish.false_withhold)
     selection = split(digests)
     floor = _raised(floors or (0.0, 0.0), rule, wish)
-    found = _select(table, selection, floor, rule, wish, promise)
+    family, grid = _tests(table, selection, floor, rule, wish)
+    run = _run(labels, rule, wish, now, earlier, (family, floor, grid.pairs))
+    promise = Promise(wish.alpha, run.level, wish.false_withhold)
+    if family is Family.FIXED_SEQUENCE:
+        found = fixed_sequence(table, selection, grid, promise, wish.costs)
+    else:
+        found = bonferroni(table, grid, promise, wish.costs)
     pair = found.thresholds
     made = Certificate(
         wish.alpha,
@@ -119,7 +123,7 @@ def calibrate(
         made,
         **_measured(table, selection, found, shown),
         figures=all_figures(table, labels, scores, shown, rule.settings),
-        needed=() if pair else _needed(table, floor, rule, wish, earlier),
+        needed=() if pair else _needed(table, floor, rule, wish, run, earlier),
     )
     return made.after(earlier, replace(run, certified=pair is not None), digests)
 
@@ -131,26 +135,21 @@ def split(digests: Sequence[str]) -> Flags:
     return np.array(sides) < SELECTION * 256
 
 
-def _select(
-    table: Table,
-    selection: Flags,
-    floor: tuple[float, float],
-    rule: Rule,
-    wish: Wish,
-    promise: Promise,
-) -> Selected:
+def _tests(
+    table: Table, selection: Flags, floor: tuple[float, float], rule: Rule, wish: Wish
+) -> tuple[Family, Grid]:
+    """Which pairs of thresholds are tested, and how."""
     family = wish.family
     if family is None:
         few = len(table) * SELECTION < FEWEST
         family = Family.BONFERRONI if few else Family.FIXED_SEQUENCE
     if family is Family.FIXED_SEQUENCE:
-        grid = Grid.of(table.rows(selection), floor, gated=rule.gated)
-        return fixed_sequence(table, selection, grid, promise, wish.costs)
+        return family, Grid.of(table.rows(selection), floor, gated=rule.gated)
     now = in_force(rule.settings, wish.served)
     gate = max(round(now.gate or 0.0, DECIMALS), floor[0]) if rule.gated else 0.0
     own = max(round(now.confidence, DECIMALS), floor[1])
     strict = (max(gate, _STRICT[0]) if rule.gated else gate, max(own, _STRICT[1]))
-    return bonferroni(table, Grid.product((gate, strict[0]), (own, strict[1])), promise, wish.costs)
+    return family, Grid.product((gate, strict[0]), (own, strict[1]))
 
 
 def _floor(labels: Sequence[Label], served: Sequence[Action]) -> tuple[float, float] | None:
@@ -173,23 +172,29 @@ def _raised(floor: tuple[float, float], rule: Rule, wish: Wish) -> tuple[float, 
 
 
 def _run(
-    labels: Sequence[Label], rule: Rule, wish: Wish, now: datetime, earlier: Certificate | None
+    labels: Sequence[Label],
+    rule: Rule,
+    wish: Wish,
+    now: datetime,
+    earlier: Certificate | None,
+    tests: tuple[Any, ...],
 ) -> Run:
     """This calibration, with the part of δ that it may spend. Repeating a calibration on the same
-    rows spends nothing: the result is the same."""
+    rows spends nothing: the result is the same. The tested thresholds identify it as well, because
+    they depend on those in force."""
     history = earlier.history if earlier else ()
-    parts = (rule.models, policy_of(rule.settings), wish.served, wish.false_withhold, wish.family)
+    parts = (rule.models, policy_of(rule.settings), wish.served, wish.false_withhold, tests)
     name = hashlib.sha256(repr((*parts, wish.final)).encode()).hexdigest()[:16]
     run = Run(
         timestamp(now), data_digest(labels), len(labels), wish.alpha, wish.delta, 0.0, False, True,
         name,
     )  # fmt: skip
-    if history and history[-1].repeats(run):
-        return replace(run, level=history[-1].level, fresh=history[-1].fresh)
+    for same in (one for one in history if one.repeats(run)):
+        return replace(run, level=same.level, fresh=same.fresh, series=same.series)
     digests = [label.digest for label in labels]
     used = earlier.rows if earlier else ()
-    level, fresh = level_of(wish.delta, history, used, digests, final=wish.final)
-    return replace(run, level=level, fresh=fresh)
+    level, series = level_of(wish.delta, history, used, digests, final=wish.final)
+    return replace(run, level=level, fresh=series == (len(used),), series=series)
 
 
 def _numbers(pair: tuple[float, float], rule: Rule) -> dict[str, float | None]:
@@ -226,10 +231,12 @@ def _needed(
     floor: tuple[float, float],
     rule: Rule,
     wish: Wish,
+    run: Run,
     earlier: Certificate | None,
 ) -> tuple[Mapping[str, Any], ...]:
     """More labels are tested at the level of the calibration after this one."""
-    runs = sum(not run.fresh for run in earlier.history) + 1 if earlier else 1
+    past = [one for one in earlier.history if not one.repeats(run)] if earlier else []
+    runs = 1 + max(len(of_series(past, number)) for number in run.series)
     level = wish.delta / ((runs + 1) * (runs + 2))
     grid = Grid.of(table, floor, gated=rule.gated)
     found = needed(table, grid, Promise(wish.alpha, level), 1 - SELECTION)

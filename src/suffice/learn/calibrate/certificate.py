@@ -5,7 +5,6 @@ It is the file that `verdict.thresholds_file` names. The field names are those o
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Mapping
@@ -14,14 +13,13 @@ from pathlib import Path
 from typing import Any
 
 from suffice.errors import SourceMissing, Unreadable
-from suffice.learn.calibrate.spending import Run
+from suffice.learn.calibrate.spending import Run, of_series
 from suffice.record.codec import plain, value_of
 from suffice.types import Action
-from suffice.verdict.thresholds import Thresholds
+from suffice.verdict.thresholds import Thresholds, certificate_id
 
 VERSION = 1
 _REMEDY = "Use a file that suffice calibrate wrote."
-_UNSIGNED = ("id", "history", "rows")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +53,8 @@ class Certificate:
     needed: tuple[Mapping[str, Any], ...] = ()
     """If nothing was certified: how many more labels would be needed for which coverage."""
     history: tuple[Run, ...] = ()
-    rows: tuple[str, ...] = ()
-    """Digests of the rows that share δ."""
+    rows: tuple[tuple[str, ...], ...] = ()
+    """Digests of the rows of each series of calibrations, which share δ."""
     reference: tuple[float, ...] = ()
     """The confidence of every calibration row."""
     version: int = VERSION
@@ -64,9 +62,7 @@ class Certificate:
     @property
     def id(self) -> str:
         """A digest of everything but the history."""
-        tree = {k: v for k, v in self.tree().items() if k not in _UNSIGNED}
-        text = json.dumps(tree, sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
+        return certificate_id(self.tree())
 
     @property
     def promise(self) -> str:
@@ -108,6 +104,8 @@ class Certificate:
         try:
             tree = json.loads(path.read_text(encoding="utf-8"))
             named = tree.pop("id")
+            if any(isinstance(one, str) for one in tree.get("rows", ())):
+                tree["rows"] = [tree["rows"]]  # written before series were kept apart
             found = value_of(cls, tree)
         except (OSError, ValueError, TypeError, KeyError, AttributeError) as problem:
             raise Unreadable(f"{path} is not a certificate.", remedy=_REMEDY) from problem
@@ -121,10 +119,19 @@ class Certificate:
     def after(self, earlier: Certificate | None, run: Run, rows: tuple[str, ...]) -> Certificate:
         """This certificate with the history of the earlier one, and its own run."""
         past = earlier.history if earlier else ()
-        past = past[:-1] if past and past[-1].repeats(run) else past
-        shared = () if run.fresh or earlier is None else earlier.rows
-        used = tuple(dict.fromkeys((*shared, *rows)))
-        return replace(self, history=(*past, run), rows=used)
+        past = tuple(one for one in past if not one.repeats(run))
+        used = list(earlier.rows) if earlier else []
+        for number in run.series:
+            before = used[number] if number < len(used) else ()
+            used[number : number + 1] = [tuple(dict.fromkeys((*before, *rows)))]
+        return replace(self, history=(*past, run), rows=tuple(used))
+
+    @property
+    def left(self) -> float:
+        """The part of δ that is left for later calibrations on these rows."""
+        series = self.history[-1].series if self.history else ()
+        spent = [sum(run.level for run in of_series(self.history, n)) for n in series]
+        return max(self.delta - max(spent, default=0.0), 0.0)
 
     def or_else(self, earlier: Certificate | None) -> Certificate:
         """What to write to the file: if this certifies nothing, the earlier thresholds stay in

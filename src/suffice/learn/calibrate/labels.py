@@ -46,6 +46,7 @@ _FLOOR = Kind(
 _KINDS = {
     "question": or_null(TEXT), "evidence": EVIDENCE, "answer": TEXT, "draft": TEXT, "claim": TEXT,
     "correct": or_null(TRUTH), "claims": _CLAIMS, "label": LABEL, "probability": or_null(_CHANCE),
+    "least_probability": or_null(_CHANCE),
     "scores": or_null(OBJECT), "floor": or_null(_FLOOR), "sufficient": or_null(TRUTH),
     "collection": or_null(TEXT), "kind": or_null(TEXT),
 }  # fmt: skip
@@ -76,6 +77,8 @@ class Label:
     evidence: tuple[Any, ...] = ()
     answer: str = ""
     probability: float | None = None
+    least_probability: float = 1.0
+    """The smallest probability that any answer could have had, drawn or not."""
     collection: str = "default"
     kind: str = ""
     sufficient: bool | None = None
@@ -100,13 +103,29 @@ def read_labels(path: Path) -> list[Label]:
 
 
 def data_digest(labels: Sequence[Label]) -> str:
-    """The sha256 of the rows and their judgements, in any order."""
-    lines = sorted(f"{label.digest} {label.correct} {label.probability}" for label in labels)
+    """The sha256 of the rows, their judgements, weights and scores, in any order."""
+    lines = sorted(
+        f"{label.digest} {label.correct} {label.probability} {label.least_probability} "
+        f"{label.scores}"
+        for label in labels
+    )
     return hashlib.sha256("\n".join(lines).encode()).hexdigest()
 
 
 def _digest(row: Row) -> str:
-    kept = {k: v for k, v in row.items() if k not in ("correct", "label", "claims")}
+    """Identifies the answer, whatever else a row says about it: with another comment, judgement or
+    group, it is not a new one. The scores identify a row only if it has no text."""
+    evidence = row.get("evidence")
+    found = {
+        "record": row.get("record"),
+        "question": row.get("question"),
+        "evidence": [evidence] if isinstance(evidence, str | dict) else evidence,
+        "answer": _answer(row),
+    }
+    if not found["record"] and not found["answer"]:
+        scores = row.get("scores") or {}
+        found["scores"] = {name: scores.get(name) for name in ("gate", "confidence")}
+    kept = {name: value for name, value in found.items() if value}
     text = json.dumps(kept, sort_keys=True, ensure_ascii=True)
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
@@ -127,6 +146,23 @@ def _check_selection(rows: Sequence[Row], path: Path) -> None:
             f"{path}: {known} of {len(rows)} rows have a “probability”.",
             remedy="Give every row the probability with which it was selected; 1 if always.",
         )
+    _check_least(rows, path)
+
+
+def _check_least(rows: Sequence[Row], path: Path) -> None:
+    """Refuse weights without a bound: the rows cannot show it, because the answers with the
+    smallest probability are those most likely to be missing."""
+    for number, row in enumerate(rows, 1):
+        own, least = row.get("probability"), row.get("least_probability")
+        if own is None and least is None:
+            continue
+        if own is None or least is None or least > own:
+            raise LabelsError(
+                f"{path}, row {number}: “probability” is {own}, “least_probability” is {least}.",
+                remedy="Export the queue again: suffice review export --out labels.jsonl. In your "
+                "own rows, write as “least_probability” the smallest probability with which any "
+                "answer was selected.",
+            )
 
 
 def _selected(row: Row) -> bool:
@@ -135,8 +171,12 @@ def _selected(row: Row) -> bool:
     return any(row.get(name) for name in _SELECTED) or row.get("selected_by") == "gate"
 
 
+def _answer(row: Row) -> str:
+    return next((row[name] for name in ("answer", "draft", "claim") if name in row), "")
+
+
 def _label(row: Row, digest: str, where: str) -> Label:
-    answer = next((row[name] for name in ("answer", "draft", "claim") if name in row), "")
+    answer = _answer(row)
     scores = _scores(row["scores"], where) if row.get("scores") else None
     if scores is None and not (answer and row.get("question") and "evidence" in row):
         raise LabelsError(
@@ -151,6 +191,7 @@ def _label(row: Row, digest: str, where: str) -> Label:
         evidence=tuple(evidence) if isinstance(evidence, list | tuple) else (evidence,),
         answer=answer,
         probability=row.get("probability"),
+        least_probability=row.get("least_probability") or 1.0,
         collection=row.get("collection") or "default",
         kind=row.get("kind") or "",
         sufficient=row.get("sufficient"),

@@ -44,10 +44,10 @@ class Promise:
         """The p-value of each pair: that of the promise that is harder to keep."""
         served = table.served(grid)
         wrong = np.broadcast_to(table.wrong, served.shape)
-        found = ratio_test(wrong, served, self.alpha, table.weights)
+        found = ratio_test(wrong, served, self.alpha, table.weights, table.largest)
         if self.false_withhold is None:
             return found
-        withheld = ratio_test(~served, ~wrong, self.false_withhold, table.weights)
+        withheld = ratio_test(~served, ~wrong, self.false_withhold, table.weights, table.largest)
         return np.maximum(found, withheld)
 
 

@@ -2,7 +2,8 @@
 
 Another calibration after a failure, on the same rows or with more, is another chance to succeed by
 luck. So the k-th calibration on the same rows is tested at level δ/(k(k+1)); these levels add up to
-at most δ. A calibration on rows that no earlier one used starts with the full δ.
+at most δ. A calibration on rows that no earlier one used starts a new series with the full δ. One
+that uses rows of several series counts in each of them.
 """
 
 from __future__ import annotations
@@ -28,7 +29,10 @@ class Run:
     fresh: bool
     """None of its rows was used by an earlier calibration."""
     rule: str = ""
-    """A digest of models, policy and options: with the same rows, it gives the same result."""
+    """A digest of models, policy, options and tested thresholds: with the same rows, it gives the
+    same result."""
+    series: tuple[int, ...] = (0,)
+    """The numbers of the series that it counts in."""
 
     def repeats(self, other: Run) -> bool:
         """Whether both are the same calibration of the same rows."""
@@ -39,15 +43,24 @@ class Run:
 def level_of(
     delta: float,
     history: Sequence[Run],
-    used: Collection[str],
+    used: Sequence[Collection[str]],
     rows: Collection[str],
     *,
     final: bool = False,
-) -> tuple[float, bool]:
-    """The level of the next calibration, and whether all of its rows are new. `used` are the rows
-    of the earlier ones. `final`: spend all that remains of δ."""
-    fresh = not history or not set(used) & set(rows)
-    series = [] if fresh else _series(history)
+) -> tuple[float, tuple[int, ...]]:
+    """The level of the next calibration, and the series that it counts in. `used` are the rows of
+    each series. `final`: spend all that remains of δ."""
+    own = set(rows)
+    shared = tuple(n for n, past in enumerate(used) if not own.isdisjoint(past))
+    series = shared or (len(used),)
+    return min(_level(delta, of_series(history, n), final=final) for n in series), series
+
+
+def of_series(history: Sequence[Run], number: int) -> list[Run]:
+    return [run for run in history if number in run.series]
+
+
+def _level(delta: float, series: Sequence[Run], *, final: bool) -> float:
     left = delta - sum(run.level for run in series)
     if left <= delta * 1e-9:
         raise LabelsError(
@@ -55,10 +68,4 @@ def level_of(
             remedy="Label answers that no calibration has used, and calibrate on those alone.",
         )
     k = len(series) + 1
-    return left if final else min(left, delta / (k * (k + 1))), fresh
-
-
-def _series(history: Sequence[Run]) -> list[Run]:
-    """The calibrations since the last one whose rows were all new."""
-    start = max(n for n, run in enumerate(history) if run.fresh or n == 0)
-    return list(history[start:])
+    return left if final else min(left, delta / (k * (k + 1)))

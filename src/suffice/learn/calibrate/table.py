@@ -19,13 +19,15 @@ DECIMALS = 4
 @dataclass(frozen=True, slots=True)
 class Table:
     """One entry per row. `allowed`: every rule besides the two thresholds is met. `weights` are
-    inverse sampling probabilities; `None`: all rows count the same."""
+    inverse sampling probabilities; `None`: all rows count the same. `largest` is the largest weight
+    that a row could have had, drawn or not."""
 
     gate: Numbers
     confidence: Numbers
     allowed: Flags
     wrong: Flags
     weights: Numbers | None = None
+    largest: float = 1.0
 
     @classmethod
     def of(
@@ -33,12 +35,14 @@ class Table:
     ) -> Table:
         """An answer that was sampled for review but not judged counts as wrong."""
         chances = [label.probability for label in labels if label.probability is not None]
+        least = min((label.least_probability for label in labels), default=1.0)
         return cls(
             np.array([one.gate for one in scores], np.float64),
             np.array([one.confidence for one in scores], np.float64),
             np.array([one.action is None or one.action in served for one in scores], np.bool_),
             np.array([label.correct is not True for label in labels], np.bool_),
-            1 / np.array(chances) if chances and min(chances) < 1 else None,
+            1 / np.array(chances) if least < 1 else None,
+            1 / least,
         )
 
     def __len__(self) -> int:
@@ -53,6 +57,7 @@ class Table:
             self.allowed[chosen],
             self.wrong[chosen],
             weights,
+            self.largest,
         )
 
     def served(self, grid: Grid) -> Flags:
@@ -98,6 +103,10 @@ class Grid:
 
     def __len__(self) -> int:
         return len(self.gate)
+
+    @property
+    def pairs(self) -> list[tuple[float, float]]:
+        return list(zip(self.gate.tolist(), self.confidence.tolist(), strict=True))
 
     @classmethod
     def product(cls, gate: Sequence[float], confidence: Sequence[float]) -> Grid:
