@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from suffice.access.keys import Principals
+from suffice.errors import SettingsError
 from suffice.evidence.library import Library
 from suffice.learn.monitor.guarantee import Status
 from suffice.models.catalog import open_embedder, open_verifier
@@ -104,6 +105,33 @@ def test_a_restart_while_suspended_begins_strict(library: Library, tmp_path: Pat
         assert "not reloaded" in gateway.inner.reload(lambda: wrong)
         assert "were reloaded" in gateway.inner.reload(lambda: new)
     log.close()
+
+
+def test_a_suspension_that_cannot_be_applied_is_tried_again(
+    library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    verdict = certificate(tmp_path / "t.json", scores(2, 300), gate=0.75, models=MODELS)
+    own = Settings(monitor=MonitorSettings(every_seconds=3600, deep_share=0), verdict=verdict)
+    with running(library, own) as gateway:
+        inner = gateway.inner
+        until(lambda: inner.guarantee.status is Status.ACTIVE)
+        monitor, opens = inner.monitor, inner._opened
+        assert monitor is not None
+        state, version = monitor.store.read()
+        held = replace(state.guarantee, status=Status.SUSPENDED)
+        assert monitor.store.save(replace(state, guarantee=held), version)
+
+        def refuses(*given: object) -> None:
+            raise SettingsError("The file is gone.")
+
+        monkeypatch.setattr(inner, "_opened", refuses)
+        with pytest.raises(SettingsError):
+            inner._monitored(monitor)
+        assert inner.guarantee.status is Status.ACTIVE
+        monkeypatch.setattr(inner, "_opened", opens)
+        inner._monitored(monitor)
+        assert inner.guarantee.status is Status.SUSPENDED
+        assert inner.state.routes["default"].own.gate.learned.sufficient == 0.75
 
 
 def test_only_a_key_for_all_routes_sees_the_monitor(library: Library) -> None:
