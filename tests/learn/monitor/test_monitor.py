@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sqlalchemy import inspect
+from sqlalchemy import inspect, select, update
 
 from suffice.errors import Unreadable
 from suffice.learn.calibrate.certificate import Certificate
@@ -25,7 +26,7 @@ from suffice.learn.monitor.jobs import DEEP_CHECK, MAIL, Jobs
 from suffice.learn.monitor.metrics import Metric, figures
 from suffice.learn.monitor.monitor import Monitor
 from suffice.learn.monitor.state import Job, State
-from suffice.learn.monitor.tables import METADATA
+from suffice.learn.monitor.tables import METADATA, MONITOR
 from suffice.log.entry import Choice
 from suffice.record.log import Log
 from suffice.review.case import Rating
@@ -189,6 +190,43 @@ def test_drift_suspends_the_guarantee_until_thresholds_are_calibrated_again(
     state = monitor(log, clock, again).catch_up()
     assert state.guarantee.status is Status.ACTIVE
     assert monitor(log, clock).catch_up().guarantee.status is Status.NONE
+
+
+def test_a_suspended_certificate_stays_suspended_when_others_were_seen(
+    log: Log, clock: MovingClock, tmp_path: Path
+) -> None:
+    """Processes with other settings, or with none, may share the store."""
+    first = certificate(tmp_path / "t.json", [0.9 + n / 4000 for n in range(300)])
+    other = certificate(tmp_path / "other.json", [0.5], gate=0.7)
+    watch = monitor(log, clock, first)
+    watch.catch_up()
+    write(log, [answer(confidence=0.5 + n / 400) for n in range(60)])
+    held = watch.catch_up().guarantee
+    assert held.status is Status.SUSPENDED
+    assert monitor(log, clock).catch_up().guarantee.status is Status.NONE
+    assert watch.state.guarantee == held
+    assert monitor(log, clock, other).catch_up().guarantee.status is Status.ACTIVE
+    assert watch.state.guarantee == held
+    assert watch.catch_up().guarantee == held
+
+
+def test_a_state_without_the_list_of_suspensions_is_read(log: Log, clock: MovingClock) -> None:
+    held = Guarantee(Status.SUSPENDED, "2026-01-05T12:00:00Z", "Drift.", "abc")
+    store = monitor(log, clock).store
+    assert store.save(State(guarantee=held), store.read()[1])
+    with log.database.writing() as connection:
+        tree = json.loads(connection.scalars(select(MONITOR.c.body)).one())
+        del tree["suspended"]
+        connection.execute(update(MONITOR).values(body=json.dumps(tree)))
+    assert store.read()[0].suspended == (held,)
+
+
+def test_a_certificate_that_certifies_nothing_guarantees_nothing(
+    log: Log, clock: MovingClock, tmp_path: Path
+) -> None:
+    Certificate(0.05, 0.05, None).write(tmp_path / "t.json")
+    own = VerdictSettings(thresholds_file=str(tmp_path / "t.json"))
+    assert monitor(log, clock, own).catch_up().guarantee.status is Status.NONE
 
 
 def test_the_stricter_threshold_is_in_force_while_suspended() -> None:

@@ -39,13 +39,17 @@ class Step:
     # The guarantee
 
     def _certified(self, state: State) -> State:
-        """A new certificate starts a new test; without one, there is nothing to guarantee."""
-        certificate, since = self.certificate, timestamp(self.now)
-        if certificate is None:
-            none = state.guarantee.status is Status.NONE
-            return state if none else replace(state, guarantee=Guarantee(), exchangeability=None)
+        """A new certificate starts a new test, unless its guarantee was suspended before. A process
+        without a certificate leaves those of the others alone."""
+        certificate = self.certificate
+        if certificate is None or not certificate.certified:
+            return state
         if state.guarantee.certificate == certificate.id:
             return state
+        found = state.seen_by(certificate)
+        if found.status is Status.SUSPENDED:
+            return replace(state, guarantee=found, exchangeability=None)
+        since = timestamp(self.now)
         active = Guarantee(Status.ACTIVE, since, certificate.promise, certificate.id)
         test = Martingale.of(Side.BOTH, certificate.reference)
         return replace(state, guarantee=active, exchangeability=test)
@@ -68,7 +72,7 @@ class Step:
             f"the calibration (test at level {self.settings.level:g}). Calibrate again."
         )
         suspended = Guarantee(Status.SUSPENDED, first.time, why, state.guarantee.certificate)
-        return replace(state, guarantee=suspended)
+        return replace(state, guarantee=suspended, suspended=(*state.suspended, suspended))
 
     # The metrics
 
