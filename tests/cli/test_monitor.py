@@ -64,10 +64,10 @@ def test_deep_checks_need_a_stronger_verifier(log: Log, store: Path, tmp_path: P
 
 def test_monitor_tells_of_a_suspended_guarantee(log: Log, store: Path, tmp_path: Path) -> None:
     reference = [0.9 + n / 4000 for n in range(300)]
-    certificate(tmp_path / "t.json", reference, gate=0.5, confidence=0.85)
+    own = certificate(tmp_path / "t.json", reference, gate=0.5, confidence=0.85)
     (tmp_path / "suffice.yaml").write_text("verdict:\n  thresholds_file: t.json\n")
     assert call("monitor", "--store", store).return_value == 0
-    write(log, [answer(confidence=0.5 + n / 400) for n in range(60)])
+    write(log, [answer(confidence=0.5 + n / 400) for n in range(60)], own)
     done = call("monitor", "--store", store)
     assert done.return_value == 2
     assert "Guarantee SUSPENDED since" in done.stdout

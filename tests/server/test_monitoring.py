@@ -65,7 +65,7 @@ def test_drift_suspends_the_guarantee_in_the_gateway(library: Library, tmp_path:
             before = gateway.inner.state.routes["default"].own
             log = gateway.inner.log
             assert log is not None
-            write(log, [answer(confidence=one, fabricated=True) for one in scores(0, 200)])
+            write(log, [answer(confidence=one, fabricated=True) for one in scores(0, 200)], verdict)
             until(lambda: get(gateway, "/v1/guarantee").json()["status"] == "suspended")
             told = get(gateway, "/v1/guarantee").json()
             own = gateway.inner.state.routes["default"].own
@@ -94,7 +94,7 @@ def test_a_restart_while_suspended_begins_strict(library: Library, tmp_path: Pat
     verdict = certificate(tmp_path / "t.json", scores(2, 300), gate=0.75, models=MODELS)
     own = Settings(monitor=MonitorSettings(every_seconds=3600, deep_share=0), verdict=verdict)
     log = Log(library.store.database)
-    write(log, [answer(confidence=one) for one in scores(0, 200)])
+    write(log, [answer(confidence=one) for one in scores(0, 200)], verdict)
     with running(library, own) as gateway:
         until(lambda: gateway.inner.guarantee.status is Status.SUSPENDED)
     with running(library, own) as gateway:

@@ -71,6 +71,8 @@ class State:
     deep: DeepCounts = field(default_factory=DeepCounts)
     suspended: tuple[Guarantee, ...] = ()
     """Every guarantee that was ever suspended: a certificate does not recover by itself."""
+    gate: float = 0.0
+    """The certified threshold of the gate: only answers that reach it are tested."""
 
     def seen_by(self, certificate: Certificate | None) -> Guarantee:
         """The guarantee of a certificate. Processes with different settings may share the store, so
@@ -143,6 +145,7 @@ def _tree(state: State) -> dict[str, Any]:
         "sampled": state.sampled,
         "deep": plain(state.deep, whole=True),
         "suspended": plain(state.suspended, whole=True),
+        "gate": state.gate,
     }
 
 
@@ -168,6 +171,7 @@ def _state(tree: Mapping[str, Any]) -> State:
         tree["sampled"],
         value_of(DeepCounts, tree["deep"]),
         old if listed is None else value_of(tuple[Guarantee, ...], listed),
+        tree.get("gate", 0.0),
     )
 
 
