@@ -74,6 +74,17 @@ def test_monitor_tells_of_a_suspended_guarantee(log: Log, store: Path, tmp_path:
     assert "gate 0.60, confidence 0.85" in " ".join(done.stdout.split())
 
 
+def test_config_check_names_a_certificate_that_is_not_monitored(tmp_path: Path) -> None:
+    file = tmp_path / "suffice.yaml"
+    file.write_text(
+        "verdict: {thresholds_file: t.json}\n"
+        "server: {routes: {default: {}, hr: {verdict: {thresholds_file: hr.json}}}}\n"
+    )
+    (warning,) = told("config", "check", "--config", file)["unmonitored"]
+    assert "server.routes.hr uses the certificate" in warning
+    assert "is not monitored" in call("config", "check", "--config", file).stderr
+
+
 def test_gaps_are_listed_and_exported(store: Path, log: Log, tmp_path: Path) -> None:
     formula = "=What is the dress code?"
     write(log, [refusal(one) for one in (formula, formula, "Is there a dress code?")])

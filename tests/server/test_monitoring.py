@@ -17,8 +17,10 @@ from suffice.learn.monitor.guarantee import Status
 from suffice.models.catalog import open_embedder, open_verifier
 from suffice.record.log import Log
 from suffice.settings import (
+    CollectionSettings,
     EmbedderSettings,
     MonitorSettings,
+    RouteSettings,
     ServerSettings,
     Settings,
     VerdictSettings,
@@ -132,6 +134,27 @@ def test_a_suspension_that_cannot_be_applied_is_tried_again(
         inner._monitored(monitor)
         assert inner.guarantee.status is Status.SUSPENDED
         assert inner.state.routes["default"].own.gate.learned.sufficient == 0.75
+
+
+def test_a_route_with_its_own_certificate_is_not_suspended_with_the_others(
+    library: Library, tmp_path: Path
+) -> None:
+    verdict = certificate(tmp_path / "t.json", scores(2, 300), gate=0.75, models=MODELS)
+    other = certificate(tmp_path / "hr.json", scores(2, 300), gate=0.85, models=MODELS)
+    routes = {
+        "default": RouteSettings(),
+        "hr": RouteSettings(own=CollectionSettings(verdict=other)),
+    }
+    monitor = MonitorSettings(every_seconds=3600, deep_share=0)
+    own = Settings(monitor=monitor, verdict=verdict, server=ServerSettings(routes=routes))
+    log = Log(library.store.database)
+    write(log, [answer(confidence=one) for one in scores(0, 200)], verdict)
+    with running(library, own) as gateway:
+        until(lambda: gateway.inner.guarantee.status is Status.SUSPENDED)
+        opened = gateway.inner.state.routes
+    assert opened["default"].own.verdict.thresholds_file == ""
+    assert opened["hr"].own == CollectionSettings(verdict=other)
+    log.close()
 
 
 def test_only_a_key_for_all_routes_sees_the_monitor(library: Library) -> None:

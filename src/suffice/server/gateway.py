@@ -22,7 +22,7 @@ from suffice.access.usage_report import Ledger
 from suffice.errors import SettingsError, SufficeError
 from suffice.evidence.library import Library
 from suffice.learn.monitor.deep import DeepChecks, open_deep_verifier, stronger_tier
-from suffice.learn.monitor.guarantee import Guarantee, Status, in_force, suspended
+from suffice.learn.monitor.guarantee import Guarantee, Status, in_force, is_monitored, suspended
 from suffice.learn.monitor.monitor import Monitor
 from suffice.learn.monitor.worker import MonitorWorker
 from suffice.models.batching import Lanes, SharedEmbedder, shared_verifier
@@ -261,9 +261,9 @@ class Gateway:
 def _in_force(
     monitor: Monitor | None, guarantee: Guarantee, own: CollectionSettings
 ) -> CollectionSettings:
-    """The settings of a route. While the guarantee is suspended, for each certified threshold the
-    stricter of certified and default applies."""
+    """The settings of a route. While the guarantee of its certificate is suspended, for each
+    certified threshold the stricter of certified and default applies."""
     strict = guarantee.status is Status.SUSPENDED
-    if monitor is None or not strict or not own.verdict.thresholds_file:
+    if monitor is None or not strict or not is_monitored(own, monitor.settings):
         return own
     return suspended(own, in_force(monitor.certificate, guarantee))
