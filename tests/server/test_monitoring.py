@@ -11,11 +11,16 @@ import numpy as np
 import pytest
 
 from suffice.access.keys import Principals
+from suffice.cli.asking import OpenedQuestion
 from suffice.errors import SettingsError
+from suffice.evidence.index import Filter
 from suffice.evidence.library import Library
 from suffice.learn.monitor.guarantee import Status
+from suffice.learn.monitor.monitor import Monitor
+from suffice.mcp.tools import Caller, Tools
 from suffice.models.catalog import open_embedder, open_verifier
 from suffice.record.log import Log
+from suffice.record.sink import Recorder
 from suffice.settings import (
     CollectionSettings,
     EmbedderSettings,
@@ -27,6 +32,7 @@ from suffice.settings import (
     VerifierSettings,
 )
 from suffice.settings.webhooks import WebhookSettings
+from tests.conftest import HANDBOOK
 from tests.learn.monitor.stream import answer, certificate, write
 from tests.server.gateway import RunningGateway, running
 from tests.server.test_webhooks import receiver
@@ -132,7 +138,7 @@ def test_a_suspension_that_cannot_be_applied_is_tried_again(
         assert inner.guarantee.status is Status.ACTIVE
         monkeypatch.setattr(inner, "_opened", opens)
         inner._monitored(monitor)
-        assert inner.guarantee.status is Status.SUSPENDED
+        assert str(inner.guarantee.status) == "suspended"
         assert inner.state.routes["default"].own.gate.learned.sufficient == 0.75
 
 
@@ -154,6 +160,33 @@ def test_a_route_with_its_own_certificate_is_not_suspended_with_the_others(
         opened = gateway.inner.state.routes
     assert opened["default"].own.verdict.thresholds_file == ""
     assert opened["hr"].own == CollectionSettings(verdict=other)
+    log.close()
+
+
+def test_a_suspension_applies_on_the_command_line_and_over_mcp(
+    library: Library, tmp_path: Path
+) -> None:
+    own = certificate(tmp_path / "t.json", scores(2, 300), gate=0.5, confidence=0.3, models=MODELS)
+    settings = Settings(verdict=own)
+    held = replace(library, settings=settings)
+    held.add(HANDBOOK / "remote-work.md")
+    log = Log(library.store.database)
+    tools = Tools(held, held.embedder, open_verifier(VerifierSettings()), log=log)
+    asked = OpenedQuestion("", held.search(Filter()), held, settings.collection("default"), False)
+
+    def lowest() -> list[bool]:
+        opened = (tools._pipeline(Caller()), asked.pipeline())
+        return [
+            any("confidence >= 0.3" in row for row in one.verdict_settings.routes) for one in opened
+        ]
+
+    assert lowest() == [True, True]
+    write(log, [answer(confidence=one) for one in scores(0, 200)], own)
+    assert Monitor.of(log, settings).catch_up().guarantee.status is Status.SUSPENDED
+    assert lowest() == [False, False]
+    recorder = tools._pipeline(Caller()).record
+    assert isinstance(recorder, Recorder)
+    assert not recorder.filing.certificate  # it does not hold
     log.close()
 
 
