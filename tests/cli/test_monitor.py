@@ -64,14 +64,25 @@ def test_deep_checks_need_a_stronger_verifier(log: Log, store: Path, tmp_path: P
 
 def test_monitor_tells_of_a_suspended_guarantee(log: Log, store: Path, tmp_path: Path) -> None:
     reference = [0.9 + n / 4000 for n in range(300)]
-    certificate(tmp_path / "t.json", reference, gate=0.5, confidence=0.85)
+    own = certificate(tmp_path / "t.json", reference, gate=0.5, confidence=0.85)
     (tmp_path / "suffice.yaml").write_text("verdict:\n  thresholds_file: t.json\n")
     assert call("monitor", "--store", store).return_value == 0
-    write(log, [answer(confidence=0.5 + n / 400) for n in range(60)])
+    write(log, [answer(confidence=0.5 + n / 400) for n in range(60)], own)
     done = call("monitor", "--store", store)
     assert done.return_value == 2
     assert "Guarantee SUSPENDED since" in done.stdout
     assert "gate 0.60, confidence 0.85" in " ".join(done.stdout.split())
+
+
+def test_config_check_names_a_certificate_that_is_not_monitored(tmp_path: Path) -> None:
+    file = tmp_path / "suffice.yaml"
+    file.write_text(
+        "verdict: {thresholds_file: t.json}\n"
+        "server: {routes: {default: {}, hr: {verdict: {thresholds_file: hr.json}}}}\n"
+    )
+    (warning,) = told("config", "check", "--config", file)["unmonitored"]
+    assert "server.routes.hr uses the certificate" in warning
+    assert "is not monitored" in call("config", "check", "--config", file).stderr
 
 
 def test_gaps_are_listed_and_exported(store: Path, log: Log, tmp_path: Path) -> None:

@@ -11,19 +11,28 @@ import numpy as np
 import pytest
 
 from suffice.access.keys import Principals
+from suffice.cli.asking import OpenedQuestion
+from suffice.errors import SettingsError
+from suffice.evidence.index import Filter
 from suffice.evidence.library import Library
 from suffice.learn.monitor.guarantee import Status
+from suffice.learn.monitor.monitor import Monitor
+from suffice.mcp.tools import Caller, Tools
 from suffice.models.catalog import open_embedder, open_verifier
 from suffice.record.log import Log
+from suffice.record.sink import Recorder
 from suffice.settings import (
+    CollectionSettings,
     EmbedderSettings,
     MonitorSettings,
+    RouteSettings,
     ServerSettings,
     Settings,
     VerdictSettings,
     VerifierSettings,
 )
 from suffice.settings.webhooks import WebhookSettings
+from tests.conftest import HANDBOOK
 from tests.learn.monitor.stream import answer, certificate, write
 from tests.server.gateway import RunningGateway, running
 from tests.server.test_webhooks import receiver
@@ -64,7 +73,7 @@ def test_drift_suspends_the_guarantee_in_the_gateway(library: Library, tmp_path:
             before = gateway.inner.state.routes["default"].own
             log = gateway.inner.log
             assert log is not None
-            write(log, [answer(confidence=one, fabricated=True) for one in scores(0, 200)])
+            write(log, [answer(confidence=one, fabricated=True) for one in scores(0, 200)], verdict)
             until(lambda: get(gateway, "/v1/guarantee").json()["status"] == "suspended")
             told = get(gateway, "/v1/guarantee").json()
             own = gateway.inner.state.routes["default"].own
@@ -93,7 +102,7 @@ def test_a_restart_while_suspended_begins_strict(library: Library, tmp_path: Pat
     verdict = certificate(tmp_path / "t.json", scores(2, 300), gate=0.75, models=MODELS)
     own = Settings(monitor=MonitorSettings(every_seconds=3600, deep_share=0), verdict=verdict)
     log = Log(library.store.database)
-    write(log, [answer(confidence=one) for one in scores(0, 200)])
+    write(log, [answer(confidence=one) for one in scores(0, 200)], verdict)
     with running(library, own) as gateway:
         until(lambda: gateway.inner.guarantee.status is Status.SUSPENDED)
     with running(library, own) as gateway:
@@ -103,6 +112,81 @@ def test_a_restart_while_suspended_begins_strict(library: Library, tmp_path: Pat
         wrong = replace(own, verdict=VerdictSettings(thresholds_file=str(tmp_path / "none.json")))
         assert "not reloaded" in gateway.inner.reload(lambda: wrong)
         assert "were reloaded" in gateway.inner.reload(lambda: new)
+    log.close()
+
+
+def test_a_suspension_that_cannot_be_applied_is_tried_again(
+    library: Library, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    verdict = certificate(tmp_path / "t.json", scores(2, 300), gate=0.75, models=MODELS)
+    own = Settings(monitor=MonitorSettings(every_seconds=3600, deep_share=0), verdict=verdict)
+    with running(library, own) as gateway:
+        inner = gateway.inner
+        until(lambda: inner.guarantee.status is Status.ACTIVE)
+        monitor, opens = inner.monitor, inner._opened
+        assert monitor is not None
+        state, version = monitor.store.read()
+        held = replace(state.guarantee, status=Status.SUSPENDED)
+        assert monitor.store.save(replace(state, guarantee=held), version)
+
+        def refuses(*given: object) -> None:
+            raise SettingsError("The file is gone.")
+
+        monkeypatch.setattr(inner, "_opened", refuses)
+        with pytest.raises(SettingsError):
+            inner._monitored(monitor)
+        assert inner.guarantee.status is Status.ACTIVE
+        monkeypatch.setattr(inner, "_opened", opens)
+        inner._monitored(monitor)
+        assert str(inner.guarantee.status) == "suspended"
+        assert inner.state.routes["default"].own.gate.learned.sufficient == 0.75
+
+
+def test_a_route_with_its_own_certificate_is_not_suspended_with_the_others(
+    library: Library, tmp_path: Path
+) -> None:
+    verdict = certificate(tmp_path / "t.json", scores(2, 300), gate=0.75, models=MODELS)
+    other = certificate(tmp_path / "hr.json", scores(2, 300), gate=0.85, models=MODELS)
+    routes = {
+        "default": RouteSettings(),
+        "hr": RouteSettings(own=CollectionSettings(verdict=other)),
+    }
+    monitor = MonitorSettings(every_seconds=3600, deep_share=0)
+    own = Settings(monitor=monitor, verdict=verdict, server=ServerSettings(routes=routes))
+    log = Log(library.store.database)
+    write(log, [answer(confidence=one) for one in scores(0, 200)], verdict)
+    with running(library, own) as gateway:
+        until(lambda: gateway.inner.guarantee.status is Status.SUSPENDED)
+        opened = gateway.inner.state.routes
+    assert opened["default"].own.verdict.thresholds_file == ""
+    assert opened["hr"].own == CollectionSettings(verdict=other)
+    log.close()
+
+
+def test_a_suspension_applies_on_the_command_line_and_over_mcp(
+    library: Library, tmp_path: Path
+) -> None:
+    own = certificate(tmp_path / "t.json", scores(2, 300), gate=0.5, confidence=0.3, models=MODELS)
+    settings = Settings(verdict=own)
+    held = replace(library, settings=settings)
+    held.add(HANDBOOK / "remote-work.md")
+    log = Log(library.store.database)
+    tools = Tools(held, held.embedder, open_verifier(VerifierSettings()), log=log)
+    asked = OpenedQuestion("", held.search(Filter()), held, settings.collection("default"), False)
+
+    def lowest() -> list[bool]:
+        opened = (tools._pipeline(Caller()), asked.pipeline())
+        return [
+            any("confidence >= 0.3" in row for row in one.verdict_settings.routes) for one in opened
+        ]
+
+    assert lowest() == [True, True]
+    write(log, [answer(confidence=one) for one in scores(0, 200)], own)
+    assert Monitor.of(log, settings).catch_up().guarantee.status is Status.SUSPENDED
+    assert lowest() == [False, False]
+    recorder = tools._pipeline(Caller()).record
+    assert isinstance(recorder, Recorder)
+    assert not recorder.filing.certificate  # it does not hold
     log.close()
 
 

@@ -49,17 +49,20 @@ class OpenedQuestion:
 
     def pipeline(self, settings: CollectionSettings | None = None) -> Pipeline:
         """Return the pipeline for the question; `settings` overrides those of the collection."""
-        from suffice.pipeline import Pipeline  # `search` needs neither gate nor checks
+        # `search` needs neither gate nor checks.
+        from suffice.learn.monitor.suspension import settings_in_force
+        from suffice.pipeline import Pipeline
         from suffice.record.setup import Setup
 
-        own, chosen = self.library.settings, settings or self.settings
+        own, database = self.library.settings, self.library.store.database
+        chosen = settings_in_force(settings or self.settings, own, database)
         embedder, verifier = self.library.embedder, open_verifier(own.verifier, "", chosen.draft)
         documents = StoredDocuments(self.library.store, self.search.allowed)
         pipeline = Pipeline.of(self.search, embedder, chosen, verifier, documents)
         if self.wish is None:
             return pipeline
         setup = Setup.of(own, chosen, embedder.id, verifier.id)
-        kept = recorder(self.library.store.database, own, self.wish, setup)
+        kept = recorder(database, own, self.wish, setup)
         return replace(pipeline, record=kept)
 
 

@@ -18,6 +18,7 @@ from suffice.evidence.index import Filter, today
 from suffice.evidence.inputs import Given
 from suffice.evidence.library import Library
 from suffice.evidence.rows import VersionInfo
+from suffice.learn.monitor.suspension import settings_in_force
 from suffice.models.embedder import Embedder
 from suffice.models.verifier import Verifier
 from suffice.pipeline import Pipeline
@@ -65,7 +66,9 @@ class Tools:
     verifier: Verifier
     collection: str = "default"
     log: Log | None = None
-    _pipelines: dict[frozenset[str], Pipeline] = field(default_factory=dict, compare=False)
+    _pipelines: dict[tuple[frozenset[str], str], Pipeline] = field(
+        default_factory=dict, compare=False
+    )
 
     @property
     def own(self) -> CollectionSettings:
@@ -214,16 +217,19 @@ class Tools:
         return Filter(collection=self.collection, labels=who.labels)
 
     def _pipeline(self, who: Caller) -> Pipeline:
-        allowed = self._allowed(who)
-        base = self._pipelines.get(who.labels)
+        allowed, store = self._allowed(who), self.library.store
+        own = settings_in_force(self.own, self.library.settings, store.database)
+        # A suspension of the thresholds may begin or end while the server runs.
+        key = (who.labels, own.verdict.thresholds_file)
+        base = self._pipelines.get(key)
         if base is None:
-            documents = StoredDocuments(self.library.store, allowed)
-            base = Pipeline.of(_nothing, self.embedder, self.own, self.verifier, documents)
+            documents = StoredDocuments(store, allowed)
+            base = Pipeline.of(_nothing, self.embedder, own, self.verifier, documents)
             if len(self._pipelines) >= _LABEL_SETS:
                 self._pipelines.clear()
-            self._pipelines[who.labels] = base
+            self._pipelines[key] = base
         search = self.library.search(allowed)
-        return replace(base, retriever=search, record=self._recorder(who, "pipeline"))
+        return replace(base, retriever=search, record=self._recorder(who, own, "pipeline"))
 
     def _checker(self, who: Caller) -> Checker:
         own = self.own
@@ -236,13 +242,13 @@ class Tools:
             draft=own.draft,
         )
         checker = Checker.of(settings, self.verifier, self.embedder)
-        return replace(checker, record=self._recorder(who, "answers"))
+        return replace(checker, record=self._recorder(who, own, "answers"))
 
-    def _recorder(self, who: Caller, door: str) -> Recorder | None:
+    def _recorder(self, who: Caller, own: CollectionSettings, door: str) -> Recorder | None:
         if self.log is None:
             return None
         settings, ids = self.library.settings, (self.embedder.id, self.verifier.id)
-        setup = Setup.of(settings, self.own, *ids, door=door)
+        setup = Setup.of(settings, own, *ids, door=door)
         return Recorder(self.log, setup.filing(who.name, who.user))
 
 

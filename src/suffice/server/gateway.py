@@ -10,6 +10,7 @@ import asyncio
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from operator import attrgetter
 
 import httpx2
@@ -21,7 +22,7 @@ from suffice.access.usage_report import Ledger
 from suffice.errors import SettingsError, SufficeError
 from suffice.evidence.library import Library
 from suffice.learn.monitor.deep import DeepChecks, open_deep_verifier, stronger_tier
-from suffice.learn.monitor.guarantee import Guarantee, Status, in_force, suspended
+from suffice.learn.monitor.guarantee import Guarantee, Status, in_force, is_monitored, suspended
 from suffice.learn.monitor.monitor import Monitor
 from suffice.learn.monitor.worker import MonitorWorker
 from suffice.models.batching import Lanes, SharedEmbedder, shared_verifier
@@ -97,7 +98,7 @@ class Gateway:
         self._changing = threading.Lock()
         self.monitor = self._monitor(settings)
         self.guarantee = self.monitor.state.guarantee if self.monitor else Guarantee()
-        self.state = self._opened(settings)
+        self.state = self._opened(settings, self.monitor, self.guarantee)
         self.webhooks = WebhookWorker(
             Outbox(library.store.database), self._webhooks(settings, self.state)
         )
@@ -113,10 +114,11 @@ class Gateway:
     def _log(self, settings: Settings) -> Log:
         return Log(self.library.store.database, settings.record)
 
-    def _opened(self, settings: Settings) -> State:
+    def _opened(self, settings: Settings, monitor: Monitor | None, guarantee: Guarantee) -> State:
+        adjusted = partial(_in_force, monitor, guarantee)
         routes = {
             name: self._recorded(
-                open_route(name, route, settings, self.parts, self.client, adjusted=self._in_force),
+                open_route(name, route, settings, self.parts, self.client, adjusted=adjusted),
                 settings,
             )
             for name, route in settings.server.routes.items()
@@ -141,26 +143,19 @@ class Gateway:
         deep = open_deep if stronger_tier(settings) else None
         return MonitorWorker(self.monitor, deep, lambda: not self.work.waiting, self._monitored)
 
-    def _in_force(self, own: CollectionSettings) -> CollectionSettings:
-        """The settings of a route. While the guarantee is suspended, for each certified threshold
-        the stricter of certified and default applies."""
-        monitor, strict = self.monitor, self.guarantee.status is Status.SUSPENDED
-        if monitor is None or not strict or not own.verdict.thresholds_file:
-            return own
-        return suspended(own, in_force(monitor.certificate, self.guarantee))
-
     def _monitored(self, monitor: Monitor) -> None:
         """Called after each update, in any of the processes: apply a changed guarantee."""
         found = monitor.state.guarantee
         with self._changing:
             if found == self.guarantee:
                 return
-            changed = found.status is not self.guarantee.status
-            self.guarantee = found
-            if changed:
+            if found.status is not self.guarantee.status:
                 settings = self.state.settings
-                self.state = self._opened(settings)
-                self.webhooks.change(self._webhooks(settings, self.state))
+                state = self._opened(settings, monitor, found)
+                self.webhooks.change(self._webhooks(settings, state))
+                self.state = state
+            # Last: if the routes could not be opened, the next update tries again.
+            self.guarantee = found
 
     def _recorded(self, route: Route, settings: Settings) -> Route:
         if self.log is None:
@@ -206,7 +201,8 @@ class Gateway:
                 if value(new) != value(old):
                     raise SettingsError(f"'{group}' cannot be changed without a restart.")
             monitor = self._monitor(new)
-            state, authenticator = self._opened(new), self._authenticator(new)
+            state = self._opened(new, monitor, self.guarantee)
+            authenticator = self._authenticator(new)
             webhooks = self._webhooks(new, state)
             if monitor and self.monitoring:
                 self.monitoring.change(monitor)
@@ -260,3 +256,14 @@ class Gateway:
         await asyncio.to_thread(self.ledger.close)
         if self.log is not None:
             self.log.close()
+
+
+def _in_force(
+    monitor: Monitor | None, guarantee: Guarantee, own: CollectionSettings
+) -> CollectionSettings:
+    """The settings of a route. While the guarantee of its certificate is suspended, for each
+    certified threshold the stricter of certified and default applies."""
+    strict = guarantee.status is Status.SUSPENDED
+    if monitor is None or not strict or not is_monitored(own, monitor.settings):
+        return own
+    return suspended(own, in_force(monitor.certificate, guarantee))

@@ -67,13 +67,26 @@ def test_a_certificate_says_what_it_promises_and_for_what(write: Write, tmp_path
     assert made.method["test"] == "binomial"
     assert made.method["family"] == "fixed-sequence"
     assert made.served_error["rate"] < 0.15
-    assert len(made.reference) == 600
     assert made.models == RULE.models
     assert made.figures["groups"]["collection"]["hr"]["n"] == 600
     assert {one["at"] for one in made.figures["sensitivity"]["gate"]} >= {0.0, 0.5}
     assert made.figures["published"]["thresholds"] == {"gate": 0.6, "confidence": 0.8}
     made.write(tmp_path / "thresholds.json")
     assert Certificate.read(tmp_path / "thresholds.json") == made
+
+
+def test_the_reference_holds_the_confidences_of_the_rows_that_get_a_draft(write: Write) -> None:
+    labels = rows(600)
+    for number, row in enumerate(labels[:60]):
+        row["scores"]["confidence"] = float(number % 2)  # no probability was available
+    made = certify(write(labels), WISH)
+    assert made.thresholds is not None
+    gate = made.thresholds["gate"]
+    assert gate
+    scores = [row["scores"] for row in labels[60:]]
+    expected = [round(one["confidence"], 6) for one in scores if one["gate"] >= gate]
+    assert 0 < len(expected) < 540
+    assert list(made.reference) == expected
 
 
 def test_a_certificate_that_was_edited_is_refused(write: Write, tmp_path: Path) -> None:

@@ -86,9 +86,11 @@ def open_log(place: str | Path, clock: Clock, settings: RecordSettings | None = 
     return Log(database, replace(settings or RecordSettings(), review_borderline=0.0), clock)
 
 
-def write(log: Log, verdicts: Iterable[Verdict]) -> None:
-    """Record many verdicts in one transaction."""
-    log.append(*(record for one in verdicts for record in of_verdict(one, None, Filing())))
+def write(log: Log, verdicts: Iterable[Verdict], under: VerdictSettings | None = None) -> None:
+    """Record many verdicts in one transaction, `under` the certificate of these settings."""
+    path = under.thresholds_file if under else ""
+    filing = Filing(certificate=Certificate.read(Path(path)).id if path else "")
+    log.append(*(record for one in verdicts for record in of_verdict(one, None, filing)))
 
 
 def certificate(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -10,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from sqlalchemy import inspect
+from sqlalchemy import inspect, select, update
 
 from suffice.errors import Unreadable
 from suffice.learn.calibrate.certificate import Certificate
@@ -25,7 +26,7 @@ from suffice.learn.monitor.jobs import DEEP_CHECK, MAIL, Jobs
 from suffice.learn.monitor.metrics import Metric, figures
 from suffice.learn.monitor.monitor import Monitor
 from suffice.learn.monitor.state import Job, State
-from suffice.learn.monitor.tables import METADATA
+from suffice.learn.monitor.tables import METADATA, MONITOR
 from suffice.log.entry import Choice
 from suffice.record.log import Log
 from suffice.review.case import Rating
@@ -37,7 +38,7 @@ from suffice.settings import (
     Settings,
     VerdictSettings,
 )
-from suffice.types import Action
+from suffice.types import Action, GateDecision, Level
 from suffice.verdict.route import read_routes
 from tests.learn.monitor.stream import MovingClock, answer, certificate, open_log, refusal, write
 
@@ -157,10 +158,10 @@ def test_withholding_twice_as_often_raises_its_alarm(log: Log, clock: MovingCloc
 # The guarantee
 
 
-def drifting(log: Log, count: int, center: float) -> None:
+def drifting(log: Log, count: int, center: float, under: VerdictSettings) -> None:
     draw = np.random.default_rng(count)
     scores = 1 / (1 + np.exp(-center - draw.normal(size=count)))
-    write(log, [answer(confidence=float(score)) for score in scores])
+    write(log, [answer(confidence=float(score)) for score in scores], under)
 
 
 def test_drift_suspends_the_guarantee_until_thresholds_are_calibrated_again(
@@ -168,13 +169,14 @@ def test_drift_suspends_the_guarantee_until_thresholds_are_calibrated_again(
 ) -> None:
     draw = np.random.default_rng(1)
     scores = (1 / (1 + np.exp(-2 - draw.normal(size=300)))).tolist()
-    watch = monitor(log, clock, certificate(tmp_path / "t.json", scores, confidence=0.7))
-    drifting(log, 150, 2.0)
+    own = certificate(tmp_path / "t.json", scores, confidence=0.7)
+    watch = monitor(log, clock, own)
+    drifting(log, 150, 2.0, own)
     first = watch.catch_up().guarantee
     assert first.status is Status.ACTIVE
     assert "At most 0.05" in first.why
     clock.later(hours=1)
-    drifting(log, 150, 0.5)
+    drifting(log, 150, 0.5, own)
     state = watch.catch_up()
     assert state.guarantee.status is Status.SUSPENDED
     assert state.guarantee.since.startswith("2026-01-05T13:00")
@@ -183,12 +185,66 @@ def test_drift_suspends_the_guarantee_until_thresholds_are_calibrated_again(
         "active",
         "suspended",
     ]
-    drifting(log, 50, 2.0)
+    drifting(log, 50, 2.0, own)
     assert watch.catch_up().guarantee == state.guarantee  # it does not recover by itself
     again = certificate(tmp_path / "again.json", scores, confidence=0.8)
     state = monitor(log, clock, again).catch_up()
     assert state.guarantee.status is Status.ACTIVE
     assert monitor(log, clock).catch_up().guarantee.status is Status.NONE
+
+
+def test_a_suspended_certificate_stays_suspended_when_others_were_seen(
+    log: Log, clock: MovingClock, tmp_path: Path
+) -> None:
+    """Processes with other settings, or with none, may share the store."""
+    first = certificate(tmp_path / "t.json", [0.9 + n / 4000 for n in range(300)])
+    other = certificate(tmp_path / "other.json", [0.5], gate=0.7)
+    watch = monitor(log, clock, first)
+    watch.catch_up()
+    write(log, [answer(confidence=0.5 + n / 400) for n in range(60)], first)
+    held = watch.catch_up().guarantee
+    assert held.status is Status.SUSPENDED
+    assert monitor(log, clock).catch_up().guarantee.status is Status.NONE
+    assert watch.state.guarantee == held
+    assert monitor(log, clock, other).catch_up().guarantee.status is Status.ACTIVE
+    assert watch.state.guarantee == held
+    assert watch.catch_up().guarantee == held
+
+
+def test_only_answers_like_those_of_the_reference_are_tested(
+    log: Log, clock: MovingClock, tmp_path: Path
+) -> None:
+    own = certificate(tmp_path / "t.json", [0.9 + n / 4000 for n in range(300)], gate=0.6)
+    other = certificate(tmp_path / "other.json", [0.5], gate=0.7)
+    low = [answer(confidence=0.5 + n / 400) for n in range(60)]
+    write(log, low)  # before there was a certificate
+    write(log, low, other)
+    write(log, [replace(one, gate=replace(one.gate, score=0.5)) for one in low], own)
+    write(log, [replace(one, gate=GateDecision(Level.SUFFICIENT, 1, "none")) for one in low], own)
+    write(log, [replace(one, confidence=None) for one in low], own)
+    state = monitor(log, clock, own).catch_up()
+    assert state.guarantee.status is Status.ACTIVE
+    assert state.exchangeability is not None
+    assert state.exchangeability.steps == 0
+
+
+def test_a_state_without_the_list_of_suspensions_is_read(log: Log, clock: MovingClock) -> None:
+    held = Guarantee(Status.SUSPENDED, "2026-01-05T12:00:00Z", "Drift.", "abc")
+    store = monitor(log, clock).store
+    assert store.save(State(guarantee=held), store.read()[1])
+    with log.database.writing() as connection:
+        tree = json.loads(connection.scalars(select(MONITOR.c.body)).one())
+        del tree["suspended"], tree["gate"]
+        connection.execute(update(MONITOR).values(body=json.dumps(tree)))
+    assert store.read()[0].suspended == (held,)
+
+
+def test_a_certificate_that_certifies_nothing_guarantees_nothing(
+    log: Log, clock: MovingClock, tmp_path: Path
+) -> None:
+    Certificate(0.05, 0.05, None).write(tmp_path / "t.json")
+    own = VerdictSettings(thresholds_file=str(tmp_path / "t.json"))
+    assert monitor(log, clock, own).catch_up().guarantee.status is Status.NONE
 
 
 def test_the_stricter_threshold_is_in_force_while_suspended() -> None:

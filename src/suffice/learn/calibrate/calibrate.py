@@ -116,7 +116,7 @@ def calibrate(
         policy=policy_of(rule.settings),
         versions=dict(versions()),
         drafts=WRITTEN if any(label.scores is None for label in labels) else "recorded",
-        reference=tuple(round(float(one), 6) for one in table.confidence),
+        reference=_reference(table, pair[0] if pair else 0.0),
     )
     shown = made.applied or in_force(rule.settings, wish.served)
     made = replace(
@@ -126,6 +126,13 @@ def calibrate(
         needed=() if pair else _needed(table, floor, rule, wish, run, earlier),
     )
     return made.after(earlier, replace(run, certified=pair is not None), digests)
+
+
+def _reference(table: Table, gate: float) -> tuple[float, ...]:
+    """The confidences to compare live answers with: those of the rows that get a draft. Scores
+    without a probability are 0 or 1, which no probability is."""
+    known = (table.confidence > 0) & (table.confidence < 1)
+    return tuple(round(float(one), 6) for one in table.confidence[known & (table.gate >= gate)])
 
 
 def split(digests: Sequence[str]) -> Flags:

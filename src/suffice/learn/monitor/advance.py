@@ -39,36 +39,49 @@ class Step:
     # The guarantee
 
     def _certified(self, state: State) -> State:
-        """A new certificate starts a new test; without one, there is nothing to guarantee."""
-        certificate, since = self.certificate, timestamp(self.now)
-        if certificate is None:
-            none = state.guarantee.status is Status.NONE
-            return state if none else replace(state, guarantee=Guarantee(), exchangeability=None)
+        """A new certificate starts a new test, unless its guarantee was suspended before. A process
+        without a certificate leaves those of the others alone."""
+        certificate = self.certificate
+        if certificate is None or not certificate.certified:
+            return state
         if state.guarantee.certificate == certificate.id:
             return state
+        found = state.seen_by(certificate)
+        if found.status is Status.SUSPENDED:
+            return replace(state, guarantee=found, exchangeability=None)
+        since = timestamp(self.now)
         active = Guarantee(Status.ACTIVE, since, certificate.promise, certificate.id)
         test = Martingale.of(Side.BOTH, certificate.reference)
-        return replace(state, guarantee=active, exchangeability=test)
+        applied = certificate.applied
+        gate = applied.gate if applied and applied.gate else 0.0
+        return replace(state, guarantee=active, exchangeability=test, gate=gate)
 
     def _tested(self, state: State, observed: Sequence[Observed]) -> State:
-        live = [one for one in observed if one.confidence is not None]
+        """Test the answers like those of the reference: under the certificate, at an open gate."""
+        live = [
+            (one, one.covered)
+            for one in observed
+            if one.covered is not None
+            and one.covered.certificate == state.guarantee.certificate
+            and one.covered.gate >= state.gate
+        ]
         if state.exchangeability is None or not live:
             return state
         test, wealth = state.exchangeability.after(
-            [one.confidence for one in live], [one.tie(_EXCHANGEABILITY) for one in live]
+            [own.confidence for _, own in live], [one.tie(_EXCHANGEABILITY) for one, _ in live]
         )
         state = replace(state, exchangeability=test)
         over = (wealth >= 1 / self.settings.level).nonzero()[0]
         if not len(over) or state.guarantee.status is Status.SUSPENDED:
             return state
-        first = live[int(over[0])]
+        first, _ = live[int(over[0])]
         seen = test.steps - len(live) + int(over[0]) + 1
         why = (
             f"The confidences of {seen:,} live answers are no longer exchangeable with those of "
             f"the calibration (test at level {self.settings.level:g}). Calibrate again."
         )
         suspended = Guarantee(Status.SUSPENDED, first.time, why, state.guarantee.certificate)
-        return replace(state, guarantee=suspended)
+        return replace(state, guarantee=suspended, suspended=(*state.suspended, suspended))
 
     # The metrics
 

@@ -49,6 +49,13 @@ def in_force(certificate: Certificate | None, state: Guarantee) -> Thresholds:
     return own.stricter(defaults) if state.status is Status.SUSPENDED else own
 
 
+def is_monitored(own: CollectionSettings, settings: Settings) -> bool:
+    """Whether these settings of a route or collection use the certificate that is monitored: the
+    one of the settings as a whole."""
+    path = own.verdict.thresholds_file
+    return bool(path) and path == settings.verdict.thresholds_file
+
+
 def suspended(own: CollectionSettings, strict: Thresholds) -> CollectionSettings:
     """The settings with these thresholds instead of the certificate, which records then no longer
     name either."""

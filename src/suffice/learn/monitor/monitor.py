@@ -61,7 +61,11 @@ class Monitor:
 
     @property
     def state(self) -> State:
-        return self.store.read()[0]
+        """The stored state, with the guarantee and the test of the certificate in the settings."""
+        stored, _ = self.store.read()
+        seen = stored.seen_by(self.certificate)
+        test = stored.exchangeability if seen.certificate == stored.guarantee.certificate else None
+        return replace(stored, guarantee=seen, exchangeability=test)
 
     def catch_up(self) -> State:
         """Read all records of the log that have not been read yet, and draw the weekly sample if it

@@ -17,7 +17,7 @@ from suffice.types import Action, Code, Level
 DEEP_CHECK = "deep_check"
 KINDS = (VERDICT, GATE, FEEDBACK, DEEP_CHECK)
 """The kinds of records that are observed."""
-_FIELDS = ("outcome", "gate", "evidence", "findings", "drafts")
+_FIELDS = ("outcome", "gate", "evidence", "findings", "drafts", "thresholds")
 _SERVED = (Action.SERVE.value, Action.CAVEAT.value, Action.CONFLICT.value)
 _OPEN = (Level.SUFFICIENT.value, Level.PARTIAL.value)
 
@@ -43,15 +43,24 @@ class DeepCheck:
 
 
 @dataclass(frozen=True, slots=True)
+class Covered:
+    """An answer under certified thresholds: the id of the certificate, and both scores."""
+
+    certificate: str
+    gate: float
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True)
 class Observed:
-    """The observations in one record, the confidence of its answer if the guarantee covers the
-    answer, and whether there is a draft for a deep check."""
+    """The observations in one record, what a guarantee needs to know about its answer, and whether
+    there is a draft for a deep check."""
 
     id: str
     sequence: int
     time: str
     observations: tuple[Observation, ...] = ()
-    confidence: float | None = None
+    covered: Covered | None = None
     drafted: bool = False
     deep: DeepCheck | None = None
 
@@ -85,9 +94,19 @@ def observe(entry: Entry, similar: float) -> Observed:
         entry.sequence,
         entry.time,
         made if not outcome.get("repeats") else (),
-        outcome.get("confidence") if new else None,
+        _covered(found, gate, outcome) if new and gated else None,
         drafted and new,
     )
+
+
+def _covered(
+    found: Mapping[str, Any], gate: Mapping[str, Any], outcome: Mapping[str, Any]
+) -> Covered | None:
+    certificate = (found.get("thresholds") or {}).get("certificate")
+    score, confidence = gate.get("score"), outcome.get("confidence")
+    if not certificate or score is None or confidence is None:
+        return None
+    return Covered(certificate, score, confidence)
 
 
 def _searched(found: Mapping[str, Any], gated: bool, similar: float) -> Iterator[Observation]:

@@ -16,7 +16,8 @@ import numpy as np
 from sqlalchemy import select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
-from suffice.learn.monitor.guarantee import Guarantee
+from suffice.learn.calibrate.certificate import Certificate
+from suffice.learn.monitor.guarantee import Guarantee, Status
 from suffice.learn.monitor.martingale import Martingale, Side
 from suffice.learn.monitor.metrics import METRICS, Days, Mean, Metric
 from suffice.learn.monitor.tables import JOBS, MONITOR
@@ -68,6 +69,18 @@ class State:
     exchangeability: Martingale | None = None
     sampled: str = ""
     deep: DeepCounts = field(default_factory=DeepCounts)
+    suspended: tuple[Guarantee, ...] = ()
+    """Every guarantee that was ever suspended: a certificate does not recover by itself."""
+    gate: float = 0.0
+    """The certified threshold of the gate: only answers that reach it are tested."""
+
+    def seen_by(self, certificate: Certificate | None) -> Guarantee:
+        """The guarantee of a certificate. Processes with different settings may share the store, so
+        that of another certificate says nothing about this one."""
+        if certificate is None or not certificate.certified:
+            return Guarantee()
+        known = (*self.suspended, self.guarantee)
+        return next((one for one in known if one.certificate == certificate.id), Guarantee())
 
     def of(self, metric: Metric) -> Tracked:
         side = METRICS[metric].side
@@ -131,10 +144,16 @@ def _tree(state: State) -> dict[str, Any]:
         "exchangeability": _test_tree(state.exchangeability),
         "sampled": state.sampled,
         "deep": plain(state.deep, whole=True),
+        "suspended": plain(state.suspended, whole=True),
+        "gate": state.gate,
     }
 
 
 def _state(tree: Mapping[str, Any]) -> State:
+    guarantee = value_of(Guarantee, tree["guarantee"])
+    # States of older versions do not list the suspended guarantees.
+    old = (guarantee,) if guarantee.status is Status.SUSPENDED else ()
+    listed = tree.get("suspended")
     return State(
         tree["sequence"],
         tree["time"],
@@ -147,10 +166,12 @@ def _state(tree: Mapping[str, Any]) -> State:
             for name, raw in tree["tracked"].items()
         },
         value_of(tuple[Alarm, ...], tree["alarms"]),
-        value_of(Guarantee, tree["guarantee"]),
+        guarantee,
         _test(tree["exchangeability"]),
         tree["sampled"],
         value_of(DeepCounts, tree["deep"]),
+        old if listed is None else value_of(tuple[Guarantee, ...], listed),
+        tree.get("gate", 0.0),
     )
 
 
