@@ -56,7 +56,7 @@ class Certificate:
     rows: tuple[tuple[str, ...], ...] = ()
     """Digests of the rows of each series of calibrations, which share δ."""
     reference: tuple[float, ...] = ()
-    """The confidence of every calibration row."""
+    """The confidences of the calibration rows that pass the certified gate and have one."""
     version: int = VERSION
 
     @property
