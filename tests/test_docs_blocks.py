@@ -150,6 +150,9 @@ def _suffice(words: list[str], folder: Path, _: str) -> None:
     if words[0] in SERVERS or any("postgresql:" in word for word in words):
         _parse(words)
         return
+    if words[:2] == ["review", "export"]:  # refused here: the store's answers were not sampled
+        _parse(words)
+        return
     if words[0] == "check":
         files = iter(["answer.txt", "evidence.json"])
         words = [next(files) if word == "FILE" else word for word in words]
