@@ -243,8 +243,9 @@ def test_a_certificate_that_certifies_nothing_guarantees_nothing(
     log: Log, clock: MovingClock, tmp_path: Path
 ) -> None:
     Certificate(0.05, 0.05, None).write(tmp_path / "t.json")
-    own = VerdictSettings(thresholds_file=str(tmp_path / "t.json"))
-    assert monitor(log, clock, own).catch_up().guarantee.status is Status.NONE
+    watch = monitor(log, clock, VerdictSettings(thresholds_file=str(tmp_path / "t.json")))
+    assert watch.catch_up().guarantee.status is Status.NONE
+    assert watch.store.read()[0].guarantee.status is Status.NONE
 
 
 def test_the_stricter_threshold_is_in_force_while_suspended() -> None:
