@@ -180,8 +180,8 @@ class Pipeline:
         return replace(verdict, attempts=attempts)
 
     def quote_instead(self, turn: Turn, problem: ModelError) -> Verdict:
-        """Quotations instead of a draft that could not be written; raises the problem if quoting is
-        not possible."""
+        """Quote the evidence because no draft could be written; raise the problem if quoting is not
+        possible."""
         if not self.quotes or not self.verdict_settings.rescue:
             raise problem
         return self._quoted(unwritten(turn.read, turn.gated.decision, str(problem)))

@@ -43,11 +43,20 @@ def test_a_row_that_was_cut_off_is_decided_again(tmp_path: Path) -> None:
 def test_a_state_of_another_run_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "state.jsonl"
     State.open(path, "a")
-    with pytest.raises(Unreadable, match="other data, models or settings"):
+    with pytest.raises(Unreadable, match="different data, models or settings"):
         State.open(path, "b")
     path.write_text("no json\n", "utf-8")
-    with pytest.raises(Unreadable, match="no state"):
+    with pytest.raises(Unreadable, match="not a saved"):
         State.open(path, "a")
+
+
+def test_a_file_that_is_no_state_is_left_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "settings.json"
+    for text in ('{"verifier": {}}', '{"a": 1}\n{"b": 2}'):
+        path.write_text(text, "utf-8")
+        with pytest.raises(Unreadable, match="not a saved evaluation state"):
+            State.open(path, "a")
+        assert path.read_text("utf-8") == text
 
 
 def test_an_evaluation_goes_on_from_its_state(tmp_path: Path) -> None:

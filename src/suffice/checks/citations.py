@@ -109,7 +109,7 @@ def _confirmed(finding: Finding, backing: set[str], sources: Sequence[Passage]) 
 
 
 def _named(finding: Finding, evidence: Evidence) -> tuple[Passage, ...]:
-    """The passages of the document that a claim names in words."""
+    """The passages of the document that a claim refers to by name."""
     at = next((one for one in evidence.passages if one.id == finding.passage_id), None)
     if at is None:
         return ()

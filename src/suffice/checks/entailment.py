@@ -56,6 +56,8 @@ class Entailment:
         return replace(self, claims=asked)
 
     def judge(self, draft: Draft, evidence: Evidence) -> list[Finding]:
+        """Verify each claim against its cited passages, then against all passages, then against
+        the statements nearest to it."""
         read = [one for one in _readings(draft, evidence) if self._asked(one.claim)]
         found = self._judged(read, draft, evidence)
         elsewhere = [

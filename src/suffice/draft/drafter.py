@@ -14,7 +14,7 @@ from suffice.types import Draft, Evidence
 
 
 class Drafter(Protocol):
-    """Writes from the evidence, or declines with an empty draft."""
+    """Writes a draft from the evidence, or declines by returning an empty one."""
 
     def write(self, evidence: Evidence, brief: Brief = PLAIN) -> Draft: ...
 

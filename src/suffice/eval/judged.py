@@ -34,10 +34,10 @@ _SEED = 0
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The result for one row. `checks` is the number of judgements, `unchecked` those not made;
-    `passed` compares the score with the thresholds of the tiers that gave it. `llm` counts the
-    checks decided by an LLM; `fell_back` those where the LLM was asked and the cheaper tier's score
-    stood."""
+    """The result for one row. `checks` is the number of judgements, `unchecked` how many of them
+    were not made. `passed` says whether the score meets the thresholds of the tiers that gave it.
+    `llm` counts the checks decided by an LLM, `fell_back` those where the LLM was asked but the
+    score of the cheaper tier was kept."""
 
     score: float
     checks: int

@@ -39,7 +39,7 @@ class State:
         first, *rows = _rows(path)
         if first.get("made_for") != made_for:
             raise Unreadable(
-                f"{path} was made with other data, models or settings.",
+                f"{path} was created with different data, models or settings.",
                 remedy="Delete it, or name another file.",
             )
         return cls(path, {row.pop("key"): Outcome(**row) for row in rows})
@@ -56,20 +56,22 @@ class State:
 
 
 def _rows(path: Path) -> list[dict[str, Any]]:
-    """The complete rows of a file: the last one may be cut off by the interruption, and is
-    removed."""
+    """The complete rows of a file. The last one may have been cut off by the interruption; it is
+    removed, but only from a file that is a saved state."""
     text = path.read_text(encoding="utf-8")
     whole = text[: text.rfind("\n") + 1]
-    if whole != text:
-        path.write_text(whole, encoding="utf-8")
     try:
         rows = [json.loads(line) for line in whole.splitlines()]
     except ValueError as problem:
-        raise Unreadable(
-            f"{path} is no state of an evaluation.", remedy="Delete it, or name another file."
-        ) from problem
-    if not rows or not all(isinstance(row, dict) for row in rows):
-        raise Unreadable(
-            f"{path} is no state of an evaluation.", remedy="Delete it, or name another file."
-        )
+        raise _unreadable(path) from problem
+    if not rows or not all(isinstance(row, dict) for row in rows) or "made_for" not in rows[0]:
+        raise _unreadable(path)
+    if whole != text:
+        path.write_text(whole, encoding="utf-8")
     return rows
+
+
+def _unreadable(path: Path) -> Unreadable:
+    return Unreadable(
+        f"{path} is not a saved evaluation state.", remedy="Delete it, or name another file."
+    )

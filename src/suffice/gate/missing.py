@@ -49,7 +49,7 @@ class _Read:
 
     @cached_property
     def squeezed(self) -> str:
-        """The text without spaces and hyphens, so that "Port Harcourt" matches "portharcourt"."""
+        """Its letters and digits in lower case, so that "Port Harcourt" matches "portharcourt"."""
         return re.sub(r"[\W_]+", "", self.text.lower())
 
     @cached_property
@@ -74,8 +74,8 @@ def missing_aspects(evidence: Evidence, synonyms: Synonyms | None = None) -> tup
 
 
 def missing_dates(evidence: Evidence) -> tuple[str, ...]:
-    """The dates of the question that no passage covers: values that are compared exactly, so they
-    are named even beside evidence that was judged sufficient."""
+    """The dates in the question that no passage covers. Dates are compared exactly, so these are
+    reported even if the evidence was judged sufficient."""
     return tuple(_compared(evidence, Synonyms()).dates_not_covered())
 
 

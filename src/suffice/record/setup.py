@@ -62,7 +62,7 @@ class Setup:
         return cls(collection, settings.embedder, settings.verifier, models, **more)
 
     def filing(self, caller: str = "", tag: str = "") -> Filing:
-        """How decisions with this setup are filed."""
+        """The metadata recorded with decisions that are made with this setup."""
         return Filing(caller, tag, self.record(), self.settings.verdict.certificate)
 
     def record(self) -> Record:

@@ -21,8 +21,9 @@ _ALWAYS_FLAGGED = (Code.FAILED, Code.BESIDE, Code.UNANSWERED, Code.FAR)
 
 @dataclass(frozen=True, slots=True)
 class Assessment:
-    """`faithfulness` is the share of claims that are backed, `facts` that of their atomic facts,
-    `unchecked` the share of claims without a judgement. `flags` are the codes of the findings."""
+    """`faithfulness` is the share of claims that are backed, `facts` the share of their atomic
+    facts that are backed, `unchecked` the share of claims without a judgement. `flags` are the
+    codes of the findings."""
 
     claims: Mapping[Claim, Support]
     faithfulness: float

@@ -209,7 +209,7 @@ def _correct(row: Row, where: str) -> bool | None:
     if "correct" not in row:
         raise LabelsError(
             f"{where}: the judgement is missing.",
-            remedy='Add "correct": true or false, or "claims" with one judgement each.',
+            remedy='Add "correct": true or false, or "claims" with a judgement for each claim.',
         )
     if row["correct"] is None and row.get("probability") is None:
         raise LabelsError(

@@ -49,7 +49,7 @@ class Table:
         return len(self.gate)
 
     def rows(self, chosen: Any) -> Table:
-        """Some of the rows, by a mask or by their numbers."""
+        """A table of the chosen rows only; `chosen` is a mask or an array of row numbers."""
         weights = None if self.weights is None else self.weights[chosen]
         return Table(
             self.gate[chosen],

@@ -68,7 +68,7 @@ class Jobs:
         return True
 
     def waiting(self) -> dict[str, int]:
-        """The number of jobs of each kind."""
+        """The number of unfinished jobs of each kind."""
         with self._database.reading() as connection:
             asked = select(JOBS.c.kind, func.count()).group_by(JOBS.c.kind)
             return {str(kind): int(count) for kind, count in connection.execute(asked)}

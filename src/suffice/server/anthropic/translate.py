@@ -155,7 +155,7 @@ def _tools(body: Mapping[str, Any]) -> dict[str, Any]:
 
 def _tool(n: int, tool: Any) -> Part:
     if not isinstance(tool, dict) or tool.get("type") not in (None, "custom"):
-        raise bad("Only tools of the caller are supported, not server tools.", f"tools[{n}].type")
+        raise bad("Only client tools are supported, not server tools.", f"tools[{n}].type")
     function = {"name": tool.get("name"), "parameters": tool.get("input_schema")}
     if tool.get("description"):
         function["description"] = tool["description"]

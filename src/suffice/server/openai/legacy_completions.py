@@ -56,7 +56,7 @@ def as_chat(body: Mapping[str, Any]) -> dict[str, Any]:
         if body.get(name):
             raise bad(f"'{name}' is not supported.", name)
     if body.get("best_of") not in (None, 1, body.get("n")):
-        raise bad("'best_of' is not supported.", "best_of")
+        raise bad("'best_of' must be 1 or equal to 'n'.", "best_of")
     apart = ("prompt", "best_of", *_UNSUPPORTED)
     chat = {name: value for name, value in body.items() if name not in apart}
     return {**chat, "messages": [{"role": "user", "content": prompt}]}

@@ -63,7 +63,7 @@ def is_small_talk_turn(route: Route, asked: ChatRequest) -> bool:
 
 
 def _latin(text: str) -> bool:
-    """Whether a text can be read by its words: other scripts have content words too."""
+    """Whether all letters of a text are Latin; a text in another script is never small talk."""
     letters = (char for char in text if char.isalpha())
     return all(unicodedata.name(char, "").startswith("LATIN") for char in letters)
 

@@ -61,7 +61,8 @@ class VerdictCache:
     def find(
         self, route: Route, caller: Principal, asked: ChatRequest
     ) -> tuple[str, Answered | None]:
-        """The key of a request, and the repeated answer, which is recorded for this caller."""
+        """The cache key of a request, and the cached answer if there is one, recorded anew for this
+        caller."""
         key = self._key(route, caller, asked)
         with self._lock:
             kept = self._kept.get(key)

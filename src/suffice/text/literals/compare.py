@@ -35,9 +35,10 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """One literal of the claim, and the evidence literal that decided.
+    """One literal of the claim, and the evidence literal that decided the outcome.
 
-    EQUAL may still differ in the comparator ("5" for "up to 5"): callers must compare both.
+    Even if the outcome is EQUAL, the comparators may differ ("5" and "up to 5"); callers must
+    compare those too.
     """
 
     claim: Literal
