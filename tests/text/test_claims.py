@@ -52,6 +52,7 @@ KINDS: list[tuple[str, StatementKind]] = [
     ("I'm not sure about the fee.", Kind.REFUSAL),
     ("The documents mention neither the fee, the deadline, nor the refund.", Kind.CLAIM),
     ("The documents do not mention the fee, the deadline, or the refund.", Kind.REFUSAL),
+    ("The passages do not mention other benefits, such as less plaque or stain.", Kind.REFUSAL),
     ("Here is the answer:", Kind.META),
     ("Here is what I found about leave.", Kind.META),
     ("Here is what I found: leave is 16 weeks.", Kind.CLAIM),

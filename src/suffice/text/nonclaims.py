@@ -174,7 +174,7 @@ def _offers_more(sentence: str) -> bool:
 
 def _is_clause(part: str) -> bool:
     """Whether a part after a comma is long enough to state something: ", the fund pays it all"."""
-    listed = part.startswith(("or ", "and ", "nor ")) or _INDIRECT.match(part)
+    listed = part.startswith(("or ", "and ", "nor ", "such as ")) or _INDIRECT.match(part)
     return len(content_words(part)) > _FEW_WORDS and not listed and not _REFUSAL.fullmatch(part)
 
 
