@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -15,7 +12,7 @@ from suffice.record.log import Log
 from suffice.review.review import Review
 from suffice.settings import EmbedderSettings
 from suffice.types import Source
-from tests.learn.monitor.stream import MovingClock, open_log, refusal, write
+from tests.learn.monitor.stream import MovingClock, refusal, write
 
 DRESS = (
     "What is the dress code?",
@@ -28,19 +25,6 @@ NEAR = Source("leave.md", "Leave", "1", relevance=0.4)
 @pytest.fixture(scope="module")
 def embedder() -> Embedder:
     return open_embedder(EmbedderSettings())
-
-
-@pytest.fixture
-def clock() -> MovingClock:
-    return MovingClock()
-
-
-@pytest.fixture
-def log(tmp_path: Path, clock: MovingClock) -> Iterator[Log]:
-    opened = open_log(tmp_path / "s.db", clock)
-    yield opened
-    opened.close()
-    opened.database.close()
 
 
 def topics(log: Log, embedder: Embedder, clock: MovingClock, *answered: str) -> list[Topic]:

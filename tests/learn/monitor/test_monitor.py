@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
@@ -43,19 +42,6 @@ from suffice.verdict.route import read_routes
 from tests.learn.monitor.stream import MovingClock, answer, certificate, open_log, refusal, write
 
 QUIET = MonitorSettings(weekly_served=0, weekly_withheld=0)
-
-
-@pytest.fixture
-def clock() -> MovingClock:
-    return MovingClock()
-
-
-@pytest.fixture
-def log(tmp_path: Path, clock: MovingClock) -> Iterator[Log]:
-    opened = open_log(tmp_path / "s.db", clock)
-    yield opened
-    opened.close()
-    opened.database.close()
 
 
 def monitor(

@@ -44,19 +44,6 @@ from tests.fakes import HashEmbedder
 from tests.learn.monitor.stream import MovingClock, answer, open_log, refusal, write
 
 
-@pytest.fixture
-def clock() -> MovingClock:
-    return MovingClock()
-
-
-@pytest.fixture
-def log(tmp_path: Path, clock: MovingClock) -> Iterator[Log]:
-    opened = open_log(tmp_path / "s.db", clock)
-    yield opened
-    opened.close()
-    opened.database.close()
-
-
 def monitor(log: Log, clock: MovingClock, settings: Settings) -> Monitor:
     return replace(Monitor.of(log, settings), clock=clock)
 
