@@ -102,7 +102,7 @@ def access_log(text: Callable[[], bool]) -> StatsListener:
 
 def log_fields(stats: RequestStats, *, with_text: bool = False) -> dict[str, Any]:
     """The log fields of a request."""
-    gates = gates_of(stats)
+    gates, stages = gates_of(stats), stats.stages
     line: dict[str, Any] = {
         "request_id": stats.id,
         "path": stats.path,
@@ -111,10 +111,10 @@ def log_fields(stats: RequestStats, *, with_text: bool = False) -> dict[str, Any
         **({"user": stats.user} if stats.user else {}),
         "status": stats.status,
         "stream": stats.stream,
-        "ms": round(1e3 * stats.seconds, 1),
+        "ms": round(1e3 * stages.get("total", stats.seconds), 1),
         "tokens": stats.tokens,
         "upstream": list(stats.upstream),
-        "stages_ms": {stage: round(1e3 * one, 1) for stage, one in stats.stages.items()},
+        "stages_ms": {stage: round(1e3 * one, 1) for stage, one in stages.items()},
         "gate": [{"level": one.level.value, "score": round(one.score, 4)} for one in gates],
         "verdicts": [one.action.value for one in stats.verdicts],
         "records": [one.record for one in stats.verdicts if one.record]
