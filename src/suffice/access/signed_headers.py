@@ -1,4 +1,4 @@
-"""Identity in signed headers: an app that knows its user vouches for the user with a shared secret.
+"""Identity in signed headers: an app names its user and signs the headers with a shared secret.
 
 The signature is HMAC-SHA256 over `v1`, timestamp, user and groups, one per line, with the values as
 they stand in the headers. Values are percent-encoded UTF-8, groups are separated by commas.
@@ -39,7 +39,7 @@ class EndUser:
 def signed_headers(
     user: str, groups: Iterable[str], secret: str, moment: float | None = None
 ) -> dict[str, str]:
-    """The headers that name a user, signed at this moment (default: now)."""
+    """The signed headers that name a user. `moment` is the time of signing, by default now."""
     name = quote(user, safe=_SAFE)
     listed = ",".join(quote(group, safe=_SAFE) for group in groups)
     seconds = str(int(time.time() if moment is None else moment))
@@ -56,7 +56,7 @@ class SignedHeaders:
     clock: Callable[[], float] = time.time
 
     def read(self, headers: Mapping[str, str]) -> EndUser:
-        """The user that the headers name; raise if they are incomplete, stale or not authentic."""
+        """The user that the headers name. Raises if they are incomplete, stale or forged."""
         for name in (USER, TIMESTAMP, SIGNATURE):
             if not headers.get(name):
                 raise IdentityError(
@@ -96,7 +96,7 @@ class SignedHeaders:
 
 
 def _signature(secret: bytes, seconds: str, user: str, groups: str) -> str:
-    # Header values hold no line breaks, so the parts cannot be confused.
+    # Header values contain no line breaks, so the parts are unambiguous.
     text = "\n".join((_VERSION, seconds, user, groups))
     return hmac.new(secret, text.encode("utf-8", "surrogateescape"), hashlib.sha256).hexdigest()
 

@@ -93,7 +93,7 @@ class Cases:
     files: tuple[Path, ...] = ()
 
     def at_most(self, count: int) -> Cases:
-        """At most this many questions and drafts, evenly spread."""
+        """At most this many questions and this many drafts, evenly spread."""
         return replace(
             self, questions=_some(self.questions, count), drafts=_some(self.drafts, count)
         )
