@@ -8,7 +8,7 @@ from typing import Any
 
 KIND = "erasure"
 Span = tuple[int, int]
-"""The first and the last sequence of a run."""
+"""The first and last sequence number of a run."""
 
 
 def spans(sequences: Iterable[int]) -> list[Span]:
@@ -28,7 +28,7 @@ def spans(sequences: Iterable[int]) -> list[Span]:
 
 @dataclass(slots=True)
 class _Gone:
-    """A run of records that lack the same fields; `id` is that of the first."""
+    """A run of records that lack the same fields; `id` is the id of the first."""
 
     start: int
     end: int
@@ -38,7 +38,7 @@ class _Gone:
 
 @dataclass(slots=True)
 class Erasures:
-    """Missing fields, and fields that erasure records declare."""
+    """The missing fields, and the fields that erasure records declare as erased."""
 
     gone: list[_Gone] = field(default_factory=list)
     declared: list[tuple[int, Span, frozenset[str] | None]] = field(default_factory=list)

@@ -74,7 +74,7 @@ class _Walk:
         self.deep = deep
         self.previous = genesis(head.log)
         self.other = self.previous
-        """The correct previous link, if it differs from the stored one."""
+        """The correct previous link, which may differ from the stored link."""
         self.before = b""
         """The columns covered by the previous link."""
         self.last = 0
@@ -112,7 +112,7 @@ class _Walk:
                 self._erasure(sequence, payload)
 
     def _look(self, row: Row) -> None:
-        """Examine a record that failed the quick check, and report its faults."""
+        """Examine a record that failed the quick check and report its faults."""
         follows = self._place(row)
         columns = b"\n".join((row.id, row.time, row.clock, row.kind, row.root, row.seal))
         right = [link_over(before, row.sequence, columns) for before in (self.previous, self.other)]

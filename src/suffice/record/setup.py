@@ -1,6 +1,6 @@
 """The setup: the settings, models and package versions that decisions were made with.
 
-A setup is a record of its own. It is written once, and each decision refers to it by its hash.
+A setup is a separate record. It is written once, and decisions refer to it by its hash.
 """
 
 from __future__ import annotations
@@ -55,14 +55,14 @@ class Setup:
         **more: Any,
     ) -> Setup:
         """The setup of decisions on a collection, with the ids of the models. Certified thresholds
-        cover decisions with a gate, so those of `check` are made without them."""
+        cover only decisions with a gate, so `check` does not use them."""
         models = {"embedder": embedder, "verifier": verifier}
         if more.get("door", PIPELINE) == PIPELINE:
             collection = certified(collection, models)
         return cls(collection, settings.embedder, settings.verifier, models, **more)
 
     def filing(self, caller: str = "", tag: str = "") -> Filing:
-        """The metadata recorded with decisions that are made with this setup."""
+        """The metadata of decisions made with this setup."""
         return Filing(caller, tag, self.record(), self.settings.verdict.certificate)
 
     def record(self) -> Record:
