@@ -26,7 +26,7 @@ KEY = "sufficient_context"
 
 @dataclass(frozen=True, slots=True)
 class _Thresholds:
-    """`insufficient` is accepted and has no effect: every score below `partial` is insufficient."""
+    """`insufficient` is accepted but has no effect: every score below `partial` is insufficient."""
 
     sufficient: Share = 0.8
     partial: Annotated[Share, AtMost("sufficient")] = 0.5
