@@ -67,7 +67,7 @@ def _route(row: str) -> Route:
 
 
 def _holds(value: float | None, compare: Callable[[float, float], bool], least: float) -> bool:
-    """Compare a number; an unavailable one counts as 1.0, so that it never blocks a draft."""
+    """Compare a number; an unavailable number counts as 1, so that it never blocks a draft."""
     return compare(1.0 if value is None else value, least)
 
 

@@ -61,7 +61,7 @@ class Certificate:
 
     @property
     def id(self) -> str:
-        """A digest of everything but the history."""
+        """A digest of everything except the history."""
         return certificate_id(self.tree())
 
     @property
