@@ -148,7 +148,7 @@ def _secrets(environ: Mapping[str, str], name: str, key: str) -> list[bytes]:
         )
     if min(map(len, found)) < _SHORTEST:
         raise SettingsError(
-            f"{name} holds a secret that is too short; spaces separate secrets.",
+            f"A secret in {name} is too short. Spaces separate secrets.",
             remedy=f"Use at least {_SHORTEST} characters, for example: openssl rand -hex 32",
         )
     return [secret.encode() for secret in found]

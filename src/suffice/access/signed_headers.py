@@ -71,7 +71,7 @@ class SignedHeaders:
         version, _, proof = signature.partition("=")
         if version != _VERSION or not proof.isascii():
             raise IdentityError(
-                f"The header {SIGNATURE} must have the form '{_VERSION}=' and 64 hex digits.",
+                f"The header {SIGNATURE} must be '{_VERSION}=' followed by 64 hex digits.",
                 remedy=_HOW,
             )
         known = [_signature(secret, seconds, user, groups) for secret in self.secrets]
@@ -90,7 +90,7 @@ class SignedHeaders:
         if abs(age) > self.window:
             when = f"{age:,.0f} seconds old" if age > 0 else f"{-age:,.0f} seconds in the future"
             raise IdentityError(
-                f"The signature is {when}; {self.window:g} seconds are allowed.",
+                f"The signature is {when}; the limit is {self.window:g} seconds.",
                 remedy="Sign each request anew, and check the clocks of both machines.",
             )
 

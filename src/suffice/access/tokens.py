@@ -17,7 +17,7 @@ except ImportError as problem:
 
 _SPACED = ("scope", "scp")
 """Claims whose text lists several names, separated by spaces (RFC 8693)."""
-_REMEDY = "Use a token of the configured identity provider."
+_REMEDY = "Use a token from the configured identity provider."
 
 
 class Tokens:

@@ -132,7 +132,7 @@ def read_cases(path: Path, only: str = "") -> Cases:
     documents = next((one for one in (path / "docs", path / "docs.tar.gz") if one.exists()), None)
     if asked.exists() and documents is None:
         raise SourceMissing(
-            f"{path} has questions and no documents.",
+            f"{path} has questions but no documents.",
             remedy="Add the documents as docs/ or docs.tar.gz.",
         )
     return Cases(
@@ -163,7 +163,7 @@ def _questions(path: Path) -> Iterator[Question]:
         answers = row.get("answers_all") or ()
         if row["answerable"] and not answers:
             raise Unreadable(
-                f"{path}, question {number}: it is answerable, but answers_all is missing.",
+                f"{path}, question {number} is answerable, but answers_all is missing.",
                 remedy="Add answers_all: groups of texts. A right answer contains one of each.",
             )
         yield Question(

@@ -41,7 +41,7 @@ _KINDS = {
     "set": TEXT,
     "question": TEXT,
     "documents": Kind(
-        f"a list of {{text, type, answer}}, the type one of {', '.join(_TYPES)}", _documents
+        f"a list of {{text, type, answer}} with a type of {', '.join(_TYPES)}", _documents
     ),
 }
 

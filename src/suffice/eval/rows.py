@@ -1,4 +1,4 @@
-"""Reads labelled rows from JSON Lines files, gzipped or not."""
+"""Reads labelled rows from JSON lines files, gzipped or not."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def read_rows(
                     rows.append(_row(_value(line, where), needed, kinds, where))
     except (OSError, EOFError, zlib.error) as problem:
         raise Unreadable(
-            f"{path} cannot be read: {problem}.", remedy="Use a JSON Lines file, gzipped or not."
+            f"{path} cannot be read: {problem}.", remedy="Use a JSON lines file, gzipped or not."
         ) from problem
     if not rows:
         raise Unreadable(

@@ -56,7 +56,7 @@ class Prepare:
         written = payload(fields, self.omit | never)
         if len(written.text) > LARGEST:
             raise StoreError(
-                f"A record of {len(written.text):,} characters is over the limit of {LARGEST:,}.",
+                f"The record has {len(written.text):,} characters, over the limit of {LARGEST:,}.",
                 remedy="Exclude large fields with record.omit_fields.",
             )
         known = WHO not in self.omit

@@ -147,7 +147,7 @@ class _Walk:
         who = any(line.name == WHO and line.stored for line in lines(text))
         named = row.caller is not None or row.tag is not None
         if (who or named) and not _who_fits(row.caller, row.tag, row.payload):
-            message = f"Caller or tag of record {row.sequence} differ from what was sealed."
+            message = f"The caller or tag of record {row.sequence} differs from what was sealed."
             self._fault("edited", row, message)
 
     def _erased(self, row: Row, text: str, stated: str) -> None:

@@ -62,7 +62,7 @@ def _never_drawn(entry: Entry) -> LabelsError:
     """The error for an answer that could not be drawn: other answers say nothing about it."""
     return LabelsError(
         f"The served answer {entry.id} of {entry.time} could not be drawn for review, so the drawn "
-        "answers do not represent all served ones.",
+        "answers do not represent all served answers.",
         remedy="Set record.review_sample, for example to 0.1, and export only answers from that "
         "moment on: suffice review export --since TIME",
     )

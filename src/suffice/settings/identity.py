@@ -72,7 +72,7 @@ class TokenSettings(Checked):
         Checked.__post_init__(self)
         for name in self.algorithms:
             if name not in ALGORITHMS:
-                allowed = f"{', '.join(ALGORITHMS)}; never none, nor HS…, which share a secret"
+                allowed = f"{', '.join(ALGORITHMS)}; not `none` or HS… (shared secrets)"
                 raise bad_value("server.identity.jwt", "algorithms", name, allowed)
         if not self.jwks:
             return

@@ -92,7 +92,7 @@ def certified(settings: CollectionSettings, models: Mapping[str, str]) -> Collec
     tree = _read(path)
     for what, was, now in _differences(tree, settings, models):
         raise StaleThresholds(
-            f"{path}: the thresholds were made for {what} '{was}', this is '{now}'.",
+            f"{path}: the thresholds were made for {what} '{was}', but '{now}' is in use.",
             remedy=_AGAIN.format(path),
         )
     found = _thresholds(tree, path).apply(settings)
@@ -162,8 +162,8 @@ def _read(path: str) -> Mapping[str, Any]:
 
 def _invalid(path: str) -> SettingsError:
     return SettingsError(
-        f"verdict.thresholds_file: {path} holds no certified thresholds.",
-        remedy=f"{_AGAIN.format(path)}. If that certified nothing, remove the key.",
+        f"verdict.thresholds_file: {path} contains no certified thresholds.",
+        remedy=f"{_AGAIN.format(path)}. If that certifies nothing, remove the setting.",
     )
 
 

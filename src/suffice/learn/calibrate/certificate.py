@@ -19,7 +19,7 @@ from suffice.types import Action
 from suffice.verdict.thresholds import Thresholds, certificate_id
 
 VERSION = 1
-_REMEDY = "Use a file that suffice calibrate wrote."
+_REMEDY = "Use a file written by suffice calibrate."
 
 
 @dataclass(frozen=True, slots=True)

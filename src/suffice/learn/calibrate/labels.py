@@ -1,4 +1,4 @@
-"""Reads labelled answers: JSON Lines with question, evidence, answer and whether it is correct, or
+"""Reads labelled answers: JSON lines with question, evidence, answer and whether it is correct, or
 the export of the review queue.
 
 A certificate covers the answers that the rows were sampled from. If the gate selected the rows,
@@ -136,8 +136,8 @@ def _check_selection(rows: Sequence[Row], path: Path) -> None:
     picked = next((n for n, row in enumerate(rows, 1) if _selected(row)), None)
     if picked is not None:
         raise LabelsError(
-            f"{path}, row {picked}: it was selected by the gate or a review queue, and has no "
-            "“probability” of being selected.",
+            f"{path}, row {picked}: the gate or a review queue selected it, but its “probability” "
+            "of being selected is missing.",
             remedy="Export the queue with its probabilities: suffice review export --out "
             "labels.jsonl. Or label answers that were drawn at random, served or not.",
         )
@@ -180,7 +180,7 @@ def _label(row: Row, digest: str, where: str) -> Label:
     scores = _scores(row["scores"], where) if row.get("scores") else None
     if scores is None and not (answer and row.get("question") and "evidence" in row):
         raise LabelsError(
-            f"{where}: it needs “question”, “evidence” and “answer”, or “scores”.",
+            f"{where} needs “question”, “evidence” and “answer”, or “scores”.",
             remedy='Add the texts, or "scores": {"gate": 0.8, "confidence": 0.9}.',
         )
     evidence = row.get("evidence", ())

@@ -1,4 +1,4 @@
-"""Reads a golden set: JSON Lines of questions with the expected verdict and texts.
+"""Reads a golden set: JSON lines of questions with the expected verdict and texts.
 
     {"question": "When is pay day?", "verdict": "SERVE", "answers_all": [["25th", "25 of"]]}
     {"question": "Who is king?", "answerable": false}
@@ -82,7 +82,7 @@ def _case(row: dict[str, Any], where: str) -> GoldenCase:
             )
     if answerable and not allowed and not answers:
         raise Unreadable(
-            f"{where}: it is answerable, but answers_all is missing.",
+            f"{where}: the question is answerable, but answers_all is missing.",
             remedy="Add answers_all: groups of texts. A right answer contains one of each group.",
         )
     question = Question(row["question"], answerable, answers, str(row.get("collection") or ""))

@@ -52,7 +52,7 @@ def read_run(path: Path) -> Run:
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as problem:
         raise Unreadable(
             f"{path} is not a run of a golden set.",
-            remedy="Use a file that suffice golden run wrote.",
+            remedy="Use a file written by suffice golden run.",
         ) from problem
 
 

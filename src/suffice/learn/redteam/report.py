@@ -110,7 +110,7 @@ def read_report(path: Path) -> Report:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as problem:
         raise Unreadable(
-            f"{path} cannot be read: {problem}.", remedy="Use a report that suffice redteam wrote."
+            f"{path} cannot be read: {problem}.", remedy="Use a report written by suffice redteam."
         ) from problem
     if not isinstance(found, dict) or found.get("format") != FORMAT:
         raise Unreadable(

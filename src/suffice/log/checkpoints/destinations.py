@@ -30,7 +30,7 @@ class Place(Protocol):
 
 
 def place(where: str) -> Place:
-    """Parse a destination: an HTTP URL, a store (URL or file), or a JSON Lines file."""
+    """Parse a destination: an HTTP URL, a store (URL or file), or a JSON lines file."""
     if where.startswith(("http://", "https://")):
         return _Url(where)
     return _Store(where) if "://" in where or _is_store(Path(where)) else _File(Path(where))
@@ -76,7 +76,7 @@ class _File:
 @dataclass(frozen=True, slots=True)
 class _Url:
     """An HTTP endpoint: POST stores one checkpoint as JSON, GET returns all as a JSON list or as
-    JSON Lines."""
+    JSON lines."""
 
     url: str
 
