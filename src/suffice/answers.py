@@ -161,7 +161,7 @@ def check(
     return checker.check(answer, passages, question)
 
 
-def _aside(call: Callable[P, R]) -> Callable[P, Coroutine[Any, Any, R]]:
+def _in_thread(call: Callable[P, R]) -> Callable[P, Coroutine[Any, Any, R]]:
     """The call as a coroutine that does not block the event loop."""
 
     @wraps(call)
@@ -171,7 +171,7 @@ def _aside(call: Callable[P, R]) -> Callable[P, Coroutine[Any, Any, R]]:
     return later
 
 
-acheck = _aside(check)
+acheck = _in_thread(check)
 
 
 def checked_answer(answer: str) -> str:

@@ -73,7 +73,7 @@ class Principal:
     revoked: str = ""
     """Time of revocation; empty while the key is not revoked."""
     expires: str = ""
-    """Time from which the key is refused; empty if it does not expire."""
+    """Expiry time of the key; empty if it does not expire."""
     team: str = ""
     team_limits: Mapping[str, float] = field(default_factory=dict)
     user: str = ""
@@ -117,7 +117,7 @@ class Principals(RecordedChanges):
         expires: datetime | None = None,
     ) -> Made:
         """Create a principal and its key. Names of active principals are unique. `by` is the
-        actor named in the log, `expires` the time from which the key is refused."""
+        actor named in the log, `expires` the expiry time of the key."""
         made = Principal(
             secrets.token_hex(8),
             checked_name(name),

@@ -1,7 +1,7 @@
 """Identity in signed headers: an app names its user and signs the headers with a shared secret.
 
 The signature is HMAC-SHA256 over `v1`, timestamp, user and groups, one per line, with the values as
-they stand in the headers. Values are percent-encoded UTF-8, groups are separated by commas.
+sent in the headers. Values are percent-encoded UTF-8; groups are separated by commas.
 
 >>> signed_headers("ada@example.org", ["hr"], secret)
 {'X-Suffice-User': 'ada@example.org', 'X-Suffice-Groups': 'hr', 'X-Suffice-Timestamp': …}

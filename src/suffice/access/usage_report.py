@@ -26,7 +26,7 @@ _PAUSE = 1.0
 _MOST = 10_000
 """Most totals kept in memory while the store fails; further ones are dropped."""
 DIMENSIONS = {"key": "caller", "team": "team", "user": "end_user", "model": "model"}
-"""What a report can be grouped by, and the column that holds it."""
+"""The dimensions by which a report can be grouped, each with its column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class Ledger:
         self._closed = False
 
     def add(self, by: UsedBy, used: Totals) -> None:
-        """Add what a request used."""
+        """Add the usage of a request."""
         key = (timestamp(self._clock())[:10], by)
         with self._lock:
             if key in self._pending or len(self._pending) < _MOST:
@@ -99,7 +99,7 @@ class Ledger:
                 self._later()
 
     def close(self) -> None:
-        """Write what is left."""
+        """Write the remaining totals."""
         with self._lock:
             self._closed = True
             if self._timer is not None:

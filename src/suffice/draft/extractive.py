@@ -77,7 +77,7 @@ class Extractive:
         if not found:
             return []
         scores = answering(self.verifier, question, found)
-        scores = scores or self._near(question, found)
+        scores = scores or self._cosines(question, found)
         ranked = [Ranked(p, s, score) for (p, s), score in zip(found, scores, strict=True)]
         return sorted(ranked, key=lambda entry: -entry.score)
 
@@ -87,7 +87,7 @@ class Extractive:
         if not ranked or not isinstance(self.verifier, FindsSentences):
             return list(ranked)
         best = list(ranked)
-        wider = [_with_what_precedes(entry) for entry in best]
+        wider = [_with_previous(entry) for entry in best]
         pairs = [Pair(question, (entry.alone,)) for entry in (*best, *wider)]
         scores = below_llm(cast(Verifier, self.verifier)).sufficiency(pairs)
         narrow, wide = scores[: len(best)], scores[len(best) :]
@@ -99,7 +99,7 @@ class Extractive:
         ]
         return sorted(read, key=lambda entry: -entry.score)
 
-    def _near(self, question: str, found: Sequence[tuple[Passage, Statement]]) -> list[float]:
+    def _cosines(self, question: str, found: Sequence[tuple[Passage, Statement]]) -> list[float]:
         alone = [s.wording for _, s in found]
         placed = [f"{context(p.title, p.heading)}: {s.wording}" for p, s in found]
         vectors = self.embedder.embed([question, *alone, *placed])
@@ -144,7 +144,7 @@ def _judged(entry: Ranked, alone: SufficiencyScore) -> Ranked:
     return replace(entry, score=mean_odds((entry.score, alone.enough)), answers=alone.enough)
 
 
-def _with_what_precedes(entry: Ranked) -> Ranked:
+def _with_previous(entry: Ranked) -> Ranked:
     """The statement together with the one before it; table rows and first statements unchanged."""
     (start, end), *more = entry.statement.slices
     before = None

@@ -47,7 +47,7 @@ def compose(chosen: Sequence[Ranked]) -> Draft:
     by_passage: dict[str, list[Ranked]] = {}
     for entry in chosen:
         by_passage.setdefault(entry.passage.id, []).append(entry)
-    page = _Page()
+    page = _DraftBuilder()
     citations: list[Citation] = []
     for n, entries in enumerate(by_passage.values(), 1):
         passage = entries[0].passage
@@ -60,7 +60,7 @@ def compose(chosen: Sequence[Ranked]) -> Draft:
 
 
 @dataclass(slots=True)
-class _Page:
+class _DraftBuilder:
     """The draft text under construction, with the claims written so far."""
 
     text: str = ""

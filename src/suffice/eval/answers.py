@@ -96,7 +96,7 @@ def _answered(checker: Checker, verifier: Verifier, row: Row) -> Answered:
         unchecked=_unchecked(verdict),
         passed=verdict.action is Action.SERVE,
         action=verdict.action,
-        flagged=_characters(_fallen(verdict, row["claim"])),
+        flagged=_characters(_rejected_spans(verdict, row["claim"])),
         labelled=_characters(spans or ()) if spans or supported else None,
         against=tuple(sorted(_against(verdict))),
         alone=alone.passed,
@@ -113,7 +113,7 @@ def _standing(verdict: Verdict) -> list[Support]:
     return list(assess(verdict.draft, verdict.findings).claims.values())
 
 
-def _fallen(verdict: Verdict, answer: str) -> list[Span]:
+def _rejected_spans(verdict: Verdict, answer: str) -> list[Span]:
     """The spans of the claims that checks objected to."""
     if verdict.draft is None:
         return []
@@ -155,13 +155,13 @@ def _figures(judged: Sequence[Judged]) -> dict[str, Any]:
         **{name: None if value is None else round(value, 4) for name, value in shares.items()},
         "actions": dict(Counter(one.action.value for _, one in answers)),
         "against": {
-            name: _spoke([one for good, one in answers if good is truth])
+            name: _count_objections([one for good, one in answers if good is truth])
             for name, truth in (("supported", True), ("not supported", False))
         },
     }
 
 
-def _spoke(answers: Sequence[Answered]) -> dict[str, dict[str, int]]:
+def _count_objections(answers: Sequence[Answered]) -> dict[str, dict[str, int]]:
     """For each objection, by check and code: the number of claims and of answers."""
     claims = Counter(name for one in answers for name in one.against)
     rows = Counter(name for one in answers for name in set(one.against))

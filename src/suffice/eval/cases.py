@@ -95,11 +95,11 @@ class Cases:
     def at_most(self, count: int) -> Cases:
         """At most this many questions and this many drafts, evenly spread."""
         return replace(
-            self, questions=_some(self.questions, count), drafts=_some(self.drafts, count)
+            self, questions=_spread(self.questions, count), drafts=_spread(self.drafts, count)
         )
 
 
-def _some(cases: tuple[T, ...], count: int) -> tuple[T, ...]:
+def _spread(cases: tuple[T, ...], count: int) -> tuple[T, ...]:
     step = max(1.0, len(cases) / count)
     return tuple(cases[int(n * step)] for n in range(min(count, len(cases))))
 

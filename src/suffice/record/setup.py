@@ -68,9 +68,9 @@ class Setup:
     def record(self) -> Record:
         """The setup record; its id is a hash of its content, so it is written only once."""
         content = {
-            "settings": plain(_unsecret(self.settings), whole=True),
-            "embedder": plain(_unsecret(self.embedder), whole=True),
-            "verifier": plain(_unsecret(self.verifier), whole=True),
+            "settings": plain(_without_secrets(self.settings), whole=True),
+            "embedder": plain(_without_secrets(self.embedder), whole=True),
+            "verifier": plain(_without_secrets(self.verifier), whole=True),
             "models": dict(self.models),
             "door": self.door,
             "options": dict(self.options),
@@ -101,7 +101,7 @@ def versions() -> Mapping[str, str]:
     return found
 
 
-def _unsecret(settings: Any) -> Any:
+def _without_secrets(settings: Any) -> Any:
     """The settings without secrets in URLs: credentials, and the path of a webhook."""
     if isinstance(settings, EmbedderSettings):
         return replace(settings, model=_USER.sub("", settings.model))

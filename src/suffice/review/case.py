@@ -100,7 +100,7 @@ class Case:
 
 
 def note(act: Act, by: str, reason: str) -> str:
-    """ "Released by Ada: the source says so." """
+    """The note on a decision, such as "Released by Ada: the source says so"."""
     past = {Act.RELEASE: "Released", Act.WITHDRAW: "Withdrawn", Act.OPEN: "Gate opened"}
     past |= {Act.CONFIRM: "Confirmed", Act.DISMISS: "Dismissed"}
     return f"{past[act]} by {by or 'unknown'}: {reason}" if reason else f"{past[act]} by {by}."

@@ -15,7 +15,7 @@ class LlmSettings(Checked):
     """Your own LLM as the strongest verifier.
 
     One request covers all claims of an answer against their passages, or one question to the gate.
-    When a budget is used up, the cheaper tier's score stands, with a caveat."""
+    When a budget is used up, the cheaper tier's score is used, with a caveat."""
 
     url: str = setting(
         "",

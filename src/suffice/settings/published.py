@@ -43,7 +43,7 @@ class _Block:
 
 
 def as_written(tree: Mapping[str, Any], origin: str) -> dict[str, Any]:
-    """Translate the block into `gate` settings. Keys that `gate` sets itself take precedence."""
+    """Translate the block into `gate` settings. Keys set in `gate` take precedence."""
     rest = {key: value for key, value in tree.items() if key != KEY}
     if KEY not in tree:
         return rest

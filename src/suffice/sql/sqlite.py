@@ -133,13 +133,13 @@ class Sqlite:
         )
         try:
             for pragma in pragmas:
-                self._patiently(connection, pragma)
+                self._run_pragma_with_retries(connection, pragma)
         except BaseException:
             connection.close()
             raise
         return connection
 
-    def _patiently(self, connection: sqlite3.Connection, pragma: str) -> None:
+    def _run_pragma_with_retries(self, connection: sqlite3.Connection, pragma: str) -> None:
         """Retry a pragma while the file is busy: SQLite does not wait when two processes switch a
         new file to WAL at the same time."""
         until = time.monotonic() + self.wait

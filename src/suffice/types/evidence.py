@@ -101,8 +101,8 @@ class Retrieved:
     keywords: float = 0.0
     score: float = 0.0
     kept: tuple[tuple[int, int], ...] | None = None
-    """The spans of the text that a drafter reads, in order and disjoint; `None`: all of it. The
-    passage itself stays whole for checks and citations."""
+    """The spans of the text that a drafter reads, in order and disjoint; `None`: all of it.
+    Checks and citations use the whole passage."""
 
     @property
     def reading(self) -> str:

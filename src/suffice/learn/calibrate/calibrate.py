@@ -93,7 +93,7 @@ def calibrate(
         )
     digests = tuple(label.digest for label in labels)
     selection = split(digests)
-    floor = _raised(floors or (0.0, 0.0), rule, wish)
+    floor = _raised_floor(floors or (0.0, 0.0), rule, wish)
     family, grid = _tests(table, selection, floor, rule, wish)
     run = _run(labels, rule, wish, now, earlier, (family, floor, grid.pairs))
     promise = Promise(wish.alpha, run.level, wish.false_withhold)
@@ -170,7 +170,7 @@ def _floor(labels: Sequence[Label], served: Sequence[Action]) -> tuple[float, fl
     return max(gate), max(own)
 
 
-def _raised(floor: tuple[float, float], rule: Rule, wish: Wish) -> tuple[float, float]:
+def _raised_floor(floor: tuple[float, float], rule: Rule, wish: Wish) -> tuple[float, float]:
     """The floor, raised so that the gate does not let through more answers with a caveat if the
     guarantee does not cover them."""
     if not rule.gated or Action.CAVEAT in wish.served:

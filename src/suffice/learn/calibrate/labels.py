@@ -160,7 +160,7 @@ def _check_least(rows: Sequence[Row], path: Path) -> None:
             raise LabelsError(
                 f"{path}, row {number}: “probability” is {own}, “least_probability” is {least}.",
                 remedy="Export the queue again: suffice review export --out labels.jsonl. In your "
-                "own rows, write as “least_probability” the smallest probability with which any "
+                "own rows, set “least_probability” to the smallest probability with which any "
                 "answer was selected.",
             )
 

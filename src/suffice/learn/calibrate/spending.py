@@ -16,8 +16,8 @@ from suffice.errors import LabelsError
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One calibration in the history of a certificate: when, on which rows, what it promised with
-    which `rule`, and the part of δ that it spent (`level`)."""
+    """One calibration in the history of a certificate: its time, rows, guarantee and `rule`, and
+    the part of δ that it spent (`level`)."""
 
     time: str
     data: str

@@ -46,7 +46,7 @@ Days = Mapping[str, Mean]
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """A metric now, and what it is compared with."""
+    """The recent mean of a metric, and the baseline it is compared with."""
 
     window: Mean
     baseline: Mean

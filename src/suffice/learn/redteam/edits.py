@@ -69,7 +69,7 @@ def number_edits(fact: Fact, random: Random) -> Iterator[Edit]:
     """One number replaced by another that does not occur in the passage."""
     for literal in fact.literals:
         digits = _DIGITS.search(literal.text)
-        if literal.kind not in QUANTITIES or digits is None or _part_of_more(fact.text, literal):
+        if literal.kind not in QUANTITIES or digits is None or _may_be_part(fact.text, literal):
             continue
         number = int(digits[0].replace(",", ""))
         bound = literal.comparator not in (Comparator.EXACTLY, Comparator.ABOUT)
@@ -158,7 +158,7 @@ def respelled(fact: Fact) -> Iterator[Edit]:
             )
 
 
-def _part_of_more(text: str, literal: Literal) -> bool:
+def _may_be_part(text: str, literal: Literal) -> bool:
     """Whether a number may be a year, or part of a ratio ("1:1") or a range."""
     around = text[max(0, literal.start - 1) : literal.start] + text[literal.end : literal.end + 1]
     year = literal.kind is LiteralKind.NUMBER and bool(_YEAR.fullmatch(literal.text))
