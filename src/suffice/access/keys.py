@@ -101,7 +101,7 @@ class Made:
 
 
 class Principals(RecordedChanges):
-    """The principals of a store. Safe to share between threads."""
+    """The principals of a store. Thread-safe."""
 
     def create(
         self,

@@ -36,8 +36,7 @@ NOWHERE = Filing()
 
 
 class Log:
-    """The log of a store. Safe to share between threads; each process must open its own, after any
-    fork."""
+    """The log of a store. Thread-safe; each process must open its own, after any fork."""
 
     def __init__(
         self, database: Database, settings: RecordSettings | None = None, clock: Clock = now

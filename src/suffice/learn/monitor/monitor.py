@@ -38,7 +38,7 @@ _URGENT = ("raised", "suspended")
 
 @dataclass(frozen=True, slots=True)
 class Monitor:
-    """Monitors one log. Safe to share between threads; any number of processes may monitor it."""
+    """Monitors one log. Thread-safe; any number of processes may monitor it."""
 
     log: Log
     settings: Settings

@@ -100,7 +100,7 @@ class Job:
 
 
 class StateStore:
-    """Reads and writes the state. Safe to share between threads and processes."""
+    """Reads and writes the state. Safe across threads and processes."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
