@@ -68,7 +68,8 @@ async def marked(
 
 
 def unverified(question: str, text: str, draft: Draft) -> Verdict:
-    """The verdict on an unchecked answer: released because the route allows it, with a caveat."""
+    """The verdict on an unchecked answer. It is released with a caveat, because the route allows
+    it."""
     evidence = Evidence(question)
     released = text.strip()
     return Verdict(
