@@ -41,7 +41,7 @@ def golden() -> None:
     "--baseline",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="RUN",
-    help="Earlier run to compare with (default: the last one, FILE with .run.json).",
+    help="Earlier run to compare with (default: the last run, FILE with .run.json).",
 )
 @click.option(
     "--out",
@@ -50,7 +50,9 @@ def golden() -> None:
     help="Where to write this run (default: FILE with .run.json).",
 )
 @click.option("--strict", is_flag=True, help="Fail if any case fails, even if it failed before.")
-@click.option("--accept", is_flag=True, help="Save this run as the last one despite regressions.")
+@click.option(
+    "--accept", is_flag=True, help="Save this run as the new baseline despite regressions."
+)
 @common
 def run_(
     file: Path,
@@ -71,7 +73,7 @@ def run_(
     """Ask every question in FILE and compare the outcomes with those of the last run.
 
     FILE holds JSON lines: "question"; "verdict" (SERVE, CAVEAT, CONFLICT, WITHHOLD or REVIEW, or a
-    list of allowed ones); "answers_all" (groups of texts; the answer must contain one of each);
+    list of these); "answers_all" (groups of texts; the answer must contain one text of each group);
     "answerable" (instead of a verdict); "collection" (default: --collection). Nothing is recorded
     in the log.
 

@@ -1,4 +1,5 @@
-"""`suffice review`: the review queue, decisions on it, gaps in the documents, error estimates."""
+"""`suffice review`: the review queue, review decisions, gaps in the documents and error
+estimates."""
 
 from __future__ import annotations
 
@@ -47,7 +48,7 @@ def _reader(context: click.Context, option: click.Parameter, labels: Any) -> Rea
 
 
 def _as_reader(command: F) -> F:
-    """Add `--label`, which restricts the output to what a holder of the labels may see."""
+    """Add `--label`, which restricts the output to what a holder of the labels may read."""
     return click.option(
         "--label",
         "reader",
@@ -136,7 +137,7 @@ def decide(
 
     ACT is release (release a withheld answer, with a caveat), withdraw (a released answer was
     wrong), open (the gate was wrongly closed: write and check an answer), confirm (the decision was
-    right) or dismiss (remove from the queue without a judgement).
+    right) or dismiss (remove the entry from the queue without a judgement).
     """
     settings = read_settings(config)
     log = open_log(settings, store)
@@ -157,7 +158,7 @@ def _open(
     reader: Reader | None,
     as_json: bool,
 ) -> int:
-    """Write an answer although the gate was closed, and record it with the current setup."""
+    """Write an answer even though the gate was closed, and record it with the current setup."""
     reviews = Review(log)
     case = reviews.case(id, reader)
     passages = case.entry.fields().get("passages", ())
@@ -226,8 +227,8 @@ def export(
     store: str | None,
     as_json: bool,
 ) -> int:
-    """Export the answers drawn for review, with the judgements and sampling probabilities, as JSON
-    lines for `suffice calibrate`."""
+    """Export the sampled answers, with their judgements and sampling probabilities, as JSON lines
+    for `suffice calibrate`."""
     rows = Review(open_log(read_settings(config), store)).labels(_between(since, until))
     to_json.write_lines(rows, out)
     return 0
