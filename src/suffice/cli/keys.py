@@ -160,8 +160,7 @@ def revoke(name: str, by: str, config: str | None, store: str | None, as_json: b
 
 
 def _check_routes(settings: Settings, routes: Iterable[str], collections: Collection[str]) -> None:
-    """Reject a key for a route whose collection it may not use, as every request would be
-    refused."""
+    """Reject a key for a route whose collection it may not use: every call would fail."""
     for name in routes:
         route = settings.server.routes.get(name)
         if route and not {ALL, route.collection}.intersection(collections):

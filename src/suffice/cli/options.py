@@ -31,8 +31,7 @@ def common(command: F) -> F:
 def open_library(
     settings: Settings, store: str | None, docs: str | None = None, *, create: bool = False
 ) -> Library:
-    """Open the given store, else with `--docs` a store in the cache folder, else the configured
-    store."""
+    """Open the given store, else with `--docs` a cached store, else the configured store."""
     if docs is not None and docs != "-":
         check_exists(Path(docs))
     if store is None and docs is not None:
@@ -58,7 +57,6 @@ def piped(settings: Settings) -> bytes:
 
 
 def cached_store(docs: Path) -> Path:
-    """The path of the default store for `--docs`: one store per document folder, in the cache
-    folder."""
+    """The store for `--docs` in the cache folder, one for each document folder."""
     digest = hashlib.sha256(os.fsencode(docs.resolve())).hexdigest()[:16]
     return cache_folder() / digest / "suffice.db"

@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 
 _SHARE = click.FloatRange(0, 1)
 _MORE = 3
-"""Number of passages to retrieve per passage kept, so that some are left if a document is
-hidden."""
+"""Passages to retrieve for each passage kept, so that some are left if a document is hidden."""
 
 
 def _options(command: Any) -> Any:

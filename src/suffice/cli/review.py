@@ -1,5 +1,4 @@
-"""`suffice review`: the review queue, review decisions, gaps in the documents and error
-estimates."""
+"""`suffice review`: the review queue, decisions, gaps in the documents and error estimates."""
 
 from __future__ import annotations
 

@@ -160,8 +160,7 @@ def show_failures(report: Report) -> None:
 
 
 def show_versions(versions: Sequence[VersionInfo], day: date) -> None:
-    """Print documents as a table. In a narrow terminal, columns are omitted; `--json` has them
-    all."""
+    """Print documents as a table. A narrow terminal omits some columns; `--json` has all."""
     console = Console()
     wide = console.width >= 110
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)

@@ -97,7 +97,7 @@ def show_verified(found: Verified) -> None:
 
 
 def show_page(entries: Sequence[Entry]) -> None:
-    """Print a line per record. In a narrow terminal, columns are omitted; `--json` has them all."""
+    """Print a line per record. A narrow terminal omits some columns; `--json` has all."""
     console = Console()
     wide = console.width >= 110
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)

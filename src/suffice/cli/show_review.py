@@ -111,8 +111,7 @@ def _question(value: Case) -> str:
 
 
 def show_queue(cases: Sequence[Case]) -> None:
-    """Print a line per case. In a narrow terminal, lines are truncated; `--json` has the full
-    text."""
+    """Print a line per case. A narrow terminal truncates lines; `--json` has the full text."""
     console = Console()
     if not cases:
         console.print(Text("The review queue is empty.", style="green"))

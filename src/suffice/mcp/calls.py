@@ -1,5 +1,4 @@
-"""Tool calls of the MCP server: explain invalid arguments, and log and count each call like a
-gateway request."""
+"""Tool calls of the MCP server: explain invalid arguments, and log and count every call."""
 
 from __future__ import annotations
 
@@ -25,8 +24,8 @@ def caller_of(request: Any, otherwise: Caller) -> Caller:
 
 
 class ToolServer(MCPServer[Any]):
-    """An MCP server that passes the statistics of each tool call to its listeners. `asking` is the
-    default caller."""
+    """An MCP server that reports each tool call to its listeners. `asking` is the default
+    caller."""
 
     def __init__(self, asking: Caller, watches: Sequence[StatsListener], **options: Any) -> None:
         super().__init__("suffice", **options)

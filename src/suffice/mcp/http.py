@@ -67,8 +67,7 @@ class Guarded:
             await self.app({**scope, **named}, receive, with_limits)
 
     async def _status(self, path: str) -> Response:
-        """`/healthz`: the process is running. `/readyz`: the store can be read and the collection
-        has documents."""
+        """Answer `/healthz` and `/readyz`. Ready means that the collection has documents."""
         if path == _HEALTH:
             return Response(encode({"status": "ok"}), media_type=JSON_TYPE)
         store, collection = self.tools.library.store, self.tools.collection

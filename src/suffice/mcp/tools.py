@@ -1,7 +1,7 @@
 """The tools of the MCP server, without the protocol.
 
-Results are plain values. A caller cannot see documents that its labels do not allow, nor find out
-that they exist.
+Results are plain values. Documents that a caller's labels do not allow look as if they do not
+exist.
 """
 
 from __future__ import annotations
@@ -130,8 +130,7 @@ class Tools:
         }
 
     def document(self, who: Caller, name: str, version: str = "", start: int = 0) -> dict[str, Any]:
-        """A version of a document, by default the version in force, with a page of its text and the
-        list of all versions."""
+        """A version of a document (default: in force), a page of its text, and all versions."""
         chosen, text = self.text(who, name, version)
         page = text[start : start + PAGE]
         more = start + PAGE if start + PAGE < len(text) else None
@@ -202,8 +201,7 @@ class Tools:
         return [known[id] for id in ids]
 
     def _versions(self, who: Caller, name: str) -> list[VersionInfo]:
-        """The versions of a document that the caller may read; if there are none, the document is
-        reported as missing."""
+        """The versions that the caller may read. Raise `DocumentMissing` if there are none."""
         try:
             found = self.library.store.history(self.collection, name)
         except DocumentMissing:

@@ -78,8 +78,8 @@ def connection(seconds: float) -> type[H11Protocol]:
 
 
 class HeadLimit:
-    """Rejects requests with too large headers. h11 enforces its limit only on headers that arrive
-    in several parts."""
+    """Rejects requests whose headers are too large. h11 limits only headers that arrive in
+    parts."""
 
     def __init__(self, app: ASGIApp, most: int) -> None:
         self._app = app

@@ -1,4 +1,5 @@
-"""`POST /v1/gate`, `/v1/check` and `/v1/feedback`: the individual steps of answering."""
+"""`POST /v1/gate`, `/v1/check` and `/v1/feedback`: gate a question, check an answer, rate an
+answer."""
 
 from __future__ import annotations
 
@@ -59,8 +60,7 @@ async def gate(context: RequestContext) -> Response:
 
 
 async def check(context: RequestContext) -> Response:
-    """Check whether the evidence supports an answer: `{"answer", "evidence", "question"?,
-    "uncited"?}`"""
+    """Check an answer against its evidence: `{"answer", "evidence", "question"?, "uncited"?}`"""
     body = await context.object()
     route = _route(context, body)
     answer, given = _text(body, "answer", empty=True), await _given(context, body)
@@ -127,8 +127,7 @@ async def feedback(context: RequestContext) -> Response:
 
 
 def _rated(log: Log, caller: Principal, record: str, rating: Rating, comment: str) -> str:
-    """Store the feedback. Only reviewers may rate other callers' records; for others these are
-    missing."""
+    """Store the feedback. Other callers' records are reported as missing, except to reviewers."""
     filed = log.entry(record)
     mine = filed.caller == caller.name and caller.user in ("", filed.tag)
     if not mine and not caller.has(Role.REVIEWER):

@@ -1,7 +1,6 @@
 """The gateway: what is opened once per process, and the routes of the current settings.
 
-A reload opens the new routes first, then replaces the old ones in one step. A request in progress
-keeps its route.
+A reload opens the new routes, then replaces the old ones at once. Requests in progress keep theirs.
 """
 
 from __future__ import annotations
@@ -105,8 +104,7 @@ class Gateway:
         self.monitoring = self._monitoring(settings)
 
     def _authenticator(self, settings: Settings) -> Authenticator:
-        """The authenticator. It is open only if the address is local and the settings require no
-        keys."""
+        """Open to all callers only if the address is local and the settings require no keys."""
         needed = settings.server.keys == "required" or not self._local
         principals = Principals(self.library.store.database)
         forwarded = settings.server.keyless_forwarded
@@ -145,8 +143,7 @@ class Gateway:
         return MonitorWorker(self.monitor, deep, lambda: not self.work.waiting, self._monitored)
 
     def _monitored(self, monitor: Monitor) -> None:
-        """Apply a changed guarantee; called after each monitor update, which any process may have
-        made."""
+        """Apply a changed guarantee. Called after each monitor update, made by any process."""
         found = monitor.state.guarantee
         with self._changing:
             if found == self.guarantee:
@@ -189,8 +186,7 @@ class Gateway:
         return {**named, **gap_webhooks(setups)}
 
     def reload(self, read: Callable[[], Settings]) -> str:
-        """Apply new settings and return a message with the result. Invalid settings change
-        nothing."""
+        """Apply new settings and return a status message. Invalid settings change nothing."""
         with self._changing:
             return self._reloaded(read)
 
@@ -216,9 +212,8 @@ class Gateway:
         return f"The settings were reloaded: {len(self.state.routes)} routes."
 
     def route(self, named: str, model: object, caller: Principal) -> Route:
-        """The route of a request: the route named in its path, else the route that maps its model,
-        else the default route. Callers cannot tell a route they may not call from a missing
-        route."""
+        """The route of a request: the one named in its path, else the one that maps its model, else
+        the default. A forbidden route gives the same error as a missing one."""
         routes = self.state.routes
         if not isinstance(model, str | None):
             raise bad("'model' must be a string.", "model")

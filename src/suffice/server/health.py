@@ -20,8 +20,7 @@ _SPARE_BYTES = 16_000_000
 
 @dataclass(frozen=True, slots=True)
 class Readiness:
-    """`failed` checks, and `conditions` that do not prevent readiness. Each has a reason and a
-    remedy."""
+    """`failed` checks, and `conditions` that do not prevent readiness, each with a remedy."""
 
     failed: Mapping[str, str] = field(default_factory=dict)
     conditions: Mapping[str, str] = field(default_factory=dict)
@@ -79,8 +78,7 @@ class Health:
 
     @property
     def _uploads(self) -> bool:
-        """Whether the gateway is ready, with an empty collection, because documents can be
-        uploaded."""
+        """Whether an empty collection is acceptable, because documents can be uploaded."""
         wanted = self._gateway.state.settings.server.ready_without_documents
         if wanted != "auto":
             return wanted == "always"

@@ -53,8 +53,7 @@ class InferencePool:
             self._closing_since = monotonic()
 
     def change(self, settings: WorkSettings) -> None:
-        """Apply new settings. The threads of the old pool finish their jobs and exit when it is
-        garbage-collected."""
+        """Apply new settings. The old threads finish their jobs, then exit."""
         if settings.threads != self._settings.threads:
             self._pool = _pool(settings)
         self._settings = settings
@@ -87,8 +86,7 @@ class InferencePool:
     async def run_within(
         self, seconds: float, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Run a call with a time limit. Cancel it and raise `TimeoutError` when the limit is
-        reached."""
+        """Run a call for at most `seconds`, then cancel it and raise `TimeoutError`."""
         async with asyncio.timeout(seconds):
             try:
                 return await self._run(Deadline(seconds), partial(call, *args, **kwargs))
@@ -146,8 +144,7 @@ def _under(deadline: Deadline, call: Callable[[], T]) -> T:
 
 
 def closing() -> ApiError:
-    """The error while shutting down. It is a new object each time: reuse would accumulate
-    tracebacks."""
+    """A new error each time, because a reused exception would accumulate tracebacks."""
     return ApiError(
         503,
         "The gateway is shutting down. Try again in a moment.",

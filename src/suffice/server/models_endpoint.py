@@ -18,8 +18,7 @@ _NONE = "This route has no upstream for embeddings."
 
 
 async def models(context: RequestContext) -> Response:
-    """List the models of all routes that the caller may call. A route that maps no models lists
-    those of its upstream."""
+    """List the models of all routes that the caller may call: mapped models, or the upstream's."""
     named = context.request.path_params.get("route", "")
     gateway, caller = context.gateway, context.caller
     routes = [gateway.route(named, None, caller)] if named else list(gateway.state.routes.values())

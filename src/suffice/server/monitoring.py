@@ -27,8 +27,7 @@ async def guarantee(context: RequestContext) -> Response:
 
 
 async def monitor(context: RequestContext) -> Response:
-    """The metrics and their alarms. They cover all routes, so the key must have access to all
-    routes."""
+    """The metrics and their alarms. They cover all routes, so the key must too."""
     if ALL not in context.caller.routes:
         raise ApiError(403, "The monitor needs a key that may call all routes.", "no_right")
     found = context.gateway.monitor
@@ -38,8 +37,7 @@ async def monitor(context: RequestContext) -> Response:
 
 
 class MonitorCollector(Collector):
-    """Exports the monitor's metrics. They come from the store, so every worker reports the same
-    values."""
+    """Exports the monitor's metrics from the store, so every worker reports the same values."""
 
     def __init__(self, monitor: Callable[[], Monitor | None]) -> None:
         self._monitor = monitor

@@ -38,8 +38,7 @@ _DOCUMENT: Schema = {"name": "name", "in": "path", "required": True, "schema": T
 
 
 def _documents() -> dict[str, Schema]:
-    """The endpoints for documents. They stream `progress` events if the request accepts
-    `text/event-stream`."""
+    """The document endpoints. They stream progress if the request accepts `text/event-stream`."""
     form = object_of("file", file=array({"type": "string", "format": "binary"}), **_DECLARED)
     beside = [{"name": name, "in": "query", "schema": TEXT} for name in ("name", *_DECLARED)]
     upload = {

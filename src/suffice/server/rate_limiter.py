@@ -57,8 +57,7 @@ class RateLimiter:
                     del self._under_way[holder]
 
     async def count(self, caller: Principal, general: LimitSettings) -> Admission:
-        """Count a request and return what is left of the limits. `admitted` raises 429 if a limit
-        is reached."""
+        """Count a request and return what is left of the limits. `admitted` then enforces them."""
         quotas = quotas_of(caller, general)
         if not quotas:
             return Admission()
@@ -117,7 +116,7 @@ def duration(seconds: float) -> str:
 
 
 def limit_of(name: str, caller: Principal, general: LimitSettings) -> float:
-    """A key's own limit, else the general one; 0 means no limit."""
+    """A key's own limit, else the general limit; 0 means no limit."""
     found: float = caller.limits.get(name, 0) or getattr(general, name)
     return found
 

@@ -40,9 +40,9 @@ Adjusts = Callable[[CollectionSettings], CollectionSettings]
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """How to answer a request: the passages it carries, whether to search the index too, whether to
-    expect citation marks, and whether a draft is released unchanged or not at all
-    (`as_drafted`)."""
+    """How to answer a request: the passages it carries, whether to search the index too, and
+    whether to expect citation marks. With `as_drafted`, a draft is released unchanged or not at
+    all."""
 
     given: tuple[Retrieved, ...] = ()
     indexed: bool = True
@@ -105,8 +105,7 @@ class Route:
         )
 
     def recording(self, caller: Principal, tag: str = "") -> Recorder | None:
-        """The recorder for a caller's decisions. A known user replaces the request's tag, which the
-        client chooses."""
+        """The recorder for a caller's decisions. A verified user replaces the client's tag."""
         return self.recorder.by(caller.name, caller.user or tag) if self.recorder else None
 
     def checks(self, labels: frozenset[str], *, marks: bool) -> Sequence[Check]:

@@ -23,8 +23,7 @@ class Gone(Exception):
 
 
 async def while_there(request: Request, work: Coroutine[Any, Any, T]) -> T:
-    """Return the result of the work. If the client disconnects first, cancel it and raise
-    `Gone`."""
+    """Return the result of `work`, or cancel it and raise `Gone` if the client disconnects."""
     return await _first(asyncio.ensure_future(work), request.receive)
 
 

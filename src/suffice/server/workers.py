@@ -153,8 +153,7 @@ class Workers:
                 worker.pipe.send(self._new)
 
     def _stop(self) -> None:
-        """Stop accepting connections, and let requests in progress finish within
-        `shutdown_seconds`."""
+        """Stop accepting connections and wait up to `shutdown_seconds` for requests in progress."""
         self.listening.socket.close()
         for worker in self._workers:
             worker.process.terminate()

@@ -89,8 +89,7 @@ def _feedback(entry: Entry, text: str) -> dict[str, Any]:
 
 
 def _monitored(entry: Entry, text: str) -> dict[str, Any]:
-    """An alarm or a guarantee change. Its text describes metrics, not answers, so it is always
-    sent."""
+    """An alarm or a guarantee change. Its text quotes no answers, so it is always sent."""
     fields = entry.fields()
     return {name: fields.get(name) for name in ("about", "what", "text", "value", "baseline")}
 

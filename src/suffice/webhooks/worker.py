@@ -129,8 +129,7 @@ class WebhookWorker:
         _LOG.log(level, "Webhook %s: %s failed: %s", delivery.webhook, delivery.id, problem)
 
     def _sent(self, delivery: Delivery, webhook: Webhook) -> str:
-        """Try to send a delivery. Return the error or "", without the URL, which may contain a
-        secret."""
+        """Send a delivery once. Return the error, without the URL and its secrets, or ""."""
         settings = webhook.settings
         entry = self._outbox.entry(delivery)
         tree = payload_of(entry, delivery.event, delivery.id, settings.text)

@@ -37,8 +37,7 @@ class MessageFormat:
     _open: bool = False
     """Whether the last block is a text block that is still open."""
     _calls: dict[int, dict[str, Any]] = field(default_factory=dict)
-    """Tool calls by index. They are sent at the end, so that no client runs them before the
-    verdict."""
+    """Tool calls by index; they are sent at the end."""
     _choice: Choice | None = None
     _finish: str = "stop"
 

@@ -43,8 +43,7 @@ class Ballot:
 
 @dataclass(frozen=True, slots=True)
 class Motion:
-    """The answer to vote on, with its question and passages. [n] in the answer cites the n-th
-    passage."""
+    """An answer to vote on, with its question and passages. [n] in it cites the n-th passage."""
 
     question: str
     answer: str
@@ -66,8 +65,8 @@ class Advice:
 
 
 def advise(gate: GateDecision, ballots: Sequence[Ballot], *, answered: bool = True) -> Advice:
-    """Combine the gate's decision with the votes. A recommendation needs the votes of more than
-    half of all judges, including those that abstain."""
+    """Combine the gate's decision with the votes. APPROVE or REJECT needs more than half of all
+    judges; an abstention counts for neither."""
     concerns = [_lack(gate)] if not gate.open and gate.level is not Level.CONFLICT else []
     concerns += [conflict.reason for conflict in gate.conflicts if conflict.reason]
     concerns += [f"{one.judge}: {one.reason}" for one in ballots if one.vote is not Vote.APPROVE]

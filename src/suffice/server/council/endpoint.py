@@ -40,7 +40,7 @@ from suffice.types import Evidence, GateDecision, Retrieved
 
 @dataclass(frozen=True, slots=True)
 class Put:
-    """A request to the council. Without an answer, the council votes on quotations from the
+    """A request to the council. If it has no answer, the vote is on quotations from the
     documents."""
 
     question: str
@@ -105,8 +105,7 @@ class Council:
         return motion, replace(advice, concerns=(*advice.concerns, *absent)), record
 
     def _members(self, gateway: Gateway) -> tuple[list[Member], list[str]]:
-        """The fast and the strong verifier, and an error message for each that could not be
-        opened."""
+        """The fast and the strong verifier, and an error for each that could not be opened."""
         with self._lock:
             if self._opened is None:
                 own, settings = gateway.parts.verifier, gateway.state.settings.verifier

@@ -75,8 +75,7 @@ def _all_reasons(done: list[dict[str, Any]]) -> str:
 
 
 async def list_(context: RequestContext) -> Response:
-    """List the documents that the caller may read, sorted by name. `after` is the last name of the
-    previous page."""
+    """List the readable documents by name. `after` is the last name of the previous page."""
     _enter(context)
     fields = dict(context.request.query_params)
     collection, after = collection_of(fields), fields.get("after", "")
@@ -209,8 +208,7 @@ def _reads(context: RequestContext, version: VersionInfo) -> bool:
 
 
 def _mine(context: RequestContext, versions: list[VersionInfo], name: str) -> list[VersionInfo]:
-    """The versions that the caller may read. If there are none, the document is reported as
-    missing."""
+    """The versions that the caller may read. Raise `DocumentMissing` if there are none."""
     found = [one for one in versions if _reads(context, one)]
     if not found:
         raise DocumentMissing(f"There is no document '{name}'.")

@@ -20,8 +20,7 @@ Work = Callable[[Callable[[str, int, int], None]], Any]
 
 
 class Stopped(SufficeError):
-    """The gateway is shutting down. Committed changes are kept; a later run continues from
-    there."""
+    """The gateway is shutting down. Committed changes are kept, and a later run continues."""
 
 
 class Job:
@@ -41,8 +40,7 @@ class DocumentJobs:
         self._closing = False
 
     def start(self, work: Work) -> Job:
-        """Start or queue a job; raise 429 if the queue is full. It continues if the caller
-        disconnects."""
+        """Start or queue a job; raise 429 if the queue is full. A disconnect does not cancel it."""
         if self._waiting >= _WAITING:
             raise busy("Too many document changes are queued. Try again later.", 10)
         job, loop = Job(), asyncio.get_running_loop()

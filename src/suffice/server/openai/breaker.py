@@ -22,8 +22,7 @@ class State(StrEnum):
 @dataclass(slots=True)
 class Breaker:
     """Counts consecutive faults. Call `enter` before a request. If it returns true, call exactly
-    one of `succeeded`, `failed` and `left` afterwards. Not thread-safe; use it on the event
-    loop."""
+    one of `succeeded`, `failed` and `left` afterwards. Not thread-safe."""
 
     settings: BreakerSettings = field(default_factory=BreakerSettings)
     clock: Callable[[], float] = time.monotonic

@@ -95,8 +95,7 @@ async def in_shadow(
     asked: ChatRequest,
     shape: Callable[[Raw], Raw] = dict,
 ) -> Response:
-    """The upstream's reply, in the endpoint's format. The verdict is in the record and in the
-    headers."""
+    """The upstream's reply in the endpoint's format, with the verdict in the headers."""
     answering = Answering(
         route, context.caller, asked, context.gateway.work, as_drafted=True, marks=False
     )

@@ -30,7 +30,7 @@ def chunk(
 def chunks(
     whole: Mapping[str, Any], choices: Sequence[Choice], *, usage: bool
 ) -> Iterator[dict[str, Any]]:
-    """The chunks of a complete answer: role, content, finish reason with the verdict, and usage if
+    """The chunks of an answer: role, content, finish reason with verdict, and usage if
     requested."""
     base = frame(whole)
     for n, choice in enumerate(choices):

@@ -53,8 +53,7 @@ class Choice:
 
 
 def spoken(verdict: Verdict) -> str:
-    """A verdict as text: the answer with its caveat, both sides of a conflict, or a refusal with
-    next steps."""
+    """A verdict as text: an answer with its caveat, both sides of a conflict, or a refusal."""
     if verdict.action is Action.SERVE:
         return verdict.released
     if verdict.action is Action.CAVEAT:

@@ -28,7 +28,7 @@ class Disclosure(StrEnum):
     RELEASED = "released"
     """Only released text."""
     EXCERPT = "excerpt"
-    """Released text, and withheld claims, truncated."""
+    """Withheld claims too, truncated."""
     ALL = "all"
     """All text, because the caller wrote it or it was already streamed."""
 

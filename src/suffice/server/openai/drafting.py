@@ -49,8 +49,7 @@ class Drafting:
         )
 
     async def begun(self) -> tuple[Pipeline, Turn, Verdict | None]:
-        """Search and run the gate. If nothing is to be drafted, also return the recorded
-        verdict."""
+        """Search and run the gate. The verdict is set if no draft is needed."""
         return await self.work.run(self._begin)
 
     def _begin(self) -> tuple[Pipeline, Turn, Verdict | None]:
@@ -67,8 +66,7 @@ class Drafting:
 
     @property
     def _may_call(self) -> bool:
-        """Whether to call the model even if the gate is closed, because its tools may provide
-        evidence."""
+        """Whether to call the model despite a closed gate, because its tools may find evidence."""
         takes = self.route.settings.evidence != "index"
         return self.asked.tools and takes and self.route.url
 

@@ -1,5 +1,5 @@
-"""Translate Responses API requests into chat completion requests, so that both APIs share one code
-path and the same checks."""
+"""Translate Responses API requests into chat completion requests, so that both get the same
+checks."""
 
 from __future__ import annotations
 

@@ -54,7 +54,7 @@ async def streamed(
         return await opened(
             context, _flowing(context, route, asked, ending, body, stream_format), stream_format
         )
-    # Only at its end is it known whether a text is an answer or accompanies a tool call.
+    # Whether a text is an answer or accompanies a tool call is known only at its end.
     buffered = asked.tools or is_small_talk_turn(route, asked)
     if route.url and settings.streaming == "signal" and not buffered:
         return await _signalled(context, route, asked, stream_format)

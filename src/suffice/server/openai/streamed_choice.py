@@ -30,8 +30,7 @@ class StreamedChoice:
     forwarded. `checked` is the offset up to which claims were checked, and `again` the text length
     at which to look for more. `over` is the end of the last complete sentence in the text `scanned`
     so far. `calls` has the last chunk of a tool call; `dropped` is set if a tool was called that is
-    not `offered` (`None`: any). `long` is set if the text exceeds `most` characters; the rest is
-    dropped."""
+    not `offered` (`None`: any), and `long` if the text was truncated to `most` characters."""
 
     index: int
     offered: frozenset[str] | None = None
@@ -74,8 +73,7 @@ class StreamedChoice:
         return self._piece(forwarded, choice.get("logprobs")) if forwarded else {}
 
     def _offered(self, made: Any) -> Any:
-        """The parts of tool calls to forward: those of offered tools. The first part of a call
-        names its tool."""
+        """The parts of calls to offered tools. The first part of a call names its tool."""
         if self.offered is None:
             return made
         if isinstance(made, dict):
@@ -94,8 +92,7 @@ class StreamedChoice:
         return kept
 
     def flush(self) -> dict[str, Any]:
-        """The text that was held back until the end of the stream: an incomplete tag, or a refusal
-        if there is no other text."""
+        """The text held back until the end: an incomplete tag, or a refusal without other text."""
         if not (self.held or self.text):
             self.held = storable(self._refused)
         thought = None if self.text else thought_aloud(self.held)
@@ -146,8 +143,8 @@ class StreamedChoice:
 
     @property
     def grown(self) -> bool:
-        """Whether `finished` may find new claims. It is called for every chunk, so it scans only
-        new text."""
+        """Whether `finished` may find new claims. Called for every chunk, so it scans only new
+        text."""
         for found in _OVER.finditer(self.text, self.scanned):
             self.over = found.start()
         # Only the last punctuation mark so far can still become the end of a sentence.

@@ -3,7 +3,7 @@
 A call to a tool that was not offered is dropped. With `tools: check`, arguments are checked like an
 answer, because structured output by function calling puts the answer there. If the request forces
 the call, all arguments are the answer. Otherwise only strings that state something are checked:
-sentences, and quantities with a unit, but not search queries or names. For bare numbers see
+sentences, and quantities with a unit, but not queries or names. For bare numbers see
 `stated_numbers`.
 """
 
@@ -33,8 +33,7 @@ Call = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """The tools that a request offers. `forced`: the model must call a tool, so its arguments are
-    the answer."""
+    """The tools that a request offers. `forced`: the model must call one of them."""
 
     names: frozenset[str] = frozenset()
     forced: bool = False
@@ -87,7 +86,7 @@ def only_offered(raw: Mapping[str, Any], names: frozenset[str]) -> tuple[dict[st
 
 
 def cleaned(made: Any, names: frozenset[str]) -> Any:
-    """A `tool_calls` list or a `function_call` with calls to offered tools only, and no other
+    """A `tool_calls` list or `function_call` with calls to offered tools only, and no other
     text."""
     if isinstance(made, list):
         return [_clean(one) for one in made if name_of(one) in names]
@@ -110,8 +109,7 @@ def call_id(value: Any) -> str:
 
 
 def stated_in(choice: Mapping[str, Any], offer: Offer, known: Known) -> Stated:
-    """What the arguments of a choice's calls state. It parses the texts, so do not call it on the
-    event loop."""
+    """What the arguments of a choice's calls state. Slow: do not call it on the event loop."""
     texts: list[str] = []
     fields: list[Mapping[str, Any]] = []
     unknown: list[str] = []
@@ -168,8 +166,7 @@ def _calls(message: Any) -> Iterator[tuple[str, str]]:
 
 
 def _values(arguments: str) -> Iterator[tuple[str, str | int | float]]:
-    """The strings and numbers in the arguments, with their paths. Arguments that are not JSON are
-    treated as one text."""
+    """The strings and numbers in the arguments, with their paths. Invalid JSON is one string."""
     try:
         value = json.loads(arguments, object_pairs_hook=list)
     except (ValueError, RecursionError):

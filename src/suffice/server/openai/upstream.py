@@ -30,7 +30,7 @@ from suffice.server.telemetry.stats import FIELDS, NOW, TEXTS, upstream_failed
 log = logging.getLogger("suffice.server")
 _MOST_BYTES, _MOST_STREAMED = 16_000_000, 64_000_000
 _PATIENCE = 10.0
-"""Maximum seconds to wait before a retry. If the upstream asks for more, the caller gets its 429 at
+"""Maximum seconds to wait before a retry. If the upstream asks for more, its 429 is returned at
 once."""
 _CODEC = Codec(encode, decode)
 CHAT, RESPONSES = "chat/completions", "responses"
@@ -125,8 +125,8 @@ class UpstreamClient(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Upstream:
-    """A base URL and the client that calls it. `until` is a deadline on the event loop's clock and
-    replaces `timeout`."""
+    """A base URL and its client. `until`, a deadline on the event loop's clock, replaces
+    `timeout`."""
 
     base: str
     key: str = field(repr=False)

@@ -61,8 +61,7 @@ class VerdictCache:
     def find(
         self, route: Route, caller: Principal, asked: ChatRequest
     ) -> tuple[str, Answered | None]:
-        """The cache key of a request, and the cached answer, if any, with a new record for this
-        caller."""
+        """The cache key of a request, and the cached answer, if any, recorded for this caller."""
         key = self._key(route, caller, asked)
         with self._lock:
             kept = self._kept.get(key)
@@ -100,8 +99,7 @@ class VerdictCache:
         return hashlib.sha256(canonical(parts).encode()).hexdigest()
 
     def _documents(self) -> list[object]:
-        """The version of the evidence. The index is updated after the store, so both are part of
-        it."""
+        """The version of the evidence: that of the store and, as it may lag, that of the index."""
         store = self._store
         decided = select(func.max(RECORDS.c.sequence)).where(RECORDS.c.kind.in_(_PERSONS))
         with store.database.reading() as connection:
@@ -132,8 +130,7 @@ def _whole(verdict: Verdict | None) -> bool:
 
 
 def _repeated(kept: _Kept, route: Route, caller: Principal, tag: str) -> Answered:
-    """The cached answer with new records that refer to the originals. It uses no time and no
-    tokens."""
+    """The cached answer with new records that refer to the originals, without timings or tokens."""
     sink = route.recording(caller, tag)
     assert sink is not None
     made: dict[str, Verdict] = {}

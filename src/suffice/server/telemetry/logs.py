@@ -25,8 +25,8 @@ _CHAIN = 5
 
 
 class JsonLines(logging.Formatter):
-    """Formats a log record as a line of JSON. `text`: whether to include error messages, which can
-    quote a document."""
+    """Formats log records as JSON lines. `text` includes error messages, which can quote
+    documents."""
 
     def __init__(self, text: Callable[[], bool] = lambda: False) -> None:
         super().__init__()
@@ -78,8 +78,7 @@ def start_logs(
     text: Callable[[], bool] = lambda: False,
     others: Sequence[str] = (),
 ) -> None:
-    """Write all log records of `suffice`, and warnings of other loggers, to the stream as JSON
-    lines."""
+    """Log `suffice` records, and warnings of other loggers, to the stream as JSON lines."""
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(JsonLines(text))
     for name in ("suffice", *others):

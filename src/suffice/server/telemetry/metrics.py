@@ -267,7 +267,6 @@ def endpoint_of(path: str) -> str:
 
 
 def gates_of(stats: RequestStats) -> list[GateDecision]:
-    """The gate decisions of a request. The choices of an answer share one decision, and `/v1/check`
-    has none."""
+    """The gate decisions of a request. The choices of an answer share one; `/v1/check` has none."""
     gates = stats.gates or [verdict.gate for verdict in stats.verdicts[:1]]
     return [gate for gate in gates if gate.policy != "none"]

@@ -17,8 +17,7 @@ _LIVE_WORKER = re.compile(r"gauge_live\w+_(\d+)\.db")
 
 
 def live_processes(shared: str | None) -> set[int]:
-    """The process ids of all workers with metrics in the shared folder; without a folder, this
-    process."""
+    """The process ids of the workers that share the folder; without it, this process."""
     if not shared:
         return {os.getpid()}
     files = (_LIVE_WORKER.fullmatch(file.name) for file in Path(shared).glob("gauge_live*.db"))

@@ -25,7 +25,7 @@ class RequestStats:
     caller: str = ""
     team: str = ""
     user: str = ""
-    """The user on whose behalf the caller asks, in the form that the settings choose."""
+    """The user on whose behalf the caller asks: plain, masked or a pseudonym (`record_user`)."""
     route: str = ""
     status: int = 200
     stream: bool = False
@@ -46,11 +46,10 @@ class RequestStats:
     model: str = ""
     """The model of the last upstream call; empty if there was none."""
     upstream: list[str] = field(default_factory=list)
-    """The kind of each failed upstream call, even if a retry succeeded or quotations replaced the
-    answer."""
+    """The kind of each failed upstream call, even if the request succeeded in the end."""
 
     fallbacks: list[str] = field(default_factory=list)
-    """The names of upstreams that failed and were followed by the next upstream of the route."""
+    """The names of failed upstreams after which the next one was tried."""
 
     def end(self) -> None:
         """Mark the request as ended."""
