@@ -1,4 +1,4 @@
-"""The routes of the site and its navigation. Each module of pages adds its `ROUTES` here."""
+"""The routes and the navigation of the site. Each page module adds its `ROUTES` here."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from suffice.server.ui.page import PageContext, PageError, page
 from suffice.server.ui.site import NavItem, Site
 
 NAV: tuple[NavItem, ...] = (NavItem("Try it", "/ui/try", Role.VIEWER),)
-"""In this order; the first one that a person may see is where the site starts."""
+"""The navigation, in order. The start page is the first page that the person may see."""
 
 
 def ui_routes(site: Site) -> list[BaseRoute]:
@@ -26,7 +26,7 @@ def ui_routes(site: Site) -> list[BaseRoute]:
 
 
 async def start(context: PageContext) -> Response:
-    """Go to the first page."""
+    """Redirect to the start page."""
     first = next(item for item in NAV if context.person.has(item.role))
     return context.redirect(first.path)
 

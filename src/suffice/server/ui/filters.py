@@ -1,4 +1,4 @@
-"""Filters of the templates: numbers and times as people read them."""
+"""Template filters that format numbers and times."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def count(value: float | None) -> str:
 
 
 def moment(iso: str) -> str:
-    """A time of the log for readers without JavaScript: "2026-01-31 12:00 UTC"."""
+    """A log time for browsers without JavaScript: "2026-01-31 12:00 UTC"."""
     day, _, rest = iso.partition("T")
     return f"{day} {rest[:5]} UTC" if rest else day
 
