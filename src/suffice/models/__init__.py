@@ -1,1 +1,1 @@
-"""Models: cards, sessions and scores. This package is independent of claims, gates and verdicts."""
+"""Models: cards, sessions and scores. Claims, gates and verdicts are unknown in this package."""
