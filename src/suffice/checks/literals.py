@@ -105,7 +105,7 @@ class Literals:
         for one in elsewhere:
             same = one.claim.start == value.start
             if same and one.outcome is Outcome.EQUAL and one.evidence:
-                reason = f"“{value.text}” is not in the cited passage but in another one"
+                reason = f"“{value.text}” is in another passage, not in the cited passage"
                 return self._finding(
                     claim,
                     Code.MISATTRIBUTED,

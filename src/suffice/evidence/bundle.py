@@ -25,7 +25,7 @@ from suffice.types import Kind, Passage
 _NUMBERED = re.compile(r"^[ \t]*\[(\d{1,4})\][ \t]*", re.MULTILINE)
 _LIST = re.compile(r'\s*\[\s*(?:[{"\]]|$)')
 _WRITTEN = (
-    'Write a list of texts, or of objects with "text" and, where known, "title", "version", '
+    'Write a list of texts, or of objects with "text" and optionally "title", "version", '
     '"effective" and "expires"; or give plain text.'
 )
 # Floats are kept as written, so that version 2.10 does not become 2.1.

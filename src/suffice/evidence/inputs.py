@@ -20,7 +20,7 @@ _TEXTS = ("text", "content", "page_content")
 _KNOWN = ("title", "version", "effective", "expires", "kind", "access", "id")
 _INDEXED = re.compile(r"#\d+-\d+\Z")
 _REMEDY = (
-    'Give a text, or an object with "text" and, where known, "title", "version", "effective", '
+    'Pass a text, or an object with "text" and optionally "title", "version", "effective", '
     '"expires", "document", "id", "heading", "page", "summary" and "temperature".'
 )
 
@@ -114,7 +114,7 @@ def _plain(value: object) -> object:
 
 def _document(n: int, value: object) -> str:
     if not isinstance(value, str | int | float | None):
-        raise EvidenceError(f"The document of passage {n} must be a name.", remedy=_REMEDY)
+        raise EvidenceError(f"The document of passage {n} must be a string.", remedy=_REMEDY)
     return _line(_plain(value))
 
 

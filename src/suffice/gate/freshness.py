@@ -269,7 +269,7 @@ def _days(version: _Version, today: date) -> str:
     start, until = version.force.start, version.force.until
     last = until - timedelta(days=1) if EVER < until < NEVER else until
     if start >= until:
-        return "never in force by its dates"
+        return "never in force according to its dates"
     if start == EVER:
         return "undated" if until == NEVER else f"in force until {last}"
     if until == NEVER:

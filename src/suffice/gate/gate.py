@@ -142,7 +142,7 @@ class Gate:
             return whole
         weakest = min(opened, key=lambda one: one.score)
         shut = (question for question, one in zip(asked, each, strict=True) if not one.open)
-        left = [f"not enough was found on “{question.strip(' ?')}”" for question in shut]
+        left = [f"not enough was found about “{question.strip(' ?')}”" for question in shut]
         level = Level.PARTIAL if left else weakest.level
         return replace(weakest, level=level, reasons=(*weakest.reasons, *left))
 

@@ -44,7 +44,7 @@ class Card:
                 ) from problem
             if found != expected:
                 raise ModelDamaged(
-                    f"{self.name}: {name} has sha256 {found[:12]}…, the card says "
+                    f"{self.name}: {name} has sha256 {found[:12]}…, but the card says "
                     f"{expected[:12]}….",
                     remedy=REINSTALL,
                 )

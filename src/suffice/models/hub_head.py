@@ -19,9 +19,9 @@ Logits = NDArray[np.float32]
 
 TIER = "hub"
 LABELS = (
-    "Write id2label into its config.json, in the order the model was trained with: entailment, "
-    "neutral, contradiction; or entailment, not_entailment; for a single output entailment; "
-    "for tokens supported, hallucinated."
+    "Add id2label to its config.json, in the order used in training: entailment, neutral, "
+    "contradiction; or entailment, not_entailment; or entailment for a single output; or "
+    "supported, hallucinated for tokens."
 )
 
 

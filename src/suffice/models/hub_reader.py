@@ -63,7 +63,7 @@ class Reader:
             for passage, text in self._texts(pair.text, passages, room)
         )
         if any(len(window.encoding) > self.window for window in windows):
-            return Reading(unchecked=f"The evidence does not fit a window of {self.window} tokens.")
+            return Reading(unchecked=f"The evidence exceeds the window of {self.window} tokens.")
         return Reading(windows)
 
     def stretches(self, text: str, room: int) -> Iterator[str]:

@@ -70,7 +70,7 @@ class Material:
         if self.texts:
             return ""
         if self.aside:
-            return f"The model reads English; the evidence is {' and '.join(self.aside)}."
+            return f"The model only reads English; the evidence is in {' and '.join(self.aside)}."
         return "There is no evidence."
 
     def alone(self) -> dict[int, Material]:
@@ -176,7 +176,7 @@ def unreadable(pair: Pair, length: int, longest: int, unknown: bool = False) -> 
     if reason := _foreign_claim(statement):
         return reason
     if unknown:
-        return "The text contains a word or a sign that the model cannot read."
+        return "The text contains a word or character that the model does not know."
     return ""
 
 
@@ -187,10 +187,10 @@ def foreign(pair: Pair) -> str:
         return reason
     languages = [unknown_language(text) for text in pair.evidence]
     if languages and all(languages):
-        return f"The model reads English; the evidence is {languages[0]}."
+        return f"The model only reads English; the evidence is in {languages[0]}."
     return ""
 
 
 def _foreign_claim(text: str) -> str:
     language = unknown_language(text)
-    return f"The model reads English; this is {language}." if language else ""
+    return f"The model only reads English; this is in {language}." if language else ""

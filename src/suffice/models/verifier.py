@@ -30,7 +30,7 @@ class Pair:
 
     def __post_init__(self) -> None:
         if isinstance(self.evidence, str):
-            raise TypeError("Evidence is a tuple of passages, not one text.")
+            raise TypeError("The evidence must be a tuple of passages, not a single text.")
         object.__setattr__(self, "evidence", tuple(self.evidence))
 
 

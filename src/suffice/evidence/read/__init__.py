@@ -54,7 +54,7 @@ def read_file(path: Path, max_bytes: int) -> tuple[bytes, Content]:
     except FileNotFoundError as error:
         raise Unreadable(f"{path.name} no longer exists.") from error
     except PermissionError as error:
-        remedy = "Give the user that runs Suffice the right to read it."
+        remedy = "Give the user that runs Suffice permission to read it."
         raise Unreadable(
             f"{path.name} cannot be read: permission denied.", remedy=remedy
         ) from error

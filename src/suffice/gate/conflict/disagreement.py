@@ -59,11 +59,11 @@ def _reason(disagreement: Disagreement, first: Passage, second: Passage) -> str:
     mine, theirs = (answer.text for answer in disagreement.view.answers)
     reason = f"“{mine}” in {_source(first)} against “{theirs}” in {_source(second)}"
     if disagreement.judgement.unchecked:
-        reason += "; found by comparing values only, the verifier did not judge it"
+        reason += "; found by comparing values only: the verifier did not judge it"
     if disagreement.ambiguous:
         return f"{reason}; they seem to be about different things with the same name"
     if first.document and first.edition[:2] == second.edition[:2]:
-        return f"{reason}; these are two versions of one document"
+        return f"{reason}; these are two versions of the same document"
     return reason
 
 

@@ -23,7 +23,7 @@ from suffice.types import Evidence, GateDecision, Level, Signal
 
 _NO_EMBEDDINGS = 0.15
 _DEFAULT_TEMPERATURE = 37.0
-_NEEDS_EMBEDDINGS = "embeddings are required and no similarity is known"
+_NEEDS_EMBEDDINGS = "embeddings are required, but no similarity is known"
 
 
 @dataclass(frozen=True, slots=True)

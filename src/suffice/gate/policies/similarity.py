@@ -36,10 +36,10 @@ class Similarity:
         """Notes on how the scores were derived."""
         lines = []
         if self.clipped:
-            ends = "similarity below 0 is read as 0, above 1 as 1"
+            ends = "similarity below 0 counts as 0, above 1 as 1"
             lines.append(f"{ends} ({counted(self.clipped)})")
         if self.scores and self.unknown:
-            lines.append(f"{counted(self.unknown)} without a known similarity left out")
+            lines.append(f"left out {counted(self.unknown)} without a known similarity")
         return tuple(lines)
 
 
