@@ -145,7 +145,7 @@ def _copy(source: Path, target: Path) -> None:
 def _copy_file(source: str, target: str) -> None:
     with open(source, "rb", buffering=0) as old, open(target, "wb") as new:
         size = os.fstat(old.fileno()).st_size
-        for start, end in _written(old.fileno(), size):
+        for start, end in _data_ranges(old.fileno(), size):
             for place in range(start, end, _BLOCK):
                 old.seek(place)
                 block = old.read(min(_BLOCK, end - place))
@@ -155,7 +155,7 @@ def _copy_file(source: str, target: str) -> None:
         new.truncate(size)
 
 
-def _written(file: int, size: int) -> Iterator[tuple[int, int]]:
+def _data_ranges(file: int, size: int) -> Iterator[tuple[int, int]]:
     """The parts of a sparse file that contain data, without reading the holes."""
     end = 0
     while end < size:

@@ -107,7 +107,7 @@ class Ingest:
     def finish(self, *, rebuild: bool = False) -> int:
         """Embed passages without a vector and publish the index. Return the number embedded."""
         embedded = self._embed()
-        self._tell_kinds()
+        self._classify()
         if self.settings.index_engine == "edge":
             total = self.store.count_changes(0)
             publish(
@@ -178,7 +178,7 @@ class Ingest:
             self.progress("passages", done, total)
         return done
 
-    def _tell_kinds(self) -> None:
+    def _classify(self) -> None:
         """Determine the kind of each passage whose document declares none, from its vector."""
         for collection in self.store.collections():
             settings = self.settings.collection(collection).gate.kinds

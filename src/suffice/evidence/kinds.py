@@ -25,7 +25,7 @@ KINDS = tuple(Kind)
 # The minimum cosine for a kind other than fact, and its minimum lead over fact.
 _FLOOR = 0.10
 _LEAD = 0.06
-# From this cosine on, similarity to a prototype of the user's counts directly.
+# From this cosine on, similarity to a user's prototype counts directly.
 _NEAR_OWN = 0.5
 # Increment this when the rules here or in `hints` change, to determine stored kinds again.
 _VERSION = 1

@@ -54,13 +54,13 @@ def _with_more(
     if isinstance(retriever, SearchesAgain):
         found = retriever.again(evidence.question, queries).items
     else:
-        found = _asked_anew(retriever, evidence.question, queries, embedder)
+        found = _rescored(retriever, evidence.question, queries, embedder)
     known = {item.passage.id for item in evidence}
     more = [item for item in found if item.passage.id not in known][: max(len(known), _MORE)]
     return replace(evidence, items=(*evidence.items, *more))
 
 
-def _asked_anew(
+def _rescored(
     retriever: Retriever, question: str, queries: Sequence[str], embedder: Embedder | None
 ) -> tuple[Retrieved, ...]:
     """Passages that the queries find, with scores for the question instead of the query."""

@@ -127,8 +127,8 @@ def _save(connection: Connection, new: NewVersion, today: date) -> set[str]:
         .limit(1)
     ).first()
     if newest and newest.key == new.key:
-        _declare_anew(connection, new, newest.id)
-        _cut_anew(connection, new, newest.id)
+        _correct_kind(connection, new, newest.id)
+        _replace_passages(connection, new, newest.id)
     else:
         _insert(connection, new, document, today)
     _inherit(connection, new, document)
@@ -149,7 +149,7 @@ def _inherit(connection: Connection, new: NewVersion, document: int) -> None:
         )
 
 
-def _declare_anew(connection: Connection, new: NewVersion, version: int) -> None:
+def _correct_kind(connection: Connection, new: NewVersion, version: int) -> None:
     """Correct a stored kind that the document does not declare, left by an earlier release."""
     declared = _declared(new)
     changed = connection.execute(
@@ -171,7 +171,7 @@ def _labels(new: NewVersion) -> str:
     return json.dumps(sorted(new.access))
 
 
-def _cut_anew(connection: Connection, new: NewVersion, version: int) -> None:
+def _replace_passages(connection: Connection, new: NewVersion, version: int) -> None:
     """Replace the passages of unchanged content that is now split differently. The index is
     rebuilt."""
     of_it = t.passages.c.version_id == version

@@ -146,10 +146,10 @@ def _differ(first: _Wording, second: _Wording) -> bool:
     mine, theirs = set(more - less), set(less - more)
     if mine & first.names and theirs & second.names:
         return True
-    return bool((mine | theirs) & _TURNING) and _turned(first.words, second.words)
+    return bool((mine | theirs) & _TURNING) and _meaning_changed(first.words, second.words)
 
 
-def _turned(first: Sequence[str], second: Sequence[str]) -> bool:
+def _meaning_changed(first: Sequence[str], second: Sequence[str]) -> bool:
     """Whether a word that changes the meaning differs. In a longer addition, only negations
     count."""
     matcher = SequenceMatcher(None, first, second, autojunk=False)

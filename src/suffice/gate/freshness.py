@@ -98,7 +98,7 @@ def fresh(evidence: Evidence, when: When, today: date) -> Fresh:
             for passage in version.passages:
                 if version not in choice.versions:
                     reasons[passage] = _reason(version, line, choice, when)
-                elif when.asked is TimeAsked.BEFORE and not _was(version, passage, today):
+                elif when.asked is TimeAsked.BEFORE and not _covers_past(version, passage, today):
                     reasons[passage] = "no earlier version is known"
     notes += _no_version(standing_in, when)
     kept = tuple(item for item in evidence if item.passage not in reasons)
@@ -211,7 +211,7 @@ def _settles(choice: _Choice, when: When, today: date) -> bool:
     return choice.asked and any(not version.holds(today) for version in choice.versions)
 
 
-def _was(version: _Version, passage: Passage, today: date) -> bool:
+def _covers_past(version: _Version, passage: Passage, today: date) -> bool:
     """Whether a passage may describe what applied before."""
     return not version.holds(today) or bool(_TELLS_OF_BEFORE.search(passage.text))
 

@@ -1,1 +1,1 @@
-"""Models: cards, sessions and scores. Claims, gates and verdicts are unknown in this package."""
+"""Models: cards, sessions and scores, independent of claims, gates and verdicts."""

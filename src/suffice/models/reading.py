@@ -161,8 +161,8 @@ def _portion(material: Material, chosen: Sequence[int], near: Sequence[float]) -
 
 
 def unreadable(pair: Pair, length: int, longest: int, unknown: bool = False) -> str:
-    """Why a pair cannot be judged with any evidence; empty if it can. Unknown words look the same
-    to a model."""
+    """Why a pair cannot be judged, whatever its evidence; empty if it can. To a model, all unknown
+    words look the same."""
     statement = clean(pair.text)
     if not any(map(str.isalnum, statement)):
         return "There is nothing to judge."

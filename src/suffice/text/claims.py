@@ -25,7 +25,7 @@ _AMOUNT = re.compile(
     re.IGNORECASE,
 )
 # "No refunds", "Free for all staff": a heading that states a rule.
-_LAYS_DOWN = re.compile(
+_SETS_RULE = re.compile(
     r"\b(?:no|not|never|none|nobody|without|only|all|every|everyone|always|free)\b|n['’]t\b",
     re.IGNORECASE,
 )
@@ -157,18 +157,18 @@ def _is_heading(sentence: str, words: str) -> bool:
     """Whether a line is a heading. A heading that states something counts as a sentence."""
     label = bool(_LABEL.fullmatch(words)) and len(words.split()) <= 6
     marked = sentence.startswith("#") or bool(_BOLD.fullmatch(sentence))
-    return (label or marked) and not _tells(words)
+    return (label or marked) and not _states_something(words)
 
 
-def _tells(words: str) -> bool:
+def _states_something(words: str) -> bool:
     """Whether a line states something: it contains an auxiliary verb, an amount, a value after a
     colon, or a word such as "no", "only" or "every"."""
     name = words[counted.end() :] if (counted := _COUNTED.match(words)) else words
     if _ASKING.match(name):
         return False
     gives = bool(_GIVES.search(name)) and any(char.isdigit() for char in name)
-    lays_down = bool(_LAYS_DOWN.search(name)) and len(name.split()) > 1
-    return gives or lays_down or bool(_AMOUNT.search(name)) or bool(auxiliaries(name))
+    sets_rule = bool(_SETS_RULE.search(name)) and len(name.split()) > 1
+    return gives or sets_rule or bool(_AMOUNT.search(name)) or bool(auxiliaries(name))
 
 
 def _is_code(sentence: str) -> bool:
@@ -183,7 +183,7 @@ def _is_prose(parts: tuple[str, str, str], fenced: bool) -> bool:
     text = rest if fenced and newline and " " not in language else "".join(parts)
     lines = [line.strip() for line in text.split("\n") if line.strip()]
     plain = [line for line in lines if _PROSE.fullmatch(line) and len(line.split()) > 2]
-    return bool(plain) and len(plain) == len(lines) and any(map(_tells, plain))
+    return bool(plain) and len(plain) == len(lines) and any(map(_states_something, plain))
 
 
 def _rows(text: str, found: list[Statement]) -> list[Statement]:

@@ -58,10 +58,10 @@ def _extract(data: bytes) -> tuple[str, list[str]]:
 
 def _page_text(document: Any, index: int) -> str:
     with closing(document[index]) as page, closing(page.get_textpage()) as layer:
-        return _mended(unix_lines(layer.get_text_range()))
+        return _rejoined(unix_lines(layer.get_text_range()))
 
 
-def _mended(text: str) -> str:
+def _rejoined(text: str) -> str:
     """Rejoin words split across lines, where pdfium puts U+FFFE or U+0002 instead of the hyphen.
 
     The hyphen is restored in a possible range or name (2024-2025, COVID-19).

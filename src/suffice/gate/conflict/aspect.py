@@ -102,7 +102,8 @@ class Aspect:
         return self.shared(*both) >= alike and covered >= alike * most and not both_hold(*both)
 
     def silent(self, stated: Stated) -> bool:
-        """Whether a statement and its context contain only the name from the question's words."""
+        """Whether a statement, with its context, contains the name in the question but none of its
+        other words."""
         held = self._held(stated)
         there = [held[word] for word in self._names & held.keys()]
         return bool(there) and min(there) > 0 and self.side.covered(stated) == 0

@@ -123,7 +123,8 @@ class Conflicts:
         ]
 
     def _answered(self, scores: Sequence[SufficiencyScore], *, apart: bool) -> bool:
-        """Whether both statements answer the question, more clearly if their headings differ."""
+        """Whether both statements answer the question. Under different headings, they must score
+        higher."""
         if any(self._falls_short(score, _ALONE) for score in scores):
             return False
         read = [score for score in scores if not score.unchecked]
@@ -215,7 +216,8 @@ class Conflicts:
         )
 
     def _doubtful(self, disagreement: Disagreement) -> bool:
-        """Whether the pair would be reported because of its names alone."""
+        """Whether the pair would be reported although only its names show that the subject is the
+        same."""
         return (
             self._reported(disagreement)
             and not disagreement.view.copied

@@ -90,7 +90,7 @@ def choose(settings: BoundSettings) -> Inequality:
 
 
 def adaptive(settings: BoundSettings) -> Adaptive:
-    """The tightest bound that needs no estimate. Azuma competes only if its `c` lets it win."""
+    """The tightest bound that needs no estimate, including Azuma only if it can be tightest."""
     variance = settings.variance
     bernstein = Bernstein(variance) if variance else EmpiricalBernstein()
     narrow = (
