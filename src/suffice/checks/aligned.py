@@ -59,7 +59,7 @@ class Sentences:
 
     def _telling(self, roots: frozenset[str]) -> list[str]:
         """The words to search by. Very common words are slow and tell little, so they are used only
-        without any rarer word."""
+        if there is no rarer word."""
         known = sorted(
             (root for root in roots if root in self._holding),
             key=lambda r: (len(self._holding[r]), r),

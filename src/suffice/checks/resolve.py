@@ -38,7 +38,7 @@ class Resolver:
         if self.documents is not None:
             self.known = dict(self.documents.lookup(sorted(ids)))
 
-    # Marks
+    # Citation marks
 
     def mark(self, n: int) -> Resolved:
         passage = self.marked.get(n)
@@ -85,7 +85,7 @@ class Resolver:
                 return one
         return None
 
-    # Names
+    # Sources named in words
 
     def name(self, name: Named, cites: Sequence[Passage]) -> Resolved:
         key = (_anywhere(name), tuple(passage.id for passage in cites))

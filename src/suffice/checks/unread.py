@@ -19,7 +19,7 @@ from suffice.text.nonclaims import nonclaim
 from suffice.types import Draft, Evidence, Passage
 
 _NEW_WORDS = 2
-"""A line with this many words from no available text adds information."""
+"""A line with this many words that occur in no available text adds information."""
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _PLACE = re.compile(r"^\s*(?:[a-z]{1,8}\s)?\d{1,3}(?:\.\d{1,3})*\s*(?:[.):–-]|$)", re.IGNORECASE)
 # "a summary in 80 words" is about the answer itself.

@@ -26,7 +26,7 @@ class Filter:
 
     A passage must belong to the collection and to one of the kinds (all if empty), and must be
     public or have one of the caller's labels. It must be in force on `as_of` (by default the day of
-    the search). With `through`, it must be in force on any day from `as_of` to `through`. With
+    the search). With `through`, it must be in force on some day from `as_of` to `through`. With
     `past`, it must no longer be in force on `as_of`. With `history`, dates are ignored.
     """
 

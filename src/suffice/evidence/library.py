@@ -24,7 +24,7 @@ def _silent(what: str, done: int, total: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """Documents that can be added to and searched. Only one process at a time may add."""
+    """A searchable set of documents. Only one process at a time may add to it."""
 
     store: Store
     embedder: Embedder

@@ -16,7 +16,7 @@ def cache_folder() -> Path:
 
 
 def index_folder(database: Database, named: str, id: Callable[[], str]) -> Path:
-    """The configured folder, or by default next to a SQLite file or in the cache for PostgreSQL."""
+    """The index folder: as configured, or else beside a SQLite file or in the user's cache."""
     if named:
         return Path(named) / id()
     if database.path is None:

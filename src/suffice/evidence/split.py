@@ -74,7 +74,7 @@ def context(title: str, heading: Sequence[str]) -> str:
 
 
 def embedded_text(passage: Passage) -> str:
-    """The text embedded for a passage: its text below its title and headings."""
+    """The text embedded for a passage: its title, headings and text."""
     above = context(passage.title, passage.heading)
     return f"{above}\n{passage.text}" if above else passage.text
 

@@ -52,6 +52,7 @@ class Gate:
     """Decides whether the evidence is sufficient, current, diverse and free of contradictions.
 
     >>> Gate(policy="learned").decide("How long is parental leave?", ["It is 20 weeks."]).level
+    <Level.SUFFICIENT: 'SUFFICIENT'>
     """
 
     def __init__(

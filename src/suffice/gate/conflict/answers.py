@@ -84,7 +84,7 @@ class Reading:
     telling: frozenset[str]
     """The names and numbers that are not in the question and therefore identify the subject."""
     answers: tuple[Answer, ...] = ()
-    """Nearest first."""
+    """The candidate answers, nearest first."""
 
     @classmethod
     def of(cls, text: str, question: str) -> Reading:

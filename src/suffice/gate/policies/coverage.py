@@ -206,7 +206,7 @@ def coverage_score(
 
 
 def _contexts(evidence: Evidence) -> list[Context]:
-    """The contexts of distinct passages."""
+    """The distinct passages as contexts."""
     passages = {passage.id: passage for passage in evidence.passages}.values()
     return [Context(p.text, p.summary, p.temperature, p.effective or p.since) for p in passages]
 

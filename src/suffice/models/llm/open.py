@@ -19,8 +19,7 @@ _REMEDY = "Set verifier.llm.url to the base URL of an OpenAI-compatible endpoint
 def open_llm_verifier(
     inner: Verifier, settings: LlmSettings, draft: DraftSettings | None = None
 ) -> LlmVerifier:
-    """The verifier `inner` with the configured LLM. Only the drafter's URL gets the drafter's
-    key."""
+    """The verifier `inner` with the configured LLM. Only the drafter's URL gets its key."""
     shared = draft if settings.url == DRAFT else None
     url = shared.llm if shared else settings.url
     if not url.startswith(("http://", "https://")):
