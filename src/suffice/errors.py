@@ -20,7 +20,7 @@ SufficeError
 │   └── StoreRights        the database role lacks a privilege
 ├── ReviewError            a reviewer's decision does not apply to the record
 ├── LabelsError            labelled rows cannot be used for a calibration
-├── StaleThresholds        certified thresholds were made for other models or policies
+├── StaleThresholds        certified thresholds were made for other models or settings
 ├── PrincipalError         a key cannot be created or does not exist
 ├── IdentityError          the identity of an end user is missing or not valid
 └── ModelError
@@ -128,7 +128,7 @@ class LabelsError(SufficeError):
 
 
 class StaleThresholds(SufficeError):
-    """Certified thresholds were made for other models or policies."""
+    """Certified thresholds were made for other models or settings."""
 
 
 class PrincipalError(SufficeError):

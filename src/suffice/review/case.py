@@ -27,7 +27,7 @@ class Act(StrEnum):
     WITHDRAW = "withdraw"
     """Withdraw a released answer that was wrong."""
     OPEN = "open"
-    """The gate was wrongly closed: write and check an answer."""
+    """The gate was wrongly closed: have an answer written and checked."""
     CONFIRM = "confirm"
     """The decision was right."""
     DISMISS = "dismiss"
@@ -74,8 +74,8 @@ class Feedback:
 @dataclass(frozen=True, slots=True)
 class Case:
     """A decision and the records about it. `why` and `probability` say why it was queued, if it
-    was. `seen` is the current decision as the reader may see it; it is `None` if the record is
-    incomplete, and `lacking` says what is missing."""
+    was. `seen` is the current decision as the reader may see it; if the record is incomplete, it is
+    `None`, and `lacking` says what is missing."""
 
     entry: Entry
     why: tuple[str, ...] = ()
@@ -100,7 +100,7 @@ class Case:
 
 
 def note(act: Act, by: str, reason: str) -> str:
-    """ "Released by Ada: the source says so." """
+    """The note on a decision, such as "Released by Ada: the source says so"."""
     past = {Act.RELEASE: "Released", Act.WITHDRAW: "Withdrawn", Act.OPEN: "Gate opened"}
     past |= {Act.CONFIRM: "Confirmed", Act.DISMISS: "Dismissed"}
     return f"{past[act]} by {by or 'unknown'}: {reason}" if reason else f"{past[act]} by {by}."
@@ -129,7 +129,7 @@ def case_of(entry: Entry, concerning: Sequence[Entry], reader: Reader | None = N
 
 
 def now(verdict: Verdict | None, acts: Sequence[Decided]) -> Verdict | None:
-    """The current verdict after all decisions; the last one counts."""
+    """The verdict after all reviewer decisions, of which the last counts."""
     last = [item for item in acts if item.act in (Act.RELEASE, Act.WITHDRAW)][-1:]
     if verdict is None or not last:
         return verdict

@@ -19,13 +19,14 @@ from suffice.types import Source
 
 _SUFFIX = f".{GAP}"
 LOOKED_AT = 10_000
-"""Number of newest gap records to group; older ones no longer matter."""
+"""The number of gap records to group, newest first; older ones are ignored."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """A question in its latest wording, its count, and what was missing and nearest at the time.
-    `records` are the ids of the decisions, and `times` their times, newest first."""
+    """A question in its latest wording, how often it was asked, what was missing, and the nearest
+    sources at the time. `records` are the ids of the decisions, and `times` their times, newest
+    first."""
 
     question: str
     count: int
@@ -82,7 +83,7 @@ def _ids(group: Iterable[Entry]) -> list[str]:
 
 
 def _known(connection: Connection, gap: Entry, reader: Reader) -> frozenset[Version]:
-    """The documents that a reader may know of; none if the record is incomplete."""
+    """The documents that a reader may know about; none if the record is incomplete."""
     try:
         return readable(decision_of(find(connection, subject_of(gap.id))), reader)
     except StoreError:

@@ -1,7 +1,7 @@
-"""The answers that were drawn for review, as labelled rows for `suffice calibrate`.
+"""Exports the answers drawn for review as labelled rows for `suffice calibrate`.
 
-Each row holds the probability with which it was drawn, so that answers which are always reviewed do
-not count for more than the others.
+Each row holds the probability with which it was drawn, so that answers that are always reviewed do
+not count more than the others.
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from suffice.verdict.thresholds import SERVE_ONLY, WITH_CAVEAT, in_force
 
 
 def labelled(connection: Connection, choice: Choice, rate: float = 0.0) -> list[dict[str, Any]]:
-    """One row per drawn answer; `correct` is null if nobody judged it. Records whose content was
-    erased, and answers that were checked without a gate, are left out. Each row states the smallest
-    probability of all served answers and of the `rate` that is configured. A served answer that
-    could not be drawn raises `LabelsError`."""
+    """One row per drawn answer; `correct` is null if nobody judged it. Erased records and answers
+    checked without a gate are left out. Each row states the smallest sampling probability of any
+    served answer, including the configured `rate`. Raises `LabelsError` if a served answer could
+    not be drawn."""
 
     @lru_cache(maxsize=256)
     def floors(setup: str) -> dict[str, Any]:
@@ -59,10 +59,10 @@ def labelled(connection: Connection, choice: Choice, rate: float = 0.0) -> list[
 
 
 def _never_drawn(entry: Entry) -> LabelsError:
-    """The answers that are always reviewed say nothing about those that never are."""
+    """The error for an answer that could not be drawn: other answers say nothing about it."""
     return LabelsError(
         f"The served answer {entry.id} of {entry.time} could not be drawn for review, so the drawn "
-        "answers do not represent all served ones.",
+        "answers do not represent all served answers.",
         remedy="Set record.review_sample, for example to 0.1, and export only answers from that "
         "moment on: suffice review export --since TIME",
     )

@@ -24,8 +24,8 @@ _PORTION = 500
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A selection of queue entries: open ones or `all`, those queued for one reason, those with a
-    sequence number below `before`."""
+    """A selection of queue entries: open or `all`, queued for one reason, and with a sequence
+    number below `before`."""
 
     all: bool = False
     why: Why | None = None
@@ -38,7 +38,7 @@ def waiting(
     most: int,
     known: Callable[[Entry], bool] = lambda place: True,
 ) -> list[Entry]:
-    """The queue records of a selection, newest first, filtered by `known`."""
+    """The selected queue records for which `known` is true, newest first."""
     found: list[Entry] = []
     before = wanted.before
     while len(found) < most:
@@ -81,8 +81,7 @@ class _Counts:
 
 
 def strata(connection: Connection, choice: Choice) -> list[Stratum]:
-    """The selected served answers, grouped by sampling probability, with the judgements on the
-    sampled ones."""
+    """Counts of the selected served answers and their judgements, by sampling probability."""
     counts, acts = _Counts(), _acts(connection)
     for id, probability, drawn in _served(connection, choice):
         count = counts.of(probability)
@@ -101,7 +100,7 @@ def strata(connection: Connection, choice: Choice) -> list[Stratum]:
 
 @dataclass(frozen=True, slots=True)
 class Sampled:
-    """A served answer and its chance of being drawn. `correct` is `None` if nobody judged it."""
+    """A served answer and its sampling probability. `correct` is `None` if nobody judged it."""
 
     id: str
     probability: float
@@ -133,8 +132,8 @@ def judgement(acts: Sequence[str]) -> bool | None:
 
 
 def _served(connection: Connection, choice: Choice) -> Iterator[tuple[str, float, bool]]:
-    """Id, sampling probability and whether it was drawn, for each served answer. Only one field is
-    parsed, because records can be large and many."""
+    """The id, the sampling probability and whether it was drawn, for each served answer. Only one
+    field is parsed, because records can be large and numerous."""
     last = 0
     columns = select(RECORDS.c.sequence, RECORDS.c.id, RECORDS.c.payload)
     asked = choice.narrowed(columns).where(RECORDS.c.kind == VERDICT)

@@ -43,7 +43,7 @@ class Review:
     def queue(
         self, wanted: Wanted | None = None, most: int = PAGE, reader: Reader | None = None
     ) -> list[Case]:
-        """The review queue, newest first; with a reader, only its collections."""
+        """The review queue, newest first; with a reader, only the reader's collections."""
         with self.log.database.reading() as connection:
 
             def known(place: Entry) -> bool:
@@ -83,8 +83,8 @@ class Review:
         filing: Filing = NOWHERE,
         reader: Reader | None = None,
     ) -> tuple[Verdict, str]:
-        """Write and check an answer although the gate was closed. The new verdict is a record of
-        its own, sealed together with the decision; return the verdict and its record's id."""
+        """Write and check an answer although the gate was closed. The new verdict is a separate
+        record, sealed together with the decision. Return the verdict and its record's id."""
         case = self._whole(name, reader)
         _check(Act.OPEN, reason, by)
         _allowed(case, Act.OPEN)
@@ -145,7 +145,7 @@ class Review:
 
 
 def _known(connection: Connection, name: str, reader: Reader | None) -> Entry:
-    """The record of a decision. One that the reader may not know of is reported as missing."""
+    """The record of a decision. If the reader may not know about it, it is reported as missing."""
     entry = find_decision(connection, name)
     if reader is not None and not reader.may_know(entry):
         raise record_missing(name)
@@ -189,7 +189,7 @@ def _allowed(case: Case, act: Act) -> None:
     if act is Act.RELEASE and not answered:
         raise ReviewError(
             f"Record {name} has no answer to release.",
-            remedy=f"To have one written, run: suffice review decide {name} open",
+            remedy=f"To have an answer written, run: suffice review decide {name} open",
         )
     if act is Act.OPEN and (answered or seen.gate.open):
         raise ReviewError(

@@ -56,8 +56,8 @@ class DeepChecks:
     verifier: Verifier
 
     def check(self, record: str) -> str:
-        """Check a recorded answer again and record the result; return its id, or "" if there is no
-        draft that can be read."""
+        """Check a recorded answer again and record the result. Return the id of that record, or ""
+        if there is no readable draft."""
         entry = self.log.entry(record)
         try:
             decision = decision_of(entry)
@@ -81,7 +81,7 @@ class DeepChecks:
 
 
 def _readable(decision: Decision) -> Filter:
-    """What the caller could read, which is at least the passages of the evidence."""
+    """A filter for what the caller could read: at least the passages of the evidence."""
     passages = decision.evidence.passages
     labels = frozenset(label for passage in passages for label in passage.access)
     return Filter(collection=passages[0].collection if passages else "default", labels=labels)
