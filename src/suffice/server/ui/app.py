@@ -6,7 +6,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from suffice.access.keys import Role
-from suffice.server.ui import people, settings_page, sign_in, try_it
+from suffice.server.ui import guide_pages, people, settings_page, sign_in, try_it
 from suffice.server.ui.page import PageContext, PageError, page
 from suffice.server.ui.site import NavItem, Site
 
@@ -27,6 +27,7 @@ def ui_routes(site: Site) -> list[BaseRoute]:
         *try_it.ROUTES,
         *settings_page.ROUTES,
         *people.ROUTES,
+        *guide_pages.ROUTES,
         Route("/{path:path}", page(missing), methods=["GET", "POST"]),
     ]
 
