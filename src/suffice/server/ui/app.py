@@ -6,11 +6,15 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from suffice.access.keys import Role
-from suffice.server.ui import sign_in, try_it
+from suffice.server.ui import guide_pages, people, settings_page, sign_in, try_it
 from suffice.server.ui.page import PageContext, PageError, page
 from suffice.server.ui.site import NavItem, Site
 
-NAV: tuple[NavItem, ...] = (NavItem("Try it", "/ui/try", Role.VIEWER),)
+NAV: tuple[NavItem, ...] = (
+    NavItem("Try it", "/ui/try", Role.VIEWER),
+    NavItem("Settings", "/ui/settings", Role.ADMIN),
+    NavItem("Keys and accounts", "/ui/people", Role.ADMIN),
+)
 """The navigation, in order. The start page is the first page that the person may see."""
 
 
@@ -21,6 +25,9 @@ def ui_routes(site: Site) -> list[BaseRoute]:
         Route("/static/{name}", site.static.serve),
         *sign_in.ROUTES,
         *try_it.ROUTES,
+        *settings_page.ROUTES,
+        *people.ROUTES,
+        *guide_pages.ROUTES,
         Route("/{path:path}", page(missing), methods=["GET", "POST"]),
     ]
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
+from markupsafe import Markup, escape
+
 
 def percent(value: float | None, digits: int = 0) -> str:
     """0.914 → "91 %"; a missing value is a dash."""
@@ -27,9 +29,20 @@ def moment(iso: str) -> str:
     return f"{day} {rest[:5]} UTC" if rest else day
 
 
+def ticks(text: str) -> Markup:
+    """Words between backticks as code; everything is escaped."""
+    parts = [escape(part) for part in text.split("`")]
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if odd % 2 else part
+        for odd, part in enumerate(parts)
+    )
+
+
 FILTERS: Final[dict[str, Callable[..., Any]]] = {
     "percent": percent,
     "score": score,
     "count": count,
     "moment": moment,
+    "ticks": ticks,
+    "pair": lambda value: (value, value),
 }

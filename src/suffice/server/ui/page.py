@@ -23,6 +23,7 @@ from suffice.server.gateway import Gateway
 from suffice.server.telemetry.logs import description_of
 from suffice.server.ui import security
 from suffice.server.ui.forms import read_form
+from suffice.server.ui.guide import guide_of
 from suffice.server.ui.page_error import PageError
 from suffice.server.ui.site import Overloaded, Site
 from suffice.server.ui.visit import Person, Visit, visit_of
@@ -170,6 +171,7 @@ def rendered(site: Site, visit: Visit, template: str, status: int = 200, **value
         "nav": [item for item in site.nav if person and person.has(Role(item.role))],
         "path": request.url.path,
         "theme": theme if theme in THEMES else "auto",
+        "guide": guide_of(request) if site.gateway.state.settings.server.site.guide else None,
         "notice": security.opened_notice(request.cookies.get(security.NOTICE, ""), visit.csrf),
     }
     text = site.templates.get_template(template).render({**shared, **values})
