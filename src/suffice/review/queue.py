@@ -14,11 +14,21 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, and_, func, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Row,
+    Select,
+    and_,
+    bindparam,
+    func,
+    or_,
+    select,
+    update,
+)
 
 from suffice.access.keys import ALL
 from suffice.access.visibility import Reader
-from suffice.log.entry import Entry
 from suffice.log.erasures import KIND as ERASURE
 from suffice.log.payload import values
 from suffice.log.tables import RECORDS
@@ -35,6 +45,7 @@ _CONCERNING = (QUEUE, *DECIDED, FEEDBACK, ASSIGNMENT, PRIORITY)
 _KINDS = (*_CONCERNING, ERASURE)
 _PORTION = 1_000
 """Numbers of the log that one transaction covers; others can write between transactions."""
+_PAYLOAD = select(RECORDS.c.payload).where(RECORDS.c.id == bindparam("of"))
 
 
 class Order(StrEnum):
@@ -213,8 +224,9 @@ def _portion(connection: Connection) -> None:
     for row in rows:
         if row.kind == ERASURE:
             concerned |= set(_erased(connection, row.payload))
-    for id in sorted(concerned):
-        _update(connection, id)
+    found = [row for id in sorted(concerned) if (row := _row(connection, id))]
+    if found:
+        connection.execute(_saves(connection), found)
     reached = max(row.sequence for row in rows)
     connection.execute(update(PLACE).values(sequence=reached))
 
@@ -228,14 +240,14 @@ def _erased(connection: Connection, payload: str) -> Iterator[str]:
         yield from (subject_of(id) for id in connection.scalars(ids))
 
 
-def _update(connection: Connection, id: str) -> None:
-    """Compute the row of a case from its records; a decision that is not queued has none."""
+def _row(connection: Connection, id: str) -> dict[str, Any] | None:
+    """The row of a case, from its records; a decision that is not queued has none."""
     concerning = [item for item in all_about(connection, id) if item.kind in _CONCERNING]
     queue = next((item for item in concerning if item.kind == QUEUE), None)
     if queue is None:
-        return
+        return None
     state = state_of(concerning)
-    row = {
+    return {
         "record": id,
         "sequence": queue.sequence,
         "waiting": int(state in WAITING),
@@ -243,16 +255,20 @@ def _update(connection: Connection, id: str) -> None:
         "priority": priority_of(concerning).value,
         "why": f" {' '.join(why_of(concerning))} ",
         "assignee": assignee_of(concerning),
-        "access": _access(connection, queue),
+        "access": _access(connection, id),
     }
-    new = upsert(connection, CASES).values(row)
-    connection.execute(new.on_conflict_do_update(index_elements=["record"], set_=row))
 
 
-def _access(connection: Connection, queue: Entry) -> str:
+def _saves(connection: Connection) -> Any:
+    new = upsert(connection, CASES)
+    changed = {one.name: new.excluded[one.name] for one in CASES.c if one.name != "record"}
+    return new.on_conflict_do_update(index_elements=["record"], set_=changed)
+
+
+def _access(connection: Connection, id: str) -> str:
     """The collections and labels of all passages of a decision; empty if they are not stored."""
-    asked = select(RECORDS.c.payload).where(RECORDS.c.id == subject_of(queue.id))
-    found: Any = values(connection.scalar(asked) or "", ("passages",)).get("passages")
+    payload = connection.scalar(_PAYLOAD, {"of": id})
+    found: Any = values(payload or "", ("passages",)).get("passages")
     if found is None:
         return ""
     needed = {(one.get("collection", "default"), tuple(one.get("access", ()))) for one in found}
