@@ -18,6 +18,7 @@ from suffice import __version__
 from suffice.errors import SufficeError
 
 _COMMANDS = {
+    "accounts": ("suffice.cli.accounts", "Add, list and disable accounts of the review site."),
     "ask": ("suffice.cli.ask", "Answer a question from documents with citations, or refuse."),
     "audit": ("suffice.cli.audit", "Verify, inspect, replay and erase recorded decisions."),
     "bench": ("suffice.cli.bench", "Measure retrieval, verifiers, gates and checks on your data."),
@@ -27,6 +28,10 @@ _COMMANDS = {
     ),
     "config": ("suffice.cli.config", "Validate the settings and show the effective values."),
     "check": ("suffice.cli.check", "Check whether an answer is supported by its evidence."),
+    "demo": (
+        "suffice.cli.demo",
+        "Try Suffice in the browser: gateway, review site and a sample handbook.",
+    ),
     "documents": ("suffice.cli.documents", "List, show and retire documents and their versions."),
     "feedback": ("suffice.cli.feedback", "Rate an answer."),
     "eval": ("suffice.cli.evaluate", "Evaluate the pipeline on labelled questions and drafts."),
