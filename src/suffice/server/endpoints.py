@@ -81,7 +81,7 @@ async def check(context: RequestContext) -> Response:
         message = f"The checks took longer than {seconds:g} s (check_seconds of the route)."
         raise ApiError(504, message, "check_timeout") from None
     context.stats.verdicts.append(verdict)
-    return as_response(await asyncio.to_thread(_checked, verdict))
+    return as_response(await asyncio.to_thread(checked_json, verdict))
 
 
 def checker_of(route: Route, context: RequestContext, *, uncited: bool) -> Checker:
@@ -97,7 +97,8 @@ def checker_of(route: Route, context: RequestContext, *, uncited: bool) -> Check
     )
 
 
-def _checked(verdict: Verdict) -> dict[str, Any]:
+def checked_json(verdict: Verdict) -> dict[str, Any]:
+    """The response of `/v1/check`."""
     plain = {key: value for key, value in as_json.checked(verdict).items() if key != "passages"}
     return {**plain, "gate": gate_of(verdict.gate), "claims": claims_of(verdict)}
 

@@ -189,6 +189,13 @@ async def _enter(
     request: Request, gateway: Gateway, stack: ExitStack, stats: RequestStats
 ) -> RequestContext:
     caller = await identified(gateway.authenticator, request.headers)
+    return await admit(request, gateway, caller, stack, stats)
+
+
+async def admit(
+    request: Request, gateway: Gateway, caller: Principal, stack: ExitStack, stats: RequestStats
+) -> RequestContext:
+    """Admit a request of this caller within all limits, or raise 429 or 503."""
     stats.caller, stats.team, stats.user = caller.name, caller.team, caller.user
     general = gateway.state.settings.server.limits
     stack.enter_context(gateway.limits.at_once(caller, general))

@@ -32,4 +32,5 @@ FILTERS: Final[dict[str, Callable[..., Any]]] = {
     "score": score,
     "count": count,
     "moment": moment,
+    "pair": lambda value: (value, value),
 }

@@ -45,6 +45,8 @@ class Site:
     def __init__(self, gateway: Gateway, nav: tuple[NavItem, ...]) -> None:
         self.gateway = gateway
         self.nav = nav
+        self.examples: tuple[str, ...] = ()
+        """Questions to try, if the documents are known."""
         self.static = StaticFiles.load()
         self.templates = _environment(self.static)
         self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="suffice-site")
