@@ -30,8 +30,12 @@ class Reader:
         return cls(principal.labels, principal.collections)
 
     def may_read(self, passage: Passage) -> bool:
-        labels = passage.access or {PUBLIC}
-        return self._uses(passage.collection) and bool(labels & (self.labels | {PUBLIC}))
+        return self.allows(passage.collection, passage.access)
+
+    def allows(self, collection: str, access: frozenset[str]) -> bool:
+        """Whether the reader may read passages of a collection with these access labels."""
+        labels = access or {PUBLIC}
+        return self._uses(collection) and bool(labels & (self.labels | {PUBLIC}))
 
     def may_know(self, entry: Entry) -> bool:
         """Whether the reader may know that the record exists: at least one of its passages is in a

@@ -119,6 +119,7 @@ def show(
 @click.argument("id")
 @click.argument("act", type=click.Choice([act.value for act in Act]), metavar="ACT")
 @click.option("--reason", required=True, help="Reason, stored in the record.")
+@click.option("--text", default="", help="The answer in your words, for the decision correct.")
 @click.option("--by", default=user, help="Reviewer (default: your user name).")
 @_as_reader
 @of_store
@@ -126,6 +127,7 @@ def decide(
     id: str,
     act: str,
     reason: str,
+    text: str,
     by: str,
     reader: Reader | None,
     config: str | None,
@@ -134,15 +136,16 @@ def decide(
 ) -> int:
     """Decide on the record with this ID or number.
 
-    ACT is release (release a withheld answer, with a caveat), withdraw (a released answer was
-    wrong), open (the gate was wrongly closed: write and check an answer), confirm (the decision was
-    right) or dismiss (remove the entry from the queue without a judgement).
+    ACT is release (release a withheld answer, with a caveat), correct (release an answer in your
+    words, see --text), withdraw (a released answer was wrong), open (the gate was wrongly closed:
+    write and check an answer), confirm (the decision was right) or dismiss (remove from the queue
+    without a judgement).
     """
     settings = read_settings(config)
     log = open_log(settings, store)
     if Act(act) is Act.OPEN:
         return _open(log, settings, id, reason, by, reader, as_json)
-    done = Review(log).decide(id, Act(act), reason=reason, by=by, reader=reader)
+    done = Review(log).decide(id, Act(act), reason=reason, by=by, text=text, reader=reader)
     case = Review(log).case(id, reader)
     to_json.show({"decision": done, **shown.line(case)}) if as_json else shown.show_decided(case)
     return 0

@@ -227,7 +227,7 @@ def show_decided(value: Case) -> None:
     console = Console()
     console.print(plain(last.note))
     now = outcome(value)
-    if now and last.act in (Act.RELEASE, Act.WITHDRAW):
+    if now and last.act in (Act.RELEASE, Act.WITHDRAW, Act.CORRECT):
         console.print(Text(f"The verdict is now {now}.", style=_COLOUR.get(now, "red")))
     console.print(Text(f"Record {last.id}", style="dim"))
 

@@ -32,6 +32,7 @@ from suffice.server.openai.legacy_completions import completions
 from suffice.server.openai.responses import responses
 from suffice.server.openapi import document
 from suffice.server.request import as_response, served
+from suffice.server.reviews import review
 from suffice.server.telemetry.logs import access_log
 from suffice.server.telemetry.metrics import Metrics, metrics_for
 from suffice.server.telemetry.totals import usage_watch
@@ -81,6 +82,7 @@ def create_app(
         Route("/gate", served(gate), methods=["POST"]),
         Route("/check", served(check), methods=["POST"]),
         Route("/feedback", served(feedback), methods=["POST"]),
+        Route("/reviews/{record}", served(review)),
         Route("/guarantee", served(guarantee)),
         Route("/monitor", served(monitor)),
         Route("/documents", served(documents.list_)),

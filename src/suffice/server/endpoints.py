@@ -22,7 +22,7 @@ from suffice.review.case import Rating
 from suffice.review.review import Review
 from suffice.server.errors import ApiError, bad
 from suffice.server.offload import offload
-from suffice.server.openai.completion import gate_of
+from suffice.server.openai.completion import gate_of, review_url
 from suffice.server.openai.disclosure import claims_of
 from suffice.server.openai.request import read_given
 from suffice.server.request import RequestContext, as_response
@@ -101,7 +101,8 @@ def checker_of(route: Route, context: RequestContext, *, uncited: bool) -> Check
 def checked_json(verdict: Verdict) -> dict[str, Any]:
     """The response of `/v1/check`."""
     plain = {key: value for key, value in as_json.checked(verdict).items() if key != "passages"}
-    return {**plain, "gate": gate_of(verdict.gate), "claims": claims_of(verdict)}
+    ours = {"gate": gate_of(verdict.gate), "claims": claims_of(verdict)}
+    return {**plain, **ours, "review_url": review_url(verdict)}
 
 
 async def feedback(context: RequestContext) -> Response:

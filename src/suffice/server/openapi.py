@@ -82,6 +82,9 @@ def document() -> Schema:
     for path, (response, summary) in _GETS.items():
         paths[path] = {"get": _operation(path, response, summary)}
     paths |= _documents()
+    reviewed = _operation("/v1/reviews/show", "Review", "What became of a reviewed answer.")
+    record = {"name": "record", "in": "path", "required": True, "schema": TEXT}
+    paths["/v1/reviews/{record}"] = {"get": {**reviewed, "parameters": [record]}}
     return {
         "openapi": "3.1.0",
         "info": {"title": "Suffice", "version": __version__},

@@ -95,8 +95,18 @@ def _monitored(entry: Entry, text: str) -> dict[str, Any]:
 
 
 def _review(entry: Entry, text: str) -> dict[str, Any]:
-    reason = {} if text == "none" else {"reason": _field(entry, "reason")}
-    return {"decision": role_of(entry.id), "result": _field(entry, "result"), **reason}
+    """A reviewer's decision. The receiver gets the answer as it is now from `review_url`; the words
+    of a reviewer who corrected it are here too."""
+    found = {
+        "decision": role_of(entry.id),
+        "result": _field(entry, "result"),
+        "review_url": f"/v1/reviews/{subject_of(entry.id)}",
+    }
+    if text == "none":
+        return found
+    written = _field(entry, "text")
+    answer = {"answer": written} if written else {}
+    return {**found, **answer, "reason": _field(entry, "reason")}
 
 
 _SHAPES: dict[str, Callable[[Entry, str], dict[str, Any]]] = {

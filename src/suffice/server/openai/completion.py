@@ -177,8 +177,15 @@ def suffice_of(verdict: Verdict, shown: Disclosure = Disclosure.RELEASED) -> dic
         "rescue": verdict.rescue.value if verdict.rescue else None,
         "cached": bool(verdict.repeats),
         "repeats": verdict.repeats or None,
+        "review_url": review_url(verdict),
         "notes": list(verdict.notes),
     }
+
+
+def review_url(verdict: Verdict) -> str | None:
+    """Where a caller asks for the decision on an answer that was left to a person."""
+    held = verdict.action is Action.REVIEW and verdict.record
+    return f"/v1/reviews/{verdict.record}" if held else None
 
 
 def gate_of(gate: GateDecision) -> dict[str, Any]:
