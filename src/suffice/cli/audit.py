@@ -14,6 +14,7 @@ from suffice.cli import as_json as to_json
 from suffice.cli import show_audit as shown
 from suffice.cli.of_store import of_store, open_database, open_log
 from suffice.cli.progress import bars
+from suffice.cli.recording import user
 from suffice.cli.store_options import JSON, QUIET
 from suffice.errors import SettingsError, SufficeError
 from suffice.evidence.documents import StoredDocuments
@@ -26,6 +27,7 @@ from suffice.log.moment import now, timestamp
 from suffice.log.prepare import FIELDS
 from suffice.record.decision import decision_of
 from suffice.record.log import PAGE, Log
+from suffice.record.verification import record_verification
 from suffice.settings import read_settings
 
 _MOMENT = click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"])
@@ -45,12 +47,14 @@ def audit() -> None:
 )
 @click.option("--key", help="Public key, or its .pub file, that must have signed the checkpoints.")
 @click.option("--deep", is_flag=True, help="Also recompute the commitment of every field.")
+@click.option("--record", is_flag=True, help="Write the result to the log, for the review site.")
 @QUIET
 @of_store
 def verify(
     checkpoints: tuple[str, ...],
     key: str | None,
     deep: bool,
+    record: bool,
     quiet: bool,
     config: str | None,
     store: str | None,
@@ -69,6 +73,8 @@ def verify(
             deep=deep,
             progress=lambda done, total: progress("verifying", done, max(done, total)),
         )
+    if record:
+        record_verification(log, found, user())
     to_json.show(shown.verified(found)) if as_json else shown.show_verified(found)
     return 0 if found.whole else 2
 

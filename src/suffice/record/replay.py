@@ -189,10 +189,17 @@ def _notes(entry: Entry) -> Iterator[str]:
         yield f"The record contains masked text ({counts}), which may change the results."
 
 
-def replay(entry: Entry, setup: Entry, documents: Documents | None = None) -> Replayed:
-    """Replay a recorded decision; `setup` is the setup record it refers to."""
+def replay(
+    entry: Entry,
+    setup: Entry,
+    documents: Documents | None = None,
+    models: tuple[Embedder, Verifier] | None = None,
+) -> Replayed:
+    """Replay a recorded decision; `setup` is the setup record it refers to. `models` are open ones
+    to use instead of those that the setup names; if they are others, the result says so."""
     known, packages = setup_of(setup)
-    done = Replay.of(known, documents)(entry)
+    made = Replay(known, *models, documents) if models else Replay.of(known, documents)
+    done = made(entry)
     changed = [
         f"{name} was {version}, is {versions().get(name, 'not installed')}"
         for name, version in packages.items()
