@@ -73,6 +73,24 @@ TEAMS = Table(
     text("created"),
 )
 
+SESSIONS = Table(
+    "sessions",
+    _METADATA,
+    text("hash", key=True),
+    text("principal"),
+    text("created"),
+    text("seen"),
+    text("expires"),
+)
+
+SIGN_IN_FAILURES = Table(
+    "sign_in_failures",
+    _METADATA,
+    text("subject", key=True),
+    number("failures"),
+    real("last"),
+)
+
 USAGE = Table(
     "usage",
     _METADATA,

@@ -36,6 +36,8 @@ from suffice.server.telemetry.logs import access_log
 from suffice.server.telemetry.metrics import Metrics, metrics_for
 from suffice.server.telemetry.totals import usage_watch
 from suffice.server.telemetry.tracing import Traced, watch_spans
+from suffice.server.ui.app import NAV, ui_routes
+from suffice.server.ui.site import Site
 from suffice.settings import Settings
 
 
@@ -51,6 +53,7 @@ def create_app(
     gateway = Gateway(library, settings, host)
     watched = (MonitorCollector(lambda: gateway.monitor),)
     metrics = Metrics(gateway.work, lambda: gateway.breakers, watched)
+    site = Site(gateway, NAV)
     logged = access_log(lambda: gateway.state.settings.server.log_text)
     gateway.watches += [metrics.watch, logged, watch_spans, usage_watch(gateway.ledger)]
 
@@ -63,6 +66,7 @@ def create_app(
             yield
         finally:
             await gateway.work.drain(gateway.state.settings.server.shutdown_seconds)
+            site.close()
             await gateway.close()
             metrics.close()
 
@@ -95,6 +99,7 @@ def create_app(
             *more,
             Mount("/v1", routes=api),
             Mount("/{route}/v1", routes=api),
+            *([Mount("/ui", routes=ui_routes(site))] if settings.server.site.enabled else []),
         ],
         middleware=[
             Middleware(Traced),
@@ -104,6 +109,7 @@ def create_app(
         lifespan=life,
     )
     app.state.gateway = gateway
+    app.state.site = site
     app.state.health = Health(gateway)
     return app
 

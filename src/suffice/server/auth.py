@@ -77,10 +77,15 @@ class Authenticator:
             raise ApiError(401, str(problem), "invalid_identity") from None
 
 
+def is_proxied(headers: Headers) -> bool:
+    """Whether the request came through a proxy."""
+    return any(name in _FORWARDED or name.startswith(_FORWARDED_PREFIX) for name in headers)
+
+
 async def entered(authenticator: Authenticator, headers: Headers) -> Principal:
     """Authenticate a request by its key. The store is queried only if a key was sent."""
     secret, host = secret_in(headers), headers.get("host", "")
-    proxied = any(name in _FORWARDED or name.startswith(_FORWARDED_PREFIX) for name in headers)
+    proxied = is_proxied(headers)
     if secret.startswith(KEY_PREFIX):
         return await asyncio.to_thread(authenticator.enter, secret, host, proxied)
     return authenticator.enter(secret, host, proxied)

@@ -57,6 +57,7 @@ _NOT_BY_RELOAD = (
     "monitor.enabled",
     "server.host",
     "server.port",
+    "server.site.enabled",
     "server.workers",
     "server.limits.header_bytes",
     "server.limits.head_seconds",
