@@ -17,9 +17,6 @@ from suffice.cli.progress import bars
 from suffice.cli.recording import user
 from suffice.cli.store_options import JSON, QUIET
 from suffice.errors import SettingsError, SufficeError
-from suffice.evidence.documents import StoredDocuments
-from suffice.evidence.index import Filter
-from suffice.evidence.store import Store
 from suffice.log.checkpoints.destinations import place
 from suffice.log.checkpoints.signing_keys import make_key, read_public
 from suffice.log.entry import Choice, Entry
@@ -155,21 +152,15 @@ def replay(id: str, config: str | None, store: str | None, as_json: bool) -> int
     Exit code 0: same decision. 2: differences were found and are listed. 1: error.
     """
     from suffice.record.replay import replay as again
+    from suffice.record.replay import stored_documents
 
     log = open_log(read_settings(config), store)
     entry = log.entry(id)
-    decision_of(entry)  # fail on a record that cannot be replayed before models are loaded
-    done = again(entry, log.entry(entry.fields()["setup"]), _documents(log, entry))
+    decision = decision_of(entry)  # fails before models are loaded
+    documents = stored_documents(log.database, decision)
+    done = again(entry, log.entry(entry.fields()["setup"]), documents)
     to_json.show(shown.replayed(done)) if as_json else shown.show_replayed(done)
     return 0 if done.same else 2
-
-
-def _documents(log: Log, entry: Entry) -> StoredDocuments:
-    """The stored documents, restricted to the collection and access labels of the record."""
-    passages = entry.fields()["passages"]
-    labels = frozenset(label for passage in passages for label in passage.get("access", ()))
-    collection = next((passage.get("collection", "default") for passage in passages), "default")
-    return StoredDocuments(Store(log.database), Filter(collection=collection, labels=labels))
 
 
 @audit.command()

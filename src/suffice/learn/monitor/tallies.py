@@ -59,13 +59,11 @@ def seconds_of(step: int) -> float:
 
 
 def quantile(counts: dict[int, int], share: float) -> float | None:
-    """The duration that a share of the decisions does not exceed, to within one class."""
-    total = sum(counts.values())
-    if not total:
-        return None
-    below = 0
+    """The duration that a share of the decisions does not exceed, interpolated within a class."""
+    wanted, below = share * sum(counts.values()), 0
     for step in sorted(counts):
+        if below + counts[step] >= wanted:
+            inside = (wanted - below) / counts[step]
+            return float(2 ** ((step - 1 + inside) / _STEPS))
         below += counts[step]
-        if below >= share * total:
-            return seconds_of(step)
-    return seconds_of(max(counts))
+    return None

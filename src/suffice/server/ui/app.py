@@ -6,11 +6,14 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from suffice.access.keys import Role
-from suffice.server.ui import sign_in, try_it
+from suffice.server.ui import overview, sign_in, try_it
 from suffice.server.ui.page import PageContext, PageError, page
 from suffice.server.ui.site import NavItem, Site
 
-NAV: tuple[NavItem, ...] = (NavItem("Try it", "/ui/try", Role.VIEWER),)
+NAV: tuple[NavItem, ...] = (
+    NavItem("Overview", "/ui/overview", Role.VIEWER),
+    NavItem("Try it", "/ui/try", Role.VIEWER),
+)
 """In this order; the first one that a person may see is where the site starts."""
 
 
@@ -20,6 +23,7 @@ def ui_routes(site: Site) -> list[BaseRoute]:
         Route("/", page(start)),
         Route("/static/{name}", site.static.serve),
         *sign_in.ROUTES,
+        *overview.ROUTES,
         *try_it.ROUTES,
         Route("/{path:path}", page(missing), methods=["GET", "POST"]),
     ]
