@@ -19,11 +19,11 @@ from suffice.cli.store_options import JSON, QUIET
 from suffice.errors import SettingsError, SufficeError
 from suffice.log.checkpoints.destinations import place
 from suffice.log.checkpoints.signing_keys import make_key, read_public
-from suffice.log.entry import Choice, Entry
+from suffice.log.entry import Choice
 from suffice.log.moment import now, timestamp
 from suffice.log.prepare import FIELDS
 from suffice.record.decision import decision_of
-from suffice.record.log import PAGE, Log
+from suffice.record.log import PAGE
 from suffice.record.verification import record_verification
 from suffice.settings import read_settings
 

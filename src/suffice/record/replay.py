@@ -196,7 +196,8 @@ def _notes(entry: Entry) -> Iterator[str]:
 def stored_documents(database: Database, decision: Decision) -> StoredDocuments:
     """The stored documents that a replay may look into: those that the caller could read, which are
     at least the collection and the labels of the evidence."""
-    passages = decision.trace.found.passages + decision.evidence.passages
+    earlier = tuple(item.passage for item in decision.trace.earlier)
+    passages = decision.trace.found.passages + decision.evidence.passages + earlier
     labels = frozenset(label for passage in passages for label in passage.access)
     collection = passages[0].collection if passages else "default"
     return StoredDocuments(Store(database), Filter(collection=collection, labels=labels))

@@ -6,13 +6,14 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from suffice.access.keys import Role
-from suffice.server.ui import overview, sign_in, try_it
+from suffice.server.ui import log_page, overview, record_page, sign_in, try_it
 from suffice.server.ui.page import PageContext, PageError, page
 from suffice.server.ui.site import NavItem, Site
 
 NAV: tuple[NavItem, ...] = (
     NavItem("Overview", "/ui/overview", Role.VIEWER),
     NavItem("Try it", "/ui/try", Role.VIEWER),
+    NavItem("Log", "/ui/log", Role.VIEWER),
 )
 """In this order; the first one that a person may see is where the site starts."""
 
@@ -24,6 +25,8 @@ def ui_routes(site: Site) -> list[BaseRoute]:
         Route("/static/{name}", site.static.serve),
         *sign_in.ROUTES,
         *overview.ROUTES,
+        *log_page.ROUTES,
+        *record_page.ROUTES,
         *try_it.ROUTES,
         Route("/{path:path}", page(missing), methods=["GET", "POST"]),
     ]
