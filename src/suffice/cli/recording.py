@@ -17,6 +17,7 @@ from suffice.settings import Settings
 
 if TYPE_CHECKING:  # `search` does not need the log
     from suffice.evidence.library import Library
+    from suffice.log.record import Record
     from suffice.record.librarian import Librarian
     from suffice.record.setup import Setup
     from suffice.record.sink import Recorder
@@ -61,6 +62,23 @@ def recorded(command: Callable[..., int]) -> Callable[..., int]:
     for option in reversed(options):
         wrapped = option(wrapped)
     return wrapped
+
+
+RECORD_RUN = click.option(
+    "--record/--no-record",
+    default=None,
+    help="Record the figures of the run in the store's log (default: yes with a permanent store).",
+)
+
+
+def record_run(library: Library, made: Record, *, record: bool | None, kept: bool) -> None:
+    """Append the record of a run to the log, if wanted; `kept` says that the store is permanent."""
+    from suffice.record.log import Log
+
+    if Wish(record).wanted(library.settings, kept=kept):
+        log = Log(library.store.database, library.settings.record)
+        log.append(made)
+        log.close()
 
 
 def recorder(database: Database, settings: Settings, wish: Wish, setup: Setup) -> Recorder:

@@ -57,6 +57,30 @@ def versions(collection: str | None, document: str | None) -> Query:
     return _VERSION.where(*wanted).order_by(d.c.collection, d.c.name, v.c.sequence)
 
 
+def names(collection: str, after: str, text: str, most: int) -> Query:
+    """Names of documents after one, in order, whose name or a title of which contains a text."""
+    found = select(d.c.name).where(d.c.collection == collection, d.c.name > after)
+    if text:
+        titled = exists().where(v.c.document_id == d.c.id, holds(v.c.title, text.lower()))
+        found = found.where(or_(holds(d.c.name, text.lower()), titled))
+    return found.order_by(d.c.name).limit(most)
+
+
+def versions_of(collection: str, names: Sequence[str]) -> Query:
+    """All versions of some documents, oldest first within a document."""
+    wanted = _VERSION.where(d.c.collection == collection, d.c.name.in_(names))
+    return wanted.order_by(d.c.name, v.c.sequence)
+
+
+def expiring(collections: Sequence[str] | None, since: str, until: str) -> Query:
+    """Versions that expire from one day to another, both included, earliest first. `None`: of all
+    collections."""
+    wanted = _VERSION.where(v.c.expires >= since, v.c.expires <= until)
+    if collections is not None:
+        wanted = wanted.where(d.c.collection.in_(collections))
+    return wanted.order_by(v.c.expires, d.c.name)
+
+
 def history(collection: str, document: str) -> Query:
     """All versions in the families of a document, whatever their files."""
     w, e = v.alias(), d.alias()

@@ -88,6 +88,24 @@ class Store:
         """All versions, oldest first within a document."""
         return self._versions(queries.versions(collection, document), document)
 
+    def listed(self, collection: str, after: str, text: str, most: int) -> list[list[VersionInfo]]:
+        """Documents after a name, in order, each with its versions; `text` must occur in the name
+        or in one of the titles."""
+        if not is_storable(text) or not is_storable(after):
+            return []
+        named = self._rows(queries.names(collection, after, text, most))
+        found: dict[str, list[VersionInfo]] = {row["name"]: [] for row in named}
+        for row in self._rows(queries.versions_of(collection, list(found))):
+            found[row["name"]].append(read.version_info(row))
+        return list(found.values())
+
+    def expiring(
+        self, collections: Sequence[str] | None, since: date, until: date
+    ) -> list[VersionInfo]:
+        """Versions that expire from one day to another, earliest first."""
+        query = queries.expiring(collections, since.isoformat(), until.isoformat())
+        return [read.version_info(row) for row in self._rows(query)]
+
     def history(self, collection: str, document: str) -> list[VersionInfo]:
         """All versions of a document, oldest first, including versions in other files."""
         found = self._versions(queries.history(collection, document), document)

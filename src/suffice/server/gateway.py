@@ -22,7 +22,9 @@ from suffice.errors import SettingsError, SufficeError
 from suffice.evidence.library import Library
 from suffice.learn.monitor.deep import DeepChecks, open_deep_verifier, stronger_tier
 from suffice.learn.monitor.guarantee import Guarantee, Status, in_force, is_monitored, suspended
+from suffice.learn.monitor.indexing import Indexing
 from suffice.learn.monitor.monitor import Monitor
+from suffice.learn.monitor.tallies import decision_index
 from suffice.learn.monitor.worker import MonitorWorker
 from suffice.models.batching import Lanes, SharedEmbedder, shared_verifier
 from suffice.models.caching import CachedEmbedder
@@ -86,6 +88,8 @@ class Gateway:
         self.cache = VerdictCache(library.store)
         self.watches: list[StatsListener] = []
         self.log = None if settings.record.enabled == "never" else self._log(settings)
+        similar = settings.search.min_dense_similarity
+        self.indexing = Indexing(decision_index(library.store.database, similar))
         self.client = httpx2.AsyncClient(
             timeout=None,
             limits=httpx2.Limits(max_connections=1_000, max_keepalive_connections=100),
@@ -144,7 +148,12 @@ class Gateway:
         return MonitorWorker(self.monitor, deep, lambda: not self.work.waiting, self._monitored)
 
     def _monitored(self, monitor: Monitor) -> None:
-        """Apply a changed guarantee. Called after each monitor update, made by any process."""
+        """Called after each update, in any of the processes: apply a changed guarantee, and index
+        new decisions."""
+        self._guaranteed(monitor)
+        self.indexing.catch_up()
+
+    def _guaranteed(self, monitor: Monitor) -> None:
         found = monitor.state.guarantee
         with self._changing:
             if found == self.guarantee:
@@ -246,6 +255,7 @@ class Gateway:
 
     async def close(self) -> None:
         self.document_jobs.close()
+        self.indexing.close()
         await asyncio.to_thread(self.webhooks.close)
         if self.monitoring is not None:
             await asyncio.to_thread(self.monitoring.close)

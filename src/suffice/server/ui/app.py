@@ -6,16 +6,16 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from suffice.access.keys import Role
-from suffice.server.ui import guide_pages, people, settings_page, sign_in, try_it
+from suffice.server.ui import log_page, overview, record_page, sign_in, try_it
 from suffice.server.ui.page import PageContext, PageError, page
 from suffice.server.ui.site import NavItem, Site
 
 NAV: tuple[NavItem, ...] = (
+    NavItem("Overview", "/ui/overview", Role.VIEWER),
     NavItem("Try it", "/ui/try", Role.VIEWER),
-    NavItem("Settings", "/ui/settings", Role.ADMIN),
-    NavItem("Keys and accounts", "/ui/people", Role.ADMIN),
+    NavItem("Log", "/ui/log", Role.VIEWER),
 )
-"""The navigation, in order. The start page is the first page that the person may see."""
+"""In this order; the first one that a person may see is where the site starts."""
 
 
 def ui_routes(site: Site) -> list[BaseRoute]:
@@ -24,6 +24,9 @@ def ui_routes(site: Site) -> list[BaseRoute]:
         Route("/", page(start)),
         Route("/static/{name}", site.static.serve),
         *sign_in.ROUTES,
+        *overview.ROUTES,
+        *log_page.ROUTES,
+        *record_page.ROUTES,
         *try_it.ROUTES,
         *settings_page.ROUTES,
         *people.ROUTES,
