@@ -19,6 +19,7 @@ SufficeError
 │   ├── StoreUnreachable   the database server cannot be reached with this URL
 │   └── StoreRights        the database role lacks a privilege
 ├── ReviewError            a reviewer's decision does not apply to the record
+│   └── ReviewTaken        another reviewer was faster
 ├── LabelsError            labelled rows cannot be used for a calibration
 ├── StaleThresholds        certified thresholds were made for other models or settings
 ├── PrincipalError         a key cannot be created or does not exist
@@ -121,6 +122,10 @@ class StoreRights(StoreError):
 
 class ReviewError(SufficeError):
     """A reviewer's decision does not apply to the record."""
+
+
+class ReviewTaken(ReviewError):
+    """Another reviewer was faster, so the decision was not recorded."""
 
 
 class LabelsError(SufficeError):

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from suffice.access.keys import ALL, Principal
+from suffice.access.keys import ALL, Principal, Role, checked_roles
 from suffice.access.signed_headers import HEADERS, EndUser, SignedHeaders
 from suffice.errors import IdentityError, SettingsError
 from suffice.log.masking import Masks
@@ -47,6 +47,8 @@ class Identities:
             name = own.headers.secret_env
             secrets = _secrets(environ, name, "server.identity.headers.secret_env")
             headers = SignedHeaders(secrets, own.headers.window_seconds)
+        for named in own.roles.values():
+            checked_roles(named)  # report a wrong name before the first request
         token = _tokens(own.jwt) if own.jwt.jwks else None
         return cls(own, headers, token, _shown(settings, environ))
 
@@ -67,9 +69,9 @@ class Identities:
                 "The forwarded user is not a valid name.",
                 remedy=f"Send 1 to {_LONGEST} printable characters.",
             )
-        return replace(
-            caller, user=self.shown(user.name), labels=caller.labels & self._labels(user.groups)
-        )
+        labels = caller.labels & self._labels(user.groups)
+        roles = self._roles(caller, user.groups) if self.settings.roles else caller.roles
+        return replace(caller, user=self.shown(user.name), labels=labels, roles=roles)
 
     def _named(self, values: HeaderValues) -> EndUser | None:
         signed = {name: found for name in HEADERS if (found := _one(name, values)) is not None}
@@ -112,8 +114,15 @@ class Identities:
             )
 
     def _labels(self, groups: frozenset[str]) -> frozenset[str]:
-        mapped = self.settings.labels
-        return frozenset(label for group in (ALL, *groups) for label in mapped.get(group, ()))
+        return _mapped(self.settings.labels, groups)
+
+    def _roles(self, caller: Principal, groups: frozenset[str]) -> frozenset[Role]:
+        named = map(Role, _mapped(self.settings.roles, groups))
+        return frozenset(role for role in named if caller.has(role))
+
+
+def _mapped(names: Mapping[str, Sequence[str]], groups: frozenset[str]) -> frozenset[str]:
+    return frozenset(name for group in (ALL, *groups) for name in names.get(group, ()))
 
 
 def _one(name: str, values: HeaderValues) -> str | None:

@@ -6,11 +6,12 @@ record's passages, all of these are hidden.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from suffice.access.keys import ALL, Principal
 from suffice.evidence.index import PUBLIC
+from suffice.evidence.rows import VersionInfo
 from suffice.log.entry import Entry
 from suffice.record.decision import Decision
 from suffice.types import Evidence, GateDecision, Passage, Source, Verdict
@@ -29,9 +30,13 @@ class Reader:
     def of(cls, principal: Principal) -> Reader:
         return cls(principal.labels, principal.collections)
 
-    def may_read(self, passage: Passage) -> bool:
-        labels = passage.access or {PUBLIC}
-        return self._uses(passage.collection) and bool(labels & (self.labels | {PUBLIC}))
+    def may_read(self, passage: Passage | VersionInfo) -> bool:
+        return self.may_use(passage.collection, passage.access)
+
+    def may_use(self, collection: str, access: Iterable[str]) -> bool:
+        """Whether the reader may read documents of a collection with these access labels."""
+        labels = set(access) or {PUBLIC}
+        return self.uses(collection) and bool(labels & (self.labels | {PUBLIC}))
 
     def may_know(self, entry: Entry) -> bool:
         """Whether the reader may know that the record exists: at least one of its passages is in a
@@ -39,9 +44,9 @@ class Reader:
         if ALL in self.collections:
             return True
         passages = entry.fields().get("passages", ())
-        return any(self._uses(passage.get("collection", "default")) for passage in passages)
+        return any(self.uses(passage.get("collection", "default")) for passage in passages)
 
-    def _uses(self, collection: str) -> bool:
+    def uses(self, collection: str) -> bool:
         return bool(self.collections & {ALL, collection})
 
 

@@ -9,17 +9,18 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from json.encoder import encode_basestring_ascii
 
 from sqlalchemy import Connection
 
-from suffice.log.breaks import Faults, Verified
+from suffice.log.breaks import Fault, Faults, Verified
 from suffice.log.canonical import digest
 from suffice.log.chain import genesis, link_over
 from suffice.log.checkpoints.checkpoint import Checkpoint
 from suffice.log.erasures import Erasures
 from suffice.log.payload import SALT, commitments, lines, manifest, root_of
-from suffice.log.raw import Glance, Row, row, row_batches
+from suffice.log.raw import Glance, Row, row, row_batches, row_span
 from suffice.log.record import WHO
 from suffice.log.seal import Head, head_of
 from suffice.log.testimony import Testimony, hold_against
@@ -63,6 +64,42 @@ def verify(
         count=walk.faults.count,
         seconds=time.perf_counter() - start,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Result of a verification of some consecutive records, assuming the record before them is
+    intact. An erasure without a record is found only by a verification of the whole log."""
+
+    first: int
+    last: int
+    faults: tuple[Fault, ...] = ()
+
+    @property
+    def whole(self) -> bool:
+        return not self.faults
+
+
+def verify_around(database: Database, sequence: int, beside: int = 10) -> Span:
+    """Verify a record and some on either side: their content, and that each follows from the one
+    before. The cost does not depend on the length of the log."""
+    with database.reading() as connection:
+        head = head_of(connection)
+        first, last = max(sequence - beside, 1), min(sequence + beside, head.sequence)
+        walk = _Walk(connection, head, deep=True)
+        before = row_span(connection, first - 1, first - 1)
+        if before:
+            walk.previous = walk.other = before[0][2]
+            walk.before = before[0][1]
+        walk.last = first - 1
+        walk.through(row_span(connection, first, last))
+        if walk.last < last:
+            message = f"{_run(walk.last + 1, last)} missing."
+            walk.faults.add("missing", walk.last + 1, "", message)
+        if last == head.sequence and walk.last == last and head.link.encode() != walk.previous:
+            message = f"The link in the head of the log differs from that of record {last}."
+            walk.faults.add("head", last, "", message)
+    return Span(first, last, tuple(walk.faults.found))
 
 
 class _Walk:

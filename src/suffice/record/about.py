@@ -9,7 +9,16 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, FromClause, and_, exists, func, select
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    FromClause,
+    and_,
+    bindparam,
+    exists,
+    func,
+    select,
+)
 
 from suffice.errors import StoreError
 from suffice.log.entry import Entry, entry_of, find
@@ -21,6 +30,12 @@ from suffice.sql.storable import is_storable
 QUEUE = "queue"
 _AFTER = "/"
 """The character after the full stop: ids that start with `ID.` lie between `ID.` and `ID/`."""
+# Built once: building a statement takes longer than running it.
+_ABOUT = (
+    select(RECORDS)
+    .where(RECORDS.c.id > bindparam("after"), RECORDS.c.id < bindparam("before"))
+    .order_by(RECORDS.c.sequence)
+)
 
 
 def about(
@@ -71,9 +86,8 @@ def find_decision(connection: Connection, name: str) -> Entry:
 
 def all_about(connection: Connection, id: str) -> list[Entry]:
     """All records about a record, in order."""
-    column = RECORDS.c.id
-    chosen = select(RECORDS).where(column > f"{id}.", column < f"{id}{_AFTER}")
-    return [entry_of(row) for row in connection.execute(chosen.order_by(RECORDS.c.sequence))]
+    rows = connection.execute(_ABOUT, {"after": f"{id}.", "before": f"{id}{_AFTER}"})
+    return [entry_of(row) for row in rows]
 
 
 def subject_in(table: FromClause, suffix: str) -> ColumnElement[Any]:

@@ -15,7 +15,10 @@ from suffice.checks.check import Check, run_checks
 from suffice.checks.citations import confirm_citations
 from suffice.checks.registry import SUPPORTING, open_checks
 from suffice.checks.sources import Documents
+from suffice.evidence.documents import StoredDocuments
+from suffice.evidence.index import Filter
 from suffice.evidence.sanitize import sanitized
+from suffice.evidence.store import Store
 from suffice.gate.gate import Gate, GateResult
 from suffice.gate.policies.coverage import Coverage
 from suffice.log.entry import Entry
@@ -26,6 +29,7 @@ from suffice.models.verifier import Verifier
 from suffice.record.codec import plain
 from suffice.record.decision import Decision, decision_of
 from suffice.record.setup import Setup, setup_of, versions
+from suffice.sql.database import Database
 from suffice.types import Draft, Evidence, Finding, Verdict
 from suffice.verdict.decide import decide, disagree, refused_by_gate
 from suffice.verdict.route import read_routes
@@ -188,10 +192,27 @@ def _notes(entry: Entry) -> Iterator[str]:
         yield f"The record contains masked text ({counts}), which may change the results."
 
 
-def replay(entry: Entry, setup: Entry, documents: Documents | None = None) -> Replayed:
-    """Replay a recorded decision; `setup` is the setup record it refers to."""
+def stored_documents(database: Database, decision: Decision) -> StoredDocuments:
+    """The stored documents that a replay may look into: those that the caller could read, which are
+    at least the collection and the labels of the evidence."""
+    earlier = tuple(item.passage for item in decision.trace.earlier)
+    passages = decision.trace.found.passages + decision.evidence.passages + earlier
+    labels = frozenset(label for passage in passages for label in passage.access)
+    collection = passages[0].collection if passages else "default"
+    return StoredDocuments(Store(database), Filter(collection=collection, labels=labels))
+
+
+def replay(
+    entry: Entry,
+    setup: Entry,
+    documents: Documents | None = None,
+    models: tuple[Embedder, Verifier] | None = None,
+) -> Replayed:
+    """Replay a recorded decision; `setup` is the setup record it refers to. `models` are open ones
+    to use instead of those that the setup names; if they are others, the result says so."""
     known, packages = setup_of(setup)
-    done = Replay.of(known, documents)(entry)
+    made = Replay(known, *models, documents) if models else Replay.of(known, documents)
+    done = made(entry)
     changed = [
         f"{name} was {version}, is {versions().get(name, 'not installed')}"
         for name, version in packages.items()

@@ -39,12 +39,17 @@ class Gap:
 
 
 def gaps(
-    connection: Connection, choice: Choice, most: int, reader: Reader | None = None
+    connection: Connection,
+    choice: Choice,
+    most: int,
+    reader: Reader | None = None,
+    looked_at: int = LOOKED_AT,
 ) -> list[Gap]:
-    """The unsettled gaps; opening, releasing or dismissing the decision settles a gap."""
+    """The unsettled gaps among the newest records (`looked_at`); opening, releasing or dismissing
+    the decision settles a gap."""
     settled = has_record_about(subject_in(RECORDS, _SUFFIX), DECIDED, but=Act.CONFIRM.value)
     asked = choice.narrowed(select(RECORDS)).where(RECORDS.c.kind == GAP, not_(settled))
-    asked = asked.order_by(RECORDS.c.sequence.desc()).limit(LOOKED_AT)
+    asked = asked.order_by(RECORDS.c.sequence.desc()).limit(looked_at)
     groups: dict[str, list[Entry]] = {}
     for row in connection.execute(asked):
         entry = entry_of(row)

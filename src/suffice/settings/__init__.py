@@ -62,6 +62,7 @@ from suffice.settings.server import (
     ServerSettings,
     WorkSettings,
 )
+from suffice.settings.site import SiteSettings
 from suffice.settings.upstreams import BreakerSettings, UpstreamSettings
 
 DEFAULT_FILE = "suffice.yaml"
@@ -110,6 +111,7 @@ __all__ = [
     "Share",
     "SignSettings",
     "SignedHeaderSettings",
+    "SiteSettings",
     "TiersSettings",
     "TokenSettings",
     "UpstreamSettings",

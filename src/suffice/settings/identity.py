@@ -97,6 +97,13 @@ class IdentitySettings(Checked):
             "that are not listed grant no labels."
         },
     )
+    roles: Mapping[str, tuple[str, ...]] = field(
+        default_factory=dict,
+        metadata={
+            ABOUT: "Maps groups to roles, of which a person has those that the key has too; `*` "
+            "stands for every person. Empty: a person has the roles of the key."
+        },
+    )
     required_for: tuple[str, ...] = setting(
         ("*",),
         "Keys whose requests must name a person, if `headers` or `jwt` is configured. `*`: all "

@@ -10,6 +10,7 @@ from suffice.settings.checked import Checked
 from suffice.settings.collection import CollectionSettings
 from suffice.settings.identity import IdentitySettings
 from suffice.settings.limits import ABOUT, Count, Range, setting
+from suffice.settings.site import SiteSettings
 from suffice.settings.upstreams import BreakerSettings, UpstreamSettings, checked_upstreams
 from suffice.settings.webhooks import WebhookSettings
 
@@ -259,6 +260,7 @@ class ServerSettings(Checked):
     cache: CacheSettings = field(default_factory=CacheSettings)
     cors: CorsSettings = field(default_factory=CorsSettings)
     council: CouncilSettings = field(default_factory=CouncilSettings)
+    site: SiteSettings = field(default_factory=SiteSettings)
     webhooks: Mapping[str, WebhookSettings] = field(
         default_factory=dict, metadata={ABOUT: "Webhooks by name."}
     )

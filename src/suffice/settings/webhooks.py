@@ -19,6 +19,7 @@ EVENTS = (
     "review",
     "review.queued",
     "review.release",
+    "review.correct",
     "review.withdraw",
     "review.open",
     "review.confirm",

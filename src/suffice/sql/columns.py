@@ -19,5 +19,5 @@ def text(name: str, *, null: bool = False, key: bool = False, unique: bool = Fal
     return Column(name, Text, nullable=null, primary_key=key, unique=unique or None)
 
 
-def real(name: str) -> Column[float]:
-    return Column(name, Double, nullable=False)
+def real(name: str, *, null: bool = False) -> Column[float]:
+    return Column(name, Double, nullable=null)

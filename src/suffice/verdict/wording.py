@@ -54,6 +54,7 @@ REPLACED = "No answer could be verified; the documents are quoted instead."
 UNWRITTEN = "No answer could be written; the documents are quoted instead."
 OPENED = "A person overrode the gate for this answer."
 RELEASED = "A person released this answer."
+CORRECTED = "A person corrected this answer; the words are the reviewer's."
 WITHDRAWN = "A person withdrew this answer."
 NOT_COVERED = "Not covered by the documents"
 _LONGEST = 120

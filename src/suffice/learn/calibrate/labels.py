@@ -201,9 +201,11 @@ def _label(row: Row, digest: str, where: str) -> Label:
 
 
 def _correct(row: Row, where: str) -> bool | None:
-    """Whether the answer is correct: as judged, or if all of its claims are."""
+    """Whether the whole answer is supported: all of its claims are, and nobody judged the answer
+    itself to be wrong."""
     if "claims" in row:
-        return all(claim["correct"] for claim in row["claims"])
+        whole = row.get("correct") is not False
+        return whole and all(claim["correct"] for claim in row["claims"])
     if "label" in row:
         return bool(row["label"] == SUPPORTED)
     if "correct" not in row:
