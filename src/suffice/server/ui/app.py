@@ -6,7 +6,16 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from suffice.access.keys import Role
-from suffice.server.ui import log_page, overview, record_page, sign_in, try_it
+from suffice.server.ui import (
+    guide_pages,
+    log_page,
+    overview,
+    people,
+    record_page,
+    settings_page,
+    sign_in,
+    try_it,
+)
 from suffice.server.ui.page import PageContext, PageError, page
 from suffice.server.ui.site import NavItem, Site
 
@@ -14,8 +23,10 @@ NAV: tuple[NavItem, ...] = (
     NavItem("Overview", "/ui/overview", Role.VIEWER),
     NavItem("Try it", "/ui/try", Role.VIEWER),
     NavItem("Log", "/ui/log", Role.VIEWER),
+    NavItem("Settings", "/ui/settings", Role.ADMIN),
+    NavItem("Keys and accounts", "/ui/people", Role.ADMIN),
 )
-"""In this order; the first one that a person may see is where the site starts."""
+"""The navigation, in order. The start page is the first page that the person may see."""
 
 
 def ui_routes(site: Site) -> list[BaseRoute]:
