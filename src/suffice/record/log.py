@@ -88,8 +88,8 @@ class Log:
         self._writer.append([self._prepare(record) for record in records if record.id not in known])
 
     def append_if(self, check: Callable[[Connection], None], *records: Record) -> None:
-        """Seal the records unless `check` raises. It sees every record sealed so far, and none is
-        sealed between the check and these. Returns when they are committed."""
+        """Seal the records unless `check` raises. It sees every record sealed so far, and no other
+        record is sealed in between. Return when the records are committed."""
         prepared = [self._prepare(record) for record in records]
         with self.database.writing() as connection:
             head_of(connection, hold=True)

@@ -12,8 +12,8 @@ from suffice.types import Draft
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A reviewer's judgement of one claim. `supported`: the claim holds as drafted. `text` are the
-    words that replace it if it was corrected; empty: it is removed."""
+    """A reviewer's judgement of one claim. `supported`: the claim holds as drafted. `text` replaces
+    a corrected claim; if it is empty, the claim is removed."""
 
     id: str
     time: str
@@ -87,7 +87,7 @@ def commented(entry: Entry) -> Commented:
 
 
 def edited(draft: Draft, judgements: Mapping[int, Judged]) -> str:
-    """The draft after the judgements: corrected claims in the reviewer's words, and without the
+    """The draft after the judgements: with corrected claims in the reviewer's words, and without
     claims that the reviewer found unsupported."""
     return "".join(_pieces(draft, judgements)).strip()
 

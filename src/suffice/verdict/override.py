@@ -34,7 +34,7 @@ def released(verdict: Verdict, note: str) -> Verdict:
 
 
 def corrected(verdict: Verdict, text: str, note: str) -> Verdict:
-    """The answer in the words of a person. The sources are those that it cites by number."""
+    """The answer in a person's words. Its sources are those that it cites by number."""
     sources = enumerate(verdict.evidence.sources, 1)
     draft = verdict.draft or Draft("")
     known = {one.n: one for one in citations_of(draft, verdict.evidence, verdict.findings)}
