@@ -6,11 +6,14 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from suffice.access.keys import Role
-from suffice.server.ui import sign_in, try_it
+from suffice.server.ui import case, queue, sign_in, try_it
 from suffice.server.ui.page import PageContext, PageError, page
 from suffice.server.ui.site import NavItem, Site
 
-NAV: tuple[NavItem, ...] = (NavItem("Try it", "/ui/try", Role.VIEWER),)
+NAV: tuple[NavItem, ...] = (
+    NavItem("Try it", "/ui/try", Role.VIEWER),
+    NavItem("Queue", "/ui/queue", Role.REVIEWER),
+)
 """In this order; the first one that a person may see is where the site starts."""
 
 
@@ -21,6 +24,8 @@ def ui_routes(site: Site) -> list[BaseRoute]:
         Route("/static/{name}", site.static.serve),
         *sign_in.ROUTES,
         *try_it.ROUTES,
+        *queue.ROUTES,
+        *case.ROUTES,
         Route("/{path:path}", page(missing), methods=["GET", "POST"]),
     ]
 
