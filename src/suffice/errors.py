@@ -21,7 +21,7 @@ SufficeError
 ├── ReviewError            a reviewer's decision does not apply to the record
 │   └── ReviewTaken        another reviewer was faster
 ├── LabelsError            labelled rows cannot be used for a calibration
-├── StaleThresholds        certified thresholds were made for other models or policies
+├── StaleThresholds        certified thresholds were made for other models or settings
 ├── PrincipalError         a key cannot be created or does not exist
 ├── IdentityError          the identity of an end user is missing or not valid
 └── ModelError
@@ -133,7 +133,7 @@ class LabelsError(SufficeError):
 
 
 class StaleThresholds(SufficeError):
-    """Certified thresholds were made for other models or policies."""
+    """Certified thresholds were made for other models or settings."""
 
 
 class PrincipalError(SufficeError):

@@ -1,4 +1,4 @@
-"""`suffice accounts`: people who sign in to the review site by name and password."""
+"""`suffice accounts`: accounts for the review site, with a name and a password."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SITE_ROLES = (Role.VIEWER, Role.REVIEWER, Role.ADMIN)
 def accounts() -> None:
     """Add, list and disable accounts of the review site.
 
-    Passwords are asked for, or read from the first line of standard input.
+    The command prompts for passwords, or reads them from the first line of standard input.
     """
 
 
@@ -113,8 +113,8 @@ def _accounts(config: str | None, store: str | None, *, create: bool = False) ->
 
 
 def _password() -> str:
-    """Ask for the password twice, or read it from standard input: arguments show in lists of
-    processes and in the history of the shell."""
+    """Prompt for the password twice, or read it from standard input. Arguments would be visible in
+    process lists and in the shell history."""
     if sys.stdin.isatty():
         typed: str = click.prompt("Password", hide_input=True, confirmation_prompt=True, err=True)
         return typed

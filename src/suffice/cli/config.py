@@ -48,7 +48,7 @@ def check(config: str | None, as_json: bool) -> int:
 
 
 def _unset(settings: Settings) -> Iterator[str]:
-    """The environment variables that hold API keys or secrets and are not set."""
+    """Warnings about environment variables for API keys or secrets that are not set."""
     named: list[tuple[str, str, str]] = []
     for name, route in settings.server.routes.items():
         own = route.own or settings.collection(route.collection)
@@ -75,7 +75,7 @@ def _unset(settings: Settings) -> Iterator[str]:
 
 
 def _unmonitored(settings: Settings) -> Iterator[str]:
-    """The routes whose certificate is not the one that the monitor tests."""
+    """Warnings about routes whose certificate is not monitored."""
     from suffice.learn.monitor.guarantee import is_monitored
 
     for name, route in settings.server.routes.items():
@@ -84,8 +84,7 @@ def _unmonitored(settings: Settings) -> Iterator[str]:
         if settings.monitor.enabled and path and not is_monitored(own, settings):
             yield (
                 f"server.routes.{name} uses the certificate {path}, which is not monitored: its "
-                "guarantee is never suspended. The monitor tests the one in "
-                "verdict.thresholds_file."
+                "guarantee is never suspended. The monitor tests only verdict.thresholds_file."
             )
 
 

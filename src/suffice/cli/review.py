@@ -1,4 +1,4 @@
-"""`suffice review`: the review queue, decisions on it, gaps in the documents, error estimates."""
+"""`suffice review`: the review queue, decisions, gaps in the documents and error estimates."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _reader(context: click.Context, option: click.Parameter, labels: Any) -> Rea
 
 
 def _as_reader(command: F) -> F:
-    """Add `--label`, which restricts the output to what a holder of the labels may see."""
+    """Add `--label`, which restricts the output to what a holder of the labels may read."""
     return click.option(
         "--label",
         "reader",
@@ -160,7 +160,7 @@ def _open(
     reader: Reader | None,
     as_json: bool,
 ) -> int:
-    """Write an answer although the gate was closed, and record it with the current setup."""
+    """Write an answer even though the gate was closed, and record it with the current setup."""
     reviews = Review(log)
     case = reviews.case(id, reader)
     passages = case.entry.fields().get("passages", ())
@@ -229,8 +229,8 @@ def export(
     store: str | None,
     as_json: bool,
 ) -> int:
-    """Export the answers drawn for review, with the judgements and sampling probabilities, as JSON
-    lines for `suffice calibrate`."""
+    """Export the sampled answers, with their judgements and sampling probabilities, as JSON lines
+    for `suffice calibrate`."""
     rows = Review(open_log(read_settings(config), store)).labels(_between(since, until))
     to_json.write_lines(rows, out)
     return 0

@@ -1,7 +1,7 @@
 """Records about other records; their ids start with the id of the record they concern.
 
-Examples: `ID.queue`, `ID.gap`, `ID.feedback.…`, `ID.release.…`. The chain covers ids, so moving a
-decision to another record is detected, and all records about one are found by its id.
+Examples: `ID.queue`, `ID.gap`, `ID.feedback.…`, `ID.release.…`. The chain covers ids, so attaching
+one of them to another record is detected. All records about a record are found by its id.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ def about(
     by: str = "",
     role: str = "",
 ) -> Record:
-    """A record about another one, made by `by`; `role` defaults to the kind. It shares the subject
-    of the other record, so it is erased with it."""
+    """A record about another record, made by `by`. `role` defaults to the kind. Its tag
+    is the subject of the other record, so both are erased together."""
     name = f"{of.id}.{role or kind}.{new_id()}"
     return Record(kind, {"record": of.id, **fields}, by, of.tag or of.caller, name)
 
@@ -58,7 +58,7 @@ def subject_of(id: str) -> str:
 
 
 def role_of(id: str) -> str:
-    """The role of a record towards the one it is about, for example "queue"."""
+    """The role of a record that is about another record, for example "queue"."""
     return f"{id}..".split(".")[1]
 
 

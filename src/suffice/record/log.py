@@ -105,8 +105,8 @@ class Log:
         trace: Trace | None = None,
         filing: Filing = NOWHERE,
     ) -> str:
-        """Record a verdict, with its gap and review queue entry if it has them; return the id of
-        its record."""
+        """Record a verdict, and its gap and review queue entry if any. Return the id of its
+        record."""
         draw = self._sampler.verdict(verdict)
         return self.file(queued(of_verdict(verdict, trace, filing), draw), filing)
 

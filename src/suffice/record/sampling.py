@@ -3,8 +3,7 @@
 Decisions with the verdict REVIEW or CONFLICT, with a fabricated source, or near a threshold are
 always selected. Each other served answer is sampled at random with the rate `record.review_sample`,
 independently of its content and of other answers. The randomness comes from the operating system,
-so the sample cannot be predicted or reproduced. It need not be: outcome and probability are both
-recorded.
+so the sample cannot be predicted or reproduced. Outcome and probability are both recorded.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ class Why(StrEnum):
     BORDERLINE = "borderline"
     """The gate's score was near its threshold."""
     SAMPLED = "sampled"
-    """Random sample, to estimate the error rate."""
+    """A random sample, to estimate the error rate."""
     WEEKLY = "weekly"
     """Weekly random sample of served and withheld answers, drawn by the monitor."""
     FEEDBACK = "feedback"

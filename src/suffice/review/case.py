@@ -33,7 +33,7 @@ class Act(StrEnum):
     WITHDRAW = "withdraw"
     """Withdraw a released answer that was wrong."""
     OPEN = "open"
-    """The gate was wrongly closed: write and check an answer."""
+    """The gate was wrongly closed: have an answer written and checked."""
     CONFIRM = "confirm"
     """The decision was right."""
     DISMISS = "dismiss"
@@ -130,7 +130,7 @@ class Case:
 
 
 def note(act: Act, by: str, reason: str) -> str:
-    """ "Released by Ada: the source says so." """
+    """The note on a decision, such as "Released by Ada: the source says so"."""
     past = {Act.RELEASE: "Released", Act.WITHDRAW: "Withdrawn", Act.OPEN: "Gate opened"}
     past |= {Act.CONFIRM: "Confirmed", Act.DISMISS: "Dismissed", Act.CORRECT: "Corrected"}
     return f"{past[act]} by {by or 'unknown'}: {reason}" if reason else f"{past[act]} by {by}."

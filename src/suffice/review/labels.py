@@ -1,7 +1,7 @@
-"""The answers that were drawn for review, as labelled rows for `suffice calibrate`.
+"""Exports the answers drawn for review as labelled rows for `suffice calibrate`.
 
-Each row holds the probability with which it was drawn, so that answers which are always reviewed do
-not count for more than the others.
+Each row holds the probability with which it was drawn, so that answers that are always reviewed do
+not count more than the others.
 """
 
 from __future__ import annotations
@@ -67,10 +67,10 @@ def labelled(
 
 
 def _never_drawn(entry: Entry) -> LabelsError:
-    """The answers that are always reviewed say nothing about those that never are."""
+    """The error for an answer that could not be drawn: other answers say nothing about it."""
     return LabelsError(
         f"The served answer {entry.id} of {entry.time} could not be drawn for review, so the drawn "
-        "answers do not represent all served ones.",
+        "answers do not represent all served answers.",
         remedy="Set record.review_sample, for example to 0.1, and export only answers from that "
         "moment on: suffice review export --since TIME",
     )

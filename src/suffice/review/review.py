@@ -259,7 +259,7 @@ def _complaint(entry: Entry) -> Record:
 
 
 def _known(connection: Connection, name: str, reader: Reader | None) -> Entry:
-    """The record of a decision. One that the reader may not know of is reported as missing."""
+    """The record of a decision. If the reader may not know about it, it is reported as missing."""
     entry = find_decision(connection, name)
     if reader is not None and not reader.may_know(entry):
         raise record_missing(name)
@@ -305,7 +305,7 @@ def _allowed(case: Case, act: Act, text: str = "") -> None:
     if act is Act.RELEASE and not answered:
         raise ReviewError(
             f"Record {name} has no answer to release.",
-            remedy=f"To have one written, run: suffice review decide {name} open",
+            remedy=f"To have an answer written, run: suffice review decide {name} open",
         )
     if act is Act.OPEN and (answered or seen.gate.open):
         raise ReviewError(

@@ -1,4 +1,5 @@
-"""`POST /v1/gate`, `/v1/check` and `/v1/feedback`: the single steps of an answer."""
+"""`POST /v1/gate`, `/v1/check` and `/v1/feedback`: gate a question, check an answer, rate an
+answer."""
 
 from __future__ import annotations
 
@@ -33,7 +34,7 @@ from suffice.verdict.route import read_routes
 
 
 async def gate(context: RequestContext) -> Response:
-    """Is the evidence enough? `{"question", "evidence"?, "from"?}`"""
+    """Decide whether the evidence is sufficient: `{"question", "evidence"?, "from"?}`"""
     body = await context.object()
     route = _route(context, body)
     question, given = checked_question(_text(body, "question")), await _given(context, body)
@@ -59,7 +60,7 @@ async def gate(context: RequestContext) -> Response:
 
 
 async def check(context: RequestContext) -> Response:
-    """Does a draft stay inside its evidence? `{"answer", "evidence", "question"?, "uncited"?}`"""
+    """Check an answer against its evidence: `{"answer", "evidence", "question"?, "uncited"?}`"""
     body = await context.object()
     route = _route(context, body)
     answer, given = _text(body, "answer", empty=True), await _given(context, body)
@@ -85,7 +86,7 @@ async def check(context: RequestContext) -> Response:
 
 
 def checker_of(route: Route, context: RequestContext, *, uncited: bool) -> Checker:
-    """The checker for an answer from elsewhere, with the settings of a route."""
+    """The checker for an answer that was written elsewhere, with the settings of a route."""
     own, verifier = route.own, route.parts.verifier
     recorder = route.recording(context.caller)
     return Checker(
@@ -113,7 +114,7 @@ async def feedback(context: RequestContext) -> Response:
         raise bad("'rating' must be 'up' or 'down'.", "rating")
     log = context.gateway.log
     if log is None:
-        raise ApiError(404, "This gateway keeps no records.", "record_not_found", "record")
+        raise ApiError(404, "This gateway does not record answers.", "record_not_found", "record")
     call = context.gateway.work.record(_rated, log, context.caller, record, Rating(rating), comment)
     try:
         made = await call
@@ -165,7 +166,7 @@ async def _given(context: RequestContext, body: Mapping[str, Any]) -> tuple[Retr
 
 
 def _indexed(body: Mapping[str, Any], route: Route, given: bool) -> bool:
-    """Whether to search the index: if no passages were sent, or the request asks for it."""
+    """Whether to search the index: the request carries no passages, or asks for a search."""
     wanted = body.get("from")
     if wanted not in (None, "index", "request", "both"):
         raise bad("'from' must be one of index, request, both.", "from")

@@ -1,6 +1,6 @@
 """The schemas of the OpenAPI document: request bodies and responses.
 
-Objects are open: fields that are not listed here are passed through unchanged.
+Objects may have other fields, which are passed through unchanged.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The routes of the site and its navigation. Each module of pages adds its `ROUTES` here."""
+"""The routes and the navigation of the site. Each page module adds its `ROUTES` here."""
 
 from __future__ import annotations
 
@@ -6,15 +6,30 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from suffice.access.keys import Role
-from suffice.server.ui import case, queue, sign_in, try_it
+from suffice.server.ui import (
+    case,
+    guide_pages,
+    log_page,
+    overview,
+    people,
+    queue,
+    record_page,
+    settings_page,
+    sign_in,
+    try_it,
+)
 from suffice.server.ui.page import PageContext, PageError, page
 from suffice.server.ui.site import NavItem, Site
 
 NAV: tuple[NavItem, ...] = (
+    NavItem("Overview", "/ui/overview", Role.VIEWER),
     NavItem("Try it", "/ui/try", Role.VIEWER),
     NavItem("Queue", "/ui/queue", Role.REVIEWER),
+    NavItem("Log", "/ui/log", Role.VIEWER),
+    NavItem("Settings", "/ui/settings", Role.ADMIN),
+    NavItem("Keys and accounts", "/ui/people", Role.ADMIN),
 )
-"""In this order; the first one that a person may see is where the site starts."""
+"""The navigation, in order. The start page is the first page that the person may see."""
 
 
 def ui_routes(site: Site) -> list[BaseRoute]:
@@ -23,15 +38,24 @@ def ui_routes(site: Site) -> list[BaseRoute]:
         Route("/", page(start)),
         Route("/static/{name}", site.static.serve),
         *sign_in.ROUTES,
+        *overview.ROUTES,
+        *log_page.ROUTES,
+        *record_page.ROUTES,
         *try_it.ROUTES,
+<<<<<<< HEAD
         *queue.ROUTES,
         *case.ROUTES,
+=======
+        *settings_page.ROUTES,
+        *people.ROUTES,
+        *guide_pages.ROUTES,
+>>>>>>> main
         Route("/{path:path}", page(missing), methods=["GET", "POST"]),
     ]
 
 
 async def start(context: PageContext) -> Response:
-    """Go to the first page."""
+    """Redirect to the start page."""
     first = next(item for item in NAV if context.person.has(item.role))
     return context.redirect(first.path)
 

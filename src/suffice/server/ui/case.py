@@ -158,7 +158,9 @@ def _summary(case: Case) -> str:
     by: dict[str, list[str]] = {}
     for n, one in sorted(case.judgements.items()):
         by.setdefault(words[one.judgement.value], []).append(str(n))
-    return "; ".join(f"claim {', '.join(numbers)} {word}" for word, numbers in by.items()).capitalize()
+    return "; ".join(
+        f"claim {', '.join(numbers)} {word}" for word, numbers in by.items()
+    ).capitalize()
 
 
 Done = tuple[str, str]

@@ -112,6 +112,7 @@ async def show(context: PageContext) -> Response:
         views=_views(counts, person.name),
         whys=[(why.value, f"{WHY[why]} ({counts.why[why]})") for why in Why],
         priorities=[(one.name.lower(), one.name.lower()) for one in reversed(Priority)],
+        assignees=[(name, f"{name} ({n})") for name, n in sorted(counts.assignees.items())],
         first=PAGE * (filters.page - 1) + 1,
     )
 

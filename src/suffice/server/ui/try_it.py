@@ -28,6 +28,7 @@ from suffice.server.route import Route as GatewayRoute
 from suffice.server.route import Way
 from suffice.server.sending import while_there
 from suffice.server.telemetry.stats import NOW, RequestStats
+from suffice.server.ui.guide import EXAMPLES
 from suffice.server.ui.page import PageContext, page
 from suffice.server.ui.page_error import PageError
 from suffice.server.ui.verdict_view import VerdictView, view_of
@@ -102,7 +103,7 @@ def _page(
         shown=shown,
         problem=problem,
         routes=routes,
-        examples=context.site.examples,
+        examples=EXAMPLES if gateway.state.settings.server.site.guide else (),
     )
 
 
