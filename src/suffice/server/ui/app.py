@@ -42,14 +42,11 @@ def ui_routes(site: Site) -> list[BaseRoute]:
         *log_page.ROUTES,
         *record_page.ROUTES,
         *try_it.ROUTES,
-<<<<<<< HEAD
         *queue.ROUTES,
         *case.ROUTES,
-=======
         *settings_page.ROUTES,
         *people.ROUTES,
         *guide_pages.ROUTES,
->>>>>>> main
         Route("/{path:path}", page(missing), methods=["GET", "POST"]),
     ]
 

@@ -12,6 +12,7 @@ from starlette.routing import Route
 from suffice.access.keys import Role
 from suffice.errors import ReviewError, ReviewTaken, StoreError
 from suffice.record.decision import decision_of
+from suffice.review.actions import Action as ReviewAction
 from suffice.review.actions import (
     Assign,
     Judge,
@@ -22,7 +23,6 @@ from suffice.review.actions import (
     Priority,
     Remark,
 )
-from suffice.review.actions import Action as ReviewAction
 from suffice.review.case import Act, Case
 from suffice.review.judged import Judged, Marked, edited
 from suffice.review.queue import Order, Wanted
@@ -138,18 +138,28 @@ def _view(context: PageContext, review: Review, name: str) -> CaseView:
     )
     draft, now = verdict.draft, case.verdict
     out = now is not None and now.served
-    corrected = edited(draft, case.judgements) if draft else ""
     return CaseView(
         case,
         view_of(verdict, Disclosure.ALL),
         out,
-        corrected if draft and corrected != draft.text else verdict.released or corrected,
+        _answer(verdict, now, case),
         _summary(case),
         age(case.queued_at or case.entry.time),
         reasons(case),
         review.next(case.entry.id, _NEXT, reader),
         {one.passage: one for one in case.marks if one.mark is not Mark.NONE},
     )
+
+
+def _answer(verdict: Verdict, now: Verdict | None, case: Case) -> str:
+    """The text that a release would give: what is released after a decision, the draft with the
+    reviewer's corrections, or the text as it is."""
+    if case.decided and now is not None and now.released:
+        return now.released
+    if verdict.draft is None:
+        return verdict.released
+    corrected = edited(verdict.draft, case.judgements)
+    return verdict.released or corrected if corrected == verdict.draft.text else corrected
 
 
 def _summary(case: Case) -> str:

@@ -60,10 +60,14 @@
     event.preventDefault();
   });
 
+  // Focus lights the evidence too, wherever in a claim it is.
   document.addEventListener("focusin", (event) => {
-    const item = event.target.closest?.(".judged > li");
-    if (!item || item.classList.contains("chosen")) return;
-    one(`[data-claims] [data-claim="${item.dataset.claimDetail}"]`)?.click();
+    const target = event.target;
+    const n =
+      target.closest?.("[data-claims] [data-claim]")?.dataset.claim ??
+      target.closest?.(".judged > li")?.dataset.claimDetail;
+    if (!n || one(`.judged > .chosen[data-claim-detail="${n}"]`)) return;
+    one(`[data-claims] [data-claim="${n}"]`)?.click();
   });
 
   document.addEventListener("DOMContentLoaded", () => {
