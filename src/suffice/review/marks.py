@@ -34,5 +34,5 @@ def marked_passages(
         if one.mark is not Mark.NONE
         and (not collection or one.collection == collection)
         and (not document or one.document == document)
-        and (reader is None or reader.allows(one.collection, one.access))
+        and (reader is None or reader.may_use(one.collection, one.access))
     ]

@@ -136,7 +136,7 @@ def _view(context: PageContext, review: Review, name: str) -> CaseView:
         recorded.gate,
         recorded.evidence,
     )
-    draft, now = verdict.draft, case.verdict
+    now = case.verdict
     out = now is not None and now.served
     return CaseView(
         case,
