@@ -12,8 +12,9 @@ from suffice.log.entry import Entry
 from suffice.record.about import QUEUE, role_of
 from suffice.record.decision import decision_of
 from suffice.record.sampling import Why
-from suffice.review.actions import ASSIGNMENT, COMMENT, JUDGEMENT, MARK, PRIORITY, Priority
-from suffice.review.judged import Commented, Judged, Marked, commented, judged, marked
+from suffice.review.actions import ASSIGNMENT, JUDGEMENT, MARK, PRIORITY, Priority
+from suffice.review.history import Event, event_of
+from suffice.review.judged import Judged, Marked, judged, marked
 from suffice.types import Verdict
 from suffice.verdict.override import corrected, released, withdrawn
 
@@ -106,7 +107,7 @@ class Case:
     priority: Priority = Priority.NORMAL
     judged: tuple[Judged, ...] = ()
     marks: tuple[Marked, ...] = ()
-    comments: tuple[Commented, ...] = ()
+    history: tuple[Event, ...] = ()
     latest: int = 0
 
     @property
@@ -164,7 +165,7 @@ def case_of(entry: Entry, concerning: Sequence[Entry], reader: Reader | None = N
         priority_of(concerning),
         tuple(judged(item) for item in of(JUDGEMENT) if item.payload),
         tuple(marked(item) for item in of(MARK) if item.payload),
-        tuple(commented(item) for item in of(COMMENT)),
+        tuple(event_of(item) for item in concerning),
         max((item.sequence for item in concerning), default=entry.sequence),
     )
 

@@ -1,4 +1,4 @@
-"""Reviewers' judgements of claims, marks on passages and comments, as read from their records."""
+"""Reviewers' judgements of claims and marks on passages, as read from their records."""
 
 from __future__ import annotations
 
@@ -43,16 +43,6 @@ class Marked:
     comment: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Commented:
-    """A comment on a case; empty if it was erased."""
-
-    id: str
-    time: str
-    by: str
-    comment: str
-
-
 def judged(entry: Entry) -> Judged:
     fields = entry.fields()
     return Judged(
@@ -80,10 +70,6 @@ def marked(entry: Entry) -> Marked:
         frozenset(fields["access"]),
         fields.get("comment", ""),
     )
-
-
-def commented(entry: Entry) -> Commented:
-    return Commented(entry.id, entry.time, entry.caller, entry.fields().get("comment", ""))
 
 
 def edited(draft: Draft, judgements: Mapping[int, Judged]) -> str:

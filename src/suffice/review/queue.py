@@ -187,7 +187,7 @@ def _may_read(reader: Reader, access: str) -> bool:
     passages = json.loads(access)
     if not passages:
         return ALL in reader.collections
-    return all(reader.may_use(collection, frozenset(labels)) for collection, labels in passages)
+    return all(reader.may_use(collection, labels) for collection, labels in passages)
 
 
 # Bringing the table up to date

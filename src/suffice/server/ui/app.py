@@ -7,10 +7,12 @@ from starlette.routing import BaseRoute, Route
 
 from suffice.access.keys import Role
 from suffice.server.ui import (
+    case,
     guide_pages,
     log_page,
     overview,
     people,
+    queue,
     record_page,
     settings_page,
     sign_in,
@@ -22,6 +24,7 @@ from suffice.server.ui.site import NavItem, Site
 NAV: tuple[NavItem, ...] = (
     NavItem("Overview", "/ui/overview", Role.VIEWER),
     NavItem("Try it", "/ui/try", Role.VIEWER),
+    NavItem("Queue", "/ui/queue", Role.REVIEWER),
     NavItem("Log", "/ui/log", Role.VIEWER),
     NavItem("Settings", "/ui/settings", Role.ADMIN),
     NavItem("Keys and accounts", "/ui/people", Role.ADMIN),
@@ -39,6 +42,8 @@ def ui_routes(site: Site) -> list[BaseRoute]:
         *log_page.ROUTES,
         *record_page.ROUTES,
         *try_it.ROUTES,
+        *queue.ROUTES,
+        *case.ROUTES,
         *settings_page.ROUTES,
         *people.ROUTES,
         *guide_pages.ROUTES,
