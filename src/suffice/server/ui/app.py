@@ -6,7 +6,16 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Route
 
 from suffice.access.keys import Role
-from suffice.server.ui import log_page, overview, record_page, sign_in, try_it
+from suffice.server.ui import (
+    documents_page,
+    gaps_page,
+    guarantee,
+    log_page,
+    overview,
+    record_page,
+    sign_in,
+    try_it,
+)
 from suffice.server.ui.page import PageContext, PageError, page
 from suffice.server.ui.site import NavItem, Site
 
@@ -14,6 +23,8 @@ NAV: tuple[NavItem, ...] = (
     NavItem("Overview", "/ui/overview", Role.VIEWER),
     NavItem("Try it", "/ui/try", Role.VIEWER),
     NavItem("Log", "/ui/log", Role.VIEWER),
+    NavItem("Documents", "/ui/documents", Role.VIEWER),
+    NavItem("Guarantee and health", "/ui/health", Role.VIEWER),
 )
 """In this order; the first one that a person may see is where the site starts."""
 
@@ -27,6 +38,9 @@ def ui_routes(site: Site) -> list[BaseRoute]:
         *overview.ROUTES,
         *log_page.ROUTES,
         *record_page.ROUTES,
+        *documents_page.ROUTES,
+        *guarantee.ROUTES,
+        *gaps_page.ROUTES,
         *try_it.ROUTES,
         Route("/{path:path}", page(missing), methods=["GET", "POST"]),
     ]
