@@ -57,7 +57,7 @@ def test_a_key_without_a_role_for_the_site_is_told_so(site: RunningGateway, peop
     with visitor(site) as client:
         done = sign_in(client, key=people.keys["caller"])
         assert done.status_code == 401
-        assert "none of the roles" in done.text
+        assert "one of the roles" in done.text
         assert client.get(PAGE).status_code == 303
 
 

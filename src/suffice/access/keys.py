@@ -68,8 +68,8 @@ _INCLUDED_IN = {Role.VIEWER: (Role.REVIEWER,)}
 class Principal:
     """The holder of a key. It may read public documents and those with one of its `labels`, and use
     its `collections` and `routes`: `*` means all, an empty set means none. `limits` maps names of
-    `LIMITS` to numbers, `team_limits` those that the keys of its team share. `user` is the person
-    on whose behalf the key is used, if the request named one."""
+    `LIMITS` to numbers; `team_limits` are the limits shared by the keys of its team. `user` is the
+    person on whose behalf the key is used, if the request named one."""
 
     id: str
     name: str
@@ -82,13 +82,13 @@ class Principal:
     revoked: str = ""
     """Time of revocation; empty while the key is not revoked."""
     expires: str = ""
-    """Time from which the key is refused; empty if it does not expire."""
+    """Expiry time of the key; empty if it does not expire."""
     team: str = ""
     team_limits: Mapping[str, float] = field(default_factory=dict)
     user: str = ""
 
     def expired(self, moment: str) -> bool:
-        """Whether the key has expired at a time, in the log's format."""
+        """Whether the key has expired at `moment`, a timestamp in the log's format."""
         return bool(self.expires) and self.expires <= moment
 
     def has(self, role: Role) -> bool:
@@ -125,8 +125,8 @@ class Principals(RecordedChanges):
         team: str = "",
         expires: datetime | None = None,
     ) -> Made:
-        """Create a principal and its key. Only one active principal can have a name. `by` is the
-        actor named in the log, `expires` the time from which the key is refused."""
+        """Create a principal and its key. Names of active principals are unique. `by` is the
+        actor named in the log, `expires` the expiry time of the key."""
         made = Principal(
             secrets.token_hex(8),
             checked_name(name),
@@ -175,7 +175,7 @@ class Principals(RecordedChanges):
         self._seal(connection, Record(KIND, content, caller=by, tag=principal.name))
 
     def all(self, *, revoked: bool = False) -> list[Principal]:
-        """The principals by name, expired ones too; `revoked` includes revoked ones."""
+        """The principals by name, including expired ones; `revoked` adds the revoked ones."""
         asked = select(PRINCIPALS).where(_KEYS).order_by(PRINCIPALS.c.name, PRINCIPALS.c.created)
         if not revoked:
             asked = asked.where(PRINCIPALS.c.revoked.is_(None))
@@ -184,7 +184,7 @@ class Principals(RecordedChanges):
             return [principal_of(row, limits) for row in connection.execute(asked)]
 
     def lookup(self, secret: str) -> Principal | None:
-        """The principal of a key that may have expired; `None` if it is unknown or revoked."""
+        """The principal of a key, even if it has expired; `None` if it is unknown or revoked."""
         key = _KEY.match(secret)
         if key is None:
             return None
@@ -265,7 +265,7 @@ def checked_roles(roles: Iterable[str]) -> frozenset[Role]:
 
 
 def existing(connection: Connection, team: str) -> None:
-    """Raise if there is no such team: a mistyped name would have no budget."""
+    """Raise if the team does not exist: a mistyped name would have no budget."""
     found = is_storable(team) and connection.execute(select(TEAMS).where(TEAMS.c.name == team))
     if not found or found.first() is None:
         raise PrincipalError(

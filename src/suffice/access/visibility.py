@@ -1,7 +1,7 @@
 """Visibility of records: access rights of documents also apply to records that use them.
 
-A draft, answer, finding or reason may paraphrase a passage. If a record uses a passage that the
-reader may not read, all of these are hidden.
+A draft, answer, finding or reason may paraphrase a passage. If the reader may not read one of a
+record's passages, all of these are hidden.
 """
 
 from __future__ import annotations
@@ -38,10 +38,15 @@ class Reader:
         labels = set(access) or {PUBLIC}
         return self.uses(collection) and bool(labels & (self.labels | {PUBLIC}))
 
+    @property
+    def knows_all(self) -> bool:
+        """Whether the reader may know of every record."""
+        return ALL in self.collections
+
     def may_know(self, entry: Entry) -> bool:
-        """Whether the reader may know that the record exists: one of its passages belongs to a
-        collection the reader may use. If the passages are no longer stored, the answer is no."""
-        if ALL in self.collections:
+        """Whether the reader may know that the record exists: at least one of its passages is in a
+        collection the reader may use. False if the passages are no longer stored."""
+        if self.knows_all:
             return True
         passages = entry.fields().get("passages", ())
         return any(self.uses(passage.get("collection", "default")) for passage in passages)
@@ -61,8 +66,8 @@ class Seen:
 
 
 def seen(decision: Decision, verdict: Verdict | None, reader: Reader | None) -> Seen:
-    """Apply the rights of a reader. `verdict` is the current verdict; `None` as reader hides
-    nothing."""
+    """The decision as `reader` may see it. `verdict` is the current verdict. A reader of `None`
+    sees everything."""
     everything = Seen(decision.evidence, decision.gate, verdict)
     hidden = {} if reader is None else {p.id: p for p in _all(decision) if not reader.may_read(p)}
     if reader is None or not hidden:

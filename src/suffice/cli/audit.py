@@ -182,7 +182,7 @@ def key(out: Path, as_json: bool) -> int:
 @audit.command()
 @click.option("--key", "file", help="Private key file (default: record.checkpoint.key_file).")
 @click.option(
-    "--to", multiple=True, metavar="PLACE", help="Destination: a file, URL or another store."
+    "--to", multiple=True, metavar="PLACE", help="Destination: a file, a URL or another store."
 )
 @of_store
 def checkpoint(
@@ -214,13 +214,13 @@ def checkpoint(
 
 @audit.command()
 @click.argument("subject")
-@click.option("--reason", default="", help="Reason, stored in the record of the erasure.")
+@click.option("--reason", default="", help="Reason, stored in the erasure record.")
 @click.option("--yes", is_flag=True, help="Skip the confirmation.")
 @of_store
 def erase(
     subject: str, reason: str, yes: bool, config: str | None, store: str | None, as_json: bool
 ) -> int:
-    """Erase the content of all records with caller or tag SUBJECT, and the name from the usage
+    """Erase the content of all records with the caller or tag SUBJECT, and the name in the usage
     report. The chain stays verifiable."""
     settings = read_settings(config)
     log = open_log(settings, store)
@@ -267,4 +267,4 @@ def _show(done: Any, as_json: bool) -> None:
     if as_json:
         to_json.show({"records": done.records, "erasures": list(done.ids)})
     else:
-        click.echo(f"Erased content of {done.records} records.")
+        click.echo(f"Erased the content of {done.records} records.")

@@ -43,7 +43,7 @@ def golden() -> None:
     "--baseline",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="RUN",
-    help="Earlier run to compare with (default: the last one, FILE with .run.json).",
+    help="Earlier run to compare with (default: the last run, FILE with .run.json).",
 )
 @click.option(
     "--out",

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _SHARE = click.FloatRange(0, 1)
 _MORE = 3
-"""Passages retrieved for each one kept, so that hiding a document leaves others."""
+"""Passages to retrieve for each passage kept, so that some are left if a document is hidden."""
 
 
 def _options(command: Any) -> Any:
@@ -35,7 +35,7 @@ def _options(command: Any) -> Any:
         click.option("--llm", help="Drafter: extractive, or the base URL of an LLM endpoint."),
         click.option("--model", help="Model name at that endpoint."),
         click.option(
-            "--attacks", multiple=True, metavar="NAME", help="Run only this one (repeatable)."
+            "--attacks", multiple=True, metavar="NAME", help="Run only this attack (repeatable)."
         ),
         click.option(
             "--most",
@@ -157,7 +157,7 @@ def _passages(library: Library) -> tuple[Any, ...]:
 
 
 def _system(library: Library, settings: Settings) -> tuple[System, dict[str, Any]]:
-    """The pipeline and the checks as configured, and what identifies them."""
+    """The configured pipeline and checks, and their identifiers."""
     from suffice.answers import Checker
     from suffice.eval.once import once
     from suffice.learn.redteam.run import System
@@ -185,7 +185,7 @@ def _system(library: Library, settings: Settings) -> tuple[System, dict[str, Any
 
 
 def _newest(out: Path) -> Path | None:
-    """The newest other report in the folder of this one."""
+    """The newest other report in the same folder."""
     others = list(out.parent.glob("redteam-*.json"))
     return max(others, key=lambda one: (one.stat().st_mtime, one.name), default=None)
 

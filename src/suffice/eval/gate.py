@@ -76,7 +76,7 @@ def bench_gate(
     limit: int | None,
     progress: Progress,
 ) -> tuple[dict[str, Any], dict[str, Decided], list[Row]]:
-    """Figures by policy and set, and all decisions, for the plots."""
+    """The figures by policy and set, and all decisions, for the plots."""
     rows = choose(read_questions(data), limit)
     evidence = evidence_of(rows, embedder, progress)
     decided = {name: _decided(name, judge, evidence, progress) for name, judge in judges.items()}

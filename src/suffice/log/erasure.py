@@ -62,7 +62,7 @@ class Eraser:
 
     def subject(self, name: str, *, reason: str = "", by: str = "") -> Erased:
         """Erase the content of all records with this caller or tag. The erasure record stores only
-        a commitment to the name, with which the subject can be proved later."""
+        a commitment to the name, which can later prove whose content was erased."""
         chosen = or_(RECORDS.c.caller == name, RECORDS.c.tag == name)
         return self._all(chosen, {"why": "subject", "subject": name, "reason": reason}, by)
 
@@ -74,7 +74,7 @@ class Eraser:
         kinds: Collection[str] = (),
         by: str = "",
     ) -> Erased:
-        """Erase the content of records sealed before a moment, or only the fields `names`."""
+        """Erase the content, or only the fields `names`, of records sealed before a moment."""
         chosen: ColumnElement[bool] = RECORDS.c.time < timestamp(moment)
         if kinds:
             chosen = chosen & RECORDS.c.kind.in_(list(kinds))
@@ -171,6 +171,6 @@ def _changes(found: Any, names: frozenset[str]) -> Iterator[dict[str, Any]]:
 
 def _flush(path: Path) -> None:
     """Truncate the write-ahead log, which still contains the overwritten bytes. If a reader blocks
-    this, SQLite's next checkpoint does it."""
+    it, SQLite truncates at its next checkpoint."""
     with suppress(sqlite3.Error), closing(sqlite3.connect(path, timeout=1)) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")

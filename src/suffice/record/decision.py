@@ -1,7 +1,7 @@
 """Converts verdicts and gate decisions to records and back.
 
-Passages, claims and drafts are stored once each and referenced by index. Passage texts are a field
-of their own, so that they can be omitted separately.
+Each passage, claim and draft is stored once and referenced by index. Passage texts are in a
+separate field, so that they can be omitted.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Replays a recorded decision: gate and checks run on the stored inputs with recorded settings.
+"""Replays a recorded decision: gate and checks run on the stored inputs with the recorded settings.
 
 Search and drafting are not repeated; retrieved passages and drafts come from the record. An LLM
 judge is not called again; its recorded findings are used.
@@ -113,7 +113,7 @@ class Replay:
         return gate.apply(trace.found, trace.when, trace.day)
 
     def _verdict(self, decision: Decision, was: Verdict) -> Verdict | None:
-        """The verdict on the recorded draft now; `None` if there is no draft and the gate was
+        """The current verdict on the recorded draft; `None` if there is no draft and the gate was
         open."""
         draft = was.draft or (was.attempts[-1].draft if was.attempts else None)
         routes = read_routes(self.setup.settings.verdict.routes)
@@ -165,8 +165,7 @@ def _changes(was: Verdict, now: Verdict, *, gated: bool) -> Iterator[Difference]
     yield from differences("findings", plain(was.findings), plain(now.findings))
     for name in _NUMBERS:
         yield from differences(name, plain(getattr(was, name)), plain(getattr(now, name)))
-    # Rescued answers carry a caveat of their own, and `check` treats answers without claims
-    # separately.
+    # Rescued answers carry their own caveat, and `check` treats answers without claims separately.
     if was.rescue is None and (gated or (was.draft and was.draft.claims)):
         yield from differences("action", was.action.value, now.action.value)
         yield from differences("released", was.released, now.released)

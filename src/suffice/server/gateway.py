@@ -1,7 +1,6 @@
-"""The gateway: everything that is opened once for serving, and the routes of the current settings.
+"""The gateway: what is opened once per process, and the routes of the current settings.
 
-A reload opens the new settings beside the old ones and swaps them in one step; a request in
-progress keeps the route it started with.
+A reload opens the new routes, then replaces the old ones at once. Requests in progress keep theirs.
 """
 
 from __future__ import annotations
@@ -64,7 +63,7 @@ _NOT_BY_RELOAD = (
     "server.limits.header_bytes",
     "server.limits.head_seconds",
 )
-"""Settings of parts that everything else holds on to. A change is refused rather than ignored."""
+"""Settings that need a restart. A reload that changes them is refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +75,8 @@ class State:
 
 
 class Gateway:
-    """One per process. `host` is the address it listens on: if that is local, no key is required
-    unless the settings require one."""
+    """The state of a gateway process. `host` is the address it listens on: on a loopback address,
+    keys are optional unless the settings require them."""
 
     def __init__(self, library: Library, settings: Settings, host: str) -> None:
         self.library = library
@@ -110,7 +109,7 @@ class Gateway:
         self.monitoring = self._monitoring(settings)
 
     def _authenticator(self, settings: Settings) -> Authenticator:
-        """Open only if the address is local and the settings do not require keys."""
+        """Open to all callers only if the address is local and the settings require no keys."""
         needed = settings.server.keys == "required" or not self._local
         principals = Principals(self.library.store.database)
         forwarded = settings.server.keyless_forwarded
@@ -164,7 +163,7 @@ class Gateway:
                 state = self._opened(settings, monitor, found)
                 self.webhooks.change(self._webhooks(settings, state))
                 self.state = state
-            # Last: if the routes could not be opened, the next update tries again.
+            # Set last: if the routes could not be opened, the next update tries again.
             self.guarantee = found
 
     def _recorded(self, route: Route, settings: Settings) -> Route:
@@ -180,7 +179,7 @@ class Gateway:
         )
 
     def _webhooks(self, settings: Settings, state: State) -> dict[str, Webhook]:
-        """The webhooks of the settings. The `verdict.gap_webhook` of a route is one of them."""
+        """The configured webhooks, including the `verdict.gap_webhook` of each route."""
         named = open_webhooks(settings.server.webhooks)
         if self.log is None:
             if named or settings.server.cache.enabled:
@@ -197,8 +196,7 @@ class Gateway:
         return {**named, **gap_webhooks(setups)}
 
     def reload(self, read: Callable[[], Settings]) -> str:
-        """Apply new settings and return a message about the result. Invalid settings change
-        nothing."""
+        """Apply new settings and return a status message. Invalid settings change nothing."""
         with self._changing:
             return self._reloaded(read)
 
@@ -225,7 +223,7 @@ class Gateway:
 
     def route(self, named: str, model: object, caller: Principal) -> Route:
         """The route of a request: the one named in its path, else the one that maps its model, else
-        the default. A route the caller may not call is reported like one that does not exist."""
+        the default. A forbidden route gives the same error as a missing one."""
         routes = self.state.routes
         if not isinstance(model, str | None):
             raise bad("'model' must be a string.", "model")
@@ -234,7 +232,7 @@ class Gateway:
         by_model = (name for name, one in routes.items() if model in one.settings.models)
         name = named or next((one for one in by_model if caller.may_call(one)), DEFAULT)
         route = routes.get(name)
-        # A key for some routes must not learn which other routes exist.
+        # A key for some routes must not reveal which other routes exist.
         if route is None or not self.may(caller, route):
             raise ApiError(403, f"This key may not call the route '{name}'.", "no_right")
         return route
@@ -272,8 +270,8 @@ class Gateway:
 def _in_force(
     monitor: Monitor | None, guarantee: Guarantee, own: CollectionSettings
 ) -> CollectionSettings:
-    """The settings of a route. While the guarantee of its certificate is suspended, for each
-    certified threshold the stricter of certified and default applies."""
+    """The settings of a route. While its certificate's guarantee is suspended, each certified
+    threshold is replaced by the default if the default is stricter."""
     strict = guarantee.status is Status.SUSPENDED
     if monitor is None or not strict or not is_monitored(own, monitor.settings):
         return own

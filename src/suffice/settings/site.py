@@ -31,3 +31,6 @@ class SiteSettings(Checked):
         "person and whether the connection is encrypted from them. Without a proxy anybody could "
         "send these headers.",
     )
+    guide: bool = setting(
+        False, "Show the guided tour of `suffice demo`. The command sets it.", read_only=True
+    )

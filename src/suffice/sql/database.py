@@ -1,4 +1,4 @@
-"""The database: opening, migration, read and write transactions, error translation."""
+"""The database: opens, migrates, runs read and write transactions, and translates errors."""
 
 from __future__ import annotations
 

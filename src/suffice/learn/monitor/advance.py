@@ -39,8 +39,8 @@ class Step:
     # The guarantee
 
     def _certified(self, state: State) -> State:
-        """A new certificate starts a new test, unless its guarantee was suspended before. A process
-        without a certificate leaves those of the others alone."""
+        """Start a new test for a new certificate, unless its guarantee was suspended before. A
+        process without a certificate leaves those of other processes alone."""
         certificate = self.certificate
         if certificate is None or not certificate.certified:
             return state
@@ -57,7 +57,7 @@ class Step:
         return replace(state, guarantee=active, exchangeability=test, gate=gate)
 
     def _tested(self, state: State, observed: Sequence[Observed]) -> State:
-        """Test the answers like those of the reference: under the certificate, at an open gate."""
+        """Test answers comparable to the reference: under the certificate, with an open gate."""
         live = [
             (one, one.covered)
             for one in observed
@@ -146,8 +146,8 @@ def _deep(before: DeepCounts, observed: Sequence[Observed]) -> DeepCounts:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """Something to report: `about` is a metric or "guarantee", `what` is what happened to it. Every
-    process gives it the same id."""
+    """A change to report: `about` is a metric or "guarantee", and `what` is what happened to it. It
+    has the same id in every process."""
 
     about: str
     what: str

@@ -53,8 +53,8 @@ class DeepChecks:
     verifier: Verifier
 
     def check(self, record: str) -> str:
-        """Check a recorded answer again and record the result; return its id, or "" if there is no
-        draft that can be read."""
+        """Check a recorded answer again and record the result. Return the id of that record, or ""
+        if there is no readable draft."""
         entry = self.log.entry(record)
         try:
             decision = decision_of(entry)

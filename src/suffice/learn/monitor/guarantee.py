@@ -1,7 +1,7 @@
 """The guarantee of certified thresholds: whether it holds, and which thresholds are in force.
 
-The certificate holds for answers drawn from the same distribution as those of the calibration. If
-an online test rejects that, the guarantee is suspended until the thresholds are calibrated again.
+The certificate holds for answers from the same distribution as those of the calibration. If an
+online test rejects this, the guarantee is suspended until the thresholds are calibrated again.
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ def read_certificate(settings: Settings) -> Certificate | None:
 
 
 def in_force(certificate: Certificate | None, state: Guarantee) -> Thresholds:
-    """The thresholds to apply: the certified ones; while the guarantee is suspended, for each the
-    stricter of certified and default; without a certificate, the defaults."""
+    """The thresholds to apply: the certified ones or, without a certificate, the defaults. While
+    the guarantee is suspended, each is the stricter of certified and default."""
     own = certificate.applied if certificate else None
     defaults = thresholds_of(CollectionSettings(), own.served if own else SERVE_ONLY)
     if own is None:
@@ -50,14 +50,14 @@ def in_force(certificate: Certificate | None, state: Guarantee) -> Thresholds:
 
 
 def is_monitored(own: CollectionSettings, settings: Settings) -> bool:
-    """Whether these settings of a route or collection use the certificate that is monitored: the
-    one of the settings as a whole."""
+    """Whether the settings of a route or collection use the monitored certificate, which is that of
+    the global settings."""
     path = own.verdict.thresholds_file
     return bool(path) and path == settings.verdict.thresholds_file
 
 
 def suspended(own: CollectionSettings, strict: Thresholds) -> CollectionSettings:
-    """The settings with these thresholds instead of the certificate, which records then no longer
-    name either."""
+    """The settings with these thresholds instead of the certificate. Records then no longer name
+    the certificate."""
     found = strict.apply(own)
     return replace(found, verdict=replace(found.verdict, thresholds_file="", certificate=""))

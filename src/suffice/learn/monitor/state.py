@@ -1,8 +1,8 @@
 """The state of the monitor, in one row of the store.
 
 An update reads the row, computes without a lock, and writes only if the row has not changed since.
-Of several processes that update at the same time one succeeds, and the others start again from its
-result: each record is counted exactly once.
+If several processes update at once, one succeeds and the others start again from its result, so
+each record is counted exactly once.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Alarm:
 
 @dataclass(frozen=True, slots=True)
 class DeepCounts:
-    """Deep checks so far: answers, answers with a different action, and the sums of faithfulness as
+    """Deep checks so far: answers, answers whose action changed, and the sums of faithfulness as
     released and as rechecked."""
 
     count: int = 0
@@ -58,8 +58,8 @@ class DeepCounts:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Everything that the monitor knows; `sequence` and `time` are those of the last record read,
-    `sampled` the time up to which the weekly sample was drawn."""
+    """Everything that the monitor knows. `sequence` and `time` belong to the last record read;
+    `sampled` is the time up to which the weekly sample was drawn."""
 
     sequence: int = 0
     time: str = ""
@@ -75,8 +75,8 @@ class State:
     """The certified threshold of the gate: only answers that reach it are tested."""
 
     def seen_by(self, certificate: Certificate | None) -> Guarantee:
-        """The guarantee of a certificate. Processes with different settings may share the store, so
-        that of another certificate says nothing about this one."""
+        """The guarantee of this certificate. Processes with different settings may share the store,
+        so the stored guarantee may belong to another certificate."""
         if certificate is None or not certificate.certified:
             return Guarantee()
         known = (*self.suspended, self.guarantee)

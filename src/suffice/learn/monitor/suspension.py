@@ -1,4 +1,4 @@
-"""The settings in force outside the gateway, where a stored suspension applies as well."""
+"""The settings in force outside the gateway, where a stored suspension applies too."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The review site, served by the gateway under `/ui`: pages made on the server, no build step."""
+"""The review site under `/ui`: server-rendered pages without a build step."""

@@ -1,4 +1,4 @@
-"""The routes of the site and its navigation. Each module of pages adds its `ROUTES` here."""
+"""The routes and the navigation of the site. Each page module adds its `ROUTES` here."""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ from suffice.server.ui import (
     documents_page,
     gaps_page,
     guarantee,
+    guide_pages,
     log_page,
     overview,
+    people,
     record_page,
+    settings_page,
     sign_in,
     try_it,
 )
@@ -24,9 +27,11 @@ NAV: tuple[NavItem, ...] = (
     NavItem("Try it", "/ui/try", Role.VIEWER),
     NavItem("Log", "/ui/log", Role.VIEWER),
     NavItem("Documents", "/ui/documents", Role.VIEWER),
-    NavItem("Guarantee and health", "/ui/health", Role.VIEWER),
+    NavItem("Guarantee", "/ui/health", Role.VIEWER),
+    NavItem("Settings", "/ui/settings", Role.ADMIN),
+    NavItem("Keys and accounts", "/ui/people", Role.ADMIN),
 )
-"""In this order; the first one that a person may see is where the site starts."""
+"""The navigation, in order. The start page is the first page that the person may see."""
 
 
 def ui_routes(site: Site) -> list[BaseRoute]:
@@ -42,12 +47,15 @@ def ui_routes(site: Site) -> list[BaseRoute]:
         *guarantee.ROUTES,
         *gaps_page.ROUTES,
         *try_it.ROUTES,
+        *settings_page.ROUTES,
+        *people.ROUTES,
+        *guide_pages.ROUTES,
         Route("/{path:path}", page(missing), methods=["GET", "POST"]),
     ]
 
 
 async def start(context: PageContext) -> Response:
-    """Go to the first page."""
+    """Redirect to the start page."""
     first = next(item for item in NAV if context.person.has(item.role))
     return context.redirect(first.path)
 

@@ -23,6 +23,8 @@ _LONGEST = 200
 _MOST_LINES = 400
 """Lines of a difference on the page."""
 _SOON = 30
+"""Days before its expiry from which a document is marked."""
+_CALENDAR = "calendar"
 _VIEWS = (
     (View.ALL, "All"),
     (View.CITED, "Cited"),
@@ -42,6 +44,8 @@ class Month:
 
 async def documents_page(context: PageContext) -> Response:
     query = context.request.query_params
+    if query.get("view") == _CALENDAR:
+        return await calendar_page(context)
     documents = Documents(context.gateway.library.store, context.person.reader)
     text, after = query.get("text", "").strip()[:_LONGEST], query.get("after", "")
     view = View(query.get("view", "")) if query.get("view", "") in tuple(View) else View.ALL
@@ -169,6 +173,5 @@ def _month(day: date) -> tuple[int, int]:
 
 ROUTES = [
     Route("/documents", page(documents_page)),
-    Route("/documents-calendar", page(calendar_page)),
     Route("/documents/{name:path}", page(document_page)),
 ]

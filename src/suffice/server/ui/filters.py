@@ -1,9 +1,11 @@
-"""Filters of the templates: numbers and times as people read them."""
+"""Template filters that format numbers and times."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any, Final
+
+from markupsafe import Markup, escape
 
 
 def percent(value: float | None, digits: int = 0) -> str:
@@ -22,9 +24,18 @@ def count(value: float | None) -> str:
 
 
 def moment(iso: str) -> str:
-    """A time of the log for readers without JavaScript: "2026-01-31 12:00 UTC"."""
+    """A log time for browsers without JavaScript: "2026-01-31 12:00 UTC"."""
     day, _, rest = iso.partition("T")
     return f"{day} {rest[:5]} UTC" if rest else day
+
+
+def ticks(text: str) -> Markup:
+    """Words between backticks as code; everything is escaped."""
+    parts = [escape(part) for part in text.split("`")]
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if odd % 2 else part
+        for odd, part in enumerate(parts)
+    )
 
 
 FILTERS: Final[dict[str, Callable[..., Any]]] = {
@@ -32,4 +43,6 @@ FILTERS: Final[dict[str, Callable[..., Any]]] = {
     "score": score,
     "count": count,
     "moment": moment,
+    "ticks": ticks,
+    "pair": lambda value: (value, value),
 }

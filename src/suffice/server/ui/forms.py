@@ -1,4 +1,4 @@
-"""Forms as browsers send them, read within limits: bad input is the sender's error, never ours."""
+"""Read submitted forms within limits. Invalid input is always a client error."""
 
 from __future__ import annotations
 
@@ -17,17 +17,21 @@ _REMEDY = "Go back and send the form again."
 
 
 async def read_form(request: Request, limits: LimitSettings) -> ImmutableMultiDict[str, str]:
-    """The fields of a form. Large forms are parsed in a thread."""
+    """The fields of a form. It is parsed in a thread, because it can be large."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != TYPE:
-        raise PageError(415, "Form refused", "The form has an unknown type.", _REMEDY)
+        raise PageError(
+            415, "Form refused", "The content type of the form is not supported.", _REMEDY
+        )
     try:
         async with asyncio.timeout(limits.body_seconds):
             sent = await _bytes(request, limits.body_bytes)
     except TimeoutError:
         raise PageError(408, "Timed out", "The form did not arrive in time.", _REMEDY) from None
     except ClientDisconnect:
-        raise PageError(400, "Form refused", "The form did not arrive.", _REMEDY) from None
+        raise PageError(
+            400, "Form refused", "The form did not arrive completely.", _REMEDY
+        ) from None
     try:
         return await asyncio.to_thread(_parsed, sent)
     except ValueError:
@@ -59,7 +63,7 @@ def _parsed(sent: bytes) -> ImmutableMultiDict[str, str]:
         errors="strict",
         max_num_fields=_FIELDS,
     )
-    # PostgreSQL stores no NUL; browsers send line ends as CR LF.
+    # PostgreSQL cannot store NUL, and browsers send line breaks as CR LF.
     return ImmutableMultiDict(
         (name, value.replace("\x00", "\ufffd").replace("\r\n", "\n")) for name, value in pairs
     )

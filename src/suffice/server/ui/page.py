@@ -1,4 +1,4 @@
-"""A page: who asks for it, what a handler gets, and how failures are shown.
+"""Page endpoints: authenticate the person, call the handler, and render failures.
 
 >>> ROUTES = [Route("/queue", page(queue, Role.REVIEWER))]
 """
@@ -23,6 +23,7 @@ from suffice.server.gateway import Gateway
 from suffice.server.telemetry.logs import description_of
 from suffice.server.ui import security
 from suffice.server.ui.forms import read_form
+from suffice.server.ui.guide import guide_of
 from suffice.server.ui.page_error import PageError
 from suffice.server.ui.site import Overloaded, Site
 from suffice.server.ui.visit import Person, Visit, visit_of
@@ -39,7 +40,7 @@ __all__ = ["Form", "PageContext", "PageError", "Person", "entry", "page"]
 
 @dataclass(frozen=True, slots=True)
 class PageContext:
-    """One request for a page. The CSRF token of a POST was checked before the handler runs."""
+    """A request for a page. The CSRF token of a POST is checked before the handler runs."""
 
     request: Request
     gateway: Gateway
@@ -50,19 +51,20 @@ class PageContext:
     _form: Form = field(default_factory=lambda: Form([]))
 
     async def form(self) -> Form:
-        """The fields of the form; `form.getlist(name)` gives all values of a repeated one."""
+        """The fields of the form; `form.getlist(name)` returns all values of a repeated field."""
         return self._form
 
     async def run(self, call: Callable[..., T], *args: Any, **kwargs: Any) -> T:
-        """Blocking work (SQL, files) in a thread of the site, never on the event loop."""
+        """Run blocking work (SQL, files) in a thread of the site."""
         return await self.site.run(lambda: call(*args, **kwargs))
 
     def render(self, template: str, /, status: int = 200, **values: Any) -> Response:
-        """A page from a template, which also gets person, csrf, nav, theme and notice."""
+        """Render a template, with person, csrf, nav, path, theme and notice as additional
+        values."""
         return rendered(self.site, self.visit, template, status, **values)
 
     def redirect(self, path: str, notice: str = "") -> Response:
-        """Go to a path of the site (303); `notice` is shown there once."""
+        """Redirect to a path of the site (303). `notice` is shown there once."""
         target = security.local_path(path)
         response = RedirectResponse(target, 303)
         if notice:
@@ -76,8 +78,7 @@ Endpoint = Callable[[Request], Awaitable[Response]]
 
 
 def page(handler: Handler, role: Role = Role.VIEWER) -> Endpoint:
-    """An endpoint for people with this role. Others are asked to sign in, or told what is
-    missing."""
+    """An endpoint for people with this role. Others are asked to sign in, or get an error."""
 
     async def endpoint(request: Request) -> Response:
         site: Site = request.app.state.site
@@ -93,7 +94,7 @@ def page(handler: Handler, role: Role = Role.VIEWER) -> Endpoint:
 
 
 def entry(handler: Callable[[Request, Site, Visit], Awaitable[Response]]) -> Endpoint:
-    """An endpoint for people who need not have signed in."""
+    """An endpoint that does not require sign-in."""
 
     async def endpoint(request: Request) -> Response:
         site: Site = request.app.state.site
@@ -133,12 +134,15 @@ async def _handled(
             return await handler(context)
     except TimeoutError:
         raise PageError(
-            504, "Timed out", f"The page took longer than {limit:g} s.", "Ask for less."
+            504,
+            "Timed out",
+            f"The page took longer than {limit:g} s.",
+            "Request less data, or try again later.",
         ) from None
 
 
 async def checked_form(request: Request, visit: Visit, gateway: Gateway) -> Form:
-    """The form of a POST; raise if it was not sent by a page of this site."""
+    """The form of a POST. Raise `PageError` if it was not sent by a page of this site."""
     if not security.from_here(request):
         raise _foreign()
     form = await read_form(request, gateway.state.settings.server.limits)
@@ -158,7 +162,7 @@ def _foreign() -> PageError:
 
 
 def rendered(site: Site, visit: Visit, template: str, status: int = 200, **values: Any) -> Response:
-    """A page for a visit, whether or not the person has signed in."""
+    """Render a page, whether or not the person has signed in."""
     person, request = visit.person, visit.request
     theme = request.cookies.get(THEME, "")
     shared = {
@@ -167,6 +171,7 @@ def rendered(site: Site, visit: Visit, template: str, status: int = 200, **value
         "nav": [item for item in site.nav if person and person.has(Role(item.role))],
         "path": request.url.path,
         "theme": theme if theme in THEMES else "auto",
+        "guide": guide_of(request) if site.gateway.state.settings.server.site.guide else None,
         "notice": security.opened_notice(request.cookies.get(security.NOTICE, ""), visit.csrf),
     }
     text = site.templates.get_template(template).render({**shared, **values})
@@ -177,7 +182,7 @@ def rendered(site: Site, visit: Visit, template: str, status: int = 200, **value
 
 
 def failed(site: Site, visit: Visit, problem: Exception) -> Response:
-    """The page that says what happened and what to do. Every failure becomes one."""
+    """Render the error page for a failure: what happened and what to do."""
     shown = _shown(problem, visit.request.url.path)
     response = rendered(site, visit, "error.html", shown.status, problem=shown)
     response.headers.update(shown.headers)
@@ -191,18 +196,18 @@ def _shown(problem: Exception, path: str) -> PageError:
         title = "Not found" if problem.status == 404 else "Not possible"
         return PageError(problem.status, title, problem.message, headers=problem.headers)
     if isinstance(problem, Overloaded):
-        return PageError(503, "Busy", "Too many pages are being made.", "Try again shortly.")
+        return PageError(503, "Busy", "Too many pages are being loaded.", "Try again shortly.")
     if isinstance(problem, SufficeError):
         log.info("%s: %s", path, description_of(problem, with_text=False))
         fault = fault_of(problem)
-        if fault.status == 500:  # its own message and remedy are for people
+        if fault.status == 500:  # its message and remedy are written for users
             return PageError(400, "Not possible", problem.message, problem.remedy)
         return PageError(fault.status, "Not possible", fault.message)
-    # A bug: an apology for the person, the traceback in the log.
+    # A bug: show a generic error and log the traceback.
     log.error("%s: %s", path, type(problem).__name__, exc_info=problem)
     return PageError(
         500,
         "Something went wrong",
-        "The page could not be made.",
-        "Try again. If it happens again, the operator finds the reason in the gateway's log.",
+        "The page could not be displayed.",
+        "Try again. If the problem persists, the gateway's log has the details.",
     )

@@ -1,4 +1,4 @@
-"""A failure as a page shows it."""
+"""Errors that are shown as a page."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 
 class PageError(Exception):
-    """Rendered as a page: what happened, and what to do about it."""
+    """An error page: what happened and what to do."""
 
     def __init__(
         self,

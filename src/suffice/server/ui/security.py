@@ -1,4 +1,4 @@
-"""What protects the site in a browser: headers, cookies, and proofs that a form is our own."""
+"""Browser security of the site: headers, cookies and CSRF tokens."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from starlette.responses import Response
 
 BASE = "/ui"
 SESSION, VISITOR, NOTICE = "suffice_session", "suffice_visitor", "suffice_notice"
-"""Cookies: a person who signed in, a browser that did not, and a message for the next page."""
+"""Cookies: the session, an anonymous visitor, and a message for the next page."""
 HEADERS: Mapping[str, str] = {
     "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
     "img-src 'self'; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; "
     "base-uri 'none'",
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
-    # Not `no-referrer`: with it browsers send `Origin: null` with our own forms.
+    # With `no-referrer`, browsers would send `Origin: null` with our own forms.
     "Referrer-Policy": "same-origin",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
@@ -34,14 +34,14 @@ _LONGEST_TOKEN = 100
 
 
 def secured(response: Response) -> Response:
-    """Add the headers of every page; those that the response has already stay."""
+    """Add the security headers, unless the response already has them."""
     for name, value in HEADERS.items():
         response.headers.setdefault(name, value)
     return response
 
 
 def csrf_token(secret: str, whose: str = "") -> str:
-    """The token of the forms of one browser and person. Its secret is in an HttpOnly cookie."""
+    """The CSRF token of a browser and person. Its secret is in an HttpOnly cookie."""
     return hmac.new(secret.encode(), f"csrf {whose}".encode(), hashlib.sha256).hexdigest()
 
 
@@ -50,7 +50,7 @@ def same_token(sent: str, known: str) -> bool:
 
 
 def from_here(request: Request) -> bool:
-    """Whether a form was sent by a page of this site, as far as the browser says."""
+    """Whether, according to the browser, a form was sent by a page of this site."""
     origin = request.headers.get("origin")
     if origin is not None:
         return bool(origin) and _netloc(origin) == request.headers.get("host", "").lower()
@@ -69,7 +69,7 @@ def new_secret() -> str:
 
 
 def cookie(request: Request, name: str) -> str:
-    """The value of a cookie; empty if it is missing or cannot be one of ours."""
+    """The value of a cookie; empty if it is missing or invalid."""
     value = request.cookies.get(name, "")
     return value if value.isascii() and len(value) <= _LONGEST_TOKEN else ""
 
@@ -77,7 +77,7 @@ def cookie(request: Request, name: str) -> str:
 def set_cookie(
     response: Response, name: str, value: str, *, secure: bool, strict: bool = False
 ) -> None:
-    """A cookie for this site only, out of reach of scripts, until the browser closes."""
+    """Set an HttpOnly session cookie for this site only."""
     response.set_cookie(
         name,
         value,
@@ -93,13 +93,13 @@ def delete_cookie(response: Response, name: str, *, secure: bool) -> None:
 
 
 def encrypted(request: Request, behind_proxy: bool) -> bool:
-    """Whether the person's connection is encrypted, here or at a trusted proxy."""
+    """Whether the browser uses HTTPS, here or at a trusted proxy."""
     forwarded = request.headers.get("x-forwarded-proto", "") if behind_proxy else ""
     return (forwarded or request.url.scheme).lower() == "https"
 
 
 def address_of(request: Request, behind_proxy: bool) -> str:
-    """The address of the person: the one that the nearest proxy adds, if it is trusted."""
+    """The client address; behind a trusted proxy, the address that the proxy added."""
     forwarded = request.headers.getlist("x-forwarded-for") if behind_proxy else []
     named = ",".join(forwarded).rpartition(",")[2].strip()
     direct = request.client.host if request.client else ""
@@ -107,7 +107,7 @@ def address_of(request: Request, behind_proxy: bool) -> str:
 
 
 def sealed_notice(text: str, csrf: str) -> str:
-    """A message as a cookie value. The seal keeps other sites of the domain from writing one."""
+    """A message as a signed cookie value, which other sites of the domain cannot forge."""
     body = base64.urlsafe_b64encode(text[:_LONGEST_NOTICE].encode()).decode().rstrip("=")
     return f"{body}.{_seal(body, csrf)}"
 
@@ -127,7 +127,7 @@ def _seal(body: str, csrf: str) -> str:
 
 
 def local_path(path: str, default: str = f"{BASE}/") -> str:
-    """A path of this site to go to; anything else becomes the default (no open redirect)."""
+    """A path of this site, or the default for anything else, to prevent open redirects."""
     plain = path.isascii() and path.isprintable() and not set(path) & set("\\ <>\"'")
     inside = path == BASE or path.startswith((f"{BASE}/", f"{BASE}?"))
     return path if plain and inside and "//" not in path else default

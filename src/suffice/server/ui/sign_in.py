@@ -25,7 +25,7 @@ _LONGEST = 2_000
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """What was typed: an account with its password, or a key."""
+    """The submitted credentials: an account name and password, or an API key."""
 
     name: str
     secret: str
@@ -40,7 +40,7 @@ class Credentials:
 
 
 async def form_page(request: Request, site: Site, visit: Visit) -> Response:
-    """The form. Who is signed in already goes on."""
+    """Show the sign-in form. People who are already signed in are redirected."""
     target = security.local_path(request.query_params.get("next", ""))
     known = await visit_of(request, site)
     if (
@@ -75,8 +75,7 @@ async def sign_in(request: Request, site: Site, visit: Visit) -> Response:
 
 
 _NO_ROLE = (
-    "The key or account is right, but it has none of the roles viewer, reviewer and admin, which "
-    "the site needs."
+    "The key or account is valid, but the site needs one of the roles viewer, reviewer and admin."
 )
 
 
@@ -90,7 +89,7 @@ async def _started(
 
     token = await site.run(start)
     response = RedirectResponse(target, 303)
-    # A new token at each sign-in: one that somebody planted before is worth nothing.
+    # Use a new token for each sign-in, to prevent session fixation.
     security.set_cookie(response, security.SESSION, token, secure=visit.secure)
     return response
 
@@ -124,7 +123,7 @@ def _later(seconds: float) -> PageError:
     return PageError(
         429,
         "Too many attempts",
-        "There were too many failed attempts to sign in.",
+        "There were too many failed sign-in attempts.",
         f"Try again in {shown} s.",
         {"Retry-After": str(shown)},
     )

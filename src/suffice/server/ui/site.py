@@ -1,4 +1,4 @@
-"""What all pages share: templates, static files, the threads for their queries, and sign-in."""
+"""What all pages share: templates, static files, threads for queries, and sign-in."""
 
 from __future__ import annotations
 
@@ -22,17 +22,17 @@ from suffice.server.ui.static import StaticFiles
 
 T = TypeVar("T")
 _THREADS = 4
-"""Threads for the queries of pages: few, so that people who browse do not slow the gateway down."""
+"""Threads for page queries: only a few, so that the site does not slow down the gateway."""
 _WAITING = 64
 
 
 class Overloaded(Exception):
-    """Too many pages wait for a thread."""
+    """Too many pages are waiting for a thread."""
 
 
 @dataclass(frozen=True, slots=True)
 class NavItem:
-    """An entry of the navigation: shown to people with this role."""
+    """A navigation entry, shown to people with this role."""
 
     title: str
     path: str
@@ -40,7 +40,7 @@ class NavItem:
 
 
 class Site:
-    """One per gateway; `close` ends its threads."""
+    """The site of a gateway. `close` stops its threads."""
 
     def __init__(self, gateway: Gateway, nav: tuple[NavItem, ...]) -> None:
         self.gateway = gateway
@@ -50,11 +50,11 @@ class Site:
         self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="suffice-site")
         self._waiting = 0
         self.hashing = asyncio.Semaphore(2)
-        """A password check takes much memory and time on purpose: few at once."""
+        """Limits concurrent password checks, which are slow and use much memory by design."""
 
     @property
     def sessions(self) -> Sessions:
-        """As the current settings say; a reload may change them."""
+        """The sessions, with the current settings, which a reload may change."""
         settings = self.gateway.state.settings
         database = self.gateway.library.store.database
         return Sessions(database, settings.server.site, settings=settings.record)
@@ -87,7 +87,7 @@ class Site:
 def _environment(static: StaticFiles) -> Environment:
     environment = Environment(
         loader=PackageLoader("suffice.server.ui"),
-        autoescape=True,  # documents and drafts are hostile: everything is escaped
+        autoescape=True,  # documents and drafts are untrusted
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,

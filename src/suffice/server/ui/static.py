@@ -1,5 +1,5 @@
-"""Static files of the site, read once. Their addresses change with their content, so that browsers
-keep them."""
+"""Static files of the site, read once. Their URLs contain a digest, so that browsers can cache
+them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _KEEP = "public, max-age=31536000, immutable"
 
 @dataclass(frozen=True, slots=True)
 class StaticFiles:
-    """The files by name, with a digest of each."""
+    """The files and their digests, by name."""
 
     files: dict[str, bytes]
     digests: dict[str, str]
@@ -40,7 +40,7 @@ class StaticFiles:
         return cls(files, digests)
 
     def url(self, name: str) -> str:
-        """The address of a file, for templates: `static("site.css")`."""
+        """The URL of a file, for templates: `static("site.css")`."""
         return f"{BASE}/static/{name}?v={self.digests[name]}"
 
     async def serve(self, request: Request) -> Response:

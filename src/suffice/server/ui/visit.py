@@ -1,7 +1,7 @@
-"""Who visits a page: a person who signed in, one whom a proxy names, or the local user.
+"""Identify who visits a page.
 
-In this order: a key in the headers (a reverse proxy sends it, with the identity of the person),
-a session of somebody who signed in, and on a gateway that requires no keys the local user.
+In this order: a key in the headers (sent by a reverse proxy, with the person's identity), a
+session, and, on a gateway that requires no keys, the local user.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from suffice.server.ui.page_error import PageError
 from suffice.server.ui.site import Site
 
 LOCAL = Principal("", LOCAL_NAME, frozenset({Role.ADMIN}))
-"""The person at a gateway that requires no keys and accepts local connections only. Reads public
-documents, as callers without a key do."""
+"""The local user of a gateway that requires no keys and accepts only local connections. Like
+callers without a key, this user may read public documents only."""
 
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """Who is signed in. `name` is shown, and recorded as the one who decides; `reader` is what the
-    person may see."""
+    """A person who is signed in. `name` is shown on pages and recorded with decisions; `reader`
+    defines what the person may see."""
 
     principal: Principal
     name: str
@@ -46,7 +46,7 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """One request and its person; `secret` is the cookie that the CSRF token is made from."""
+    """A request and its person. The CSRF token is derived from `secret`, which is in a cookie."""
 
     request: Request
     person: Person | None
@@ -55,11 +55,11 @@ class Visit:
     fresh: bool = False
     """Whether the cookie has to be set."""
     session: str = ""
-    """The token of the session; empty without one."""
+    """The session token; empty if there is no session."""
 
     @classmethod
     def new(cls, request: Request, site: Site) -> Visit:
-        """A visit of nobody yet."""
+        """A visit without a person."""
         behind_proxy = site.gateway.state.settings.server.site.behind_proxy
         known = security.cookie(request, security.VISITOR)
         secret = known or security.new_secret()
@@ -76,7 +76,7 @@ class Visit:
         return replace(self, person=Person.of(principal))
 
     def keep(self, response: Response) -> Response:
-        """Give the browser its cookie, if it has none yet."""
+        """Set the visitor cookie, if the browser has none yet."""
         if self.fresh and not self.session:
             security.set_cookie(
                 response, security.VISITOR, self.secret, secure=self.secure, strict=True
@@ -85,7 +85,7 @@ class Visit:
 
 
 async def visit_of(request: Request, site: Site) -> Visit:
-    """The visit with its person; without one if nobody has signed in."""
+    """The visit, with its person if somebody has signed in."""
     visit = Visit.new(request, site)
     authenticator = site.gateway.authenticator
     try:
@@ -105,22 +105,22 @@ async def _signed_in(visit: Visit, token: str, site: Site) -> Visit | None:
     if session is None:
         return None
     principal = session.principal
-    if session.kind == KIND:  # a key stands for the people behind it; an account is a person
+    if session.kind == KIND:  # several people can use a key, but an account is one person
         headers = visit.request.headers
         principal = await asyncio.to_thread(site.gateway.authenticator.identify, principal, headers)
     return replace(visit.of(principal), secret=token, session=token)
 
 
 async def _local(visit: Visit, site: Site) -> Visit:
-    """The local user, where the API accepts callers without a key. Requests through a proxy are
-    not local, whoever the proxy lets in."""
+    """The local user, if the API accepts callers without a key. Requests through a proxy are never
+    local, even if the proxy authenticates them."""
     authenticator, headers = site.gateway.authenticator, visit.request.headers
     if not authenticator.open or is_proxied(headers):
         return visit
     try:
         caller = await identified(authenticator, headers)
     except ApiError as problem:
-        if problem.status == 403:  # a host name of somebody else: DNS rebinding
+        if problem.status == 403:  # a foreign host name: DNS rebinding
             raise PageError(403, "Not allowed", problem.message) from None
         return visit
     return visit.of(LOCAL) if caller == ANYONE else visit

@@ -51,6 +51,20 @@
     }
   };
 
+  // <input data-filter=".group">: shows the rows [data-filter-row] that contain the words typed.
+  const filter = (input) => {
+    const wanted = input.value.trim().toLowerCase();
+    for (const group of document.querySelectorAll(input.dataset.filter)) {
+      let any = false;
+      for (const row of group.querySelectorAll("[data-filter-row]")) {
+        row.hidden = Boolean(wanted) && !row.textContent.toLowerCase().includes(wanted);
+        any ||= !row.hidden;
+      }
+      group.hidden = !any;
+      if (group.tagName === "DETAILS") group.open = Boolean(wanted) && any;
+    }
+  };
+
   const typing = (target) => target.closest?.("input, textarea, select, [contenteditable]");
   let going = false;
   const onKey = (event) => {
@@ -79,6 +93,9 @@
     if ("themeToggle" in button.dataset) toggleTheme();
     if ("shortcuts" in button.dataset) document.querySelector("dialog.shortcuts").showModal();
     if (button.dataset.copy) copy(button);
+  });
+  document.addEventListener("input", (event) => {
+    if (event.target.dataset.filter) filter(event.target);
   });
   document.addEventListener("submit", (event) => {
     const form = event.target;
