@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 
 from sqlalchemy import Connection, select
 
-from suffice.access.keys import ALL
 from suffice.access.visibility import Reader
 from suffice.log.tables import SCOPES
 
@@ -20,8 +19,8 @@ Pairs = Sequence[tuple[str, Sequence[str]]]
 
 
 def known_scopes(connection: Connection, reader: Reader | None) -> list[int] | None:
-    """The scopes of decisions that a reader may know about; `None`: all of them."""
-    if reader is None or ALL in reader.collections:
+    """The scopes of decisions that a reader may know of; `None`: all of them."""
+    if reader is None or reader.knows_all:
         return None
     return _chosen(connection, lambda pairs: any(reader.uses(name) for name, _ in pairs))
 
