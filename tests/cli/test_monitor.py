@@ -57,6 +57,24 @@ def test_monitor_shows_metrics_and_alarms(log: Log, store: Path) -> None:
     assert found["guarantee"]["status"] == "none"
 
 
+@pytest.mark.parametrize(
+    ("command", "options"),
+    [
+        (("monitor",), ["--store"]),
+        (("gaps",), ["--store"]),
+        (("audit", "verify"), ["--store"]),
+        (("documents", "list"), ["--store"]),
+        (("ask", "When is pay day?"), ["--docs", "--store"]),
+    ],
+)
+def test_a_missing_store_names_only_options_that_the_command_has(
+    store: Path, command: tuple[str, ...], options: list[str]
+) -> None:
+    remedy = getattr(call(*command).exception, "remedy", "")
+    assert "suffice index FOLDER" in remedy
+    assert [word for word in remedy.split() if word.startswith("--")] == options
+
+
 def test_deep_checks_need_a_stronger_verifier(log: Log, store: Path, tmp_path: Path) -> None:
     (tmp_path / "suffice.yaml").write_text("verifier:\n  strong: true\n")
     assert "no verifier stronger" in str(call("monitor", "--deep", "--store", store).exception)
