@@ -20,6 +20,7 @@ from suffice.learn.monitor.monitor import Monitor
 from suffice.mcp.tools import Caller, Tools
 from suffice.models.catalog import open_embedder, open_verifier
 from suffice.record.log import Log
+from suffice.record.replay import replay
 from suffice.record.sink import Recorder
 from suffice.settings import (
     CollectionSettings,
@@ -34,7 +35,7 @@ from suffice.settings import (
 from suffice.settings.webhooks import WebhookSettings
 from tests.conftest import HANDBOOK
 from tests.learn.monitor.stream import answer, certificate, write
-from tests.server.gateway import RunningGateway, running
+from tests.server.gateway import PASSAGE, QUESTION, SERVED, RunningGateway, running
 from tests.server.test_webhooks import receiver
 from tests.waiting import PATIENCE, until
 
@@ -209,3 +210,21 @@ def test_without_the_monitor_there_is_nothing_to_see(library: Library) -> None:
         assert get(gateway, "/v1/monitor").status_code == 404
         assert get(gateway, "/v1/guarantee").json()["status"] == "none"
         assert "suffice_guarantee" not in get(gateway, "/metrics").text
+
+
+@pytest.mark.parametrize("uncited", [False, True])
+def test_a_check_under_a_certificate_replays_the_same(
+    library: Library, tmp_path: Path, uncited: bool
+) -> None:
+    """`/v1/check` has no gate, so the certified thresholds do not apply to it."""
+    verdict = certificate(tmp_path / "t.json", scores(2, 300), confidence=0.999, models=MODELS)
+    off = MonitorSettings(enabled=False)
+    body = {"answer": SERVED, "evidence": [PASSAGE], "question": QUESTION, "uncited": uncited}
+    with running(library, Settings(monitor=off, verdict=verdict)) as gateway:
+        told = gateway.post("/check", body).json()
+        log = gateway.inner.log
+        assert log is not None
+        entry = log.entry(told["record"])
+        again = replay(entry, log.entry(entry.fields()["setup"]))
+    assert told["verdict"] == "SERVE"  # the certified threshold would withhold it
+    assert again.differences == ()

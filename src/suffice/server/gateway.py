@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
 from operator import attrgetter
+from typing import Any
 
 import httpx2
 
@@ -158,15 +159,24 @@ class Gateway:
             self.guarantee = found
 
     def _recorded(self, route: Route, settings: Settings) -> Route:
-        if self.log is None:
+        log = self.log
+        if log is None:
             return route
-        setup = Setup.of(settings, route.own, self.parts.embedder.id, self.parts.verifier.id)
+        ids = (self.parts.embedder.id, self.parts.verifier.id)
+
+        def recorder(**more: Any) -> Recorder:
+            return Recorder(log, Setup.of(settings, route.own, *ids, **more).filing())
+
         # Gaps are sent by the webhook worker, which reads them from the log.
         verdict = replace(route.base.verdict_settings, gap_webhook="")
         return replace(
             route,
             base=replace(route.base, verdict_settings=verdict),
-            recorder=Recorder(self.log, setup.filing()),
+            recorder=recorder(),
+            checking={
+                uncited: recorder(door="answers", options={"uncited": str(uncited)})
+                for uncited in (False, True)
+            },
         )
 
     def _webhooks(self, settings: Settings, state: State) -> dict[str, Webhook]:

@@ -65,6 +65,9 @@ class Route:
     base: Pipeline
     upstream: UpstreamClient | None
     recorder: Recorder | None
+    checking: Mapping[bool, Recorder] = field(default_factory=dict)
+    """The recorders of `/v1/check`, by `uncited`: without a gate, no certificate applies, so these
+    decisions have a setup of their own."""
     _checks: dict[tuple[frozenset[str], bool], Sequence[Check]] = field(default_factory=dict)
 
     @property
@@ -108,6 +111,11 @@ class Route:
         """The recorder for a caller's decisions. The person behind the caller replaces the tag of
         the request, which the client chooses."""
         return self.recorder.by(caller.name, caller.user or tag) if self.recorder else None
+
+    def recording_checks(self, caller: Principal, *, uncited: bool) -> Recorder | None:
+        """The recorder for a caller's answers from elsewhere."""
+        recorder = self.checking.get(uncited)
+        return recorder.by(caller.name, caller.user) if recorder else None
 
     def checks(self, labels: frozenset[str], *, marks: bool) -> Sequence[Check]:
         known = self._checks.get((labels, marks))
