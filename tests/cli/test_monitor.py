@@ -92,15 +92,23 @@ def test_monitor_tells_of_a_suspended_guarantee(log: Log, store: Path, tmp_path:
     assert "gate 0.60, confidence 0.85" in " ".join(done.stdout.split())
 
 
-def test_config_check_names_a_certificate_that_is_not_monitored(tmp_path: Path) -> None:
-    file = tmp_path / "suffice.yaml"
-    file.write_text(
-        "verdict: {thresholds_file: t.json}\n"
+def test_monitor_tells_of_the_certificate_of_a_route(log: Log, store: Path, tmp_path: Path) -> None:
+    reference = [0.9 + n / 4000 for n in range(300)]
+    own = certificate(tmp_path / "hr.json", reference, gate=0.5, confidence=0.85)
+    (tmp_path / "suffice.yaml").write_text(
         "server: {routes: {default: {}, hr: {verdict: {thresholds_file: hr.json}}}}\n"
     )
-    (warning,) = told("config", "check", "--config", file)["unmonitored"]
-    assert "server.routes.hr uses the certificate" in warning
-    assert "is not monitored" in call("config", "check", "--config", file).stderr
+    assert call("monitor", "--store", store).return_value == 0
+    write(log, [answer(confidence=0.5 + n / 400) for n in range(60)], own)
+    done = call("monitor", "--store", store)
+    assert done.return_value == 2
+    assert "hr.json\nGuarantee SUSPENDED since" in done.stdout
+    assert "Drift test of hr.json" in done.stdout
+    found = told("monitor", "--store", store)
+    assert found["guarantee"]["status"] == "none"
+    assert [(one["file"], one["status"]) for one in found["certificates"]] == [
+        ("hr.json", "suspended")
+    ]
 
 
 def test_gaps_are_listed_and_exported(store: Path, log: Log, tmp_path: Path) -> None:

@@ -57,6 +57,11 @@ def get(gateway: RunningGateway, path: str, key: str = "any") -> httpx2.Response
     return httpx2.get(f"{gateway.url}{path}", headers=headers, timeout=PATIENCE)
 
 
+def status(gateway: RunningGateway) -> Status:
+    found = gateway.inner.guarantees
+    return found[found.main].status
+
+
 def scores(center: float, count: int) -> list[float]:
     draw = np.random.default_rng(count).normal(size=count)
     return [float(one) for one in 1 / (1 + np.exp(-center - draw))]
@@ -105,7 +110,7 @@ def test_a_restart_while_suspended_begins_strict(library: Library, tmp_path: Pat
     log = Log(library.store.database)
     write(log, [answer(confidence=one) for one in scores(0, 200)], verdict)
     with running(library, own) as gateway:
-        until(lambda: gateway.inner.guarantee.status is Status.SUSPENDED)
+        until(lambda: status(gateway) is Status.SUSPENDED)
     with running(library, own) as gateway:
         assert gateway.inner.state.routes["default"].own.gate.learned.sufficient == 0.75
         again = certificate(tmp_path / "again.json", scores(0, 300), gate=0.65, models=MODELS)
@@ -123,12 +128,12 @@ def test_a_suspension_that_cannot_be_applied_is_tried_again(
     own = Settings(monitor=MonitorSettings(every_seconds=3600, deep_share=0), verdict=verdict)
     with running(library, own) as gateway:
         inner = gateway.inner
-        until(lambda: inner.guarantee.status is Status.ACTIVE)
+        until(lambda: status(gateway) is Status.ACTIVE)
         monitor, opens = inner.monitor, inner._opened
         assert monitor is not None
         state, version = monitor.store.read()
-        held = replace(state.guarantee, status=Status.SUSPENDED)
-        assert monitor.store.save(replace(state, guarantee=held), version)
+        held = replace(monitor.guarantee, status=Status.SUSPENDED)
+        assert monitor.store.save(replace(state, suspended=(held,)), version)
 
         def refuses(*given: object) -> None:
             raise SettingsError("The file is gone.")
@@ -136,15 +141,16 @@ def test_a_suspension_that_cannot_be_applied_is_tried_again(
         monkeypatch.setattr(inner, "_opened", refuses)
         with pytest.raises(SettingsError):
             inner._monitored(monitor)
-        assert inner.guarantee.status is Status.ACTIVE
+        assert status(gateway) is Status.ACTIVE
         monkeypatch.setattr(inner, "_opened", opens)
         inner._monitored(monitor)
-        assert str(inner.guarantee.status) == "suspended"
+        assert str(status(gateway)) == "suspended"
         assert inner.state.routes["default"].own.gate.learned.sufficient == 0.75
 
 
-def test_a_route_with_its_own_certificate_is_not_suspended_with_the_others(
-    library: Library, tmp_path: Path
+@pytest.mark.parametrize("drifts", ["default", "hr"])
+def test_a_certificate_of_a_route_is_monitored_by_itself(
+    library: Library, tmp_path: Path, drifts: str
 ) -> None:
     verdict = certificate(tmp_path / "t.json", scores(2, 300), gate=0.75, models=MODELS)
     other = certificate(tmp_path / "hr.json", scores(2, 300), gate=0.85, models=MODELS)
@@ -152,16 +158,29 @@ def test_a_route_with_its_own_certificate_is_not_suspended_with_the_others(
         "default": RouteSettings(),
         "hr": RouteSettings(own=CollectionSettings(verdict=other)),
     }
-    monitor = MonitorSettings(every_seconds=3600, deep_share=0)
+    monitor = MonitorSettings(every_seconds=0.1, deep_share=0)
     own = Settings(monitor=monitor, verdict=verdict, server=ServerSettings(routes=routes))
-    log = Log(library.store.database)
-    write(log, [answer(confidence=one) for one in scores(0, 200)], verdict)
+    under = {"default": verdict, "hr": other}
     with running(library, own) as gateway:
-        until(lambda: gateway.inner.guarantee.status is Status.SUSPENDED)
-        opened = gateway.inner.state.routes
-    assert opened["default"].own.verdict.thresholds_file == ""
-    assert opened["hr"].own == CollectionSettings(verdict=other)
-    log.close()
+
+        def told(route: str) -> str:
+            return str(get(gateway, f"/{route}/v1/guarantee").json()["status"])
+
+        until(lambda: {told(route) for route in routes} == {"active"})
+        log = gateway.inner.log
+        assert log is not None
+        for name, center in (("default", 2), ("hr", 2), (drifts, 0)):
+            write(log, [answer(confidence=one) for one in scores(center, 200)], under[name])
+        until(lambda: told(drifts) == "suspended")
+        opened, shown = gateway.inner.state.routes, get(gateway, "/metrics").text
+        (unaffected,) = set(routes) - {drifts}
+        assert told(unaffected) == "active"
+        assert get(gateway, "/other/v1/guarantee").status_code == 404
+    assert not opened[drifts].own.verdict.thresholds_file
+    assert opened[drifts].own.gate.learned.sufficient == (0.75 if drifts == "default" else 0.85)
+    assert opened[unaffected].own.verdict == under[unaffected]
+    assert f'suffice_route_guarantee{{route="{drifts}"}} 2.0' in shown
+    assert f'suffice_route_guarantee{{route="{unaffected}"}} 1.0' in shown
 
 
 def test_a_suspension_applies_on_the_command_line_and_over_mcp(
@@ -183,7 +202,7 @@ def test_a_suspension_applies_on_the_command_line_and_over_mcp(
 
     assert lowest() == [True, True]
     write(log, [answer(confidence=one) for one in scores(0, 200)], own)
-    assert Monitor.of(log, settings).catch_up().guarantee.status is Status.SUSPENDED
+    assert Monitor.of(log, settings).catch_up().suspended
     assert lowest() == [False, False]
     recorder = tools._pipeline(Caller()).record
     assert isinstance(recorder, Recorder)

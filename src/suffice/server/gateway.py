@@ -10,7 +10,6 @@ import asyncio
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from operator import attrgetter
 from typing import Any
 
@@ -23,7 +22,6 @@ from suffice.access.usage_report import Ledger
 from suffice.errors import SettingsError, SufficeError
 from suffice.evidence.library import Library
 from suffice.learn.monitor.deep import DeepChecks, open_deep_verifier, stronger_tier
-from suffice.learn.monitor.guarantee import Guarantee, Status, in_force, is_monitored, suspended
 from suffice.learn.monitor.monitor import Monitor
 from suffice.learn.monitor.worker import MonitorWorker
 from suffice.models.batching import Lanes, SharedEmbedder, shared_verifier
@@ -35,13 +33,14 @@ from suffice.record.sink import Recorder
 from suffice.server.auth import Authenticator, is_local
 from suffice.server.documents.jobs import DocumentJobs
 from suffice.server.errors import ApiError, bad
+from suffice.server.guarantees import Guarantees
 from suffice.server.inference_pool import InferencePool
 from suffice.server.openai.verdict_cache import VerdictCache
 from suffice.server.parts import Parts
 from suffice.server.rate_limiter import RateLimiter
 from suffice.server.route import Route, open_route
 from suffice.server.telemetry.stats import RequestStats, StatsListener
-from suffice.settings import CollectionSettings, Settings
+from suffice.settings import Settings
 from suffice.settings.routes import DEFAULT
 from suffice.webhooks.outbox import Outbox
 from suffice.webhooks.worker import Webhook, WebhookWorker, gap_webhooks, open_webhooks
@@ -98,8 +97,8 @@ class Gateway:
         self.authenticator = self._authenticator(settings)
         self._changing = threading.Lock()
         self.monitor = self._monitor(settings)
-        self.guarantee = self.monitor.state.guarantee if self.monitor else Guarantee()
-        self.state = self._opened(settings, self.monitor, self.guarantee)
+        self.guarantees = Guarantees.of(self.monitor)
+        self.state = self._opened(settings, self.guarantees)
         self.webhooks = WebhookWorker(
             Outbox(library.store.database), self._webhooks(settings, self.state)
         )
@@ -115,8 +114,8 @@ class Gateway:
     def _log(self, settings: Settings) -> Log:
         return Log(self.library.store.database, settings.record)
 
-    def _opened(self, settings: Settings, monitor: Monitor | None, guarantee: Guarantee) -> State:
-        adjusted = partial(_in_force, monitor, guarantee)
+    def _opened(self, settings: Settings, guarantees: Guarantees) -> State:
+        adjusted = guarantees.in_force
         routes = {
             name: self._recorded(
                 open_route(name, route, settings, self.parts, self.client, adjusted=adjusted),
@@ -146,17 +145,17 @@ class Gateway:
 
     def _monitored(self, monitor: Monitor) -> None:
         """Called after each update, in any of the processes: apply a changed guarantee."""
-        found = monitor.state.guarantee
+        found = Guarantees.of(monitor)
         with self._changing:
-            if found == self.guarantee:
+            if monitor is not self.monitor or found == self.guarantees:
                 return
-            if found.status is not self.guarantee.status:
+            if found.suspended != self.guarantees.suspended:
                 settings = self.state.settings
-                state = self._opened(settings, monitor, found)
+                state = self._opened(settings, found)
                 self.webhooks.change(self._webhooks(settings, state))
                 self.state = state
             # Last: if the routes could not be opened, the next update tries again.
-            self.guarantee = found
+            self.guarantees = found
 
     def _recorded(self, route: Route, settings: Settings) -> Route:
         log = self.log
@@ -211,7 +210,8 @@ class Gateway:
                 if value(new) != value(old):
                     raise SettingsError(f"'{group}' cannot be changed without a restart.")
             monitor = self._monitor(new)
-            state = self._opened(new, monitor, self.guarantee)
+            guarantees = Guarantees.of(monitor)
+            state = self._opened(new, guarantees)
             authenticator = self._authenticator(new)
             webhooks = self._webhooks(new, state)
             if monitor and self.monitoring:
@@ -219,6 +219,7 @@ class Gateway:
         except SufficeError as problem:
             return f"{NOT_RELOADED}: {problem}"
         self.state, self.authenticator, self.monitor = state, authenticator, monitor
+        self.guarantees = guarantees
         self.work.change(new.server.capacity)
         self.webhooks.change(webhooks)
         return f"The settings were reloaded: {len(self.state.routes)} routes."
@@ -266,14 +267,3 @@ class Gateway:
         await asyncio.to_thread(self.ledger.close)
         if self.log is not None:
             self.log.close()
-
-
-def _in_force(
-    monitor: Monitor | None, guarantee: Guarantee, own: CollectionSettings
-) -> CollectionSettings:
-    """The settings of a route. While the guarantee of its certificate is suspended, for each
-    certified threshold the stricter of certified and default applies."""
-    strict = guarantee.status is Status.SUSPENDED
-    if monitor is None or not strict or not is_monitored(own, monitor.settings):
-        return own
-    return suspended(own, in_force(monitor.certificate, guarantee))
