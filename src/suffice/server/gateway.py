@@ -21,6 +21,7 @@ from suffice.access.usage_report import Ledger
 from suffice.errors import SettingsError, SufficeError
 from suffice.evidence.library import Library
 from suffice.learn.monitor.deep import DeepChecks, open_deep_verifier, stronger_tier
+from suffice.learn.monitor.indexing import Indexing
 from suffice.learn.monitor.monitor import Monitor
 from suffice.learn.monitor.tallies import decision_index
 from suffice.learn.monitor.worker import MonitorWorker
@@ -147,7 +148,12 @@ class Gateway:
         return MonitorWorker(self.monitor, deep, lambda: not self.work.waiting, self._monitored)
 
     def _monitored(self, monitor: Monitor) -> None:
-        """Called after each update, in any of the processes: apply a changed guarantee."""
+        """Called after each update, in any of the processes: apply a changed guarantee, and index
+        new decisions."""
+        self._guaranteed(monitor)
+        self.indexing.catch_up()
+
+    def _guaranteed(self, monitor: Monitor) -> None:
         found = Guarantees.of(monitor)
         with self._changing:
             if monitor is not self.monitor or found == self.guarantees:
