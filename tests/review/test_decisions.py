@@ -12,9 +12,9 @@ from suffice.errors import ReviewError, ReviewTaken
 from suffice.log.entry import Choice
 from suffice.review.actions import Assign, Judge, Judgement, Mark, MarkPassage, Remark
 from suffice.review.case import Act
-from suffice.review.judged import edited
+from suffice.review.judged import Judged, edited
 from suffice.review.review import Review
-from suffice.types import Action, Level, Verdict
+from suffice.types import Action, Claim, Draft, Level, Verdict
 from tests.review import examples as some
 
 ACCEPT, OVERRULE, CORRECT = Judgement
@@ -63,6 +63,21 @@ def test_the_draft_after_the_judgements(review: Review) -> None:
     assert edited(some.DRAFT, review.case(id).judgements) == CORRECTED
     review.act(id, Judge(2, ACCEPT), by="Ada")  # the last judgement counts
     assert edited(some.DRAFT, review.case(id).judgements) == wanted
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("It is 3. [2]", "It is 3. [2] Ask first. [1]"),  # the reviewer names another source
+        ("It is 3.", "It is 3. [1] Ask first. [1]"),
+        ("", "Ask first. [1]"),
+    ],
+)
+def test_citation_marks_after_a_claim_go_with_it(text: str, wanted: str) -> None:
+    claims = (Claim("It is 4.", 0, 8, (1,)), Claim("Ask first.", 13, 23, (1,)))
+    draft = Draft("It is 4. [1] Ask first. [1]", claims)
+    judged = Judged("", "", "Ada", 1, CORRECT, supported=False, text=text)
+    assert edited(draft, {1: judged}) == wanted
 
 
 def test_a_corrected_answer_is_released_as_the_reviewers_words(review: Review) -> None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from suffice.log.entry import Entry
 from suffice.review.actions import Judgement, Mark
+from suffice.text.marks import citations
 from suffice.types import Draft
 
 
@@ -73,19 +74,32 @@ def marked(entry: Entry) -> Marked:
 
 
 def edited(draft: Draft, judgements: Mapping[int, Judged]) -> str:
-    """The draft after the judgements: with corrected claims in the reviewer's words, and without
-    claims that the reviewer found unsupported."""
+    """The draft after the judgements: corrected claims in the reviewer's words, and without the
+    claims that the reviewer found unsupported. A corrected claim keeps its citation marks unless
+    the reviewer's words have their own."""
     return "".join(_pieces(draft, judgements)).strip()
 
 
 def _pieces(draft: Draft, judgements: Mapping[int, Judged]) -> Iterator[str]:
-    place = 0
+    text, place = draft.text, 0
+    marks = [span for span, _ in citations(text)]
     for n, claim in enumerate(sorted(draft.claims, key=lambda one: one.start), 1):
         one = judgements.get(n)
         if one is None or one.supported or claim.start < place:
             continue
-        before = draft.text[place : claim.start]
+        end = _with_marks(text, claim.end, marks)
+        before = text[place : claim.start]
         yield before if one.text else before.rstrip(" ")
         yield one.text
-        place = claim.end
-    yield draft.text[place:]
+        keeps = one.text and not citations(one.text)
+        yield text[claim.end : end] if keeps else ""
+        place = end
+    yield text[place:]
+
+
+def _with_marks(text: str, end: int, marks: Sequence[tuple[int, int]]) -> int:
+    """The end of a claim with the citation marks after it."""
+    for first, last in marks:
+        if first >= end and not text[end:first].strip():
+            end = last
+    return end

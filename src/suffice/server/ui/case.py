@@ -3,7 +3,8 @@ reviewer can decide."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from starlette.responses import Response
@@ -79,7 +80,8 @@ async def act(context: PageContext) -> Response:
     if todo is None:
         raise PageError(400, "Not possible", "The form is not complete.", "Reload the page.")
     try:
-        place, notice = await context.run(todo, context, name, form)
+        with _missing_is_not_found():
+            place, notice = await context.run(todo, context, name, form)
     except ReviewTaken as problem:
         return await _page(context, 409, problem)
     except (ReviewError, ValueError) as problem:
@@ -87,6 +89,22 @@ async def act(context: PageContext) -> Response:
         return await _page(context, 400, told, form)
     context.gateway.webhooks.wake()
     return context.redirect(f"{PATH}/{name}{place}", notice)
+
+
+@contextmanager
+def _missing_is_not_found() -> Iterator[None]:
+    """A case that the person may not read is reported as one that does not exist."""
+    try:
+        yield
+    except StoreError as missing:
+        if type(missing) is not StoreError:
+            raise
+        raise PageError(
+            404,
+            "No such case",
+            "There is no such record, or it uses passages that you may not read.",
+            "Choose a case from the queue.",
+        ) from missing
 
 
 def _incomplete() -> ReviewError:
@@ -100,17 +118,8 @@ async def _page(
     form: Form | None = None,
 ) -> Response:
     name = context.request.path_params["record"]
-    try:
+    with _missing_is_not_found():
         view = await context.run(_view, context, review_of(context), name)
-    except StoreError as missing:
-        if type(missing) is not StoreError:
-            raise
-        raise PageError(
-            404,
-            "No such case",
-            "There is no such record, or it uses passages that you may not read.",
-            "Choose a case from the queue.",
-        ) from missing
     if form is not None and form.get("do") == "decide":  # keep what the person wrote
         answer = form.get("answer", view.answer)
         view = replace(view, reason=form.get("reason", ""), answer=answer)
