@@ -94,7 +94,7 @@ def checker_of(route: Route, context: RequestContext, *, uncited: bool) -> Check
         read_routes(own.verdict.routes),
         uncited,
         Conflicts(verifier, own.gate.conflict),
-        record=recorder.uncertified() if recorder else None,
+        record=recorder.uncertified(route.check_setups.get(uncited)) if recorder else None,
     )
 
 

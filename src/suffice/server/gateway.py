@@ -30,7 +30,7 @@ from suffice.models.batching import Lanes, SharedEmbedder, shared_verifier
 from suffice.models.caching import CachedEmbedder
 from suffice.models.catalog import open_verifier
 from suffice.record.log import Log
-from suffice.record.setup import Setup
+from suffice.record.setup import ANSWERS, Setup
 from suffice.record.sink import Recorder
 from suffice.server.auth import Authenticator, is_local
 from suffice.server.documents.jobs import DocumentJobs
@@ -169,13 +169,19 @@ class Gateway:
     def _recorded(self, route: Route, settings: Settings) -> Route:
         if self.log is None:
             return route
-        setup = Setup.of(settings, route.own, self.parts.embedder.id, self.parts.verifier.id)
+        setup_of = partial(
+            Setup.of, settings, route.own, self.parts.embedder.id, self.parts.verifier.id
+        )
         # Gaps are sent by the webhook worker, which reads them from the log.
         verdict = replace(route.base.verdict_settings, gap_webhook="")
         return replace(
             route,
             base=replace(route.base, verdict_settings=verdict),
-            recorder=Recorder(self.log, setup.filing()),
+            recorder=Recorder(self.log, setup_of().filing()),
+            check_setups={
+                uncited: setup_of(door=ANSWERS, options={"uncited": str(uncited)}).record()
+                for uncited in (True, False)
+            },
         )
 
     def _webhooks(self, settings: Settings, state: State) -> dict[str, Webhook]:

@@ -20,6 +20,7 @@ from suffice.errors import SettingsError
 from suffice.evidence.documents import StoredDocuments
 from suffice.evidence.index import Filter
 from suffice.evidence.search import Retriever, Search, gather
+from suffice.log.record import Record
 from suffice.models.embedder import Embedder
 from suffice.pipeline import Pipeline
 from suffice.record.sink import Recorder
@@ -65,6 +66,8 @@ class Route:
     base: Pipeline
     upstream: UpstreamClient | None
     recorder: Recorder | None
+    check_setups: Mapping[bool, Record] = field(default_factory=dict)
+    """The setups of `check`, which has no gate: for answers without citation marks, and with."""
     _checks: dict[tuple[frozenset[str], bool], Sequence[Check]] = field(default_factory=dict)
 
     @property
