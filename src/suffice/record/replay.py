@@ -27,8 +27,8 @@ from suffice.models.catalog import open_embedder, open_verifier
 from suffice.models.embedder import Embedder
 from suffice.models.verifier import Verifier
 from suffice.record.codec import plain
-from suffice.record.decision import Decision, decision_of
-from suffice.record.setup import Setup, setup_of, versions
+from suffice.record.decision import UNGATED, Decision, decision_of
+from suffice.record.setup import PIPELINE, Setup, setup_of, versions
 from suffice.sql.database import Database
 from suffice.types import Draft, Evidence, Finding, Verdict
 from suffice.verdict.decide import decide, disagree, refused_by_gate
@@ -82,7 +82,7 @@ class Replay:
         decision = decision_of(entry)
         found = [*differences("models", self.setup.models, self._models())]
         notes = list(_notes(entry))
-        gated = self.setup.door == "pipeline"
+        gated = self.setup.door == PIPELINE and decision.gate.policy != UNGATED
         if gated:
             applied = self._gate(decision)
             found += differences("gate", plain(decision.gate), plain(applied.decision))

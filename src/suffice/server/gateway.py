@@ -29,7 +29,7 @@ from suffice.models.batching import Lanes, SharedEmbedder, shared_verifier
 from suffice.models.caching import CachedEmbedder
 from suffice.models.catalog import open_verifier
 from suffice.record.log import Log
-from suffice.record.setup import Setup
+from suffice.record.setup import ANSWERS, Setup
 from suffice.record.sink import Recorder
 from suffice.server.auth import Authenticator, is_local
 from suffice.server.documents.jobs import DocumentJobs

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -15,6 +16,8 @@ from suffice.errors import DocumentMissing
 from suffice.evidence.index import today
 from suffice.evidence.rows import VersionInfo
 from suffice.review.documents import CALENDAR, Documents, History, View
+from suffice.review.judged import Marked
+from suffice.review.review import Review
 from suffice.server.ui.page import PageContext, PageError, page
 from suffice.server.ui.records import refreshed
 from suffice.text.compare import Hunk, counts
@@ -56,6 +59,7 @@ async def documents_page(context: PageContext) -> Response:
         collection = "default" if "default" in collections or not collections else collections[0]
     day = today()
     found = await context.run(documents.page, collection, day, view=view, text=text, after=after)
+    marks = await context.run(_marks, context, collection, "")
     kept = {"collection": collection, "text": text}
     kept = {name: value for name, value in kept.items() if value and value != "default"}
     last = found.documents[-1].version.document if found.documents else ""
@@ -73,6 +77,7 @@ async def documents_page(context: PageContext) -> Response:
         first=f"?{urlencode({**kept, 'view': view.value})}" if after else "",
         link=link_of,
         soon=day + timedelta(days=_SOON),
+        marks=Counter(one.document for one in marks),
     )
 
 
@@ -115,7 +120,17 @@ async def document_page(context: PageContext) -> Response:
         options=[(one.key, _named(one, day)) for one in found.versions],
         link=link_of,
         used=f"/ui/log?{urlencode({'document': found.document})}",
+        marks=await context.run(_marks, context, collection, name),
     )
+
+
+def _marks(context: PageContext, collection: str, document: str) -> list[Marked]:
+    """Passages that reviewers marked as wrong or stale."""
+    log = context.gateway.log
+    if log is None:
+        return []
+    reader = context.person.reader
+    return Review(log).marked_passages(reader, collection=collection, document=document)
 
 
 def link_of(version: VersionInfo) -> str:
