@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from suffice.errors import StoreError
-from suffice.log.record import Record
 from suffice.record.decision import Filing
 from suffice.record.log import NOWHERE, Log
 from suffice.record.trace import Trace

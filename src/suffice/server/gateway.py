@@ -182,7 +182,7 @@ class Gateway:
             base=replace(route.base, verdict_settings=verdict),
             recorder=recorder(),
             checking={
-                uncited: recorder(door="answers", options={"uncited": str(uncited)})
+                uncited: recorder(door=ANSWERS, options={"uncited": str(uncited)})
                 for uncited in (False, True)
             },
         )

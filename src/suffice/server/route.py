@@ -20,7 +20,6 @@ from suffice.errors import SettingsError
 from suffice.evidence.documents import StoredDocuments
 from suffice.evidence.index import Filter
 from suffice.evidence.search import Retriever, Search, gather
-from suffice.log.record import Record
 from suffice.models.embedder import Embedder
 from suffice.pipeline import Pipeline
 from suffice.record.sink import Recorder

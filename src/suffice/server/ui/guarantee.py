@@ -67,7 +67,7 @@ async def health(context: PageContext) -> Response:
     certificate, problem = await context.run(_certificate, gateway.state.settings)
     monitor, everything = gateway.monitor, sees_all(context)
     found = await context.run(report_of, monitor) if monitor and everything else None
-    guarantee = gateway.guarantee
+    guarantee = gateway.guarantees[gateway.guarantees.main]
     log = gateway.log
     events = await context.run(_events, log, everything) if log is not None else []
     return context.render(
