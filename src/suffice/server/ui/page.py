@@ -20,6 +20,7 @@ from suffice.access.keys import Role
 from suffice.errors import SufficeError
 from suffice.server.errors import ApiError, fault_of
 from suffice.server.gateway import Gateway
+from suffice.server.sending import Gone
 from suffice.server.telemetry.logs import description_of
 from suffice.server.ui import security
 from suffice.server.ui.forms import read_form
@@ -33,6 +34,7 @@ log = logging.getLogger("suffice.server")
 Form = ImmutableMultiDict[str, str]
 THEMES = ("light", "dark")
 THEME = "suffice_theme"
+_HUNG_UP = 499
 SIGN_IN = f"{security.BASE}/sign-in"
 
 __all__ = ["Form", "PageContext", "PageError", "Person", "as_page_error", "entry", "page"]
@@ -183,6 +185,8 @@ def rendered(site: Site, visit: Visit, template: str, status: int = 200, **value
 
 def failed(site: Site, visit: Visit, problem: Exception) -> Response:
     """Render the error page for a failure: what happened and what to do."""
+    if isinstance(problem, Gone):  # nobody reads it
+        return Response(status_code=_HUNG_UP)
     shown = as_page_error(problem, visit.request.url.path)
     response = rendered(site, visit, "error.html", shown.status, problem=shown)
     response.headers.update(shown.headers)
