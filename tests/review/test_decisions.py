@@ -150,14 +150,14 @@ def test_who_looks_at_an_old_state_is_told(review: Review) -> None:
     review.act(id, Remark("Looking at it."), by="Ada", seen=seen)
     review.act(id, Judge(1, ACCEPT), by="Ada", seen=seen)
     review.act(id, Judge(2, ACCEPT), by="Bob", seen=seen)  # another claim
-    with pytest.raises(ReviewTaken, match="Ada was faster: judge at"):
+    with pytest.raises(ReviewTaken, match="Ada acted first: judge at"):
         review.act(id, Judge(1, OVERRULE), by="Bob", seen=seen)
     review.act(id, Assign("Ada"), by="Ada", seen=seen)
-    with pytest.raises(ReviewTaken, match="Ada was faster: assign"):
+    with pytest.raises(ReviewTaken, match="Ada acted first: assign"):
         review.act(id, Assign("Bob"), by="Bob", seen=seen)
     review.decide(id, Act.CONFIRM, reason="x", by="Ada", seen=seen)  # nobody decided in between
     for act in Act.RELEASE, Act.CONFIRM, Act.DISMISS:
-        with pytest.raises(ReviewTaken, match=r"Ada was faster: confirm at .* not recorded"):
+        with pytest.raises(ReviewTaken, match=r"Ada acted first: confirm at .* not recorded"):
             review.decide(id, act, reason="x", by="Bob", seen=seen)
     assert [one.by for one in review.case(id).decided] == ["Ada"]
     review.decide(id, Act.RELEASE, reason="Seen, and still.", by="Bob", seen=review.case(id).latest)

@@ -16,6 +16,7 @@ from suffice.evidence.library import Library
 from suffice.settings import RouteSettings, ServerSettings, Settings
 from tests.conftest import HANDBOOK
 from tests.server.gateway import RunningGateway, running
+from tests.ui.visitors import PASSWORD
 
 ARGUMENTS = [
     "--no-sandbox",
@@ -26,7 +27,6 @@ ARGUMENTS = [
     "--disable-component-update",
     "--disable-sync",
 ]
-PASSWORD = "correct horse battery"
 ROLES = ("viewer", "reviewer", "admin")
 
 

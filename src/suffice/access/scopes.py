@@ -1,4 +1,4 @@
-"""Which indexed decisions a reader may know of, and which it may read completely.
+"""Finds the indexed decisions that a reader may know about, and those it may read completely.
 
 The rules are those of `visibility.py`, applied to the collections and labels of all passages of a
 decision. The index stores each combination once.
@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 
 from sqlalchemy import Connection, select
 
-from suffice.access.keys import ALL
 from suffice.access.visibility import Reader
 from suffice.log.tables import SCOPES
 
@@ -21,14 +20,14 @@ Pairs = Sequence[tuple[str, Sequence[str]]]
 
 def known_scopes(connection: Connection, reader: Reader | None) -> list[int] | None:
     """The scopes of decisions that a reader may know of; `None`: all of them."""
-    if reader is None or ALL in reader.collections:
+    if reader is None or reader.knows_all:
         return None
     return _chosen(connection, lambda pairs: any(reader.uses(name) for name, _ in pairs))
 
 
 def readable_scopes(connection: Connection, reader: Reader | None) -> list[int] | None:
     """The scopes of decisions that a reader may read completely; `None`: all of them. Decisions
-    whose passages are not stored belong to none."""
+    whose passages are not stored are in none of these scopes."""
     if reader is None:
         return None
     return _chosen(

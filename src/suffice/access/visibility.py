@@ -38,10 +38,15 @@ class Reader:
         labels = set(access) or {PUBLIC}
         return self.uses(collection) and bool(labels & (self.labels | {PUBLIC}))
 
+    @property
+    def knows_all(self) -> bool:
+        """Whether the reader may know of every record."""
+        return ALL in self.collections
+
     def may_know(self, entry: Entry) -> bool:
         """Whether the reader may know that the record exists: at least one of its passages is in a
         collection the reader may use. False if the passages are no longer stored."""
-        if ALL in self.collections:
+        if self.knows_all:
             return True
         passages = entry.fields().get("passages", ())
         return any(self.uses(passage.get("collection", "default")) for passage in passages)
@@ -79,7 +84,7 @@ Version = tuple[str, str]
 
 
 def readable(decision: Decision, reader: Reader) -> frozenset[Version]:
-    """The documents of a decision that a reader may know of."""
+    """The documents of a decision that a reader may know about."""
     passages = [passage for passage in _all(decision) if reader.may_read(passage)]
     return frozenset((passage.document, passage.version) for passage in passages)
 

@@ -25,7 +25,7 @@ from suffice.settings import CollectionSettings, EmbedderSettings, Settings, Ver
 from suffice.verdict.thresholds import certified
 
 SETUP = "setup"
-PIPELINE = "pipeline"
+PIPELINE, ANSWERS = "pipeline", "answers"
 _PACKAGES = (
     "suffice onnxruntime tokenizers numpy qdrant-edge-py sqlalchemy suffice-strong huggingface_hub"
 ).split()

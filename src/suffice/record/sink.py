@@ -34,10 +34,6 @@ class Recorder:
         """The same recorder for another caller."""
         return replace(self, filing=replace(self.filing, caller=caller, tag=tag))
 
-    def uncertified(self) -> Recorder:
-        """The same recorder for decisions that the certified thresholds do not cover."""
-        return replace(self, filing=replace(self.filing, certificate=""))
-
     def verdict(self, verdict: Verdict, trace: Trace) -> str:
         with _closed():
             return self.log.write(verdict, trace, self.filing)

@@ -45,7 +45,7 @@ class Act(StrEnum):
 
 
 class State(StrEnum):
-    """Where a case stands. A decided or dismissed case never becomes open again."""
+    """The state of a case. A decided or dismissed case never reopens."""
 
     OPEN = "open"
     ASSIGNED = "assigned"
@@ -90,9 +90,9 @@ class Feedback:
 @dataclass(frozen=True, slots=True)
 class Case:
     """A decision and the records about it. `why` and `probability` say why it was queued, if it
-    was. `seen` is the current decision as the reader may see it; it is `None` if the record is
-    incomplete, and `lacking` says what is missing. `latest` is the number of the last record about
-    it: a reviewer who decides names the one that was shown."""
+    was. `seen` is the current decision as the reader may see it; if the record is incomplete, it is
+    `None`, and `lacking` says what is missing. `latest` is the number of the last record about it;
+    a reviewer who decides passes the number that was shown."""
 
     entry: Entry
     why: tuple[str, ...] = ()
@@ -197,7 +197,7 @@ def why_of(concerning: Sequence[Entry]) -> tuple[str, ...]:
 
 
 def priority_of(concerning: Sequence[Entry]) -> Priority:
-    """The priority that a person set, or one that follows from why the case is queued."""
+    """The priority that a person set, otherwise the one implied by why the case is queued."""
     values = [item.fields().get("priority") for item in concerning if item.kind == PRIORITY]
     if values and values[-1] is not None:
         return Priority(values[-1])
@@ -215,7 +215,7 @@ _PRIORITIES = {
 
 
 def now(verdict: Verdict | None, acts: Sequence[Decided]) -> Verdict | None:
-    """The current verdict after all decisions; the last one counts."""
+    """The verdict after all reviewer decisions, of which the last counts."""
     changes = (Act.RELEASE, Act.WITHDRAW, Act.CORRECT)
     last = next((item for item in reversed(acts) if item.act in changes), None)
     if verdict is None or last is None:

@@ -13,8 +13,8 @@ from suffice.types import Draft
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A reviewer's judgement of one claim. `supported`: the claim holds as drafted. `text` are the
-    words that replace it if it was corrected; empty: it is removed."""
+    """A reviewer's judgement of one claim. `supported`: the claim holds as drafted. `text` replaces
+    a corrected claim; if it is empty, the claim is removed."""
 
     id: str
     time: str

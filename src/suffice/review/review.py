@@ -3,7 +3,7 @@
 >>> review = Review(log)
 >>> [case.entry.id for case in review.queue()]
 ['01jcq…']
->>> review.decide("01jcq…", Act.WITHDRAW, reason="The figure is of last year.", by="Ada")
+>>> review.decide("01jcq…", Act.WITHDRAW, reason="The figure is from last year.", by="Ada")
 '01jcq….withdraw.01jcr…'
 """
 
@@ -47,7 +47,7 @@ Writes = Callable[[Decision, str], tuple[Verdict, Trace]]
 """Writes and checks an answer from the evidence of a decision; receives a note to add to it."""
 
 Takes = Callable[[Entry], bool]
-"""Whether a record that a reviewer has not seen makes its action void."""
+"""Whether a record that a reviewer has not seen prevents the reviewer's action."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +55,8 @@ class Review:
     """Review of the decisions in one log. Each decision needs a reviewer's name and a reason.
 
     `seen` is the number of the last record about the case that the reviewer saw (`Case.latest`). If
-    somebody decided in between, the call raises `ReviewTaken` and records nothing. Without it, what
-    the log holds at the time of the call counts as seen."""
+    somebody decided in between, the call raises `ReviewTaken` and records nothing. Without it, all
+    records at the time of the call count as seen."""
 
     log: Log
 
@@ -133,8 +133,7 @@ class Review:
         reader: Reader | None = None,
         seen: int | None = None,
     ) -> str:
-        """Record what a reviewer does with a case besides deciding it; return the id of the
-        record."""
+        """Record a reviewer's action on a case, other than a decision; return the record's id."""
         case = self.whole(name, reader)
         if not by.strip():
             raise ReviewError("The action requires a name.", remedy="Give the reviewer's name.")
@@ -156,8 +155,8 @@ class Review:
         reader: Reader | None = None,
         seen: int | None = None,
     ) -> tuple[Verdict, str]:
-        """Write and check an answer although the gate was closed. The new verdict is a record of
-        its own, sealed together with the decision; return the verdict and its record's id."""
+        """Write and check an answer although the gate was closed. The new verdict is a separate
+        record, sealed together with the decision. Return the verdict and its record's id."""
         case = self.whole(name, reader)
         _check(Act.OPEN, reason, by)
         self._not_taken(case, seen)
@@ -179,8 +178,8 @@ class Review:
         by: str = "",
         reader: Reader | None = None,
     ) -> str:
-        """Record a rating of a decision and return the id of its record. An answer that somebody
-        rates down is queued for review."""
+        """Record a rating of a decision and return the id of its record. An answer that is rated
+        down is queued for review."""
         _length("comment", comment)
         with self.log.database.reading() as connection:
             entry = _known(connection, name, reader)
@@ -218,7 +217,7 @@ class Review:
         return case
 
     def _not_taken(self, case: Case, seen: int | None) -> None:
-        """Raise early if the reviewer looks at an old state, before another rule refuses it."""
+        """Raise early if the reviewer saw an old state, before another rule refuses the action."""
         with self.log.database.reading() as connection:
             _first(case.entry, case.latest if seen is None else seen, _decides, connection)
 
@@ -230,13 +229,13 @@ class Review:
 
 
 def _first(entry: Entry, seen: int, takes: Takes, connection: Connection) -> None:
-    """Raise if somebody else was faster."""
+    """Raise if another reviewer acted first."""
     later = [one for one in all_about(connection, entry.id) if one.sequence > seen and takes(one)]
     if later:
         other = later[-1]
         who = other.caller or "Somebody"
         raise ReviewTaken(
-            f"{who} was faster: {role_of(other.id)} at {other.time[11:16]} UTC. Your action was "
+            f"{who} acted first: {role_of(other.id)} at {other.time[11:16]} UTC. Your action was "
             "not recorded.",
             remedy="Look at the case again, and repeat the action if it is still right.",
         )
@@ -247,8 +246,8 @@ def _decides(entry: Entry) -> bool:
 
 
 def _complaint(entry: Entry) -> Record:
-    """Queues a decision for review, unless it is queued already. The users chose it, so the
-    probability of its selection is not known."""
+    """The record that queues a decision for review, unless it is already queued. A user selected
+    it, so the probability of its selection is unknown."""
     fields = {
         "record": entry.id,
         "question": entry.fields().get("question", ""),

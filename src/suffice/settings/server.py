@@ -195,7 +195,9 @@ class RouteSettings(Checked):
         "are refused. Calls to tools that were not offered are always dropped.",
     )
     shadow: bool = setting(
-        False, "Decide and record, but pass requests and answers through unchanged."
+        False,
+        "Decide and record, but pass requests and answers through unchanged, for trials: clients "
+        "receive unchecked text, and every field of the upstream as it is.",
     )
     on_check_failure: Literal["caveat", "review", "withhold"] = setting(
         "withhold",

@@ -35,7 +35,7 @@ def released(verdict: Verdict, note: str) -> Verdict:
 
 
 def corrected(verdict: Verdict, text: str, note: str) -> Verdict:
-    """The answer in the words of a person. The sources are those that it cites by number."""
+    """The answer in a person's words. Its sources are those that it cites by number."""
     sources = enumerate(verdict.evidence.sources, 1)
     cited = {n for _, numbers in citations(text) for n in numbers}
     draft = verdict.draft or Draft("")

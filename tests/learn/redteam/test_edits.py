@@ -67,6 +67,33 @@ def test_a_condition_is_cut_at_either_end_of_the_statement() -> None:
         assert edits.without(fact(said), one) == left
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        # A list after "if", which a comma does not end.
+        "If you have the form, the receipt, and the passport, the office will pay the refund.",
+        "If the path, the query or the header matches, the server will send the file.",
+        # "Subject" is a noun here.
+        "The office keeps letters with details about the subject to whom the form is issued.",
+        # What is left would end in half a phrase, or keep half of the condition.
+        "The rules may be different in the branches, especially if you come from abroad.",
+        "The version of the form is only available if the office has printed the letter.",
+        # There was code after "if", or the condition is in the sentence before.
+        "If -, the output of the command is written to the screen.",
+        "If you do, the office will send the form to the manager.",
+    ],
+)
+def test_a_condition_that_would_leave_no_whole_statement_is_not_cut(text: str) -> None:
+    assert edits.outer_condition(fact(text)) is None
+
+
+def test_a_list_in_the_statement_itself_leaves_its_condition_alone() -> None:
+    said = "If no file is named, the server will load the default, adapt it for us, and run it."
+    one = edits.outer_condition(fact(said))
+    assert one
+    assert one.text == "If no file is named"
+
+
 def test_a_respelled_value_is_the_same_value() -> None:
     one = fact("The salary of the office rises by 5% to $73,500 in the spring.")
     values = [(literal.kind, literal.value) for literal in literals(one.text)]

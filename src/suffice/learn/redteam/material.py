@@ -20,16 +20,16 @@ from suffice.text.words import STOP_WORDS, auxiliaries, content_words
 from suffice.types import Passage
 
 _SHORTEST, _LONGEST = 6, 40
-"""The least and the greatest number of words in a statement."""
+"""The minimum and maximum number of words in a statement."""
 _LEAST_CONTENT = 3
-"""The least number of content words; with fewer, a statement says too little on its own."""
+"""The minimum number of content words; with fewer, a statement says too little on its own."""
 # Statements are plain text: this module does not interpret markup, links or code.
 _MARKUP = re.compile(r"[|`*#<>{}\[\]\\=]|&\w+;|https?:|www\.|\n")
 _JOINED = re.compile(r"(?:And|But|Or|So|Then|Thus)\b")
 _ROW = re.compile(r"(?P<key>[^:;]+): (?P<label>[^;]+); (?P<rest>.+)\.")
 _CELL = re.compile(r"(?:^|; )(?P<column>[^:;]+): (?P<value>[^;]+)")
 _LONGEST_CELL = 6
-"""The greatest number of words in a table cell that is turned into a statement."""
+"""The maximum number of words in a table cell that is turned into a statement."""
 _LONGEST_SUBJECT = 8
 _HEAD = re.compile(r"(?P<head>[\w'’]+)(?P<not> (?:not|never|no)\b)?")
 _NEGATED = re.compile(r"cannot|.*n['’]t")

@@ -8,6 +8,9 @@ from starlette.routing import BaseRoute, Route
 from suffice.access.keys import Role
 from suffice.server.ui import (
     case,
+    documents_page,
+    gaps_page,
+    guarantee,
     guide_pages,
     log_page,
     overview,
@@ -26,6 +29,8 @@ NAV: tuple[NavItem, ...] = (
     NavItem("Try it", "/ui/try", Role.VIEWER),
     NavItem("Queue", "/ui/queue", Role.REVIEWER),
     NavItem("Log", "/ui/log", Role.VIEWER),
+    NavItem("Documents", "/ui/documents", Role.VIEWER),
+    NavItem("Guarantee", "/ui/health", Role.VIEWER),
     NavItem("Settings", "/ui/settings", Role.ADMIN),
     NavItem("Keys and accounts", "/ui/people", Role.ADMIN),
 )
@@ -41,6 +46,9 @@ def ui_routes(site: Site) -> list[BaseRoute]:
         *overview.ROUTES,
         *log_page.ROUTES,
         *record_page.ROUTES,
+        *documents_page.ROUTES,
+        *guarantee.ROUTES,
+        *gaps_page.ROUTES,
         *try_it.ROUTES,
         *queue.ROUTES,
         *case.ROUTES,

@@ -35,7 +35,7 @@ THEMES = ("light", "dark")
 THEME = "suffice_theme"
 SIGN_IN = f"{security.BASE}/sign-in"
 
-__all__ = ["Form", "PageContext", "PageError", "Person", "entry", "page"]
+__all__ = ["Form", "PageContext", "PageError", "Person", "as_page_error", "entry", "page"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,13 +183,14 @@ def rendered(site: Site, visit: Visit, template: str, status: int = 200, **value
 
 def failed(site: Site, visit: Visit, problem: Exception) -> Response:
     """Render the error page for a failure: what happened and what to do."""
-    shown = _shown(problem, visit.request.url.path)
+    shown = as_page_error(problem, visit.request.url.path)
     response = rendered(site, visit, "error.html", shown.status, problem=shown)
     response.headers.update(shown.headers)
     return response
 
 
-def _shown(problem: Exception, path: str) -> PageError:
+def as_page_error(problem: Exception, path: str) -> PageError:
+    """The failure as a page shows it; `path` is for the log."""
     if isinstance(problem, PageError):
         return problem
     if isinstance(problem, ApiError):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from suffice.access.keys import ALL
 from suffice.record.log import Log
 from suffice.server.ui.page import PageContext, PageError
 
@@ -26,7 +25,7 @@ async def refreshed(context: PageContext) -> int:
 
 def sees_all(context: PageContext) -> bool:
     """Whether the person may see figures about all collections."""
-    return ALL in context.person.reader.collections
+    return context.person.reader.knows_all
 
 
 def limits_of(context: PageContext) -> list[str]:

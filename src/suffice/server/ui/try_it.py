@@ -10,15 +10,17 @@ import asyncio
 import json
 import re
 import time
-from collections.abc import AsyncIterator, Mapping
-from contextlib import ExitStack, asynccontextmanager
+from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
 from starlette.responses import Response
 from starlette.routing import Route
 
+from suffice.errors import SufficeError
 from suffice.server.endpoints import checked_json, checker_of
+from suffice.server.errors import ApiError
 from suffice.server.openai.chat import answer as answer_chat
 from suffice.server.openai.completion import completion
 from suffice.server.openai.disclosure import Disclosure, disclosure
@@ -29,7 +31,7 @@ from suffice.server.route import Way
 from suffice.server.sending import while_there
 from suffice.server.telemetry.stats import NOW, RequestStats
 from suffice.server.ui.guide import EXAMPLES
-from suffice.server.ui.page import PageContext, page
+from suffice.server.ui.page import PageContext, as_page_error, page
 from suffice.server.ui.page_error import PageError
 from suffice.server.ui.verdict_view import VerdictView, view_of
 from suffice.text.asked import checked_question
@@ -76,16 +78,25 @@ async def show(context: PageContext) -> Response:
 
 
 async def run(context: PageContext) -> Response:
+    """Do what the form asks, as an API call of this person."""
     asked = Asked.of(await context.form())
+    gateway, principal = context.gateway, context.person.principal
+    stats = RequestStats("/ui/try", time.perf_counter())
+    NOW.set(stats)
+    stack = ExitStack()
+    stack.callback(gateway.tell, stats)
     try:
-        async with _call(context) as call:
-            route = context.gateway.route(asked.route, None, context.person.principal)
-            call.stats.route = route.name
-            work = _ask if asked.way == "ask" else _check
-            shown = await work(context, call, route, asked)
-    except PageError as problem:
-        return _page(context, asked, problem=problem)
-    return _page(context, asked, shown)
+        call = await admit(context.request, gateway, principal, stack, stats)
+        route = gateway.route(asked.route, None, principal)
+        stats.route = route.name
+        work = _ask if asked.way == "ask" else _check
+        return _page(context, asked, await work(context, call, route, asked))
+    except (PageError, ApiError, SufficeError) as problem:
+        shown = as_page_error(problem, stats.path)
+        stats.status = shown.status
+        return _page(context, asked, problem=shown)
+    finally:
+        stack.close()
 
 
 def _page(
@@ -96,7 +107,7 @@ def _page(
 ) -> Response:
     gateway, principal = context.gateway, context.person.principal
     routes = [name for name, one in gateway.state.routes.items() if gateway.may(principal, one)]
-    return context.render(
+    response = context.render(
         TEMPLATE,
         problem.status if problem else 200,
         asked=asked,
@@ -105,17 +116,8 @@ def _page(
         routes=routes,
         examples=EXAMPLES if gateway.state.settings.server.site.guide else (),
     )
-
-
-@asynccontextmanager
-async def _call(context: PageContext) -> AsyncIterator[RequestContext]:
-    """The form as an API call of this person."""
-    stats = RequestStats("/ui/try", time.perf_counter())
-    NOW.set(stats)
-    principal = context.person.principal
-    with ExitStack() as stack:
-        stack.callback(context.gateway.tell, stats)
-        yield await admit(context.request, context.gateway, principal, stack, stats)
+    response.headers.update(problem.headers if problem else {})
+    return response
 
 
 async def _ask(

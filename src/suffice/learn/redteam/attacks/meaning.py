@@ -14,9 +14,9 @@ from suffice.text.words import content_words
 from suffice.types import Action
 
 _LEAST_WORDS = 4
-"""The least number of content words that make a predicate specific."""
+"""The minimum number of content words that make a predicate specific."""
 _LEAST_NEW = 2
-"""The least number of new content words that make a condition different."""
+"""The minimum number of new content words that make a condition different."""
 
 
 @dataclass(frozen=True, slots=True)
