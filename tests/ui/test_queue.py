@@ -210,6 +210,29 @@ def test_a_gate_decision_without_an_answer_is_a_case_too(
     assert send(client, id, "decide", seen, choice="confirm", reason="x").status_code == 303
 
 
+def test_a_gate_that_was_wrongly_closed_is_opened(client: httpx2.Client, review: Review) -> None:
+    shut = replace(some.GATE, level=Level.INSUFFICIENT)
+    bare = replace(some.HELD, action=Action.WITHHOLD, gate=shut, draft=None, findings=())
+    id = review.log.write(bare, filing=Filing("website"))
+    assert "Open the gate" in client.get(f"/ui/queue/{id}").text
+    seen = review.case(id).latest
+    refused = send(client, id, "decide", seen, choice="open", answer="", reason=" ")
+    assert refused.status_code == 400
+    done = send(client, id, "decide", seen, choice="open", answer="", reason="It is there.")
+    assert done.status_code == 303, done.text
+    (decided,) = review.case(id).decided
+    assert (decided.act, decided.by) == (Act.OPEN, "ada-reviewer")
+    made = review.case(decided.result)
+    assert made.entry.caller == "website"  # who asked can poll for it
+    assert made.verdict is not None
+    assert "3 days" in made.verdict.released
+    assert decided.result in client.get(f"/ui/queue/{id}").text
+    late = send(client, id, "decide", seen, choice="open", answer="", reason="Me too.")
+    assert late.status_code == 409
+    held_open = held(review, "Is the gate open?")
+    assert "Open the gate" not in client.get(f"/ui/queue/{held_open}").text
+
+
 def test_a_reviewer_without_the_label_sees_nothing_of_it(
     site: RunningGateway, site_library: Library, review: Review
 ) -> None:

@@ -12,7 +12,7 @@ from starlette.routing import Route
 
 from suffice.errors import SufficeError
 from suffice.learn.calibrate.certificate import Certificate
-from suffice.learn.monitor.guarantee import Guarantee, Status, in_force, read_certificate
+from suffice.learn.monitor.guarantee import Guarantee, Status, in_force, read_certificates
 from suffice.learn.monitor.report import report_of
 from suffice.learn.runs import GoldenRun, RedteamRun, golden_runs, redteam_runs
 from suffice.log.entry import Choice
@@ -108,7 +108,7 @@ async def tests(context: PageContext) -> Response:
 def _certificate(settings: Settings) -> tuple[Certificate | None, str]:
     """The certificate of the settings, or why it cannot be read."""
     try:
-        return read_certificate(settings), ""
+        return read_certificates(settings).get(settings.verdict.thresholds_file), ""
     except SufficeError as problem:
         return None, f"{problem.message} {problem.remedy or ''}".strip()
 
