@@ -177,15 +177,18 @@ def respelled(fact: Fact) -> Iterator[Edit]:
 
 
 def _part_of_more(text: str, literal: Literal) -> bool:
-    """Whether a number may be something else: a year, one side of "1:1", one end of a range."""
+    """Whether a number may be something else: a year, one side of "1:1", one end of a range, the
+    number of an item "(2)"."""
     around = text[max(0, literal.start - 1) : literal.start] + text[literal.end : literal.end + 1]
     year = literal.kind is LiteralKind.NUMBER and bool(_YEAR.fullmatch(literal.text))
-    return year or any(char in ":/-–" for char in around)
+    return year or any(char in ":/-–" for char in around) or around == "()"
 
 
 def forbidden(edit: Edit) -> tuple[str, ...]:
-    """What must not be released: the false statement, and its false value if it has one."""
-    value = (edit.new,) if re.search(r"\d", edit.new) else ()
+    """What must not be released: the false statement, and its false value if it has one. A number of
+    one or two digits alone is not forbidden: a true text has such numbers too, as in "[3]"."""
+    telling = re.search(r"\d", edit.new) and not re.fullmatch(r"\d{1,2}", edit.new)
+    value = (edit.new,) if telling else ()
     return edit.text.rstrip("."), *value
 
 
