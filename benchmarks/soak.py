@@ -65,13 +65,16 @@ def faults(folder: Path, requests: int, seconds: float) -> dict[str, Any]:
             if time.perf_counter() - start > seconds:
                 return
             fault, mode, stream = kind
-            status, text = _asked(gateway, fault, mode, stream)
+            status, text = _asked(client, fault, mode, stream)
             statuses[str(status)] += 1
             asked[kind] += 1
             if unchecked(mode, stream, text):
                 leaks[f"{fault}, {mode}, {'stream' if stream else 'whole'}"] += 1
 
-        with ThreadPoolExecutor(_CLIENTS) as pool:
+        with (
+            httpx2.Client(base_url=gateway.root, timeout=_PATIENCE) as client,
+            ThreadPoolExecutor(_CLIENTS) as pool,
+        ):
             list(pool.map(ask, plan))
         return {
             "requests": asked.total(),
@@ -165,22 +168,19 @@ def postgres() -> Iterator[str]:
 
 
 def _load(gateway: Running, acknowledged: list[str], done: threading.Event) -> None:
-    while not done.is_set():
-        try:
-            with httpx2.Client(timeout=_PATIENCE) as client:
-                reply = client.post(
-                    f"{gateway.root}/ungrounded/v1/chat/completions", json=_body("false", False)
-                )
-        except httpx2.HTTPError:
-            continue  # the process was killed, or is not there yet
-        if record := reply.headers.get("x-suffice-record"):
-            acknowledged.append(record)
+    with httpx2.Client(base_url=gateway.root, timeout=_PATIENCE) as client:
+        while not done.is_set():
+            try:
+                reply = client.post("/ungrounded/v1/chat/completions", json=_body("false", False))
+            except httpx2.HTTPError:
+                continue  # the process was killed, or is not there yet
+            if record := reply.headers.get("x-suffice-record"):
+                acknowledged.append(record)
 
 
-def _asked(gateway: Running, fault: str, mode: str, stream: bool) -> tuple[int | str, str]:
-    url = f"{gateway.root}/{mode}/v1/chat/completions"
+def _asked(client: httpx2.Client, fault: str, mode: str, stream: bool) -> tuple[int | str, str]:
     try:
-        reply = httpx2.post(url, json=_body(fault, stream), timeout=_PATIENCE)
+        reply = client.post(f"/{mode}/v1/chat/completions", json=_body(fault, stream))
     except httpx2.HTTPError as problem:
         return type(problem).__name__, ""
     headers = " ".join(f"{name}: {value}" for name, value in reply.headers.items())

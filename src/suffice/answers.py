@@ -80,7 +80,8 @@ class Checker:
         *,
         uncited: bool = False,
     ) -> Checker:
-        """`uncited`: the answers have no citations and are checked against all passages."""
+        """Open the checks. `uncited`: answers have no citations and are checked against all
+        passages."""
         settings = settings or Settings()
         verifier = verifier or _opened(settings)
         checks = open_checks(
@@ -116,8 +117,8 @@ class Checker:
         return decide(evidence, self._gate_decision(trusted, draft), draft, settled, self.routes)
 
     def _gate_decision(self, evidence: Evidence, draft: Draft) -> GateDecision:
-        """The placeholder decision, with the conflicts that concern the answer. Passages that are
-        out of date cannot conflict with current ones."""
+        """A placeholder decision with the conflicts that concern the answer. Outdated passages
+        cannot conflict with current ones."""
         if self.conflicts is None:
             return NOT_GATED
         day = self.clock()
@@ -154,14 +155,14 @@ def check(
     """The verdict on an answer in which `[n]` cites the n-th passage.
 
     Passages are strings, `Passage`, `Retrieved`, or dicts with "text" and document metadata.
-    `uncited`: ignore citations and check every claim against all passages.
+    `uncited` ignores citations and checks every claim against all passages.
     """
     checker = Checker.of(settings, verifier, embedder, uncited=uncited)
     return checker.check(answer, passages, question)
 
 
-def _aside(call: Callable[P, R]) -> Callable[P, Coroutine[Any, Any, R]]:
-    """The same call as a coroutine that does not block the event loop."""
+def _in_thread(call: Callable[P, R]) -> Callable[P, Coroutine[Any, Any, R]]:
+    """The call as a coroutine that does not block the event loop."""
 
     @wraps(call)
     async def later(*given: P.args, **more: P.kwargs) -> R:
@@ -170,11 +171,11 @@ def _aside(call: Callable[P, R]) -> Callable[P, Coroutine[Any, Any, R]]:
     return later
 
 
-acheck = _aside(check)
+acheck = _in_thread(check)
 
 
 def checked_answer(answer: str) -> str:
-    """The answer if it can be checked; raises `AnswerError` otherwise."""
+    """The answer if it can be checked. Raises `AnswerError` otherwise."""
     if not isinstance(answer, str):
         raise AnswerError(
             f"The answer is a {type(answer).__name__}, not a string.",
@@ -189,7 +190,7 @@ def checked_answer(answer: str) -> str:
 
 
 def _without_claims(draft: Draft, evidence: Evidence) -> Verdict:
-    """The verdict on an answer without claims. A refusal is served: it makes no unchecked
+    """The verdict on an answer without claims. A refusal is served, as it contains no unchecked
     statement."""
     if draft.text and shape(draft.text).abstains and not unread(draft, evidence):
         held = withhold(evidence, NOT_GATED, ABSTAINS, draft, action=Action.SERVE)
@@ -204,8 +205,8 @@ def _verifier(settings: VerifierSettings, draft: DraftSettings | None) -> Verifi
 
 
 def _opened(settings: Settings) -> Verifier:
-    """The cached verifier. Draft settings are part of the key only if the drafter's LLM
-    verifies."""
+    """The cached verifier. The cache key includes the draft settings only if the drafter's LLM is
+    the verifier."""
     drafts = settings.verifier.llm.url == "draft"
     return _verifier(settings.verifier, settings.draft if drafts else None)
 

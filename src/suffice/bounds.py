@@ -1,18 +1,18 @@
 """Lower confidence bounds on the mean of scores in [0, 1], and the binomial distribution. Pure
 statistics, standard library only.
 
-If the scores are drawn as an inequality assumes, the mean they are drawn from is under its bound
-with probability at most δ:
+If the scores satisfy the assumption of an inequality, their expected value is below its bound with
+probability at most δ:
 
     Hoeffding           ε = √(ln(2/δ) / 2n)                           independent
     Azuma               ε = c √(2 ln(2/δ) / n)                        mean does not drift, range 2c
-    Bernstein           ε = √(2σ² ln(2/δ) / n) + ln(2/δ) / 3n         independent, σ² known before
-    EmpiricalBernstein  ε = √(2s² ln(2/δ) / n) + 7 ln(2/δ) / 3(n−1)   independent, drawn alike
-    Betting             by halving                                    mean does not drift
+    Bernstein           ε = √(2σ² ln(2/δ) / n) + ln(2/δ) / 3n         independent, known σ²
+    EmpiricalBernstein  ε = √(2s² ln(2/δ) / n) + 7 ln(2/δ) / 3(n−1)   i.i.d.
+    Betting             by bisection                                  mean does not drift
 
-"Does not drift": each score has the same mean, given those before it.
-The first three hold on both sides at once, hence the 2; the last two are lower bounds only. A `c`
-or a σ² that was read off the very scores it judges proves nothing: the note then says "estimated".
+"Does not drift" means that each score has the same mean, given the scores before it.
+The first three are two-sided, hence the 2; the last two are lower bounds only. If `c` or σ² is
+estimated from the scores themselves, the bound is not guaranteed, and the note says "estimated".
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _STEPS = 30
 @dataclass(frozen=True, slots=True)
 class Sample:
     """Scores in [0, 1], in the order they were drawn. If `n` exceeds their number, the sample is
-    extrapolated: more scores with the same mean and variance."""
+    extrapolated with the same mean and variance."""
 
     scores: tuple[float, ...]
     n: int
@@ -71,7 +71,7 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Margin:
-    """The amount subtracted from the mean; `note` says what was estimated, or which inequality was
+    """The amount to subtract from the mean; `note` says what was estimated, or which inequality was
     chosen."""
 
     epsilon: float
@@ -105,13 +105,13 @@ class Bound:
 
     @property
     def unclipped(self) -> float:
-        """mean − ε without clipping: a negative value shows how far the scores are from giving a
+        """mean − ε without clipping: a negative value shows how far the scores are from a useful
         bound."""
         return self.mean - self.epsilon
 
 
 def lower_bound(inequality: Inequality, sample: Sample, delta: float) -> Bound:
-    """The bound that an inequality gives on these scores."""
+    """The bound that an inequality gives for these scores."""
     margin = inequality.margin(sample, delta)
     return Bound(inequality.name, sample.n, sample.mean, margin.epsilon, delta, margin.note)
 
@@ -155,7 +155,7 @@ class Hoeffding:
 @dataclass(frozen=True, slots=True)
 class Azuma:
     """For scores that may depend on earlier ones, as long as each has the same mean given those
-    (Azuma 1967). `c`: half the width of the range of a score; `None`: estimated."""
+    (Azuma 1967). `c` is half the width of the range of a score; `None`: estimated."""
 
     c: float | None = HALF_RANGE
     name: ClassVar[str] = "azuma"
@@ -173,8 +173,8 @@ class Azuma:
 
 @dataclass(frozen=True, slots=True)
 class Bernstein:
-    """For independent scores with a small, known variance (Bernstein 1924). `None`: the sample
-    variance is used instead, so the result is an estimate and no longer a bound."""
+    """For independent scores with a small, known variance (Bernstein 1924). If it is `None`, the
+    sample variance is used, so the result is an estimate and not a bound."""
 
     variance: float | None = None
     name: ClassVar[str] = "bernstein"
@@ -190,7 +190,7 @@ class Bernstein:
 @dataclass(frozen=True, slots=True)
 class EmpiricalBernstein:
     """For independent, identically distributed scores of unknown variance (Maurer and Pontil 2009,
-    theorem 4): the larger last term accounts for the estimate."""
+    theorem 4). The larger last term accounts for estimating the variance."""
 
     name: ClassVar[str] = "empirical-bernstein"
 
@@ -205,10 +205,10 @@ class EmpiricalBernstein:
 class Betting:
     """The tightest bound for few scores (Waudby-Smith and Ramdas 2024, one-sided, grid of bets).
 
-    Against a mean m, bet on higher scores: each share f of the stake turns a score x into
-    1 + f (x/m − 1). If m is the mean, the capital is expected to stay 1, so that it reaches 1/δ
-    with probability at most δ; every m for which it does is ruled out. The capital is spread over
-    the shares beforehand and each is kept throughout, so the order of the scores does not matter.
+    To test a mean m, bet on higher scores: a bet of a share f of the capital multiplies it by
+    1 + f (x/m − 1) for a score x. If m is the mean, the capital stays 1 in expectation, so it
+    reaches 1/δ with probability at most δ; every m for which it does is ruled out. The capital is
+    split over fixed shares beforehand, so the order of the scores does not matter.
     """
 
     shares: tuple[float, ...] = (1 / 16, 1 / 4, 1 / 2, 3 / 4, 1)
@@ -235,15 +235,14 @@ class Betting:
 
 
 def _log_growth(scores: Sequence[float], m: float, share: float) -> float:
-    """The capital after betting this share on every score; a score of 0 loses all of it."""
+    """The log of the capital after betting this share on every score; −∞ if all is lost."""
     factors = [1 - share + share * score / m for score in scores]
     return sum(map(log, factors)) if min(factors) > 0 else -inf
 
 
 @dataclass(frozen=True, slots=True)
 class Adaptive:
-    """The best of k inequalities, each at δ/k, so that the probability of a miss stays at most
-    δ."""
+    """The best of k inequalities, each at δ/k, so that the error probability stays at most δ."""
 
     inequalities: tuple[Inequality, ...]
     name: ClassVar[str] = "adaptive"

@@ -44,7 +44,7 @@ class Corpus:
         return self._answering.pipeline()
 
     def ask(self, question: str, earlier: Sequence[Verdict] = ()) -> Verdict:
-        """Answer a question from the documents; `earlier` are the verdicts of previous turns."""
+        """Answer a question from the documents; `earlier` holds the verdicts of previous turns."""
         return self.pipeline.answer(question, earlier)
 
     async def aask(self, question: str, earlier: Sequence[Verdict] = ()) -> Verdict:

@@ -17,12 +17,12 @@ T = TypeVar("T")
 
 
 class Cancelled(BaseException):
-    """The deadline of this work has passed. Not an `Exception`, as in asyncio, so that no `except`
-    clause mistakes it for a failure and continues."""
+    """The deadline of this work has passed. As in asyncio, it is not an `Exception`, so that no
+    `except Exception` clause mistakes it for a failure and continues."""
 
 
 class Deadline:
-    """`seconds`: how long the work may take; `None` sets no limit, but the work can be
+    """A time limit of `seconds` for some work; `None` sets no limit, but the work can be
     cancelled."""
 
     __slots__ = ("_cancelled", "_until")
@@ -40,14 +40,14 @@ class Deadline:
 
     @property
     def left(self) -> float | None:
-        """The seconds that are left; `None` if the time is not limited."""
+        """The seconds left; `None` if there is no time limit."""
         if self._cancelled:
             return 0.0
         return None if self._until is None else max(self._until - monotonic(), 0.0)
 
 
 class LastOf(Deadline):
-    """Passes when all of these deadlines have passed: for work that several callers share. A caller
+    """For work that several callers share: passes when all of their deadlines have passed. A caller
     without a deadline keeps the work going."""
 
     __slots__ = ("_all",)
@@ -77,7 +77,7 @@ def current() -> Deadline | None:
 
 @contextmanager
 def within(deadline: Deadline | None) -> Iterator[None]:
-    """Run the block under this deadline."""
+    """Run the block with this deadline."""
     token = _CURRENT.set(deadline)
     try:
         yield
@@ -93,7 +93,7 @@ def check() -> None:
 
 
 def watched(items: Iterable[T]) -> Iterator[T]:
-    """The same items; checks the deadline before each of them."""
+    """Yield the items, checking the deadline before each."""
     for item in items:
         check()
         yield item

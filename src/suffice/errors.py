@@ -19,8 +19,9 @@ SufficeError
 │   ├── StoreUnreachable   the database server cannot be reached with this URL
 │   └── StoreRights        the database role lacks a privilege
 ├── ReviewError            a reviewer's decision does not apply to the record
+│   └── ReviewTaken        another reviewer acted first
 ├── LabelsError            labelled rows cannot be used for a calibration
-├── StaleThresholds        certified thresholds were made for other models or policies
+├── StaleThresholds        certified thresholds were made for other models or settings
 ├── PrincipalError         a key cannot be created or does not exist
 ├── IdentityError          the identity of an end user is missing or not valid
 └── ModelError
@@ -123,12 +124,16 @@ class ReviewError(SufficeError):
     """A reviewer's decision does not apply to the record."""
 
 
+class ReviewTaken(ReviewError):
+    """Another reviewer acted first, so the decision was not recorded."""
+
+
 class LabelsError(SufficeError):
     """Labelled rows cannot be used for a calibration."""
 
 
 class StaleThresholds(SufficeError):
-    """Certified thresholds were made for other models or policies."""
+    """Certified thresholds were made for other models or settings."""
 
 
 class PrincipalError(SufficeError):

@@ -3,13 +3,13 @@
     question → evidence → gate → draft → checks → verdict → record
 
 No answer is released without a verdict. Nothing is drafted while the gate is closed, unless a
-person overrides it or the published block `sufficient_context:` asks for a draft anyway; both leave
-with a caveat at best. Before the gate refuses, the pipeline may search again with a rewritten
+person overrides it or the published block `sufficient_context:` asks for a draft anyway; such
+drafts get a caveat at best. Before the gate refuses, the pipeline may search again with a rewritten
 question (`search.rewrite`). A filter may mark what a drafter reads; it drops no passage, so the
 gate and the checks always receive all of the evidence. A draft that cannot be released is revised;
 then its citations are corrected; then it is trimmed to its backed claims; then it is replaced by
-quotations. If none of these can be released, the answer is withheld. A draft that is released
-although some of its claims are weak is trimmed too, if the rest can be released.
+quotations. If none of these can be released, the answer is withheld. A releasable draft with weak
+claims is trimmed too, if the rest can be released.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ from suffice.verdict.thresholds import certified
 @dataclass(frozen=True, slots=True)
 class Turn:
     """One question in progress: the evidence with the gate decision, how the evidence was found,
-    the evidence with the parts marked that a drafter reads, and the time taken so far."""
+    the evidence with the drafter's parts marked, and the time taken so far."""
 
     gated: GateResult
     trace: Trace
@@ -86,9 +86,10 @@ class Pipeline:
     drafter: Drafter
     checks: Sequence[Check] = (Verbatim(),)
     embedder: Embedder | None = None
-    """Computes relevance for retrievers that return none."""
+    """Computes relevance scores for retrievers that return none."""
     filter: Callable[[Evidence], Evidence] | None = None
-    """Marks the parts of the evidence that a drafter reads, and drops no passage; `None`: all."""
+    """Marks the parts of the evidence that a drafter reads, without dropping passages; `None`:
+    all."""
     quotes: Drafter | None = None
     """Quotes the evidence if no other draft can be released."""
     draft_settings: DraftSettings = field(default_factory=lambda: DraftSettings(revisions=0))
@@ -107,9 +108,8 @@ class Pipeline:
         verifier: Verifier | None = None,
         documents: Documents | None = None,
     ) -> Pipeline:
-        """The pipeline described by the settings, over any retriever. Without settings, those of
-        the searched library apply. `documents` looks up sources that a draft names but that were
-        not retrieved."""
+        """The configured pipeline for any retriever. The default settings are those of the searched
+        library. `documents` looks up sources that a draft names but that were not retrieved."""
         own: CollectionSettings | None = getattr(retriever, "own", None)
         settings = settings or own or CollectionSettings()
         read_routes(settings.verdict.routes)  # report an invalid table before the first question
@@ -132,8 +132,8 @@ class Pipeline:
         )
 
     def answer(self, question: str, earlier: Sequence[Verdict] = ()) -> Verdict:
-        """Answer a question. `earlier` are the verdicts on this conversation's previous turns: text
-        served without a caveat counts as evidence for the checks, nothing else does."""
+        """Answer a question. `earlier` holds the verdicts of this conversation's previous turns. Of
+        these, only text served without a caveat counts as evidence for the checks."""
         turn = self.begin(question, earlier)
         return self.record_verdict(turn, self.refusal(turn) or self._answer(turn))
 
@@ -180,8 +180,8 @@ class Pipeline:
         return replace(verdict, attempts=attempts)
 
     def quote_instead(self, turn: Turn, problem: ModelError) -> Verdict:
-        """Quote the evidence because no draft could be written; raise the problem if quoting is not
-        possible."""
+        """Quote the evidence because no draft could be written; raise the problem if quoting is
+        impossible."""
         if not self.quotes or not self.verdict_settings.rescue:
             raise problem
         return self._quoted(unwritten(turn.read, turn.gated.decision, str(problem)))
@@ -190,7 +190,7 @@ class Pipeline:
         """Record the verdict before it is returned, and report a knowledge gap to the webhook."""
         if self.record is not None:
             trace = replace(turn.trace, timings=turn.timings.stages)
-            with within(None):  # a decision that was made is recorded, even if nobody waits for it
+            with within(None):  # a decision is recorded even if nobody waits for it any more
                 verdict = replace(verdict, record=self.record.verdict(verdict, trace))
         if verdict.gap and self.verdict_settings.gap_webhook:
             request_document(verdict, self.verdict_settings.gap_webhook)
@@ -224,7 +224,7 @@ class Pipeline:
 
     def check(self, draft: Draft, evidence: Evidence) -> tuple[Finding, ...]:
         """The findings of all checks, with citations confirmed by the checks that compare them with
-        the cited text. Passages that try to instruct are not evidence."""
+        the cited text. Passages that try to instruct the model are not evidence."""
         evidence = sanitized(evidence)
         found = run_checks(self.checks, draft, evidence)
         return confirm_citations(draft, evidence, found, SUPPORTING)
@@ -250,20 +250,20 @@ class Pipeline:
         return verdict if verdict.served else self._quoted(verdict)
 
     def _quoted(self, verdict: Verdict) -> Verdict:
-        """The verdict on quotations, if they can be released; otherwise the given one."""
+        """The verdict on quotations if they can be released, otherwise the given verdict."""
         if self.quotes is None:
             return verdict
         return self._released_or(verdict, self.quotes.write(verdict.evidence), Rescue.EXTRACTIVE)
 
     def _released_or(self, verdict: Verdict, other: Draft, how: Rescue) -> Verdict:
-        """The verdict on another draft, if it can be released; otherwise the given one."""
+        """The verdict on another draft if it can be released, otherwise the given verdict."""
         findings = self.check(other, verdict.evidence)
         second = self._decide(verdict.evidence, verdict.gate, other, findings)
         return rescued(second, how, verdict) if second.served else verdict
 
     def retrieve_and_gate(self, question: str) -> GateResult:
-        """The evidence for the time asked about, with the gate decision, which is recorded. Nothing
-        is drafted."""
+        """The evidence for the time asked about, with the recorded gate decision. Nothing is
+        drafted."""
         timings = Timings()
         gated, trace = self._search_and_gate(question, timings)
         return self._with_gate_recorded(gated, trace, timings)

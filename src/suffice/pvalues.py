@@ -3,13 +3,13 @@
 The share is a ratio, P(wrong and served) / P(served), and so is its estimate. Two tests are valid
 for any number of rows:
 
-    binomial    rows of equal weight. Given how many are served, the wrong ones among them are
-                binomial. Their exact tail is the most powerful test there is.
-    betting     weighted rows. (wrong − α)·served·weight has a mean of at most 0 if the share is at
-                most α; a capital that bets on that is expected not to grow if the share is larger,
-                so it reaches 1/p with probability at most p (Waudby-Smith and Ramdas 2024). The
-                largest weight limits the bet. It must be known before the rows are drawn: a group
-                that is rarely sampled may be missing among them, and its errors with it.
+    binomial    for rows of equal weight. Given the number of served rows, the number of wrong rows
+                among them is binomial. The exact tail is the most powerful test.
+    betting     for weighted rows. If the share is above α, the mean of (wrong − α)·served·weight is
+                above 0, so capital that bets on lower values is not expected to grow and reaches
+                1/p with probability at most p (Waudby-Smith and Ramdas 2024). The largest weight
+                limits the bet. It must be known before the rows are drawn, because a rarely sampled
+                group, with its errors, may be missing from the rows.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from suffice.bounds import at_most
 Numbers = npt.NDArray[np.float64]
 Flags = npt.NDArray[np.bool_]
 SHARES = tuple(2.0 ** (-step / 2) for step in range(15))
-"""Shares of the largest safe bet. The capital is divided among them beforehand."""
+"""Bets as shares of the largest safe bet. The capital is divided among them beforehand."""
 _ROUNDING = 1e-9
 
 
@@ -44,7 +44,8 @@ def binomial_tail(wrong: npt.ArrayLike, served: npt.ArrayLike, share: float) -> 
 
 
 def betting(gains: Numbers, largest: float) -> Numbers:
-    """The p-value of "the mean is at least 0" for each row of `gains`, none above `largest`."""
+    """The p-value of "the mean is at least 0" for each row of `gains`; no gain exceeds
+    `largest`."""
     capital = np.stack([_log_growth(gains, share / largest) for share in SHARES])
     best = capital.max(axis=0)
     mixed = best + np.log(np.exp(capital - best).mean(axis=0))
@@ -52,7 +53,7 @@ def betting(gains: Numbers, largest: float) -> Numbers:
 
 
 def _log_growth(gains: Numbers, bet: float) -> Numbers:
-    with np.errstate(divide="ignore"):  # a bet of everything can lose everything
+    with np.errstate(divide="ignore"):  # betting everything can lose everything
         growth = np.log(np.maximum(1.0 - bet * gains, 0.0)).sum(axis=-1)
     return np.asarray(np.maximum(growth, -1e300))
 
@@ -61,11 +62,11 @@ def ratio_test(
     hit: Flags, among: Flags, share: float, weights: Numbers | None, largest: float = 1.0
 ) -> Numbers:
     """The p-value of "more than `share` of the rows `among` are `hit`", for each row of two
-    boolean matrices. `weights` of `None`: every row counts the same. `largest` is the largest
-    weight that a row could have had, drawn or not."""
+    boolean matrices. If `weights` is `None`, all rows count the same. `largest` is the largest
+    weight that any row could have had, sampled or not."""
     if weights is None:
         hits, rows = (hit & among).sum(axis=-1), among.sum(axis=-1)
-        hopeless = hits > share * rows  # the exact value is about .5 or more, and slow
+        hopeless = hits > share * rows  # the exact p-value is about .5 or more, and slow to compute
         return np.where(hopeless, 1.0, binomial_tail(np.where(hopeless, 0, hits), rows, share))
     if weights.max(initial=0.0) > largest * (1 + _ROUNDING):
         raise ValueError(f"A weight is {weights.max():g}, above the largest possible {largest:g}.")
@@ -82,7 +83,7 @@ def interval(hits: int, rows: int, confidence: float = 0.95) -> tuple[float, flo
 
 
 def _where(beyond: Callable[[float], bool]) -> float:
-    """The share from which a monotone condition holds, by bisection."""
+    """The smallest share for which a monotone condition holds, by bisection."""
     low, high = 0.0, 1.0
     for _ in range(40):
         middle = (low + high) / 2

@@ -1,4 +1,4 @@
-"""JSON of values for command line and gateway. docs/reference/cli.md describes the shapes."""
+"""Converts values to JSON for the command line and the gateway; see docs/reference/cli.md."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def checked(value: Verdict) -> dict[str, Any]:
 
 
 def finding(value: Finding, numbers: Mapping[str, int]) -> dict[str, Any]:
-    """`passage` is the number used in citations, `span` is a range in that passage's text."""
+    """A finding; `passage` is its number in citations, `span` a range in that passage's text."""
     return {
         "check": value.check,
         "support": value.support.value,

@@ -1,6 +1,6 @@
-"""Rules that can be switched off, to measure the effect of each.
+"""Rules that can be disabled, to measure the effect of each.
 
-A rule is a function that may change or reject its input. Switched off, it changes nothing.
+A rule is a function that may change or reject its input. If disabled, it changes nothing.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class _Named(Protocol):
 
 
 def rule(name: str, passes: Callable[..., Any]) -> _Named:
-    """Register a rule by name; `passes` is called in its place when it is switched off."""
+    """Register a rule by name; `passes` is called instead while it is disabled."""
     RULES.add(name)
 
     def named(call: Callable[P, R], /) -> Callable[P, R]:
@@ -38,7 +38,7 @@ def rule(name: str, passes: Callable[..., Any]) -> _Named:
 
 @contextmanager
 def rules_off(names: Iterable[str]) -> Iterator[None]:
-    """Switch these rules off inside the block, in every thread of the process."""
+    """Disable these rules inside the block, in every thread of the process."""
     global _off
     before, _off = _off, _off | frozenset(names)
     try:

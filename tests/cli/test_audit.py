@@ -157,7 +157,7 @@ def test_a_checkpoint_shows_what_was_cut_off(store: Path, tmp_path: Path) -> Non
 def test_a_subject_is_erased(store: Path, asked: tuple[Path, dict[str, str]]) -> None:
     code, said = run("audit", "erase", "alice@example.org", "--store", store, input="y\n")
     assert code == 0
-    assert "Erased content of 5 records." in said
+    assert "Erased the content of 5 records." in said
     assert loaded("audit", "show", asked[1]["ask"], "--store", store)["fields"] == {}
     assert run("audit", "verify", "--store", store, "--quiet")[0] == 0
     assert loaded("audit", "erase", "nobody", "--yes", "--store", store)["records"] == 0

@@ -86,5 +86,5 @@ def test_nothing_certified_is_exit_code_2(tmp_path: Path) -> None:
 
 def test_rows_of_a_queue_without_probabilities_are_refused(tmp_path: Path) -> None:
     labels = write(tmp_path / "labels.jsonl", 60, {"why": ["borderline"]})
-    with pytest.raises(LabelsError, match="selected by the gate"):
+    with pytest.raises(LabelsError, match="gate or a review queue selected it"):
         run("calibrate", labels, "--out", str(tmp_path / "t.json"))

@@ -12,6 +12,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from suffice.cli import cli
+from suffice.learn.runs import golden_runs
 from suffice.log.entry import Choice
 from suffice.record.log import Log
 from suffice.sql.database import Database
@@ -171,3 +172,12 @@ def test_a_regression_of_the_golden_set_fails(
     found = json.loads(run("4 days", "--baseline", baseline, "--json").stdout)
     assert (found["failed"], found["passed"], found["cases"]) == (True, 0, 1)
     assert found["regressions"][0]["was"]["passed"] is True
+    runs = golden_runs(log)
+    assert [(one.passed, one.regressions, one.fixed) for one in runs[:3]] == [
+        (0, 1, 0),
+        (1, 0, 1),
+        (0, 0, 0),
+    ]
+    assert runs[0].set == "golden.jsonl"
+    run("3 days", "--no-record")
+    assert len(golden_runs(log)) == len(runs)

@@ -209,7 +209,7 @@ def test_files_of_claims_and_of_cases_are_drafts(tmp_path: Path) -> None:
         (
             {"docs.tar.gz": [], "questions.jsonl": [{"question": "?", "answerable": True}]},
             Unreadable,
-            "question 1: it is answerable, but answers_all is missing",
+            "question 1 is answerable, but answers_all is missing",
         ),
     ],
 )

@@ -48,6 +48,6 @@ def test_whole_pairs_and_halves_in_what_is_judged_are_read(tmp_path: Path) -> No
 def test_a_damaged_gzip_is_named(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "rows.jsonl.gz").write_bytes(content)
     with pytest.raises(
-        Unreadable, match=r"rows\.jsonl\.gz cannot be read: .* Use a file of JSON lines"
+        Unreadable, match=r"rows\.jsonl\.gz cannot be read: .* Use a JSON lines file"
     ):
         read_rows(tmp_path / "rows.jsonl.gz", ("set",), KINDS)

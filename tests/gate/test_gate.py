@@ -213,7 +213,7 @@ def test_each_of_several_questions_is_weighed() -> None:
     weigh = Gate(OnLeave(), clock=lambda: TODAY).apply
     half = weigh(Evidence("How long is leave and when does the canteen open?", (item("a"),)))
     assert half.decision.level is Level.PARTIAL
-    assert "not enough was found on “when does the canteen open”" in half.decision.reasons
+    assert "not enough was found about “when does the canteen open”" in half.decision.reasons
     both = weigh(Evidence("How long is leave and who approves leave?", (item("a"),)))
     assert both.decision.level is Level.SUFFICIENT
     none = weigh(Evidence("Where is the canteen and when does it open?", (item("a"),)))

@@ -238,12 +238,12 @@ def test_one_logit_is_a_sigmoid(tmp_path: Path) -> None:
     ],
 )
 def test_labels_that_say_nothing_are_refused(tmp_path: Path, told: dict[str, Any]) -> None:
-    with pytest.raises(ModelDamaged, match=r"Write id2label into its config\.json"):
+    with pytest.raises(ModelDamaged, match=r"Add id2label to its config\.json"):
         model(tmp_path / "m", **told)
 
 
 def test_the_labels_that_say_nothing_are_named(tmp_path: Path) -> None:
-    with pytest.raises(ModelDamaged, match=r"labels are LABEL_0, .*for a single output entailment"):
+    with pytest.raises(ModelDamaged, match=r"labels are LABEL_0, .*entailment for a single output"):
         model(tmp_path / "m", TABLE[:, 1:2], id2label={"0": "LABEL_0"})
 
 
@@ -345,8 +345,11 @@ def test_what_cannot_be_judged_is_unchecked(nli: HubVerifier, tmp_path: Path) ->
 def test_another_language_is_judged_only_where_the_model_is_said_to_read_it(tmp_path: Path) -> None:
     german = "Die Elternzeit dauert zwanzig Wochen und ist bezahlt."
     verifier = model(tmp_path / "m")
-    assert score(verifier, german, "yes").unchecked == "The model reads English; this is German."
-    assert "the evidence is German" in score(verifier, "The leave .", german).unchecked
+    assert (
+        score(verifier, german, "yes").unchecked
+        == "The model only reads English; this is in German."
+    )
+    assert "the evidence is in German" in score(verifier, "The leave .", german).unchecked
     assert not score(verifier, "The leave is 20 weeks .", "yes").unchecked
     told = opened(tmp_path / "m", english=False)
     assert numbers(score(told, german, "yes")) == numbers(score(verifier, "The leave .", "yes"))

@@ -132,7 +132,7 @@ def test_the_band_is_respected(chance: float, ask: str, asked: bool) -> None:
 
 
 def test_what_the_cheaper_tier_cannot_read_the_llm_may_read() -> None:
-    unread = Rough(0.0, unchecked="The model reads English; the claim is German.")
+    unread = Rough(0.0, unchecked="The model only reads English; this is in German.")
     assert judged(SUPPORTED, inner=unread).unchecked == ""
     assert judged(SUPPORTED, inner=unread, ask="never").unchecked == unread.unchecked
     failed = judged(fails(500), inner=unread)

@@ -137,10 +137,10 @@ def test_a_passage_in_another_language_is_set_aside() -> None:
 @pytest.mark.parametrize(
     ("passages", "reason"),
     [
-        ([GERMAN], "the evidence is German."),
-        ([GERMAN, "", GERMAN], "the evidence is German."),
-        ([CHINESE, GERMAN], "the evidence is CJK script and German."),
-        ([json.dumps({"Elternzeit": CHINESE})], "the evidence is CJK script."),  # as \\u escapes
+        ([GERMAN], "the evidence is in German."),
+        ([GERMAN, "", GERMAN], "the evidence is in German."),
+        ([CHINESE, GERMAN], "the evidence is in CJK script and German."),
+        ([json.dumps({"Elternzeit": CHINESE})], "the evidence is in CJK script."),  # as \\u escapes
         (["❶"], "There is no evidence."),  # a picture to a model, though a digit to Python
         ([], "There is no evidence."),
     ],

@@ -237,12 +237,16 @@ def test_the_queue_is_that_of_ones_collections(review: Review) -> None:
     theirs = replace(theirs, citations=())
     review.log.write(theirs, Trace(other))
     assert len(review.queue()) == 4
-    assert [case.entry.id for case in review.queue(reader=HR)] == mine[::-1]
-    assert [case.entry.id for case in review.queue(most=1, reader=HR)] == mine[-1:]
+    assert [case.entry.id for case in review.queue(reader=WHOLE)] == mine[::-1]
+    assert [case.entry.id for case in review.queue(most=1, reader=WHOLE)] == mine[-1:]
+    assert review.counts(WHOLE).waiting == 3
+    for some_of_it in (HR, NO_LABEL):  # they could not decide
+        assert review.queue(reader=some_of_it) == []
+        assert review.counts(some_of_it).waiting == 0
     assert len(review.queue(reader=SALES)) == 1
     assert review.queue(reader=Reader(frozenset({"staff"}), frozenset())) == []
     review.log.eraser.before(datetime(2999, 1, 1, tzinfo=UTC), names=["passages"])
-    assert review.queue(reader=HR) == []  # whose they are can no longer be told
+    assert review.queue(reader=WHOLE) == []  # whose they are can no longer be told
 
 
 def test_gaps_are_those_of_ones_collections(review: Review) -> None:

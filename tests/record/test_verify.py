@@ -16,13 +16,16 @@ from sqlalchemy import text
 from suffice.log.breaks import Verified
 from suffice.log.chain import link_over
 from suffice.log.payload import SALT, lines, manifest, without_fields
+from suffice.log.verify import Span, verify_around
 from suffice.record.decision import Filing
 from suffice.record.log import Log
+from suffice.record.verification import last_verification, record_verification
 from suffice.sql.database import Database
 from tests.record import examples as some
 
 COUNT = 12
 COLUMNS = "id time clock kind caller tag root seal link manifest payload".split()
+EDIT = "UPDATE records SET payload = replace(payload, 'Question', 'Answer') WHERE sequence = {}"
 Tamper = Callable[[sqlite3.Connection], object]
 
 
@@ -290,5 +293,48 @@ def test_on_postgresql_too(postgres_url: str) -> None:
         with log.database.writing() as connection:
             connection.execute(text(change))
         assert at in {fault.sequence for fault in log.verify().faults}
+    log.close()
+    log.database.close()
+
+
+def around(path: Path, sequence: int, *changes: Tamper, beside: int = 2) -> Span:
+    after(path, *changes)
+    database = Database.open(path)
+    try:
+        return verify_around(database, sequence, beside)
+    finally:
+        database.close()
+
+
+def test_the_records_around_one_are_verified(copy: Path) -> None:
+    assert around(copy, 6) == Span(4, 8)
+    assert around(copy, 1) == Span(1, 3)
+    assert around(copy, COUNT) == Span(COUNT - 2, COUNT)
+
+
+def test_a_change_beside_a_record_is_found(copy: Path) -> None:
+    changed = around(copy, 6, lambda sql: sql.execute(EDIT.format(7)))
+    assert [(one.what, one.sequence) for one in changed.faults] == [("edited", 7)]
+    assert not changed.whole
+    assert around(copy, 3).whole  # too far away
+
+
+def test_a_lost_record_beside_one_is_found(copy: Path) -> None:
+    found = around(copy, 6, lambda sql: sql.execute("DELETE FROM records WHERE sequence = 7"))
+    assert ("missing", 7) in [(one.what, one.sequence) for one in found.faults]
+    found = around(
+        copy, COUNT, lambda sql: sql.execute(f"DELETE FROM records WHERE sequence = {COUNT}")
+    )
+    assert ("missing", COUNT) in [(one.what, one.sequence) for one in found.faults]
+
+
+def test_a_verification_can_be_recorded(copy: Path) -> None:
+    log = Log(Database.open(copy))
+    assert last_verification(log) is None
+    record_verification(log, log.verify(), "ann")
+    found = last_verification(log)
+    assert found is not None
+    assert (found.whole, found.last, found.by) == (True, COUNT, "ann")
+    assert log.verify().whole
     log.close()
     log.database.close()

@@ -144,7 +144,7 @@ def test_a_shutdown_ends_whatever_is_at_work(tmp_path: Path) -> None:
             process.send_signal(signal.SIGTERM)
             assert process.wait(60) in (0, 1)
         assert process.stderr is not None
-        assert "did not end within `server.shutdown_seconds`" in process.stderr.read()
+        assert "did not finish within `server.shutdown_seconds`" in process.stderr.read()
     finally:
         process.kill()
         process.communicate()

@@ -165,7 +165,7 @@ def test_a_bearer_token_beside_the_key(gateway: RunningGateway, key: str) -> Non
 @pytest.mark.parametrize(
     ("headers", "message"),
     [
-        (lambda: {}, "must name the user it is made for. Send signed headers"),
+        (lambda: {}, "must name the end user. Send signed headers"),
         (lambda: {USER: "ada"}, "not signed"),
         (lambda: by_headers("ada", "people") | {USER: "bob"}, "does not match"),
         (lambda: signed_headers("ada", ["people"], SECRET, 1_000_000), "seconds old"),
@@ -273,5 +273,5 @@ def test_two_people_behind_one_key_of_the_mcp_server(shelves: Library, key: str)
     assert [HR in str(ada), LAW in str(ada), HR in str(bob), LAW in str(bob)] == [1, 0, 0, 1]
     assert [log.entry(one["record"]).tag for one in (ada, bob)] == ["ada", "bob"]
     assert refused.status_code == 401
-    assert "must name the user" in refused.text
+    assert "must name the end user" in refused.text
     log.close()

@@ -103,14 +103,18 @@ def test_a_verdict_and_its_review_are_sent_signed_and_without_the_withheld_draft
             Review(log).feedback(record, Rating.UP)
             Review(log).decide(record, Act.CONFIRM, reason="Right so.", by="Ada")
             until(lambda: len(other.got) == 3)
+            Review(log).decide(record, Act.CORRECT, text="Up to 3.", reason="It is 3.", by="Ada")
+            until(lambda: len(other.got) == 4)
             until(lambda: not Outbox(library.store.database).list())
-    first, again, decided = other.events()
+    first, again, decided, corrected = other.events()
     assert first == again
     assert (first["event"], first["verdict"]) == ("verdict.withhold", "WITHHOLD")
     assert first["record"] == record
     assert first["question"]
     assert "4 days" not in json.dumps(first)
     assert (decided["event"], decided["reason"]) == ("review.confirm", "Right so.")
+    assert (corrected["event"], corrected["answer"]) == ("review.correct", "Up to 3.")
+    assert corrected["review_url"] == f"/v1/reviews/{record}"
     headers, body = other.got[1]
     assert headers["Suffice-Delivery"] == first["id"]
     sent = headers["Suffice-Signature"]

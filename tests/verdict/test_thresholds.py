@@ -78,7 +78,7 @@ def test_they_are_applied_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"models": {**MODELS, "verifier": "v-0"}}, "the verifier 'v-0', this is 'v-1'"),
+        ({"models": {**MODELS, "verifier": "v-0"}}, "the verifier 'v-0', but 'v-1' is in use"),
         ({"policy": {**policy_of(OWN), "gate": "tiers"}}, "the policy 'tiers'"),
         ({"policy": {**policy_of(OWN), "digest": "0"}}, "the settings '0'"),
         ({"drafts": "written"}, "answers of an LLM"),
@@ -102,7 +102,7 @@ def test_written_answers_are_those_of_an_llm(tmp_path: Path) -> None:
 def test_a_file_without_thresholds_is_a_settings_error(tmp_path: Path, content: str) -> None:
     settings = certificate(tmp_path)
     (tmp_path / "thresholds.json").write_text(content)
-    with pytest.raises(SettingsError, match="holds no certified thresholds"):
+    with pytest.raises(SettingsError, match="contains no certified thresholds"):
         certified(settings, MODELS)
     (tmp_path / "thresholds.json").unlink()
     with pytest.raises(SettingsError, match="there is no file"):

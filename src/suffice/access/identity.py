@@ -1,7 +1,7 @@
-"""The people behind a key: who is named in a request, and what the key may read on their behalf.
+"""End-user identity: the person named in a request, and what the key may read on their behalf.
 
-A forwarded identity narrows a key: the labels that remain are those of the key that the person's
-groups also give. It never adds a right.
+A forwarded identity only narrows a key: the key keeps the labels that the person's groups also
+grant.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from suffice.access.keys import ALL, Principal
+from suffice.access.keys import ALL, Principal, Role, checked_roles
 from suffice.access.signed_headers import HEADERS, EndUser, SignedHeaders
 from suffice.errors import IdentityError, SettingsError
 from suffice.log.masking import Masks
 from suffice.settings import IdentitySettings, Settings, TokenSettings
 
 HeaderValues = Callable[[str], Sequence[str]]
-"""Returns all values of a header, whose name is matched without regard to case."""
+"""Returns all values of a header; its name is case-insensitive."""
 _SHORTEST = 32
 _LONGEST = 256
 _AUTHORIZATION = "Authorization"
@@ -29,7 +29,7 @@ KEY_PREFIX = "sk-suffice-"
 
 @dataclass(frozen=True, slots=True)
 class Identities:
-    """Finds the person that a request names, and narrows the caller's rights to that person."""
+    """Finds the person that a request names, and limits the caller's rights to that person's."""
 
     settings: IdentitySettings
     headers: SignedHeaders | None = None
@@ -39,7 +39,7 @@ class Identities:
 
     @classmethod
     def of(cls, settings: Settings, environ: Mapping[str, str] | None = None) -> Identities:
-        """Open the identity methods in the settings; raise if a secret is missing."""
+        """Set up the configured identity methods; raise if a secret is missing."""
         environ = os.environ if environ is None else environ
         own = settings.server.identity
         headers = None
@@ -47,17 +47,19 @@ class Identities:
             name = own.headers.secret_env
             secrets = _secrets(environ, name, "server.identity.headers.secret_env")
             headers = SignedHeaders(secrets, own.headers.window_seconds)
+        for named in own.roles.values():
+            checked_roles(named)  # report a wrong name before the first request
         token = _tokens(own.jwt) if own.jwt.jwks else None
         return cls(own, headers, token, _shown(settings, environ))
 
     @property
     def may_wait(self) -> bool:
-        """Whether `narrowed` may read the keys of an identity provider."""
+        """Whether `narrowed` may have to fetch the keys of an identity provider."""
         return self.token is not None
 
     def narrowed(self, caller: Principal, values: HeaderValues) -> Principal:
-        """The caller on behalf of the person that the request names, who can read only what both
-        the key and the person may read; the caller itself if no person is named or required."""
+        """The caller, limited to what both the key and the person named in the request may read.
+        If the request names no person and none is required, the caller is unchanged."""
         user = self._named(values)
         if user is None:
             self._may_be_nobody(caller)
@@ -67,9 +69,9 @@ class Identities:
                 "The forwarded user is not a valid name.",
                 remedy=f"Send 1 to {_LONGEST} printable characters.",
             )
-        return replace(
-            caller, user=self.shown(user.name), labels=caller.labels & self._labels(user.groups)
-        )
+        labels = caller.labels & self._labels(user.groups)
+        roles = self._roles(caller, user.groups) if self.settings.roles else caller.roles
+        return replace(caller, user=self.shown(user.name), labels=labels, roles=roles)
 
     def _named(self, values: HeaderValues) -> EndUser | None:
         signed = {name: found for name in HEADERS if (found := _one(name, values)) is not None}
@@ -90,12 +92,12 @@ class Identities:
         return None
 
     def _token_in(self, values: HeaderValues) -> str:
-        """The token in its own header, or beside a key in `X-API-Key` the bearer token."""
+        """The token in its own header; if the key is in `X-API-Key`, also a bearer token."""
         own = _bearer(_one(self.settings.jwt.header, values) or "")
         if own or self.token is None:
             return "" if own.startswith(KEY_PREFIX) else own
         bearer = _bearer(_one(_AUTHORIZATION, values) or "")
-        # Three parts: other texts in this header are names that clients without a key make up.
+        # A JWT has three parts; clients without a key put made-up names in this header.
         return bearer if bearer.count(".") == 2 and not bearer.startswith(KEY_PREFIX) else ""
 
     def _may_be_nobody(self, caller: Principal) -> None:
@@ -107,18 +109,25 @@ class Identities:
             if self.token is not None:
                 ways.append(f"a token in {self.settings.jwt.header}")
             raise IdentityError(
-                "The request must name the user it is made for.",
+                "The request must name the end user.",
                 remedy=f"Send {' or '.join(ways)}.",
             )
 
     def _labels(self, groups: frozenset[str]) -> frozenset[str]:
-        mapped = self.settings.labels
-        return frozenset(label for group in (ALL, *groups) for label in mapped.get(group, ()))
+        return _mapped(self.settings.labels, groups)
+
+    def _roles(self, caller: Principal, groups: frozenset[str]) -> frozenset[Role]:
+        named = map(Role, _mapped(self.settings.roles, groups))
+        return frozenset(role for role in named if caller.has(role))
+
+
+def _mapped(names: Mapping[str, Sequence[str]], groups: frozenset[str]) -> frozenset[str]:
+    return frozenset(name for group in (ALL, *groups) for name in names.get(group, ()))
 
 
 def _one(name: str, values: HeaderValues) -> str | None:
     found = values(name)
-    if len(found) > 1:  # proxies disagree about which one counts
+    if len(found) > 1:  # proxies disagree about which value counts
         raise IdentityError(f"The header {name} is sent more than once.", remedy="Send it once.")
     return found[0] if found else None
 
@@ -129,12 +138,12 @@ def _bearer(value: str) -> str:
 
 
 def _not_set_up(what: str, key: str) -> IdentityError:
-    # Ignoring them would give the person all rights of the key.
+    # Ignoring an identity would give the person all rights of the key.
     return IdentityError(f"This gateway does not accept {what}.", remedy=f"Set {key}.")
 
 
 def _tokens(settings: TokenSettings) -> Callable[[str], EndUser]:
-    from suffice.access.tokens import Tokens  # an extra
+    from suffice.access.tokens import Tokens  # needs an extra
 
     return Tokens(settings).read
 
@@ -148,7 +157,7 @@ def _secrets(environ: Mapping[str, str], name: str, key: str) -> list[bytes]:
         )
     if min(map(len, found)) < _SHORTEST:
         raise SettingsError(
-            f"{name} holds a secret that is too short; spaces separate secrets.",
+            f"A secret in {name} is too short. Spaces separate secrets.",
             remedy=f"Use at least {_SHORTEST} characters, for example: openssl rand -hex 32",
         )
     return [secret.encode() for secret in found]

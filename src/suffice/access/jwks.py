@@ -36,7 +36,7 @@ _SYMMETRIC = "oct"
 
 @dataclass(frozen=True, slots=True)
 class PublicKey:
-    """A key for signatures, and the algorithm it is meant for; empty if the set does not say."""
+    """A public signature key. `algorithm` is empty if the key set does not name it."""
 
     key: Any
     algorithm: str = ""
@@ -50,8 +50,8 @@ class _Known:
 
 
 class KeySet:
-    """The keys of one provider. Safe to share between threads; one of them reads at a time, the
-    others use the known keys meanwhile."""
+    """The keys of one provider. Thread-safe: while one thread reads the keys, the others use the
+    known ones."""
 
     def __init__(
         self, source: str, refresh: float, clock: Callable[[], float] = time.monotonic
@@ -65,7 +65,7 @@ class KeySet:
         self._tried = float("-inf")
 
     def key(self, id: str | None) -> PublicKey:
-        """The key with this id. A token without a key id fits only a set of one key."""
+        """The key with this id. A token without a key id is valid only for a set of one key."""
         known = self._current(id)
         if id is None and len(known.keys) == 1:
             return next(iter(known.keys.values()))
@@ -74,7 +74,7 @@ class KeySet:
                 "has no key id" if id is None else f"was signed with the unknown key {id[:80]!r}"
             )
             raise IdentityError(
-                f"The token {named}.", remedy="Use a token of the configured identity provider."
+                f"The token {named}.", remedy="Use a token from the configured identity provider."
             )
         return known.keys[id]
 
@@ -82,7 +82,7 @@ class KeySet:
         known = self._known
         if known is not None and not self._stale(known, id):
             return known
-        # Only the first read makes others wait: without any key there is nothing to check with.
+        # Other threads wait only for the first read: before it, there are no keys to check with.
         if self._lock.acquire(blocking=known is None):
             try:
                 self._read(id)
@@ -93,7 +93,7 @@ class KeySet:
             raise IdentityError(
                 "The token cannot be checked: the public keys of the identity provider could not "
                 "be read.",
-                remedy="Try again later. Operators find the reason in the log.",
+                remedy="Try again later. The reason is in the gateway's log.",
                 unavailable=True,
             )
         return known
@@ -112,7 +112,7 @@ class KeySet:
         return found.st_mtime_ns, found.st_size, found.st_ino
 
     def _read(self, id: str | None) -> None:
-        """Read the keys, unless another thread just did, or an attempt was made a moment ago."""
+        """Read the keys, unless another thread just did or the last attempt was moments ago."""
         now = self._clock()
         fresh = self._known is not None and not self._stale(self._known, id)
         if fresh or (self._is_url and now - self._tried < _PAUSE):
@@ -142,8 +142,8 @@ class KeySet:
 
 
 def _keys(text: bytes) -> dict[str, PublicKey]:
-    """The keys that may verify signatures, by id. Shared secrets, keys for encryption and keys of
-    unknown kinds are left out."""
+    """The signature keys by id. Shared secrets, encryption keys and unknown key types are
+    skipped."""
     tree = json.loads(text)
     listed = tree.get("keys") if isinstance(tree, dict) else None
     if not isinstance(listed, list):

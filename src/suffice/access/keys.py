@@ -37,9 +37,12 @@ ALL = "*"
 """Means all collections or routes, including future ones."""
 KIND = "key"
 """The kind of records about keys created or revoked."""
+ACCOUNT = "account"
+"""The kind of principals that sign in to the site with a password, and of records about them."""
 _LISTS = ("roles", "labels", "collections", "routes")
 _KEY = re.compile(r"sk-suffice-([0-9a-f]{16})-[A-Za-z0-9_-]{43}\Z", re.ASCII)
 _NOBODY = "sha256:" + "0" * 64
+_KEYS = PRINCIPALS.c.kind == KIND
 
 
 class Role(StrEnum):
@@ -47,20 +50,26 @@ class Role(StrEnum):
 
     CALLER = "caller"
     """May ask, gate and check, and give feedback on its own answers."""
+    VIEWER = "viewer"
+    """May see the pages of the site, but not withheld drafts."""
     REVIEWER = "reviewer"
-    """May see the review queue and decide on it."""
+    """May see the review queue and decide on it; includes the rights of a viewer."""
     LIBRARIAN = "librarian"
     """May add, retire and re-index documents of the collections and labels it may use."""
     ADMIN = "admin"
     """Has all rights, including the management of keys."""
 
 
+_INCLUDED_IN = {Role.VIEWER: (Role.REVIEWER,)}
+"""The roles that include each role; `admin` includes all."""
+
+
 @dataclass(frozen=True, slots=True)
 class Principal:
     """The holder of a key. It may read public documents and those with one of its `labels`, and use
     its `collections` and `routes`: `*` means all, an empty set means none. `limits` maps names of
-    `LIMITS` to numbers, `team_limits` those that the keys of its team share. `user` is the person
-    on whose behalf the key is used, if the request named one."""
+    `LIMITS` to numbers; `team_limits` are the limits shared by the keys of its team. `user` is the
+    person on whose behalf the key is used, if the request named one."""
 
     id: str
     name: str
@@ -73,17 +82,17 @@ class Principal:
     revoked: str = ""
     """Time of revocation; empty while the key is not revoked."""
     expires: str = ""
-    """Time from which the key is refused; empty if it does not expire."""
+    """Expiry time of the key; empty if it does not expire."""
     team: str = ""
     team_limits: Mapping[str, float] = field(default_factory=dict)
     user: str = ""
 
     def expired(self, moment: str) -> bool:
-        """Whether the key has expired at a time, in the log's format."""
+        """Whether the key has expired at `moment`, a timestamp in the log's format."""
         return bool(self.expires) and self.expires <= moment
 
     def has(self, role: Role) -> bool:
-        return role in self.roles or Role.ADMIN in self.roles
+        return bool(self.roles & {role, Role.ADMIN, *_INCLUDED_IN.get(role, ())})
 
     def may_use(self, collection: str) -> bool:
         return bool(self.collections & {ALL, collection})
@@ -101,7 +110,7 @@ class Made:
 
 
 class Principals(RecordedChanges):
-    """The principals of a store. Safe to share between threads."""
+    """The principals of a store. Thread-safe."""
 
     def create(
         self,
@@ -116,12 +125,12 @@ class Principals(RecordedChanges):
         team: str = "",
         expires: datetime | None = None,
     ) -> Made:
-        """Create a principal and its key. Only one active principal can have a name. `by` is the
-        actor named in the log, `expires` the time from which the key is refused."""
+        """Create a principal and its key. Names of active principals are unique. `by` is the
+        actor named in the log, `expires` the expiry time of the key."""
         made = Principal(
             secrets.token_hex(8),
             checked_name(name),
-            _checked_roles(roles),
+            checked_roles(roles),
             checked_set("label", labels),
             checked_set("collection", collections),
             checked_set("route", routes),
@@ -134,11 +143,11 @@ class Principals(RecordedChanges):
         with self._database.writing() as connection:
             if team:
                 existing(connection, team)
-            new = upsert(connection, PRINCIPALS).values(_columns(made, hashed(secret)))
+            new = upsert(connection, PRINCIPALS).values(columns_of(made, hashed(secret)))
             once = new.on_conflict_do_nothing().returning(PRINCIPALS.c.id)  # concurrent creates
             if connection.execute(once).first() is None:
                 raise PrincipalError(
-                    f"An active key named '{name}' already exists.",
+                    f"An active key or account named '{name}' already exists.",
                     remedy=f"Choose another name, or first run: suffice keys revoke {name}",
                 )
             self._record(connection, "created", made, by)
@@ -147,7 +156,7 @@ class Principals(RecordedChanges):
     def revoke(self, name: str, by: str = "") -> Principal:
         """Revoke a key by name or id, effective from the next request. Its records are kept."""
         named = or_(PRINCIPALS.c.id == name, PRINCIPALS.c.name == name)
-        chosen = select(PRINCIPALS).where(named, PRINCIPALS.c.revoked.is_(None))
+        chosen = select(PRINCIPALS).where(named, _KEYS, PRINCIPALS.c.revoked.is_(None))
         with self._database.writing() as connection:
             row = connection.execute(chosen).first() if is_storable(name) else None
             if row is None:
@@ -157,44 +166,38 @@ class Principals(RecordedChanges):
                 )
             ended = update(PRINCIPALS).where(PRINCIPALS.c.id == row.id).returning(PRINCIPALS)
             values = {"revoked": timestamp(self._clock())}
-            found = _principal(connection.execute(ended.values(values)).one(), {})
+            found = principal_of(connection.execute(ended.values(values)).one(), {})
             self._record(connection, "revoked", found, by)
         return found
 
     def _record(self, connection: Connection, act: str, principal: Principal, by: str) -> None:
-        lists = {name: sorted(getattr(principal, name)) for name in _LISTS}
-        fields = {"act": act, "principal": principal.id, "name": principal.name, **lists}
-        content = {**fields, "limits": dict(principal.limits)}
-        if principal.expires:
-            content["expires"] = principal.expires
-        if principal.team:
-            content["team"] = principal.team
+        content = {"act": act, **described(principal)}
         self._seal(connection, Record(KIND, content, caller=by, tag=principal.name))
 
     def all(self, *, revoked: bool = False) -> list[Principal]:
-        """The principals by name, expired ones too; `revoked` includes revoked ones."""
-        asked = select(PRINCIPALS).order_by(PRINCIPALS.c.name, PRINCIPALS.c.created)
+        """The principals by name, including expired ones; `revoked` adds the revoked ones."""
+        asked = select(PRINCIPALS).where(_KEYS).order_by(PRINCIPALS.c.name, PRINCIPALS.c.created)
         if not revoked:
             asked = asked.where(PRINCIPALS.c.revoked.is_(None))
         with self._database.reading() as connection:
             limits = {row.name: row.limits for row in connection.execute(select(TEAMS))}
-            return [_principal(row, limits) for row in connection.execute(asked)]
+            return [principal_of(row, limits) for row in connection.execute(asked)]
 
     def lookup(self, secret: str) -> Principal | None:
-        """The principal of a key that may have expired; `None` if it is unknown or revoked."""
+        """The principal of a key, even if it has expired; `None` if it is unknown or revoked."""
         key = _KEY.match(secret)
         if key is None:
             return None
         with self._database.reading() as connection:
             joined = PRINCIPALS.outerjoin(TEAMS, PRINCIPALS.c.team == TEAMS.c.name)
             columns = (PRINCIPALS, TEAMS.c.limits.label("team_limits"))
-            asked = select(*columns).select_from(joined).where(PRINCIPALS.c.id == key[1])
+            asked = select(*columns).select_from(joined).where(PRINCIPALS.c.id == key[1], _KEYS)
             row = connection.execute(asked).first()
         # Same work for known and unknown keys, and a constant-time comparison.
         same = hmac.compare_digest(row.hash if row else _NOBODY, hashed(secret))
         if not row or not same or row.revoked is not None:
             return None
-        return _principal(row, {row.team: row.team_limits})
+        return principal_of(row, {row.team: row.team_limits})
 
     def expired(self, principal: Principal) -> bool:
         return principal.expired(timestamp(self._clock()))
@@ -204,10 +207,23 @@ def hashed(secret: str) -> str:
     return f"sha256:{hashlib.sha256(secret.encode('ascii')).hexdigest()}"
 
 
-def _columns(value: Principal, hash: str) -> dict[str, Any]:
+def described(principal: Principal) -> dict[str, Any]:
+    """The principal and its rights, in the form stored in a record."""
+    lists = {name: sorted(getattr(principal, name)) for name in _LISTS}
+    content: dict[str, Any] = {"principal": principal.id, "name": principal.name, **lists}
+    content["limits"] = dict(principal.limits)
+    if principal.expires:
+        content["expires"] = principal.expires
+    if principal.team:
+        content["team"] = principal.team
+    return content
+
+
+def columns_of(value: Principal, hash: str, kind: str = KIND) -> dict[str, Any]:
+    """The row of a principal."""
     return {
         "id": value.id,
-        "kind": "key",
+        "kind": kind,
         "name": value.name,
         "hash": hash,
         **{name: json.dumps(sorted(getattr(value, name))) for name in _LISTS},
@@ -219,7 +235,8 @@ def _columns(value: Principal, hash: str) -> dict[str, Any]:
     }
 
 
-def _principal(row: Row[Any], team_limits: Mapping[str, str | None]) -> Principal:
+def principal_of(row: Row[Any], team_limits: Mapping[str, str | None]) -> Principal:
+    """The principal of a row; `team_limits` maps teams to their limits as JSON."""
     return Principal(
         row.id,
         row.name,
@@ -236,7 +253,8 @@ def _principal(row: Row[Any], team_limits: Mapping[str, str | None]) -> Principa
     )
 
 
-def _checked_roles(roles: Iterable[str]) -> frozenset[Role]:
+def checked_roles(roles: Iterable[str]) -> frozenset[Role]:
+    """The roles with these names. Raises if a name is unknown."""
     try:
         return frozenset(Role(role) for role in roles)
     except ValueError as problem:
@@ -247,7 +265,7 @@ def _checked_roles(roles: Iterable[str]) -> frozenset[Role]:
 
 
 def existing(connection: Connection, team: str) -> None:
-    """Raise if there is no such team: a mistyped name would have no budget."""
+    """Raise if the team does not exist: a mistyped name would have no budget."""
     found = is_storable(team) and connection.execute(select(TEAMS).where(TEAMS.c.name == team))
     if not found or found.first() is None:
         raise PrincipalError(

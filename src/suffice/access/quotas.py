@@ -33,7 +33,7 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Over:
-    """A limit that is reached, the seconds until it is free again, and whose limit it is."""
+    """A reached limit: its name, the seconds until requests are allowed again, and its holder."""
 
     name: str
     wait: float
@@ -42,7 +42,7 @@ class Over:
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """What a limit still allows, and the seconds until nothing of it is used."""
+    """What remains of a limit, and the seconds until all of it is available again."""
 
     name: str
     limit: float
@@ -52,7 +52,7 @@ class Left:
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """Whether a request may go on (`over` is `None`), and what is left of each limit."""
+    """Whether a request is admitted (`over` is `None`), and what remains of each limit."""
 
     over: Over | None = None
     left: tuple[Left, ...] = ()
@@ -71,13 +71,13 @@ COUNTED = {
 }
 """What each limit counts, and over which window."""
 Quotas = Mapping[str, Mapping[str, float]]
-"""The limits by holder: the id of a key, or `team_holder` of a team."""
+"""The limits by holder: a key id, or `team_holder` of a team."""
 _COUNTS = ("requests", "tokens", "cost")
 _TEAM = "team:"
 
 
 def team_holder(team: str) -> str:
-    """The name under which a team's usage is counted; ids of keys have no colon."""
+    """The name under which a team's usage is counted. Key ids contain no colon."""
     return _TEAM + team
 
 
@@ -87,18 +87,17 @@ def team_of(holder: str) -> str:
 
 
 class Usage:
-    """Usage counters of a store. Safe to share between threads. Only the limits passed in are
-    counted."""
+    """Usage counters of a store. Thread-safe. Only the limits passed in are counted."""
 
     def __init__(self, database: Database, clock: Callable[[], float] = time.time) -> None:
         self._database = database
         self._clock = clock
 
     def take(self, quotas: Quotas) -> Admission:
-        """Count a request for all holders, or for none if a limit of one is reached. Concurrent
-        requests cannot exceed a limit."""
+        """Count a request for all holders, or for none if a limit of any holder is reached.
+        Concurrent requests cannot exceed a limit."""
         with self._database.writing() as connection:
-            for holder in sorted(quotas):  # always in the same order: no deadlock
+            for holder in sorted(quotas):  # a fixed order prevents deadlocks
                 self._alone(connection, holder)
             now = self._clock()
             over: Over | None = None
@@ -128,7 +127,7 @@ class Usage:
                     self._write(connection, holder, windows, now, tokens=tokens, cost=cost)
 
     def _alone(self, connection: Connection, principal: str) -> None:
-        """Serialise requests of a principal; SQLite already allows only one write transaction."""
+        """Lock a principal's counters; SQLite already allows only one write transaction."""
         if self._database.dialect == "postgresql":
             lock = text("SELECT pg_advisory_xact_lock(hashtextextended(:name, 0))")
             connection.execute(lock, {"name": f"suffice usage {principal}"})
@@ -154,7 +153,7 @@ def _spendable(limits: Mapping[str, float]) -> dict[str, float]:
 
 
 def _windows(limits: Mapping[str, float]) -> list[Window]:
-    """The windows of some limits, shortest first."""
+    """The windows that these limits use, shortest first."""
     return sorted({COUNTED[name][1] for name in limits}, key=lambda window: window.seconds)
 
 
@@ -198,7 +197,7 @@ def _over(
     now: float,
     holder: str,
 ) -> Over | None:
-    """Whether a limit is reached; it is free again once enough of the oldest buckets expired."""
+    """The limit if it is reached; it is free again once enough of the oldest buckets expire."""
     used = sum(getattr(row, what) for row in rows)
     if used < most:
         return None

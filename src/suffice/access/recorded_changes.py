@@ -13,7 +13,7 @@ from suffice.sql.database import Database
 
 
 class RecordedChanges:
-    """A part of the store whose changes are recorded. Safe to share between threads."""
+    """Base class for a part of the store whose changes are recorded. Thread-safe."""
 
     def __init__(
         self, database: Database, clock: Clock = now, settings: RecordSettings | None = None
@@ -24,6 +24,6 @@ class RecordedChanges:
         self._prepare = None if settings.enabled == "never" else Prepare.of(settings)
 
     def _seal(self, connection: Connection, record: Record) -> None:
-        """Record a change in its own transaction, so that the log covers every change."""
+        """Record a change in the transaction that makes it, so that the log covers every change."""
         if self._prepare is not None:
             seal(connection, [self._prepare(record)], self._clock())

@@ -25,18 +25,20 @@ LIMITS = (
 """The limits a principal can have. Other names are rejected, because nothing would enforce them."""
 ANYONE_NAME = "anyone"
 """The caller name of requests without a key; it cannot be given to a principal."""
+LOCAL_NAME = "local"
+"""The user name on the site of a gateway that requires no keys; no principal can have it."""
 _NAME = re.compile(r"\S(?:.{0,98}\S)?\Z")
 
 
 def checked_name(name: str, what: str = "key") -> str:
     option, id = name.startswith("-"), re.fullmatch("[0-9a-f]{16}", name)
-    taken = name.strip().lower() == ANYONE_NAME
+    taken = name.strip().lower() in (ANYONE_NAME, LOCAL_NAME)
     if _NAME.match(name) and name.isprintable() and not (option or id or taken):
         return name
     raise PrincipalError(
         f"{name!r} is not a valid name for a {what}.",
         remedy=f"Use 1 to 100 printable characters. The name must not start with '-', be "
-        f"'{ANYONE_NAME}', or look like a key id.",
+        f"'{ANYONE_NAME}' or '{LOCAL_NAME}', or look like a key id.",
     )
 
 

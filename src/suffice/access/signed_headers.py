@@ -1,7 +1,7 @@
-"""Identity in signed headers: an app that knows its user vouches for the user with a shared secret.
+"""Identity in signed headers: an app names its user and signs the headers with a shared secret.
 
 The signature is HMAC-SHA256 over `v1`, timestamp, user and groups, one per line, with the values as
-they stand in the headers. Values are percent-encoded UTF-8, groups are separated by commas.
+sent in the headers. Values are percent-encoded UTF-8; groups are separated by commas.
 
 >>> signed_headers("ada@example.org", ["hr"], secret)
 {'X-Suffice-User': 'ada@example.org', 'X-Suffice-Groups': 'hr', 'X-Suffice-Timestamp': …}
@@ -39,7 +39,7 @@ class EndUser:
 def signed_headers(
     user: str, groups: Iterable[str], secret: str, moment: float | None = None
 ) -> dict[str, str]:
-    """The headers that name a user, signed at this moment (default: now)."""
+    """The signed headers that name a user. `moment` is the time of signing, by default now."""
     name = quote(user, safe=_SAFE)
     listed = ",".join(quote(group, safe=_SAFE) for group in groups)
     seconds = str(int(time.time() if moment is None else moment))
@@ -56,7 +56,7 @@ class SignedHeaders:
     clock: Callable[[], float] = time.time
 
     def read(self, headers: Mapping[str, str]) -> EndUser:
-        """The user that the headers name; raise if they are incomplete, stale or not authentic."""
+        """The user that the headers name. Raises if they are incomplete, stale or forged."""
         for name in (USER, TIMESTAMP, SIGNATURE):
             if not headers.get(name):
                 raise IdentityError(
@@ -71,7 +71,7 @@ class SignedHeaders:
         version, _, proof = signature.partition("=")
         if version != _VERSION or not proof.isascii():
             raise IdentityError(
-                f"The header {SIGNATURE} must have the form '{_VERSION}=' and 64 hex digits.",
+                f"The header {SIGNATURE} must be '{_VERSION}=' followed by 64 hex digits.",
                 remedy=_HOW,
             )
         known = [_signature(secret, seconds, user, groups) for secret in self.secrets]
@@ -90,13 +90,13 @@ class SignedHeaders:
         if abs(age) > self.window:
             when = f"{age:,.0f} seconds old" if age > 0 else f"{-age:,.0f} seconds in the future"
             raise IdentityError(
-                f"The signature is {when}; {self.window:g} seconds are allowed.",
+                f"The signature is {when}; the limit is {self.window:g} seconds.",
                 remedy="Sign each request anew, and check the clocks of both machines.",
             )
 
 
 def _signature(secret: bytes, seconds: str, user: str, groups: str) -> str:
-    # Header values hold no line breaks, so the parts cannot be confused.
+    # Header values contain no line breaks, so the parts are unambiguous.
     text = "\n".join((_VERSION, seconds, user, groups))
     return hmac.new(secret, text.encode("utf-8", "surrogateescape"), hashlib.sha256).hexdigest()
 

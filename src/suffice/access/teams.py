@@ -18,12 +18,12 @@ from suffice.log.tables import PRINCIPALS, TEAMS
 from suffice.sql.upsert import upsert
 
 KIND = "team"
-"""The kind of records about teams set or removed."""
+"""The kind of records about changed or removed teams."""
 
 
 @dataclass(frozen=True, slots=True)
 class Team:
-    """A team, the limits that its keys share, and the number of its keys."""
+    """A team, the limits its keys share, and its number of keys."""
 
     name: str
     limits: Mapping[str, float] = field(default_factory=dict)
@@ -31,7 +31,7 @@ class Team:
 
 
 class Teams(RecordedChanges):
-    """The teams of a store. Safe to share between threads."""
+    """The teams of a store. Thread-safe."""
 
     def set(self, name: str, limits: Mapping[str, float], by: str = "") -> Team:
         """Create a team, or replace its limits, effective from the next request of its keys."""
@@ -49,7 +49,7 @@ class Teams(RecordedChanges):
         return team
 
     def remove(self, name: str, by: str = "") -> None:
-        """Remove a team that has no keys any more."""
+        """Remove a team; raise if it still has keys."""
         with self._database.writing() as connection:
             existing(connection, name)
             left = PRINCIPALS.c.team == name, PRINCIPALS.c.revoked.is_(None)

@@ -1,4 +1,4 @@
-"""Identity in a JWT: signature, algorithm, issuer, audience and times are checked with PyJWT."""
+"""Identity in a JWT: PyJWT checks signature, algorithm, issuer, audience and times."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ except ImportError as problem:
 
 _SPACED = ("scope", "scp")
 """Claims whose text lists several names, separated by spaces (RFC 8693)."""
-_REMEDY = "Use a token of the configured identity provider."
+_REMEDY = "Use a token from the configured identity provider."
 
 
 class Tokens:
@@ -28,7 +28,7 @@ class Tokens:
         self._keys = keys or KeySet(settings.jwks, settings.refresh_seconds)
 
     def read(self, token: str) -> EndUser:
-        """The user that a token names; raise if it is not valid."""
+        """The user that a token names. Raises if the token is not valid."""
         try:
             claims = self._claims(token)
         except jwt.ExpiredSignatureError:
@@ -55,7 +55,7 @@ class Tokens:
         key = None
         if head.get("alg") in settings.algorithms:
             key = self._keys.key(head.get("kid"))
-        # The algorithm is the one configured and the one of the key, not the token's choice.
+        # The settings and the key determine the algorithm, never the token.
         if key is None or key.algorithm not in ("", head["alg"]):
             raise IdentityError(
                 f"The token's signature algorithm {str(head.get('alg'))[:20]!r} is not accepted.",
@@ -74,7 +74,7 @@ class Tokens:
 
 
 def _claim(claims: Mapping[str, Any], path: str) -> Any:
-    """A claim by its name, or by a path with dots."""
+    """A claim by its name or dotted path."""
     if path in claims:
         return claims[path]
     value: Any = claims
@@ -84,7 +84,7 @@ def _claim(claims: Mapping[str, Any], path: str) -> Any:
 
 
 def _names(claim: str, value: Any) -> list[str]:
-    """The groups in a claim: a list, or one name; anything else gives no group."""
+    """The groups in a claim, which is a list or a single name; anything else yields none."""
     if isinstance(value, str):
         return value.split() if claim in _SPACED else [value]
     return [name for name in value if isinstance(name, str)] if isinstance(value, list) else []

@@ -1,4 +1,4 @@
-"""Totals of what was used, by day, key, team, end user and model: the data of `suffice usage`.
+"""Usage totals by day, key, team, end user and model: the data of `suffice usage`.
 
 Totals are collected in memory and written together about once a second, so that a request does not
 wait for them. A crash loses that second of the report; limits are counted elsewhere (`quotas.py`).
@@ -24,14 +24,14 @@ from suffice.sql.upsert import add_counts
 log = logging.getLogger("suffice.access")
 _PAUSE = 1.0
 _MOST = 10_000
-"""Totals held while the store fails; beyond them, new ones are dropped."""
+"""Most totals kept in memory while the store fails; further ones are dropped."""
 DIMENSIONS = {"key": "caller", "team": "team", "user": "end_user", "model": "model"}
-"""What a report can be grouped by, and the column that holds it."""
+"""The dimensions by which a report can be grouped, each with its column."""
 
 
 @dataclass(frozen=True, slots=True)
 class UsedBy:
-    """Who used what: names of the key, its team, the end user and the model; each may be empty."""
+    """The names of a key, its team, the end user and the model; each may be empty."""
 
     caller: str
     team: str = ""
@@ -63,7 +63,7 @@ _KEY = ("day", "caller", "team", "end_user", "model")
 
 
 class Ledger:
-    """Collects totals and writes them to the store. Safe to share between threads and processes."""
+    """Collects totals and writes them to the store. Safe across threads and processes."""
 
     def __init__(self, database: Database, clock: Clock = now, pause: float = _PAUSE) -> None:
         self._database = database
@@ -75,7 +75,7 @@ class Ledger:
         self._closed = False
 
     def add(self, by: UsedBy, used: Totals) -> None:
-        """Add what a request used."""
+        """Add the usage of a request."""
         key = (timestamp(self._clock())[:10], by)
         with self._lock:
             if key in self._pending or len(self._pending) < _MOST:
@@ -83,7 +83,7 @@ class Ledger:
             self._later()
 
     def flush(self) -> None:
-        """Write everything collected so far. If the store fails, it is kept for the next time."""
+        """Write everything collected so far. If the store fails, keep it for the next attempt."""
         with self._lock:
             taken, self._pending = self._pending, {}
             self._timer = None
@@ -99,7 +99,7 @@ class Ledger:
                 self._later()
 
     def close(self) -> None:
-        """Write what is left."""
+        """Write the remaining totals."""
         with self._lock:
             self._closed = True
             if self._timer is not None:
@@ -119,8 +119,9 @@ class Ledger:
 
 
 def _merge(connection: Connection, rows: list[dict[str, Any]]) -> None:
-    """Add rows to those that are there."""
-    for row in sorted(rows, key=lambda row: [row[name] for name in _KEY]):  # no deadlock
+    """Add rows to the stored totals."""
+    # A fixed order prevents deadlocks.
+    for row in sorted(rows, key=lambda row: [row[name] for name in _KEY]):
         add_counts(connection, USAGE_TOTALS, row)
 
 
@@ -136,7 +137,7 @@ def _row(value: UsedBy | Totals) -> dict[str, Any]:
 def usage_report(
     database: Database, by: str, since: str = "", until: str = ""
 ) -> list[tuple[str, Totals]]:
-    """The totals by a dimension, most requests first, for days from `since` to before `until`."""
+    """The totals by dimension, most requests first, from `since` up to but excluding `until`."""
     column = USAGE_TOTALS.c[DIMENSIONS[by]]
     asked = select(column, *(func.sum(USAGE_TOTALS.c[name]).label(name) for name in COUNTS))
     if since:

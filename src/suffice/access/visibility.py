@@ -1,16 +1,17 @@
 """Visibility of records: access rights of documents also apply to records that use them.
 
-A draft, answer, finding or reason may paraphrase a passage. If a record uses a passage that the
-reader may not read, all of these are hidden.
+A draft, answer, finding or reason may paraphrase a passage. If the reader may not read one of a
+record's passages, all of these are hidden.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from suffice.access.keys import ALL, Principal
 from suffice.evidence.index import PUBLIC
+from suffice.evidence.rows import VersionInfo
 from suffice.log.entry import Entry
 from suffice.record.decision import Decision
 from suffice.types import Evidence, GateDecision, Passage, Source, Verdict
@@ -29,19 +30,28 @@ class Reader:
     def of(cls, principal: Principal) -> Reader:
         return cls(principal.labels, principal.collections)
 
-    def may_read(self, passage: Passage) -> bool:
-        labels = passage.access or {PUBLIC}
-        return self._uses(passage.collection) and bool(labels & (self.labels | {PUBLIC}))
+    def may_read(self, passage: Passage | VersionInfo) -> bool:
+        return self.may_use(passage.collection, passage.access)
+
+    def may_use(self, collection: str, access: Iterable[str]) -> bool:
+        """Whether the reader may read documents of a collection with these access labels."""
+        labels = set(access) or {PUBLIC}
+        return self.uses(collection) and bool(labels & (self.labels | {PUBLIC}))
+
+    @property
+    def knows_all(self) -> bool:
+        """Whether the reader may know of every record."""
+        return ALL in self.collections
 
     def may_know(self, entry: Entry) -> bool:
-        """Whether the reader may know that the record exists: one of its passages belongs to a
-        collection the reader may use. If the passages are no longer stored, the answer is no."""
-        if ALL in self.collections:
+        """Whether the reader may know that the record exists: at least one of its passages is in a
+        collection the reader may use. False if the passages are no longer stored."""
+        if self.knows_all:
             return True
         passages = entry.fields().get("passages", ())
-        return any(self._uses(passage.get("collection", "default")) for passage in passages)
+        return any(self.uses(passage.get("collection", "default")) for passage in passages)
 
-    def _uses(self, collection: str) -> bool:
+    def uses(self, collection: str) -> bool:
         return bool(self.collections & {ALL, collection})
 
 
@@ -56,8 +66,8 @@ class Seen:
 
 
 def seen(decision: Decision, verdict: Verdict | None, reader: Reader | None) -> Seen:
-    """Apply the rights of a reader. `verdict` is the current verdict; `None` as reader hides
-    nothing."""
+    """The decision as `reader` may see it. `verdict` is the current verdict. A reader of `None`
+    sees everything."""
     everything = Seen(decision.evidence, decision.gate, verdict)
     hidden = {} if reader is None else {p.id: p for p in _all(decision) if not reader.may_read(p)}
     if reader is None or not hidden:
@@ -74,7 +84,7 @@ Version = tuple[str, str]
 
 
 def readable(decision: Decision, reader: Reader) -> frozenset[Version]:
-    """The documents of a decision that a reader may know of."""
+    """The documents of a decision that a reader may know about."""
     passages = [passage for passage in _all(decision) if reader.may_read(passage)]
     return frozenset((passage.document, passage.version) for passage in passages)
 

@@ -1,1 +1,1 @@
-"""Checks: verification of a draft before release. Every check judges every claim exactly once."""
+"""Checks that verify a draft before release. Every check judges every claim exactly once."""

@@ -1,5 +1,5 @@
-"""Checks that an answer addresses the question: the verifier reads it as if it were the evidence,
-and the embedder compares it with the question."""
+"""Checks that an answer addresses the question: the verifier reads the answer as evidence, and the
+embedder compares it with the question."""
 
 from __future__ import annotations
 
@@ -16,19 +16,20 @@ from suffice.types import Code, Draft, Evidence, Finding, Rescue, Support
 
 LEAST = -0.65
 LEAST_OF_SEVERAL = 1.4
-"""Log-odds that the verifier finds an answer, plus `_SIMILARITY` times the cosine of question and
-draft. Below the first, a draft does not address its question; below the second, one of several
-questions is called unanswered, which costs a caveat only. Of 297 right answers of `written` dev 2 %
-lie below the first and 10 % below the second, of the answers to questions on other documents 93 %
-and 100 %, of those to other questions on the same document 37 % and 68 %. With the verifier alone,
-2 % of the right answers cost all but 59 % and 27 %: short answers lean on their question."""
+"""A draft's score is the log-odds that it answers the question, as judged by the verifier, plus
+`_SIMILARITY` times its cosine with the question. Below the first limit, the draft does not address
+the question. Below the second, one of several questions counts as unanswered, which only adds a
+caveat. Of 297 correct answers in `written` dev, 2 % are below the first limit and 10 % below the
+second. For answers to questions about other documents, it is 93 % and 100 %; for answers to other
+questions about the same document, 37 % and 68 %. With the verifier alone, also at 2 % of correct
+answers, the first limit finds 59 % and 27 %, because short answers do not repeat their question."""
 _SIMILARITY = 10.0
 
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
     """Flags a draft that does not address the question, however well it is backed. It does not
-    judge correctness. Extractive drafts are skipped: their quotations were selected for the
+    judge correctness. Extractive drafts are skipped, because their quotations were selected for the
     question."""
 
     verifier: Verifier
@@ -77,6 +78,6 @@ class Addresses:
 
 
 def not_answered(questions: Sequence[str]) -> str:
-    """The reason that lists the unanswered ones of several questions."""
+    """A reason that lists the questions left unanswered."""
     named = (one.strip(" ?") for one in questions)
     return f"Not answered: {'; '.join(f'“{one}”' for one in named)}"

@@ -1,4 +1,4 @@
-"""Finds the sentence of the evidence that a claim most likely comes from, by shared words."""
+"""Finds the sentence in the evidence that a claim most likely comes from, by shared words."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ class Sentences:
         return made
 
     def _telling(self, roots: frozenset[str]) -> list[str]:
-        """The words to search by. Very common words are slow and uninformative, so they are used
-        only if there is no rarer one."""
+        """The words to search by. Very common words are slow and tell little, so they are used only
+        if there is no rarer word."""
         known = sorted(
             (root for root in roots if root in self._holding),
             key=lambda r: (len(self._holding[r]), r),
@@ -72,8 +72,8 @@ class Sentences:
         return self._words.get(passage.id, frozenset())
 
     def nearest(self, roots: frozenset[str], within: Sequence[Passage] = ()) -> Sentence | None:
-        """The sentence that shares most words with `roots`, rare words weighing more; restricted to
-        the passages in `within`, if any."""
+        """The sentence that shares the most words with `roots`, weighted by rarity. With `within`,
+        only those passages are searched."""
         ids = {passage.id for passage in within}
         near: dict[int, float] = defaultdict(float)
         for root in self._telling(roots):

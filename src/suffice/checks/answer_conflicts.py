@@ -1,4 +1,4 @@
-"""Selects the conflicts in the evidence that concern an answer: it states one of the two sides."""
+"""Selects the conflicts in the evidence that concern an answer, because it states one side."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from suffice.checks.claim_text import alone
 from suffice.types import Conflict, Draft, Evidence, Passage
 
 _SHARED = 0.6
-"""A claim takes a side if it shares this part of the words of the shorter of the two texts."""
+"""A claim states a side if it shares this part of the words of the shorter of the two texts."""
 _LONG = 4_000
-"""Of a passage longer than this, only this many characters near the answer are searched."""
+"""In a longer passage, only this many characters near the answer are searched."""
 
 
 def covered_evidence(draft: Draft, evidence: Evidence) -> Evidence:
-    """The evidence reduced to what the draft covers; passages of normal length stay whole."""
+    """The evidence with long passages reduced to what the draft covers."""
     long = [passage for passage in evidence.passages if len(passage.text) > _LONG]
     if not long:
         return evidence
@@ -32,7 +32,7 @@ def covered_evidence(draft: Draft, evidence: Evidence) -> Evidence:
 
 
 def _near(claims: Sequence[frozenset[str]], passage: Passage) -> Passage:
-    """The passage reduced to the sentences nearest to the claims, in their order."""
+    """The passage reduced to the sentences nearest to the claims, in order."""
     sentences = Sentences.of([passage])
     shared: dict[tuple[int, int], float] = defaultdict(float)
     for words in claims:
@@ -50,7 +50,7 @@ def _near(claims: Sequence[frozenset[str]], passage: Passage) -> Passage:
 def stated_conflicts(
     draft: Draft, conflicts: Sequence[Conflict], evidence: Evidence
 ) -> tuple[Conflict, ...]:
-    """The conflicts of which the draft states a side, in order, with the passages whole again."""
+    """The conflicts in which the draft states a side, in order, with complete passages."""
     if not conflicts:
         return ()
     whole = {passage.id: passage for passage in evidence.passages}

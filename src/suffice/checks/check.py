@@ -1,4 +1,4 @@
-"""The protocol of a check, and running all checks over a draft."""
+"""The protocol of a check, and the function that runs all checks on a draft."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from suffice.types import Claim, Code, Draft, Evidence, Finding, Support
 
 _LOG = logging.getLogger("suffice.checks")
 
-# If a check returns two findings for one claim, the first in this order wins: the stricter one.
+# If a check returns two findings for a claim, the stricter one, which comes first here, wins.
 _HOLDS = (Support.CONTRADICTED, Support.UNBACKED, Support.UNCHECKED, Support.BACKED)
 
 
@@ -27,7 +27,7 @@ class Check(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SwitchedOff:
-    """Replaces a check that is switched off: it marks every claim UNCHECKED."""
+    """Replaces a disabled check and marks every claim UNCHECKED."""
 
     name: str
 
@@ -41,14 +41,15 @@ class SwitchedOff:
 
 @runtime_checkable
 class Costly(Check, Protocol):
-    """An expensive check that can skip claims which other checks have decided."""
+    """An expensive check that can skip claims that other checks have decided."""
 
     def only(self, claims: Collection[Claim], /) -> Check: ...
 
 
 def run_checks(checks: Sequence[Check], draft: Draft, evidence: Evidence) -> tuple[Finding, ...]:
     """Exactly one finding per check and claim, in that order. A claim that a check fails to judge
-    is UNCHECKED. List cheap checks first: a `Costly` one only receives the claims still open."""
+    is UNCHECKED. List cheap checks first, because a `Costly` check only gets the claims still
+    open."""
     found: list[Finding] = []
     for check in watched(checks):
         found += _judged(check, draft, evidence, found)
@@ -82,7 +83,7 @@ def _judged(
             known = found.get(finding.claim)
             if known is None or _HOLDS.index(finding.support) < _HOLDS.index(known.support):
                 found[finding.claim] = finding
-    except Exception:  # any failure of a check leaves its claims unchecked, never lost
+    except Exception:  # if a check fails, its claims stay unchecked
         _LOG.exception("The check '%s' failed.", check.name)
         found, reason = {}, "not checked: the check failed; see the log"
     return [

@@ -1,5 +1,5 @@
-"""Checks every citation and every source named in words: does it exist, was it retrieved, is it
-current and in force, and does the claim come from it?"""
+"""Checks every citation and every source named in words: does it exist, was it retrieved, is it in
+force, and does the claim come from it?"""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ _WORST = (
     Code.RESOLVED,
 )
 _ELSEWHERE, _HERE = 0.9, 0.5
-"""A claim comes from another passage if one sentence there contains at least the first share of the
-claim's words and the cited passages together contain no more than the second."""
+"""A claim comes from another passage if a sentence there contains at least the first share of its
+words, and the cited passages together contain no more than the second."""
 _ENOUGH_WORDS = 4
 
 
@@ -35,7 +35,7 @@ _ENOUGH_WORDS = 4
 class Citations:
     """Judges sources, not statements: a resolved source does not back a claim until another check
     finds that it supports the claim (`confirm_citations`). `day` is the date on which versions must
-    be in force; by default, that of the evidence."""
+    be in force; by default, the date of the evidence."""
 
     documents: Documents | None = None
     day: date | None = None
@@ -73,9 +73,9 @@ class Citations:
 def confirm_citations(
     draft: Draft, evidence: Evidence, findings: Sequence[Finding], by: Collection[str]
 ) -> tuple[Finding, ...]:
-    """Refine RESOLVED findings with the results of the checks named in `by`: VERIFIED if a cited
-    passage backs the claim, MISATTRIBUTED if only another one does. For a claim without a citation,
-    the document that it names in words counts as cited."""
+    """Refine RESOLVED findings with the results of the checks in `by`: VERIFIED if a cited passage
+    backs the claim, MISATTRIBUTED if only another passage does. If a claim has no citation, the
+    document it names counts as cited."""
     backing: dict[Claim, set[str]] = {}
     for finding in findings:
         if finding.check in by and finding.support is Support.BACKED and finding.passage_id:
@@ -104,12 +104,12 @@ def _confirmed(finding: Finding, backing: set[str], sources: Sequence[Passage]) 
         code=Code.MISATTRIBUTED,
         kind=Hallucination.ATTRIBUTION,
         passage_id=min(backing),
-        reason="the cited passage does not support the claim, but another one does",
+        reason="the cited passage does not support the claim, but another passage does",
     )
 
 
 def _named(finding: Finding, evidence: Evidence) -> tuple[Passage, ...]:
-    """The passages of the document that a claim refers to by name."""
+    """The passages of the document that a claim names."""
     at = next((one for one in evidence.passages if one.id == finding.passage_id), None)
     if at is None:
         return ()
@@ -127,7 +127,7 @@ def _resolved(
 
 
 def _elsewhere(text: str, within: Sequence[Passage], sentences: Sentences) -> Passage | None:
-    """Another passage that has the text almost verbatim while the cited ones hardly mention it."""
+    """Another passage with nearly the same words, if the cited passages hardly contain them."""
     words = roots(text)
     if len(words) < _ENOUGH_WORDS:
         return None

@@ -1,4 +1,4 @@
-"""The texts that checks compare: claims made self-contained, and passages with their metadata."""
+"""The texts that checks compare: self-contained claims, and passages with their metadata."""
 
 from __future__ import annotations
 
@@ -14,24 +14,23 @@ from suffice.types import Draft, Evidence, Passage
 _ONLY_YES_OR_NO = re.compile(r"(?:yes|no)\W*", re.IGNORECASE)
 
 
-# All checks of a run parse the same draft, so its sentences are cached.
+# Cached, because all checks of a run parse the same draft.
 @lru_cache(maxsize=2)
 def statements(text: str) -> tuple[Statement, ...]:
-    """Every sentence of a draft, claims and others."""
+    """Every sentence of a draft, whether it is a claim or not."""
     return tuple(claims(text))
 
 
 def alone(draft: Draft) -> list[str]:
-    """Each claim as self-contained text: citations removed, table rows with their headers,
-    "Yes." with the sentence that follows it, look-alike letters as they are seen.
-    """
+    """Each claim as self-contained text: without citations, table rows with their headers, "Yes."
+    with the next sentence, and look-alike letters replaced."""
     read = {(one.start, one.end): one for one in statements(draft.text)}
     known = [read.get((claim.start, claim.end)) for claim in draft.claims]
     texts = [
         unmasked(one.alone if one else bare(claim.text))
         for one, claim in zip(known, draft.claims, strict=True)
     ]
-    # "No." means nothing by itself, so it is judged together with the next sentence.
+    # "No." means nothing on its own, so it is judged together with the next sentence.
     return [
         f"{one} {after}" if _ONLY_YES_OR_NO.fullmatch(one) and after else one
         for one, after in zip_longest(texts, texts[1:], fillvalue="")
@@ -39,7 +38,7 @@ def alone(draft: Draft) -> list[str]:
 
 
 def numbered(draft: Draft, evidence: Evidence) -> dict[int, Passage]:
-    """The passages by citation number: as the draft numbers them or, if it lists no citations, in
+    """The passages by citation number, as numbered by the draft or, if it lists no citations, in
     retrieval order."""
     if draft.citations:
         return {one.n: one.passage for one in draft.citations}
@@ -47,7 +46,7 @@ def numbered(draft: Draft, evidence: Evidence) -> dict[int, Passage]:
 
 
 def cited_passages(draft: Draft, evidence: Evidence) -> list[tuple[Passage, ...]]:
-    """For each claim, the retrieved passages that it cites."""
+    """The retrieved passages that each claim cites."""
     retrieved = {passage.id: passage for passage in evidence.passages}
     marks = numbered(draft, evidence)
     marked = {n: retrieved[one.id] for n, one in marks.items() if one.id in retrieved}
@@ -55,8 +54,8 @@ def cited_passages(draft: Draft, evidence: Evidence) -> list[tuple[Passage, ...]
 
 
 def with_metadata(passage: Passage) -> str:
-    """The text of a passage followed by its document's metadata: title, version and dates are
-    evidence too. `with_metadata(passage)[: len(passage.text)] == passage.text`."""
+    """A passage followed by the title, version and dates of its document, which are evidence too.
+    `with_metadata(passage)[: len(passage.text)] == passage.text`."""
     about = [f"{passage.title or passage.document}."]
     if passage.declared:
         about.append(f"Version {passage.declared}.")

@@ -1,6 +1,6 @@
-"""Verifies an unbacked claim a second time against only the few statements nearest to it.
+"""Verifies an unbacked claim again, against only the few statements nearest to it.
 
-A verifier easily overlooks one statement among many, table rows most of all.
+A verifier easily overlooks a single statement among many, especially a table row.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from suffice.text.statements import Statement, statements
 from suffice.types import Passage
 
 FEW = (1, 3)
-"""The numbers of statements to verify against; the log-odds of the results are averaged."""
+"""How many statements to verify against. The log-odds of the results are averaged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +37,7 @@ class Nearest:
         return self.found[0][1].slices[-1]
 
     def beside(self, count: int) -> str:
-        """The first `count` statements under their headings, in document order."""
+        """The best `count` statements under their headings, in document order."""
         order = list(dict.fromkeys(passage.id for passage, _ in self.found))
         chosen = sorted(self.found[:count], key=lambda one: (order.index(one[0].id), one[1].slices))
         lines: list[str] = []
@@ -52,7 +52,7 @@ class Nearest:
 
 @dataclass(frozen=True, slots=True)
 class Second:
-    """The score of the second reading, and the place of the nearest statement."""
+    """The score of the second verification, and the position of the nearest statement."""
 
     score: SupportScore
     passage: Passage
@@ -72,7 +72,7 @@ def nearest(verifier: FindsSentences, text: str, passages: Sequence[Passage]) ->
 def read_closely(
     verifier: Verifier, pairs: Sequence[Pair], passages: Sequence[Sequence[Passage]]
 ) -> list[Second | None]:
-    """The second score for each pair; `None` if the verifier cannot rank statements or is an LLM,
+    """The second score of each pair. `None` if the verifier cannot rank statements, or is an LLM,
     whose first judgement is final."""
     if isinstance(verifier, LlmVerifier) or not isinstance(verifier, FindsSentences):
         return [None] * len(pairs)

@@ -1,4 +1,4 @@
-"""Asks the verifier whether the evidence supports a claim, contradicts it, or neither."""
+"""Asks the verifier whether the evidence supports or contradicts a claim, or neither."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from suffice.switch import rule
 from suffice.text.facts import facts
 from suffice.types import Claim, Draft, Evidence, Fact, Finding, Hallucination, Passage, Support
 
-# Another passage replaces the cited one only if its score is higher by at least this much.
+# Another passage replaces the cited passage only if its score is at least this much higher.
 _SURER = 0.2
 _SKIPPED = "already decided by another check"
 _REASONS = {
@@ -41,14 +41,14 @@ class _Reading:
 
 @dataclass(frozen=True, slots=True)
 class Entailment:
-    """Verifies each claim against the passages it cites (all, if it cites none), and each fact of a
-    claim with several. A claim that only another passage supports is backed by that passage: the
-    citation is wrong, not the claim."""
+    """Verifies each claim against the passages it cites (all, if it cites none), and every fact of
+    a claim with several facts. If only another passage supports a claim, that passage backs it: the
+    citation is wrong, but the claim is not."""
 
     verifier: Verifier
     settings: EntailmentSettings = field(default_factory=EntailmentSettings)
     claims: frozenset[Claim] | None = None
-    """The claims to verify; `None`: all."""
+    """The claims to verify; `None` for all."""
     name: str = "entailment"
 
     def only(self, claims: Collection[Claim]) -> Entailment:
@@ -82,7 +82,7 @@ class Entailment:
     def _judged(
         self, read: Sequence[_Reading], draft: Draft, evidence: Evidence
     ) -> dict[Claim, Finding]:
-        """One verifier call for the claims and all their facts."""
+        """The findings on the claims and their facts, from one verifier call."""
         pairs = [
             Pair(wording, tuple(map(_text, one.passages)), evidence.question, draft.text)
             for one in read
@@ -102,7 +102,7 @@ class Entailment:
     def _closer(
         self, read: Sequence[_Reading], found: dict[Claim, Finding], draft: Draft, question: str
     ) -> dict[Claim, Finding]:
-        """The findings of a second reading against the nearest statements, where its score is
+        """The findings of a second verification against the nearest statements, if they score
         higher."""
         pairs = [Pair(one.text, (), question, draft.text) for one in read]
         seconds = read_closely(self.verifier, pairs, [one.passages for one in read])
@@ -146,7 +146,7 @@ class Entailment:
         )
 
     def _support(self, score: SupportScore) -> Support:
-        """Apply the thresholds to the probability, whichever tier it comes from."""
+        """Apply the thresholds of the tier that gave the score."""
         if score.unchecked:
             return Support.UNCHECKED
         if score.supported >= self.settings.backed:
@@ -179,6 +179,6 @@ def _several(text: str) -> tuple[str, ...]:
 
 
 def _text(passage: Passage) -> str:
-    """The passage, with its document's metadata if there is any."""
+    """The passage, with the metadata of its document, if any."""
     known = passage.title or passage.declared or passage.effective or passage.expires
     return with_metadata(passage) if known else passage.text

@@ -1,4 +1,4 @@
-"""Measures the similarity of each claim to the passages it cites: cheap, but never decisive.
+"""Measures the similarity of each claim to the passages it cites. Cheap, but never decisive.
 
 "16 weeks" and "18 weeks" are almost identical to an embedder, so similarity cannot back a claim.
 The score is recorded next to the other findings and shows claims that stray from their source.

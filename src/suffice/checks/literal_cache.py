@@ -1,4 +1,4 @@
-"""Caches the literals of passages, alone and in combination."""
+"""Caches the literals of passages, separately and joined."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """Passages parsed as one text; `starts` are the offsets of the passages in it."""
+    """Passages parsed as one text, with the offset of each passage in it."""
 
     reading: Reading
     passages: tuple[Passage, ...]
     starts: tuple[int, ...]
 
     def place(self, literal: Literal) -> tuple[str, Span | None]:
-        """The id of the passage that contains a literal, and its span there; no span if the literal
-        is in the document's metadata."""
+        """The id of the passage that contains a literal, and its span there. The span is `None` if
+        the literal is in the document's metadata."""
         number = bisect_right(self.starts, literal.start) - 1
         passage, start = self.passages[number], self.starts[number]
         span = literal.start - start, literal.end - start
@@ -40,7 +40,7 @@ class LiteralCache:
     _held: dict[tuple[str, ...], Held] = field(default_factory=dict)
 
     def hold(self, passages: Sequence[Passage] = ()) -> Held:
-        """The given passages as one text; all passages if none are given."""
+        """The given passages as one text, or all passages if none are given."""
         chosen = tuple(passages) or self.passages
         key = tuple(passage.id for passage in chosen)
         if key not in self._held:

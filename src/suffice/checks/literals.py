@@ -1,4 +1,4 @@
-"""Compares numbers, dates, units and names as values: each must appear in the cited passages."""
+"""Compares numbers, dates, units and names as values. Each must appear in the cited passages."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ class _Grade(IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Literals:
-    """A claim is CONTRADICTED if the source has a different value, and UNBACKED if a value appears
-    in no passage. Matching values do not back a claim: the rest of it may still be wrong."""
+    """Marks a claim CONTRADICTED if the source has a different value, and UNBACKED if a value is in
+    no passage. Matching values do not back a claim, because the rest of it may be wrong."""
 
     name: str = "literals"
 
@@ -99,12 +99,13 @@ class Literals:
         asked: Reading,
         share: float,
     ) -> Finding:
-        """A value in no cited passage: it is in another passage, in the question, or nowhere."""
+        """The finding on a value that no cited passage contains. It may be in another passage, in
+        the question, or nowhere."""
         everything = cache.hold()
         for one in elsewhere:
             same = one.claim.start == value.start
             if same and one.outcome is Outcome.EQUAL and one.evidence:
-                reason = f"“{value.text}” is not in the cited passage but in another one"
+                reason = f"“{value.text}” is in another passage, not in the cited passage"
                 return self._finding(
                     claim,
                     Code.MISATTRIBUTED,
@@ -162,13 +163,14 @@ def _grade(comparison: Comparison, texts: Sequence[str]) -> _Grade:
     return _Grade.DERIVED if comparison.outcome is Outcome.DERIVED else _Grade.EQUAL
 
 
-# "passage 3", "step 2": an answer referring to its own parts.
+# "passage 3", "step 2": the answer refers to its own parts.
 _POINTING = frozenset({"passage", "document", "step", "option", "item", "question", "line"})
 
 
 def _own_word(value: Literal, texts: Sequence[str]) -> bool:
-    """Whether a value may be the drafter's own wording rather than a fact: "two friends", "first,
-    …", a name of one word or mostly known words; not "Jane Doe", who appears in no text."""
+    """Whether a value may be the drafter's wording, not a fact: "two friends", "first, …", or a
+    name that is a single word or consists mostly of known words. "Jane Doe", found in no text, is a
+    fact."""
     if value.kind is LiteralKind.NAME:
         words = re.findall(r"\w+", value.key)
         known = sum(any(f" {word} " in text for text in texts) for word in words)

@@ -1,4 +1,4 @@
-"""Finds conditions and exceptions of the source sentence that a claim omits."""
+"""Finds conditions and exceptions that a claim omits from its source sentence."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from suffice.text.literals import Literal, literals, same_amount
 from suffice.types import Claim, Code, Draft, Evidence, Finding, Hallucination, Passage, Support
 
 _NEAR = 0.5
-"""A claim's source sentence contains at least this share of the claim's words."""
+"""The source sentence of a claim contains at least this share of the claim's words."""
 _KEPT = 0.5
 """A condition counts as kept if at least this share of it is stated."""
 _ASSERTED = 0.6
-"""It counts as omitted if at least this share of the rest of its clause is asserted…"""
+"""A condition counts as omitted if at least this share of the rest of its clause is asserted…"""
 _PARTLY = 0.34
 """…or this share, by a claim that states little else."""
 _LITTLE_ELSE = 0.75
@@ -44,7 +44,7 @@ _EXCLUSIVE = re.compile(
     r"requir\w*|need\w*|if|except|alone)\b|n['’]t\b",
     re.IGNORECASE,
 )
-# A person or place is a condition in a sentence that sets a rule, not in a narrative one.
+# A person or place is a condition only in a sentence that sets a rule.
 _RULES = re.compile(
     r"\b(?:may|must|shall|entitled|entitlement|eligible|allowed|permitted|required|reimbursed|"
     r"granted|receives?|applies|apply|needs?|charged|covered|ceiling|limit\w*|rate|fee|allowance|"
@@ -66,7 +66,7 @@ _GRANTS = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class _ClaimInContext:
-    """A claim with its neighbours: the condition may be stated in a separate sentence."""
+    """A claim with its neighbours, since a condition may be stated in a separate sentence."""
 
     text: str
     roots: frozenset[str]
@@ -76,7 +76,7 @@ class _ClaimInContext:
 
 @dataclass(frozen=True, slots=True)
 class Omission:
-    """A claim is UNBACKED if it asserts a sentence of its source without that sentence's condition.
+    """Marks a claim UNBACKED if it asserts a source sentence without its condition.
 
     `score` is the share of the rest of the clause that the claim asserts.
     """
@@ -118,7 +118,7 @@ class Omission:
         sentence: Sentence,
         context: _ClaimInContext,
     ) -> Finding:
-        """The finding on the most important of the omitted conditions."""
+        """The finding about the most important omitted condition."""
         asserted = {one: _asserted(one, found, sentence, context) for one in missing}
         matters = {one: _material(one, asserted[one], sentence, context) for one in missing}
         one = max(missing, key=lambda one: (matters[one], asserted[one]))
@@ -151,7 +151,7 @@ class Omission:
 
 @lru_cache(maxsize=256)
 def _values(text: str) -> tuple[Literal, ...]:
-    """Cached: the same claim and source are parsed for each condition in turn."""
+    """The literals of a text, cached because each condition needs those of claim and source."""
     return tuple(literals(text))
 
 
@@ -165,7 +165,7 @@ def _with_neighbours(texts: Sequence[str]) -> list[_ClaimInContext]:
 
 
 def _leaning(sentence: Sentence) -> Iterator[Condition]:
-    """A condition in the next sentence: "This needs the consent of …"."""
+    """The condition that the next sentence adds: "This needs the consent of …"."""
     behind = sentence.passage.text[sentence.end : sentence.end + _LONGEST]
     gap = len(behind) - len(behind.lstrip(" \n"))
     if "\n\n" not in behind[:gap] and (one := leaning(behind[gap:])):
@@ -174,7 +174,7 @@ def _leaning(sentence: Sentence) -> Iterator[Condition]:
 
 
 def _kept(condition: Condition, sentence: str, context: _ClaimInContext) -> bool:
-    """Whether the claim or one of its neighbours states the condition in some form."""
+    """Whether the claim or its neighbours state the condition in some form."""
     if condition.kind is ConditionKind.LIMIT:
         return _bound_kept(condition, sentence, context)
     if condition.text == condition.cue:  # "only"
@@ -184,8 +184,7 @@ def _kept(condition: Condition, sentence: str, context: _ClaimInContext) -> bool
 
 
 def _is_stated(part: str, beside: frozenset[str], context: _ClaimInContext) -> bool:
-    """Whether most of a part is stated. Words that also occur elsewhere in the sentence do not
-    count."""
+    """Whether most of a part is stated. Words found elsewhere in the sentence do not count."""
     wanted = roots(part) - beside or roots(part)
     values = _values(part)
     found = len(wanted & context.around_roots)
@@ -194,8 +193,8 @@ def _is_stated(part: str, beside: frozenset[str], context: _ClaimInContext) -> b
 
 
 def _bound_kept(condition: Condition, sentence: str, context: _ClaimInContext) -> bool:
-    """ "Up to 5 days" is kept by any bound next to the value, and omitted if the claim has a bare
-    "5 days" or does not mention it."""
+    """Whether a limit such as "up to 5 days" is kept. Any bound next to the value keeps it. A claim
+    that says "5 days", or omits the value, does not."""
     value = _bounded(condition, sentence)
     if value is None:
         return True
@@ -203,19 +202,19 @@ def _bound_kept(condition: Condition, sentence: str, context: _ClaimInContext) -
     if given:
         bound = any(_bounds(mine, context.text) for mine in given)
         return bound or bool(_BOUND.search(context.text))
-    # A different limit is a changed value, not an omission: the literals check reports it.
+    # A different limit is not an omission. The literals check reports it as a changed value.
     other = any(v.kind is value.kind and v.comparator.direction for v in _values(context.text))
     return other or _gives(value, context.around)
 
 
 def _bounds(value: Literal, text: str) -> bool:
-    """Whether a bound directly precedes a value: "until 48 hours before"."""
+    """Whether a value has a bound directly before it: "until 48 hours before"."""
     before = text[max(0, value.start - _BESIDE) : value.start]
     return bool(value.comparator.direction or _BOUND_BEFORE.search(before))
 
 
 def _bounded(condition: Condition, sentence: str) -> Literal | None:
-    """The value that a limit bounds."""
+    """The value that a limit applies to."""
     for value in _values(sentence):
         if condition.start <= value.start < condition.end and value.comparator.direction:
             return value
@@ -227,7 +226,7 @@ def _gives(value: Literal, text: str) -> bool:
 
 
 def _clause(condition: Condition, found: Sequence[Condition], sentence: str) -> frozenset[str]:
-    """The words of the condition's clause (or sentence) that are outside all conditions."""
+    """The words of the condition's clause (or sentence) outside all conditions."""
     cuts = [0, *(m.start() for m in _CLAUSE.finditer(sentence)), len(sentence)]
     left = max(cut for cut in cuts[:-1] if cut <= condition.start)
     right = min(cut for cut in cuts[1:] if cut >= min(condition.end, len(sentence)))
@@ -253,8 +252,8 @@ def _asserted(
 def _material(
     condition: Condition, asserted: float, sentence: Sentence, context: _ClaimInContext
 ) -> bool:
-    """Whether the claim asserts the rest as if it held without the condition. A condition in the
-    next sentence is noted but never material: every quotation has to end somewhere."""
+    """Whether the claim asserts the rest as if there were no condition. A condition in the next
+    sentence is noted but never material, because every quotation must end somewhere."""
     if condition.start >= len(sentence.text):
         return False
     shared = context.roots & sentence.roots

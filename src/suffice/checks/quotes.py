@@ -1,7 +1,7 @@
-"""Finds verbatim sentences of a passage, each with the context it needs to keep its meaning.
+"""Finds verbatim sentences of a passage, with the context they need to keep their meaning.
 
-"Alcohol" under "The following are not reimbursed:", "Yes." after a question, "It is paid" after the
-sentence that names the payment: quoted alone, each can mean anything.
+"Alcohol" under "The following are not reimbursed:", "Yes." after a question, or "It is paid" after
+the sentence that names the payment can mean anything when quoted alone.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ _KEY = 12
 
 @dataclass(frozen=True, slots=True)
 class Quote:
-    """A verbatim match in a passage. `needs`: text that must precede it in the answer too, without
-    citations; empty if the quote stands alone. `asked`: the question it answers in a word. `head`:
-    the first row of the table it belongs to."""
+    """A verbatim match in a passage. `needs` is text that must also precede it in the answer, empty
+    if the quote can stand alone. `asked` is the question that the quote answers. `head` is the
+    first row of its table."""
 
     span: Span
     needs: str = ""
@@ -55,8 +55,9 @@ class Quote:
 
 @dataclass(frozen=True, slots=True)
 class _Face:
-    """One form of a passage's text. `starts` maps the first letters of each sentence to its start
-    here, its start in the source and its number; `ends` maps its end here to the source."""
+    """A form of a passage's text. `starts` maps the first letters of each sentence to its start
+    here, its start in the source, and its number. `ends` maps its end here to its end in the
+    source."""
 
     text: str
     starts: Mapping[str, list[tuple[int, int, int]]]
@@ -83,7 +84,7 @@ class _Face:
                 yield (source, end), number
 
     def _at(self, quote: str) -> Iterable[tuple[int, int, int]]:
-        """Candidate starts; text shorter than a key is compared with every sentence."""
+        """Possible starts. A text shorter than a key is compared with every sentence."""
         if len(quote) >= _KEY:
             return self.starts.get(quote[:_KEY], ())
         return dict.fromkeys(place for places in self.starts.values() for place in places)
@@ -101,7 +102,7 @@ class Quotable:
 
     @cached_property
     def _faces(self) -> list[_Face]:
-        """The readable text and, if different, the raw text: a drafter may quote either."""
+        """The readable text and, if different, the raw text. A drafter may quote either."""
         read = Readable.of(self.passage.text)
         written = Readable.plain(self.passage.text)
         faces = [read] if read.text == written.text else [read, written]
@@ -121,7 +122,7 @@ class Quotable:
         return found
 
     def find(self, quote: str) -> Iterator[Quote]:
-        """Every place where the passage has this text as one or more whole sentences."""
+        """Every place where this text is one or more whole sentences of the passage."""
         found: set[Span] = set()
         for face, words in zip(self._faces, (readable(quote).strip(), quote), strict=False):
             for span, number in face.find(words):
@@ -145,7 +146,7 @@ class Quotable:
 
 
 def lead_ins(passage: Passage, spans: Sequence[Span]) -> Iterator[str]:
-    """For each sentence, the line that introduces it or the heading that negates it."""
+    """For each sentence, the line that introduces it, or a heading that negates it."""
     text = passage.text
     heading = " ".join((passage.title, *passage.heading[-1:]))
     lead, opened = "", False
@@ -164,7 +165,7 @@ def lead_ins(passage: Passage, spans: Sequence[Span]) -> Iterator[str]:
 
 
 def heads(text: str, spans: Sequence[Span]) -> dict[int, str]:
-    """The first row of its table for each table row, keyed by the start of the row."""
+    """The first row of the table for each table row, by the row's start."""
     found: dict[int, str] = {}
     head, last = "", -1
     for start, end in spans:

@@ -1,4 +1,4 @@
-"""All checks selected by the settings, cheapest first."""
+"""Opens all checks selected by the settings, cheapest first."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from suffice.models.verifier import Verifier
 from suffice.settings import ChecksSettings
 
 SUPPORTING = ("verbatim", "entailment")
-"""The checks that can find that a passage supports a claim."""
+"""The checks that can find support for a claim in a passage."""
 
 
 def open_checks(
@@ -29,8 +29,8 @@ def open_checks(
     day: date | None = None,
     uncited: bool = False,
 ) -> tuple[Check, ...]:
-    """Rule-based checks first, then those that use a model, then the LLM `judge` if there is one.
-    `SwitchedOff` replaces checks that are switched off. See `rule_checks` for the parameters."""
+    """The rule-based checks, then checks that use a model, then the LLM `judge`, if any.
+    `SwitchedOff` replaces disabled checks. `rule_checks` explains the parameters."""
     wanted: tuple[tuple[bool, Check], ...] = (
         (settings.verbatim, Verbatim(uncited)),
         (settings.grounding, Grounding(embedder, settings.grounding_thresholds)),

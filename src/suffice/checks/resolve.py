@@ -1,4 +1,4 @@
-"""Resolves a citation or a source named in words against the evidence and the document store."""
+"""Looks up a citation or a source named in words in the evidence and the document store."""
 
 from __future__ import annotations
 
@@ -13,32 +13,32 @@ from suffice.types import Code, Passage
 
 _NO_STORE = "and there is no document store to search"
 _MOST_ASKED = 200
-"""The most lookups in the store per draft; no genuine draft needs more."""
+"""The maximum number of store lookups per draft. No genuine draft needs more."""
 
 
 @dataclass(slots=True)
 class Resolver:
-    """Resolves the sources of one draft; repeated ones are looked up once."""
+    """Resolves the sources of a draft and looks up each only once."""
 
     passages: Sequence[Passage]
     marked: dict[int, Passage]
     documents: Documents | None
     day: date
     then: bool = False
-    """The question asks about another time, so no retrieved version counts as out of date."""
+    """Whether the question asks about another time, so that no retrieved version is out of date."""
     known: dict[str, Passage] = field(default_factory=dict)
     _names: dict[tuple[Named, tuple[str, ...]], Resolved] = field(default_factory=dict)
     _retrieved: set[str] = field(default_factory=set)
     _asked: int = 0
 
     def __post_init__(self) -> None:
-        """Load the current state of the passages; a retriever's copy may be older."""
+        """Load the current state of the passages, because a retriever's copy may be older."""
         self._retrieved = {passage.id for passage in self.passages}
         ids = self._retrieved | {passage.id for passage in self.marked.values()}
         if self.documents is not None:
             self.known = dict(self.documents.lookup(sorted(ids)))
 
-    # Marks
+    # Citation marks
 
     def mark(self, n: int) -> Resolved:
         passage = self.marked.get(n)
@@ -75,7 +75,7 @@ class Resolver:
         return "not in force before " + str(since) if since and since > self.day else "superseded"
 
     def _newer(self, passage: Passage) -> Passage | None:
-        """Without a store: a later version of the same document among the retrieved passages."""
+        """Without a store, a later version of the document among the retrieved passages."""
         if self.documents is not None or not passage.version or self.then:
             return None
         for one in self.passages:
@@ -85,7 +85,7 @@ class Resolver:
                 return one
         return None
 
-    # Names
+    # Sources named in words
 
     def name(self, name: Named, cites: Sequence[Passage]) -> Resolved:
         key = (_anywhere(name), tuple(passage.id for passage in cites))
@@ -111,7 +111,7 @@ class Resolver:
         return self._best(name, [self.known.get(one.id, one) for one in here])
 
     def _best(self, name: Named, found: Sequence[Passage]) -> Resolved:
-        """Resolved if any version is in force, otherwise the problem with the first."""
+        """RESOLVED if any version is in force, otherwise the problem with the first version."""
         for passage in found:
             if self._standing(passage) is None:
                 return Resolved(Code.RESOLVED, f"“{name.text}” was retrieved", passage)
@@ -120,8 +120,8 @@ class Resolver:
         return Resolved(fault, reason, found[0])
 
     def _other_edition(self, name: Named, found: Sequence[Passage]) -> Resolved | None:
-        """The result if the edition named is not the retrieved one: an older edition is stale, any
-        other is fabricated."""
+        """The result if the named edition was not retrieved: an older edition is stale, any other
+        is fabricated."""
         known = {edition for passage in found for edition in editions(passage, name)}
         if name.edition.lower() in known or known <= {""}:
             return None
@@ -160,8 +160,8 @@ class Resolver:
         return Resolved(Code.NOT_RETRIEVED, reason, best.passage)
 
     def _search(self, name: Named, cites: Sequence[Passage]) -> list[Passage]:
-        """Search for a section in the cited or retrieved documents, for a standard or title in
-        all."""
+        """Search the cited or retrieved documents for a section, or all documents for other
+        names."""
         if self.documents is None or self._asked >= _MOST_ASKED:
             return []
         self._asked += 1
@@ -181,7 +181,7 @@ def _anywhere(name: Named) -> Named:
 
 
 def _later(first: Passage, second: Passage) -> bool:
-    """Whether one version is later than another, by date or, failing that, by version number."""
+    """Whether the first version is later than the second, by date or else by version number."""
     if first.effective and second.effective and first.effective != second.effective:
         return first.effective > second.effective
     return version_order(first.version) > version_order(second.version)

@@ -1,4 +1,4 @@
-"""The rule-based checks selected by the settings, cheapest first."""
+"""Opens the rule-based checks selected by the settings, cheapest first."""
 
 from __future__ import annotations
 
@@ -20,11 +20,10 @@ def rule_checks(
     day: date | None = None,
     uncited: bool = False,
 ) -> tuple[Check, ...]:
-    """One check each for structure, citations, literals and omission; `SwitchedOff` replaces those
-    that are switched off.
+    """The structure, citation, literal and omission checks. `SwitchedOff` replaces disabled checks.
 
-    `documents` looks up sources that were not retrieved; `day` is the date on which versions must
-    be in force. `uncited`: the answer has no citations and needs none.
+    `documents` looks up sources that were not retrieved. `day` is the date on which versions must
+    be in force. `uncited` means that the answer has no citations and needs none.
     """
     wanted: tuple[tuple[bool, Check], ...] = (
         (settings.structure, Structure(settings.min_words, uncited)),

@@ -1,4 +1,4 @@
-"""Matches a source named in words with retrieved passages or with documents in the store."""
+"""Matches a source named in words with retrieved passages or stored documents."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from suffice.types import Code, Passage
 
 
 class Documents(Protocol):
-    """Looks up documents that were not retrieved, within the rights of one caller."""
+    """Looks up documents that were not retrieved, within the rights of the caller."""
 
     def lookup(self, ids: Sequence[str]) -> Mapping[str, Passage]: ...
 
@@ -25,7 +25,7 @@ class Documents(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """The result for one citation or named source: `code` is RESOLVED, or the problem found."""
+    """The result for a citation or named source. `code` is RESOLVED, or the problem found."""
 
     code: Code
     reason: str
@@ -33,8 +33,8 @@ class Resolved:
 
 
 def version_fault(passage: Passage, day: date) -> Code | None:
-    """Why a version must not be cited on a day: EXPIRED, STALE (superseded, retired, or not yet in
-    force), or `None` if it is in force."""
+    """Why a version must not be cited on a day: EXPIRED, or STALE if it is superseded, retired or
+    not yet in force. `None` if it is in force."""
     if passage.expires and passage.expires < day:
         return Code.EXPIRED
     since = passage.since or passage.effective
@@ -44,14 +44,13 @@ def version_fault(passage: Passage, day: date) -> Code | None:
 
 
 def described(passage: Passage) -> str:
-    """A document as shown to readers: “Remote work policy”, version 2.0."""
+    """A document as shown to readers, such as “Remote work policy”, version 2.0."""
     version = f", version {passage.declared}" if passage.declared else ""
     return f"“{passage.title or passage.document}”{version}"
 
 
 def holds(passage: Passage, name: Named) -> bool:
-    """Whether a passage contains the section, or mentions the standard or title, in its text or
-    headings."""
+    """Whether a passage contains the section, or mentions the standard or title."""
     if name.kind is NamedKind.SECTION:
         return _has_section(passage, name.key)
     if name.kind is NamedKind.STANDARD:
@@ -70,7 +69,7 @@ def editions(passage: Passage, name: Named) -> set[str]:
 
 
 def _has_section(passage: Passage, number: str) -> bool:
-    """Whether the text mentions "Section 4.2" or a heading has that number."""
+    """Whether the text mentions "Section 4.2", or a heading has that number."""
     pattern = (
         r"(?:§§?|sections?|sect?\.|clauses?|articles?|art\.|chapters?|paragraphs?|para\.|annex|"
     )
@@ -79,7 +78,7 @@ def _has_section(passage: Passage, number: str) -> bool:
     text = "\n".join((*passage.heading, passage.text))
     if re.search(pattern, text, re.IGNORECASE) or re.search(numbered, text):
         return True
-    # Three numbers joined by full stops can only be a section: "as 8.4.3 requires".
+    # Three numbers with full stops between them can only be a section: "as 8.4.3 requires".
     plain = rf"(?<![\w.]){re.escape(number)}(?![\w]|\.\d)"
     return number.count(".") > 1 and bool(re.search(plain, text))
 

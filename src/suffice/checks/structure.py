@@ -1,5 +1,5 @@
 """Checks the form of a draft without the evidence: is it an answer, does it cite sources, is it
-complete, does it say that it relies on the model's own knowledge?"""
+complete, and does it admit to relying on the model's own knowledge?"""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from suffice.text.cutoff import cut_off
 from suffice.text.marks import bare
 from suffice.types import Claim, Code, Draft, Evidence, Finding, Hallucination, Support
 
-# First person only: documents may legitimately discuss models and their training data.
+# First person only: documents may discuss models and their training data.
 _FROM_MEMORY = re.compile(
     r"""\bas\s(?:an\s(?:ai|artificial\sintelligence)|a\s(?:large\s)?language\smodel)\b
     | \bmy\s(?:last\s|own\s|general\s|internal\s)?(?:training|knowledge)\b
@@ -31,7 +31,8 @@ _FROM_MEMORY = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The form of a draft. `abstains`: it declines and makes no claim, which is not a failure."""
+    """The form of a draft. `abstains` means that it declines without a claim, which is no
+    failure."""
 
     abstains: bool
     words: int
@@ -55,10 +56,11 @@ def shape(text: str) -> Shape:
 
 @dataclass(frozen=True, slots=True)
 class Structure:
-    """A claim is UNBACKED if it says it comes from the model's own knowledge, if it is cut off, or
-    if the whole draft has no citations. Otherwise it is UNCHECKED: this check reads no evidence.
+    """Marks a claim UNBACKED if it says it comes from the model's own knowledge, if it is cut off,
+    or if the whole draft has no citations. Otherwise the claim is UNCHECKED, because this check
+    reads no evidence.
 
-    `uncited`: citations are not expected, as in answers written elsewhere.
+    `uncited` means that citations are not expected, as in answers written elsewhere.
     """
 
     shortest: int = 3
@@ -111,5 +113,5 @@ def _from_memory(words: str) -> bool:
 
 
 def _ends(text: str, claim: Claim) -> bool:
-    """Whether only white space and at most the start of a citation follow a claim."""
+    """Whether only white space, or at most the start of a citation, follows a claim."""
     return not re.search(r"\w{2}", text[claim.end :])

@@ -1,7 +1,7 @@
 """Finds statements outside a draft's claims, which no check reads.
 
-A heading, remark, question or refusal may accompany the claims as long as it adds no information. A
-number found nowhere else, or several words found in no available text, count as information.
+A heading, remark, question or refusal may accompany the claims if it adds no information. A number
+found nowhere else counts as information, and so do several words found in no available text.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from suffice.text.nonclaims import nonclaim
 from suffice.types import Draft, Evidence, Passage
 
 _NEW_WORDS = 2
-"""A line with this many words found in no available text adds information."""
+"""A line with this many words that occur in no available text adds information."""
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _PLACE = re.compile(r"^\s*(?:[a-z]{1,8}\s)?\d{1,3}(?:\.\d{1,3})*\s*(?:[.):–-]|$)", re.IGNORECASE)
 # "a summary in 80 words" is about the answer itself.
 _LENGTH = re.compile(
     r"\b\d+(?:\s?[-–]\s?\d+)?[\s-](?:words?|sentences?|bullets?|points?|steps?)\b", re.IGNORECASE
 )
-# Words in which an answer refers to itself and to its reader.
+# Words with which an answer refers to itself or its reader.
 _OWN = roots(
     """answer question summary summarize overview response information list explanation explain
     detail passage document context source evidence article news text excerpt material reference
@@ -41,13 +41,13 @@ _OWN = roots(
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """The words and numbers of the question, passages and claims."""
+    """The words and numbers in the question, passages and claims."""
 
     words: frozenset[str]
     asked: frozenset[str]
     numbers: frozenset[str]
     named: frozenset[str]
-    """The numbers allowed in headings: also those of the passages."""
+    """The numbers allowed in headings, which include those of the passages."""
 
     @classmethod
     def of(cls, draft: Draft, evidence: Evidence) -> _Known:
@@ -76,7 +76,7 @@ def unread(draft: Draft, evidence: Evidence) -> tuple[Statement, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Claimed:
-    """The spans of the claims, in order; a claim may look like a heading."""
+    """The spans of the claims, in order. A claim may look like a heading."""
 
     starts: list[int]
     ends: list[int]
@@ -92,7 +92,7 @@ class _Claimed:
 
 
 def _leads(statement: Statement, below: Statement | None, led: Collection[str]) -> bool:
-    """Whether a statement is judged with the text below it: a list's lead-in, a table's header."""
+    """Whether a statement is judged with the text below it, like a lead-in or a table header."""
     if statement.words[:LONGEST_CONTEXT] in led:
         return True
     rows = (statement.text, below.text if below else "")
@@ -108,14 +108,14 @@ def _tells(statement: Statement, known: _Known, passages: Sequence[Passage]) -> 
     if any(number not in numbers for number in _NUMBER.findall(_uncounted(statement))):
         return True
     if statement.kind is StatementKind.REFUSAL:
-        return False  # it names what it does not answer
+        return False  # a refusal names what it does not answer
     asks = statement.kind is StatementKind.QUESTION
     new = roots(_uncounted(statement)) - _OWN - (known.asked if asks else known.words)
     return len(new) >= _NEW_WORDS
 
 
 def _uncounted(statement: Statement) -> str:
-    """The words without the item number and without remarks on the answer's length."""
+    """The words without item numbers and remarks on the answer's length."""
     return _LENGTH.sub(" ", _PLACE.sub(" ", statement.words))
 
 

@@ -1,4 +1,4 @@
-"""Backs a claim that is a verbatim quotation of a passage it cites; others stay unchecked."""
+"""Backs a claim that quotes a cited passage verbatim. Other claims stay unchecked."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from suffice.types import Claim, Draft, Evidence, Finding, Passage, Support
 
 _OTHER_PLACE = "quoted without the context it depends on: “{}”"
 _SAME_QUESTION = 0.6
-"""Two questions are the same if the user's has this share of the words of the source's."""
+"""Two questions are the same if the user's contains this share of the words of the source's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Verbatim:
-    """The cheapest check: accepts whole sentences of a passage in the evidence.
+    """The cheapest check, which accepts whole sentences of a passage in the evidence.
 
-    Part of a sentence is not a quotation: "employees may carry over leave" taken from "No employees
-    may carry over leave" says the opposite. Nor is a sentence whose meaning changes without the
-    text that precedes it in the source, or with the text that precedes it in the draft.
+    Part of a sentence is not a quotation: "employees may carry over leave" from "No employees may
+    carry over leave" says the opposite. A sentence must also keep its meaning: it is not accepted
+    if its context in the source is missing, or if the text before it in the draft changes it.
     """
 
     uncited: bool = False
-    """Citations are not expected: the claim may quote any passage."""
+    """Whether citations are not expected, so that a claim may quote any passage."""
     name: str = "verbatim"
 
     def judge(self, draft: Draft, evidence: Evidence) -> list[Finding]:
@@ -58,7 +58,7 @@ class Verbatim:
 
 @dataclass(frozen=True, slots=True)
 class _Page:
-    """A draft as laid out for the reader: the text that precedes each claim."""
+    """A draft as the reader sees it: the text before each claim."""
 
     question: str
     read: dict[int, Statement]
@@ -88,7 +88,7 @@ class _Page:
         return not own or nonclaim(own) is not None or roots(own) <= self._roots_in_context(passage)
 
     def _lead(self, claim: Claim) -> str:
-        """The line that introduces the list to which a claim belongs."""
+        """The line that introduces the list a claim belongs to."""
         one = self.read.get(claim.start)
         return one.context if one else ""
 

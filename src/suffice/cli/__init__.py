@@ -18,15 +18,20 @@ from suffice import __version__
 from suffice.errors import SufficeError
 
 _COMMANDS = {
+    "accounts": ("suffice.cli.accounts", "Add, list and disable accounts of the review site."),
     "ask": ("suffice.cli.ask", "Answer a question from documents with citations, or refuse."),
     "audit": ("suffice.cli.audit", "Verify, inspect, replay and erase recorded decisions."),
     "bench": ("suffice.cli.bench", "Measure retrieval, verifiers, gates and checks on your data."),
     "calibrate": (
         "suffice.cli.calibrate",
-        "Choose thresholds that bound the error rate of served answers, from labels.",
+        "Choose thresholds from labels that bound the error rate of served answers.",
     ),
     "config": ("suffice.cli.config", "Validate the settings and show the effective values."),
     "check": ("suffice.cli.check", "Check whether an answer is supported by its evidence."),
+    "demo": (
+        "suffice.cli.demo",
+        "Try Suffice in the browser: gateway, review site and a sample handbook.",
+    ),
     "documents": ("suffice.cli.documents", "List, show and retire documents and their versions."),
     "feedback": ("suffice.cli.feedback", "Rate an answer."),
     "eval": ("suffice.cli.evaluate", "Evaluate the pipeline on labelled questions and drafts."),
@@ -36,20 +41,23 @@ _COMMANDS = {
     "index": ("suffice.cli.index", "Index documents into a store."),
     "keys": ("suffice.cli.keys", "Create, list and revoke API keys."),
     "mcp": ("suffice.cli.mcp", "Serve search, gate and checks to a model as MCP tools."),
-    "monitor": ("suffice.cli.monitor", "Show metrics, alarms and the guarantee of thresholds."),
-    "redteam": ("suffice.cli.redteam", "Attack the system with cases made from your documents."),
+    "monitor": ("suffice.cli.monitor", "Show metrics, alarms and the guarantee of the thresholds."),
+    "redteam": (
+        "suffice.cli.redteam",
+        "Attack the system with cases generated from your documents.",
+    ),
     "review": ("suffice.cli.review", "List decisions that await human review, and decide them."),
     "search": ("suffice.cli.search", "Search for passages."),
     "serve": (
         "suffice.cli.serve",
-        "Run the OpenAI-compatible gateway that checks every answer of an LLM.",
+        "Run the OpenAI-compatible gateway, which checks every answer of an LLM.",
     ),
-    "teams": ("suffice.cli.teams", "Set, list and remove teams: keys that share a budget."),
+    "teams": ("suffice.cli.teams", "Set, list and remove teams of keys that share a budget."),
     "usage": (
         "suffice.cli.usage",
         "Report requests, tokens and verdicts by key, team, user or model.",
     ),
-    "webhooks": ("suffice.cli.webhooks", "List and retry deliveries of webhooks."),
+    "webhooks": ("suffice.cli.webhooks", "List and retry webhook deliveries."),
 }
 
 
@@ -73,7 +81,7 @@ class _Lazy(click.Group):
 @click.group(cls=_Lazy, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="suffice")
 def cli() -> None:
-    """Suffice checks that the evidence suffices to answer and that the answer stays inside it."""
+    """Suffice checks that the evidence suffices to answer and that it supports the answer."""
 
 
 def main() -> None:
@@ -82,11 +90,11 @@ def main() -> None:
 
 
 def run(command: click.Command) -> NoReturn:
-    """Run a command line and report every error as one message without a traceback."""
+    """Run a command and report every error as one message without a traceback."""
     try:
         code = command.main(standalone_mode=False)
     except SufficeError as problem:
-        said = getattr(problem, "detail", "")  # what a remote model says about its failure
+        said = getattr(problem, "detail", "")  # the remote model's error message
         message = f"{problem.message} The server says: {said}" if said else problem.message
         _report(type(problem).__name__, message, problem.remedy)
         code = 1

@@ -150,8 +150,7 @@ def _open(
 
 
 def bring_in(library: Library, docs: str, collection: str, *, strict: bool, quiet: bool) -> Report:
-    """Index a folder, a file or standard input. Unreadable files are reported; if no file can be
-    read, that is an error."""
+    """Index a folder, a file or standard input. Raise an error if no file can be read."""
     with bars(quiet=quiet) as progress:
         if docs == "-":
             data = piped(library.settings)

@@ -14,18 +14,17 @@ from suffice.cli import as_json as to_json
 from suffice.cli import show_audit as shown
 from suffice.cli.of_store import of_store, open_database, open_log
 from suffice.cli.progress import bars
+from suffice.cli.recording import user
 from suffice.cli.store_options import JSON, QUIET
 from suffice.errors import SettingsError, SufficeError
-from suffice.evidence.documents import StoredDocuments
-from suffice.evidence.index import Filter
-from suffice.evidence.store import Store
 from suffice.log.checkpoints.destinations import place
 from suffice.log.checkpoints.signing_keys import make_key, read_public
-from suffice.log.entry import Choice, Entry
+from suffice.log.entry import Choice
 from suffice.log.moment import now, timestamp
 from suffice.log.prepare import FIELDS
 from suffice.record.decision import decision_of
-from suffice.record.log import PAGE, Log
+from suffice.record.log import PAGE
+from suffice.record.verification import record_verification
 from suffice.settings import read_settings
 
 _MOMENT = click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"])
@@ -45,12 +44,14 @@ def audit() -> None:
 )
 @click.option("--key", help="Public key, or its .pub file, that must have signed the checkpoints.")
 @click.option("--deep", is_flag=True, help="Also recompute the commitment of every field.")
+@click.option("--record", is_flag=True, help="Write the result to the log, for the review site.")
 @QUIET
 @of_store
 def verify(
     checkpoints: tuple[str, ...],
     key: str | None,
     deep: bool,
+    record: bool,
     quiet: bool,
     config: str | None,
     store: str | None,
@@ -69,6 +70,8 @@ def verify(
             deep=deep,
             progress=lambda done, total: progress("verifying", done, max(done, total)),
         )
+    if record:
+        record_verification(log, found, user())
     to_json.show(shown.verified(found)) if as_json else shown.show_verified(found)
     return 0 if found.whole else 2
 
@@ -149,21 +152,15 @@ def replay(id: str, config: str | None, store: str | None, as_json: bool) -> int
     Exit code 0: same decision. 2: differences were found and are listed. 1: error.
     """
     from suffice.record.replay import replay as again
+    from suffice.record.replay import stored_documents
 
     log = open_log(read_settings(config), store)
     entry = log.entry(id)
-    decision_of(entry)  # fail on a record that cannot be replayed before models are loaded
-    done = again(entry, log.entry(entry.fields()["setup"]), _documents(log, entry))
+    decision = decision_of(entry)  # fails before models are loaded
+    documents = stored_documents(log.database, decision)
+    done = again(entry, log.entry(entry.fields()["setup"]), documents)
     to_json.show(shown.replayed(done)) if as_json else shown.show_replayed(done)
     return 0 if done.same else 2
-
-
-def _documents(log: Log, entry: Entry) -> StoredDocuments:
-    """The stored documents, restricted to the collection and access labels of the record."""
-    passages = entry.fields()["passages"]
-    labels = frozenset(label for passage in passages for label in passage.get("access", ()))
-    collection = next((passage.get("collection", "default") for passage in passages), "default")
-    return StoredDocuments(Store(log.database), Filter(collection=collection, labels=labels))
 
 
 @audit.command()
@@ -185,7 +182,7 @@ def key(out: Path, as_json: bool) -> int:
 @audit.command()
 @click.option("--key", "file", help="Private key file (default: record.checkpoint.key_file).")
 @click.option(
-    "--to", multiple=True, metavar="PLACE", help="Destination: a file, URL or another store."
+    "--to", multiple=True, metavar="PLACE", help="Destination: a file, a URL or another store."
 )
 @of_store
 def checkpoint(
@@ -217,13 +214,13 @@ def checkpoint(
 
 @audit.command()
 @click.argument("subject")
-@click.option("--reason", default="", help="Reason, stored in the record of the erasure.")
+@click.option("--reason", default="", help="Reason, stored in the erasure record.")
 @click.option("--yes", is_flag=True, help="Skip the confirmation.")
 @of_store
 def erase(
     subject: str, reason: str, yes: bool, config: str | None, store: str | None, as_json: bool
 ) -> int:
-    """Erase the content of all records with caller or tag SUBJECT, and the name from the usage
+    """Erase the content of all records with the caller or tag SUBJECT, and the name in the usage
     report. The chain stays verifiable."""
     settings = read_settings(config)
     log = open_log(settings, store)
@@ -270,4 +267,4 @@ def _show(done: Any, as_json: bool) -> None:
     if as_json:
         to_json.show({"records": done.records, "erasures": list(done.ids)})
     else:
-        click.echo(f"Erased content of {done.records} records.")
+        click.echo(f"Erased the content of {done.records} records.")

@@ -18,7 +18,7 @@ from suffice.settings import read_settings
 
 Figures = Mapping[str, Any]
 _MOST = 8
-"""Kinds of objections shown; `--json` has all of them."""
+"""Number of kinds of objections to show; `--json` has all of them."""
 
 
 @click.command()
@@ -43,7 +43,7 @@ def answers(
     uncited: bool,
     tasks: tuple[str, ...],
 ) -> int:
-    """Measure how well `check` detects answers of DATA that their evidence does not support.
+    """Measure how well `check` detects unsupported answers in DATA.
 
     DATA rows are as in `bench grounding`, optionally with "spans": [[start, end, …], …] that mark
     unsupported text. Any verdict but SERVE counts as flagged; the verifier alone is the baseline.

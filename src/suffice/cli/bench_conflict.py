@@ -24,11 +24,11 @@ Figures = Mapping[str, Any]
 def conflict(
     data: Path, tier: str | None, limit: int | None, config: str | None, as_json: bool, quiet: bool
 ) -> int:
-    """Measure how well contradictions between the documents of DATA are detected.
+    """Measure how well contradictions between documents in DATA are detected.
 
     DATA rows are {"set", "question", "documents": [{"text", "type", "answer"}, …]}; "type" is
-    correct, misinfo or noise, "answer" is the answer the document gives. JSON lines, optionally
-    gzipped.
+    correct, misinfo or noise, and "answer" is the answer that the document gives. JSON lines,
+    optionally gzipped.
     """
     from suffice.eval.conflict import bench_conflict
     from suffice.gate.conflict.detect import Conflicts
@@ -79,7 +79,7 @@ def _table(first: str, *others: str) -> Table:
 
 
 def _cell(value: float | None) -> str:
-    """Format a figure; a dash stands for an undefined one."""
+    """Format a figure; an undefined figure is a dash."""
     if value is None:
         return "–"
     return f"{value:,}" if isinstance(value, int) else f"{value:.3f}"

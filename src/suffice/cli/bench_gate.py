@@ -1,4 +1,4 @@
-"""`suffice bench gate`: compare the policies of the gate on the same questions."""
+"""`suffice bench gate`: compare gate policies on the same questions."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def gate(
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """Measure how well each policy opens only when the passages of DATA answer the question.
+    """Measure how well each policy opens the gate only if the passages in DATA answer the question.
 
     DATA rows are {"set", "question", "evidence": [passage, …], "sufficient": true or false}; JSON
     lines, optionally gzipped. AURC is the area under the risk-coverage curve; lower is better.

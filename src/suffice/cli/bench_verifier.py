@@ -24,7 +24,7 @@ _WIDE = 96
 
 
 def options(command: F) -> F:
-    """Add the options shared by all verifier benches."""
+    """Add the options shared by all verifier benchmarks."""
     return with_options(
         command,
         click.argument("data", type=click.Path(path_type=Path)),
@@ -65,7 +65,7 @@ def llm_options(command: F) -> F:
 @options
 @llm_options
 def grounding(as_json: bool, **given: Any) -> int:
-    """Measure how well the verifier detects responses of DATA that their evidence supports.
+    """Measure how well the verifier detects supported claims in DATA.
 
     DATA rows are {"set", "evidence", "claim", "label", "question"?, "task"?}; the label is entail
     (supported) or one of neutral, contradict, not_entail, partial. JSON lines, optionally gzipped.
@@ -82,7 +82,7 @@ def grounding(as_json: bool, **given: Any) -> int:
 @options
 @llm_options
 def sufficiency(as_json: bool, **given: Any) -> int:
-    """Measure how well the verifier detects questions of DATA that their passages answer.
+    """Measure how well the verifier detects questions in DATA that their passages answer.
 
     DATA rows are {"set", "question", "evidence": [passage, …], "sufficient": true or false}; JSON
     lines, optionally gzipped.
@@ -136,7 +136,7 @@ def _named(
 
 
 def _show(figures: Figures, good: str, length: str, guess: str) -> None:
-    """Print the sets with their tasks, then all rows pooled and the mean of the sets."""
+    """Print each set with its tasks, then the pooled figures and the mean of the sets."""
     columns = {
         "n": "n",
         "share_positive": f"{good[:4]}.\nshare",
@@ -159,7 +159,7 @@ def _show(figures: Figures, good: str, length: str, guess: str) -> None:
 
 
 def sets_table(figures: Figures, columns: Mapping[str, str], *, padding: int) -> Table:
-    """A row for each set and its tasks, and one for all rows together."""
+    """A table with a row for each set and task, and a row for the pooled figures."""
     table = Table(box=box.SIMPLE_HEAD, padding=(0, padding, 0, 0))
     table.add_column("", min_width=10, overflow="ellipsis")
     for title in columns.values():
@@ -179,7 +179,7 @@ def lines(sets: Mapping[str, Figures]) -> Iterator[tuple[str, Figures]]:
 
 
 def cells(row: Figures, columns: Iterable[str]) -> Iterator[str]:
-    """Format a row; a dash stands for an undefined figure, an empty cell for an absent one."""
+    """Format a row. An undefined figure is a dash, an absent figure an empty cell."""
     for name in columns:
         value = row.get(name)
         if value is None:

@@ -27,14 +27,14 @@ _COST = click.FloatRange(0)
     type=_SHARE,
     default=0.05,
     show_default=True,
-    help="Share of the served answers that may be wrong.",
+    help="Maximum share of served answers that may be wrong.",
 )
 @click.option(
     "--confidence",
     type=_SHARE,
     default=0.95,
     show_default=True,
-    help="Probability with which the promise holds.",
+    help="Probability that the guarantee holds.",
 )
 @click.option(
     "--out",
@@ -47,23 +47,25 @@ _COST = click.FloatRange(0)
 @click.option(
     "--max-false-withhold",
     type=_SHARE,
-    help="Also promise that at most this share of the correct answers is withheld.",
+    help="Also guarantee that at most this share of correct answers is withheld.",
 )
 @click.option(
-    "--cost-wrong", type=_COST, default=0.0, help="Cost of serving a wrong answer. See below."
+    "--cost-wrong", type=_COST, default=0.0, help="Cost of serving a wrong answer (see below)."
 )
-@click.option("--cost-withheld", type=_COST, default=0.0, help="Cost of withholding a correct one.")
+@click.option(
+    "--cost-withheld", type=_COST, default=0.0, help="Cost of withholding a correct answer."
+)
 @click.option(
     "--method",
     type=click.Choice(["auto", "fixed-sequence", "bonferroni"]),
     default="auto",
     show_default=True,
-    help="How to combine the tests of many thresholds. auto: bonferroni below 100 rows.",
+    help="Method of multiple testing over the thresholds; auto is bonferroni below 100 rows.",
 )
 @click.option(
     "--final",
     is_flag=True,
-    help="Spend all that remains of 1 − confidence. These rows cannot be used again.",
+    help="Spend the rest of 1 − confidence. These rows cannot be used again.",
 )
 @click.option("--report", type=click.Path(path_type=Path), help="Folder for report.html and plots.")
 @click.option("--collection", default="", help="Use the settings of this collection.")
@@ -94,7 +96,7 @@ def calibrate(
     judgement per claim. Rows with "scores": {"gate", "confidence"} need no model. You can use the
     output of `suffice review export` as is. Optional: "collection", "kind", "sufficient".
 
-    Of all thresholds that keep the promise, the command chooses those that serve the most answers
+    Of all thresholds that meet the guarantee, the command chooses those that serve the most answers
     or, with costs, those that cost the least. To use them, set verdict.thresholds_file to the file.
 
     Exit code 0: thresholds were certified. 2: no thresholds could be certified. 1: error.
@@ -145,7 +147,7 @@ def _scored(
     *,
     quiet: bool,
 ) -> tuple[Rule, list[Scores]]:
-    """The decision rule, and the scores of the labels. Computed scores are saved next to OUT."""
+    """The decision rule and the scores of the labels. Computed scores are saved next to OUT."""
     from suffice.learn.calibrate.calibrate import Rule
     from suffice.learn.calibrate.scores import Scorer, score
     from suffice.models.catalog import open_embedder, open_verifier

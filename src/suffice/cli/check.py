@@ -34,7 +34,7 @@ from suffice.sql.database import Database
     required=True,
     help="Passages: a text file, a JSON list, a folder, or - for standard input.",
 )
-@click.option("--question", help="Question the answer replies to; helps to interpret short claims.")
+@click.option("--question", help="Question that was asked; helps to interpret short claims.")
 @click.option(
     "--uncited", is_flag=True, help="The answer has no citations: check it against all passages."
 )
@@ -64,7 +64,7 @@ def check(
     as_json: bool,
     wish: Wish,
 ) -> int:
-    """Check every claim of an answer against its evidence. The answer is not changed.
+    """Check every claim of an answer against its evidence. The answer is not modified.
 
     The citation [n] refers to the n-th passage: an item of a JSON list, a part of a text that
     numbers its parts [1], [2] …, or a passage of a folder's files in alphabetical order.

@@ -1,4 +1,4 @@
-"""A checked answer as one self-contained HTML page, without scripts, fonts or external URLs.
+"""A checked answer as a self-contained HTML page, without scripts, fonts or external URLs.
 
 The answer with its claims is on the left, the passages with the decisive words are on the right.
 Each claim links to its decisive words, and they link back.
@@ -26,7 +26,7 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
 def page(verdict: Verdict) -> str:
-    """Return the whole page; all text of answer and evidence is escaped."""
+    """The HTML page. All text from the answer and the evidence is escaped."""
     found = claim_statuses(verdict)
     action = verdict.action.value
     parts = (
@@ -101,7 +101,7 @@ def _answer(verdict: Verdict, found: Sequence[ClaimStatus]) -> str:
 
 
 def _target(status: ClaimStatus) -> str:
-    """The link of a claim: to the decisive words, else to the passage, else to its reasons."""
+    """The link target of a claim: the decisive words, else the passage, else its reasons."""
     if status.span:
         return f"#e{status.n}"
     return f"#p{status.passage[0]}" if status.passage else f"#c{status.n}"

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Iterator, Mapping
-from dataclasses import fields, is_dataclass
-from typing import Any
+from collections.abc import Iterator
 
 import click
 import yaml
@@ -16,11 +13,9 @@ from suffice.cli import as_json as to_json
 from suffice.cli.store_options import CONFIG, JSON
 from suffice.errors import SufficeError
 from suffice.settings import Settings, read_settings
+from suffice.settings.masked import masked
 from suffice.verdict.route import read_routes
 
-_USER = re.compile(r"(?<=://)[^/?#@]*@")
-_QUERY = re.compile(r"(?<=\?)[^#\s]+")
-_MASK = "…"
 _URL = ("http://", "https://")
 
 
@@ -52,7 +47,7 @@ def check(config: str | None, as_json: bool) -> int:
 
 
 def _unset(settings: Settings) -> Iterator[str]:
-    """The environment variables that hold API keys or secrets and are not set."""
+    """Warnings about environment variables for API keys or secrets that are not set."""
     named: list[tuple[str, str, str]] = []
     for name, route in settings.server.routes.items():
         own = route.own or settings.collection(route.collection)
@@ -83,28 +78,9 @@ def _unset(settings: Settings) -> Iterator[str]:
 @JSON
 def show(config: str | None, as_json: bool) -> int:
     """Show the effective value of every setting, with secrets masked."""
-    tree = shown(read_settings(config))
+    tree = masked(read_settings(config))
     if as_json:
         to_json.show(tree)
     else:
         click.echo(yaml.safe_dump(tree, sort_keys=False, allow_unicode=True), nl=False)
     return 0
-
-
-def shown(value: Any) -> Any:
-    """Return settings as a tree. API keys live in environment variables, so only variable names
-    appear; credentials, query strings and webhook paths in URLs are masked."""
-    if is_dataclass(value):
-        tree = {field.name: shown(getattr(value, field.name)) for field in fields(value)}
-        if tree.get("gap_webhook"):
-            tree["gap_webhook"] = "/".join(str(tree["gap_webhook"]).split("/")[:3]) + f"/{_MASK}"
-        if "secret_env" in tree and tree.get("url"):
-            tree["url"] = "/".join(str(tree["url"]).split("/")[:3]) + f"/{_MASK}"
-        if tree.get("own", "") is None:
-            del tree["own"]
-        return tree
-    if isinstance(value, Mapping):
-        return {key: shown(entry) for key, entry in value.items()}
-    if isinstance(value, tuple):
-        return [shown(entry) for entry in value]
-    return _QUERY.sub(_MASK, _USER.sub(f"{_MASK}@", value)) if isinstance(value, str) else value

@@ -43,7 +43,7 @@ def _print(versions: list[VersionInfo], as_json: bool) -> None:
 def list_(
     config: str | None, store: str | None, collection: str, as_json: bool, quiet: bool
 ) -> int:
-    """List the documents, each with the version in force, else the newest."""
+    """List the documents, each with the version in force, else the newest version."""
     _print(
         newest(_store(config, store, collection).versions(collection=collection), today()), as_json
     )
@@ -64,7 +64,7 @@ def history(
 
 @documents.command()
 @click.argument("name")
-@click.option("--version", help="Version to show (default: the one in force, else the newest).")
+@click.option("--version", help="Version to show (default: the version in force, else the newest).")
 @common
 def show(
     name: str,

@@ -31,7 +31,9 @@ Figures = Mapping[str, Any]
 )
 @click.option("--each", is_flag=True, help="Also evaluate with each rule switched off in turn.")
 @click.option(
-    "--twins", is_flag=True, help="Also ask each question without the sentences that answer it."
+    "--twins",
+    is_flag=True,
+    help="Also ask each question with its answer removed from the documents.",
 )
 @click.option(
     "--measures",
@@ -42,7 +44,7 @@ Figures = Mapping[str, Any]
     "--resume",
     type=click.Path(path_type=Path, dir_okay=False),
     metavar="FILE",
-    help="Keep outcomes in FILE, and go on from it after an interruption.",
+    help="Save outcomes in FILE, and resume from it after an interruption.",
 )
 @click.option(
     "--set",

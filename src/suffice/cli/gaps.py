@@ -37,7 +37,7 @@ _FORMATS = (".csv", ".json", ".md")
 
 
 @click.command()
-@click.option("--since", type=_DAY, metavar="DATE", help="Questions asked on or after DATE.")
+@click.option("--since", type=_DAY, metavar="DATE", help="Only questions asked on or after DATE.")
 @click.option(
     "--most",
     type=click.IntRange(1, 10_000),
@@ -68,12 +68,12 @@ def gaps(
 ) -> int:
     """List topics of withheld questions that the documents do not cover, most frequent first.
 
-    Questions are grouped by meaning. Each one goes through the gate again: if the documents now
-    answer it, it is no longer a gap.
+    Questions are grouped by meaning. Each question goes through the gate again: if the documents
+    now answer it, it is no longer a gap.
     """
     if export is not None and export.suffix not in _FORMATS:
         raise SettingsError(
-            f"The format of {export} is not supported.",
+            f"The file format of {export} is not supported.",
             remedy=f"Use a file name that ends in {', '.join(_FORMATS)}.",
         )
     settings = read_settings(config)
@@ -103,7 +103,7 @@ def _answered(library: Library, collection: str, labels: Sequence[str]) -> Answe
     allowed = Filter(collection=collection, labels=frozenset(labels))
     try:
         search = library.search(allowed)
-    except StoreMissing:  # nothing is indexed: the documents answer nothing
+    except StoreMissing:  # nothing is indexed, so nothing is answered
         return lambda question: (False, ())
     own = library.settings.collection(collection)
     pipeline = OpenedQuestion("", search, library, own, False).pipeline()
@@ -163,7 +163,7 @@ def _write(found: Sequence[Topic], path: Path) -> None:
 
 
 def _cell(value: object) -> object:
-    """Quote a text that a spreadsheet would run as a formula: the questions come from users."""
+    """Escape text that a spreadsheet would run as a formula, because questions come from users."""
     dangerous = isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r"))
     return f"'{value}" if dangerous else value
 

@@ -1,4 +1,4 @@
-"""`suffice gate`: show the gate's decision on a question and the reasons, under any policy."""
+"""`suffice gate`: show the gate's decision on a question and its reasons, under any policy."""
 
 from __future__ import annotations
 

@@ -16,11 +16,13 @@ from suffice.cli import as_json as to_json
 from suffice.cli.asking import OpenedQuestion, bring_in
 from suffice.cli.options import check_collection, common, open_library
 from suffice.cli.progress import bars
+from suffice.cli.recording import RECORD_RUN, record_run, user
 from suffice.cli.show import plain
 from suffice.evidence.index import Filter
 from suffice.evidence.library import Library
 from suffice.learn.golden.cases import GoldenCase, read_golden
 from suffice.learn.golden.run import Comparison, Difference, Run, compare, read_run, run
+from suffice.learn.runs import of_golden
 from suffice.pipeline import Pipeline
 from suffice.settings import read_settings
 from suffice.types import Verdict
@@ -41,7 +43,7 @@ def golden() -> None:
     "--baseline",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
     metavar="RUN",
-    help="Earlier run to compare with (default: the last one, FILE with .run.json).",
+    help="Earlier run to compare with (default: the last run, FILE with .run.json).",
 )
 @click.option(
     "--out",
@@ -51,6 +53,7 @@ def golden() -> None:
 )
 @click.option("--strict", is_flag=True, help="Fail if any case fails, even if it failed before.")
 @click.option("--accept", is_flag=True, help="Save this run as the last one despite regressions.")
+@RECORD_RUN
 @common
 def run_(
     file: Path,
@@ -62,6 +65,7 @@ def run_(
     out: Path | None,
     strict: bool,
     accept: bool,
+    record: bool | None,
     config: str | None,
     store: str | None,
     collection: str,
@@ -72,8 +76,8 @@ def run_(
 
     FILE holds JSON lines: "question"; "verdict" (SERVE, CAVEAT, CONFLICT, WITHHOLD or REVIEW, or a
     list of allowed ones); "answers_all" (groups of texts; the answer must contain one of each);
-    "answerable" (instead of a verdict); "collection" (default: --collection). Nothing is recorded
-    in the log.
+    "answerable" (instead of a verdict); "collection" (default: --collection). The log gets one
+    record with the figures of the run, and none of its answers.
 
     Exit code 1: a case that passed before now fails. The last run then stays the baseline, so the
     next run fails too, unless you pass --accept.
@@ -95,6 +99,8 @@ def run_(
     failed = bool(compared.regressions) or (strict and found.passed < len(found.cases))
     if accept or not compared.regressions:
         found.write(place)
+    made = of_golden(found, compared, file.name, user())
+    record_run(library, made, record=record, kept=docs is None or store is not None)
     if as_json:
         told = {"passed": found.passed, "cases": len(found.cases), "failed": failed}
         to_json.show({**told, **asdict(compared), "run": dict(found.run)})

@@ -26,7 +26,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 _SPAN = re.compile(r"([0-9]{1,5})([dh])", re.ASCII)
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
 
-BY = click.option("--by", default=user, help="Actor named in the log (default: your user name).")
+BY = click.option("--by", default=user, help="Your name in the log (default: your user name).")
 
 
 @click.group()
@@ -48,7 +48,7 @@ def _limit(context: click.Context, option: click.Parameter, values: Any) -> dict
 
 
 def limits_option(about: str) -> Callable[[F], F]:
-    """The option `--limit NAME=NUMBER`."""
+    """Create the option `--limit NAME=NUMBER`."""
     return click.option(
         "--limit", "limits", multiple=True, callback=_limit, metavar="NAME=NUMBER", help=about
     )
@@ -65,7 +65,7 @@ def _expiry(context: click.Context, option: click.Parameter, value: Any) -> date
             return datetime.combine(date.fromisoformat(value), time.max, UTC)
         moment = datetime.fromisoformat(value)
     except ValueError:
-        message = f"'{value}' is not a date, a time or a span. Examples: 2027-01-31, 90d, 12h."
+        message = f"'{value}' is not a date, a time or a duration. Examples: 2027-01-31, 90d, 12h."
         raise click.BadParameter(message, context, option) from None
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
@@ -102,8 +102,7 @@ def _expiry(context: click.Context, option: click.Parameter, value: Any) -> date
     "--expires",
     callback=_expiry,
     metavar="WHEN",
-    help="Last day of the key (2027-01-31, in UTC), a time (2027-01-31T12:00Z), or the time from "
-    "now (90d, 12h).",
+    help="Expiry: the last day (2027-01-31, UTC), a time (2027-01-31T12:00Z) or a duration (90d).",
 )
 @BY
 @of_store
@@ -161,7 +160,7 @@ def revoke(name: str, by: str, config: str | None, store: str | None, as_json: b
 
 
 def _check_routes(settings: Settings, routes: Iterable[str], collections: Collection[str]) -> None:
-    """Reject a key for a route whose collection it may not use: every request would be refused."""
+    """Reject a key for a route whose collection it may not use: every call would fail."""
     for name in routes:
         route = settings.server.routes.get(name)
         if route and not {ALL, route.collection}.intersection(collections):

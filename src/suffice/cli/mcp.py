@@ -34,14 +34,14 @@ from suffice.settings import Settings, read_settings
     help="Standard input and output, or streamable HTTP at /mcp.",
 )
 @click.option(
-    "--host", default="127.0.0.1", show_default=True, help="Address to listen on with http."
+    "--host", default="127.0.0.1", show_default=True, help="Address to listen on, for http."
 )
 @click.option(
     "--port",
     type=click.IntRange(0, 65_535),
     default=8081,
     show_default=True,
-    help="Port to listen on with http.",
+    help="Port to listen on, for http.",
 )
 @CONFIG
 @click.option("--caller", default="mcp", show_default=True, help="Caller name in the record.")

@@ -1,4 +1,4 @@
-"""`suffice monitor`: the metrics with their alarms, and whether the guarantee holds."""
+"""`suffice monitor`: show the metrics, their alarms and whether the guarantee holds."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _NAMES = {
 
 
 @click.command()
-@click.option("--deep", is_flag=True, help="Also run deep checks on newly sampled answers.")
+@click.option("--deep", is_flag=True, help="Also run deep checks on new sampled answers.")
 @click.option("--watch", is_flag=True, help="Update the display until interrupted.")
 @of_store
 def monitor(deep: bool, watch: bool, config: str | None, store: str | None, as_json: bool) -> int:

@@ -1,4 +1,4 @@
-"""Options of commands that work on the log or keys of a store, and helpers that open them."""
+"""Options for commands that use a store's log or keys, and functions that open them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def open_database(settings: Settings, store: str | None, *, create: bool = False
 
 
 def open_log(settings: Settings, store: str | None) -> Log:
-    """Open the store's log; it is closed before the database."""
+    """Open the store's log. It is closed when the command ends, before the database."""
     log = Log(open_database(settings, store), settings.record)
     click.get_current_context().call_on_close(log.close)
     return log

@@ -31,7 +31,7 @@ def common(command: F) -> F:
 def open_library(
     settings: Settings, store: str | None, docs: str | None = None, *, create: bool = False
 ) -> Library:
-    """Open the given store, else with `--docs` one in the cache folder, else the configured one."""
+    """Open the given store, else with `--docs` a cached store, else the configured store."""
     if docs is not None and docs != "-":
         check_exists(Path(docs))
     if store is None and docs is not None:
@@ -53,11 +53,11 @@ def check_collection(store: Store, name: str) -> None:
 
 
 def piped(settings: Settings) -> bytes:
-    """Read standard input up to one byte over the size limit, enough to detect the excess."""
+    """Read standard input up to one byte over the size limit, so that excess can be detected."""
     return sys.stdin.buffer.read(settings.read.max_bytes + 1)
 
 
 def cached_store(docs: Path) -> Path:
-    """The default store for `--docs` in the cache folder: one per document folder."""
+    """The store for `--docs` in the cache folder, one for each document folder."""
     digest = hashlib.sha256(os.fsencode(docs.resolve())).hexdigest()[:16]
     return cache_folder() / digest / "suffice.db"

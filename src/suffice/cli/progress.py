@@ -25,7 +25,7 @@ EVERY = 10.0
 
 
 class _Rate(TextColumn):
-    """Items per second."""
+    """A column with items per second."""
 
     def __init__(self) -> None:
         super().__init__("")
@@ -54,8 +54,8 @@ class Lines:
 
 @contextmanager
 def bars(*, quiet: bool) -> Iterator[Report]:
-    """Yield a callback that draws one bar per task (documents, passages, index). `quiet` disables
-    the bars; without a terminal, progress lines are printed even then."""
+    """Yield a callback that draws a bar per task (documents, passages, index). `quiet` disables the
+    bars. Without a terminal, progress lines are printed even if `quiet`."""
     console = Console(stderr=True)
     if not console.is_terminal:
         yield Lines(console)

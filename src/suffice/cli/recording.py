@@ -17,6 +17,7 @@ from suffice.settings import Settings
 
 if TYPE_CHECKING:  # `search` does not need the log
     from suffice.evidence.library import Library
+    from suffice.log.record import Record
     from suffice.record.librarian import Librarian
     from suffice.record.setup import Setup
     from suffice.record.sink import Recorder
@@ -25,14 +26,14 @@ if TYPE_CHECKING:  # `search` does not need the log
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """Whether to write a record (`None`: as configured), and its caller and tag."""
+    """Whether to write a record (`None`: use the settings), and its caller and tag."""
 
     record: bool | None = None
     caller: str | None = None
     tag: str = ""
 
     def wanted(self, settings: Settings, *, kept: bool) -> bool:
-        """Whether to write a record; `kept` says that the store outlives the command."""
+        """Whether to write a record. `kept`: the store still exists after the command."""
         if self.record is not None:
             return self.record
         return {"auto": kept, "always": True, "never": False}[settings.record.enabled]
@@ -55,7 +56,7 @@ def recorded(command: Callable[..., int]) -> Callable[..., int]:
             help="Record the decision in the store's log (default: yes with a permanent store).",
         ),
         click.option("--caller", help="Caller name in the record (default: your user name)."),
-        click.option("--tag", default="", help="Tag in the record: the person or case concerned."),
+        click.option("--tag", default="", help="Tag in the record, such as a person or a case."),
     ]
     wrapped: Callable[..., int] = called
     for option in reversed(options):
@@ -63,8 +64,25 @@ def recorded(command: Callable[..., int]) -> Callable[..., int]:
     return wrapped
 
 
+RECORD_RUN = click.option(
+    "--record/--no-record",
+    default=None,
+    help="Record the figures of the run in the store's log (default: yes with a permanent store).",
+)
+
+
+def record_run(library: Library, made: Record, *, record: bool | None, kept: bool) -> None:
+    """Append the record of a run to the log, if wanted; `kept` says that the store is permanent."""
+    from suffice.record.log import Log
+
+    if Wish(record).wanted(library.settings, kept=kept):
+        log = Log(library.store.database, library.settings.record)
+        log.append(made)
+        log.close()
+
+
 def recorder(database: Database, settings: Settings, wish: Wish, setup: Setup) -> Recorder:
-    """Return a recorder that writes to the store's log; the log is closed with the command."""
+    """A recorder for the store's log. The log is closed when the command ends."""
     from suffice.record.log import Log
     from suffice.record.sink import Recorder
 
@@ -75,7 +93,7 @@ def recorder(database: Database, settings: Settings, wish: Wish, setup: Setup) -
 
 
 def librarian(library: Library) -> Librarian:
-    """Changes to the documents of a library, recorded unless the settings say never."""
+    """A librarian that changes the documents of a library, and records this unless disabled."""
     from suffice.record.librarian import Librarian
     from suffice.record.log import Log
 

@@ -13,6 +13,7 @@ import click
 from suffice.cli import as_json as to_json
 from suffice.cli.options import open_library
 from suffice.cli.progress import bars
+from suffice.cli.recording import RECORD_RUN, record_run, user
 from suffice.cli.show_redteam import show_redteam
 from suffice.cli.store_options import JSON, QUIET, STORE, with_options
 from suffice.errors import SourceMissing
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 _SHARE = click.FloatRange(0, 1)
 _MORE = 3
-"""Passages retrieved for each one kept, so that hiding a document leaves others."""
+"""Passages to retrieve for each passage kept, so that some are left if a document is hidden."""
 
 
 def _options(command: Any) -> Any:
@@ -34,7 +35,7 @@ def _options(command: Any) -> Any:
         click.option("--llm", help="Drafter: extractive, or the base URL of an LLM endpoint."),
         click.option("--model", help="Model name at that endpoint."),
         click.option(
-            "--attacks", multiple=True, metavar="NAME", help="Run only this one (repeatable)."
+            "--attacks", multiple=True, metavar="NAME", help="Run only this attack (repeatable)."
         ),
         click.option(
             "--most",
@@ -58,6 +59,7 @@ def _options(command: Any) -> Any:
             "--min-right", type=_SHARE, help="Exit with 2 if fewer attacks get the right action."
         ),
         click.option("--min-served", type=_SHARE, help="Exit with 2 if fewer twins are served."),
+        RECORD_RUN,
         *STORE,
         JSON,
         QUIET,
@@ -77,6 +79,7 @@ def redteam(
     last: Path | None,
     min_right: float | None,
     min_served: float | None,
+    record: bool | None,
     config: str | None,
     store: str | None,
     as_json: bool,
@@ -86,6 +89,7 @@ def redteam(
 
     Each attack has a harmless twin that should be served. The report is a JSON file with every
     case, the models, the settings and a hash of the documents. It is compared with the last run.
+    The log gets one record with the figures of the run.
 
     Exit code 0: done. 2: below --min-right or --min-served. 1: error.
     """
@@ -94,6 +98,7 @@ def redteam(
     from suffice.learn.redteam.material import Material
     from suffice.learn.redteam.report import compare, documents_hash, read_report, report
     from suffice.learn.redteam.run import attack_all
+    from suffice.learn.runs import of_redteam
 
     wanted = chosen(attacks)
     settings = read_settings(config)
@@ -129,6 +134,8 @@ def redteam(
     }
     found["last_run"] = compare(found, before) if before else None
     out.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    kept = docs is None or store is not None
+    record_run(library, of_redteam(found, user()), record=record, kept=kept)
     if as_json:
         to_json.show(found)
     else:
@@ -150,7 +157,7 @@ def _passages(library: Library) -> tuple[Any, ...]:
 
 
 def _system(library: Library, settings: Settings) -> tuple[System, dict[str, Any]]:
-    """The pipeline and the checks as configured, and what identifies them."""
+    """The configured pipeline and checks, and their identifiers."""
     from suffice.answers import Checker
     from suffice.eval.once import once
     from suffice.learn.redteam.run import System
@@ -178,7 +185,7 @@ def _system(library: Library, settings: Settings) -> tuple[System, dict[str, Any
 
 
 def _newest(out: Path) -> Path | None:
-    """The newest other report in the folder of this one."""
+    """The newest other report in the same folder."""
     others = list(out.parent.glob("redteam-*.json"))
     return max(others, key=lambda one: (one.stat().st_mtime, one.name), default=None)
 

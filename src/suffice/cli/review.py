@@ -1,4 +1,4 @@
-"""`suffice review`: the review queue, decisions on it, gaps in the documents, error estimates."""
+"""`suffice review`: the review queue, decisions, gaps in the documents and error estimates."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _reader(context: click.Context, option: click.Parameter, labels: Any) -> Rea
 
 
 def _as_reader(command: F) -> F:
-    """Add `--label`, which restricts the output to what a holder of the labels may see."""
+    """Add `--label`, which restricts the output to what a holder of the labels may read."""
     return click.option(
         "--label",
         "reader",
@@ -119,6 +119,7 @@ def show(
 @click.argument("id")
 @click.argument("act", type=click.Choice([act.value for act in Act]), metavar="ACT")
 @click.option("--reason", required=True, help="Reason, stored in the record.")
+@click.option("--text", default="", help="The answer in your words, for the decision correct.")
 @click.option("--by", default=user, help="Reviewer (default: your user name).")
 @_as_reader
 @of_store
@@ -126,6 +127,7 @@ def decide(
     id: str,
     act: str,
     reason: str,
+    text: str,
     by: str,
     reader: Reader | None,
     config: str | None,
@@ -134,15 +136,16 @@ def decide(
 ) -> int:
     """Decide on the record with this ID or number.
 
-    ACT is release (release a withheld answer, with a caveat), withdraw (a released answer was
-    wrong), open (the gate was wrongly closed: write and check an answer), confirm (the decision was
-    right) or dismiss (remove from the queue without a judgement).
+    ACT is release (release a withheld answer, with a caveat), correct (release an answer in your
+    words, see --text), withdraw (a released answer was wrong), open (the gate was wrongly closed:
+    write and check an answer), confirm (the decision was right) or dismiss (remove from the queue
+    without a judgement).
     """
     settings = read_settings(config)
     log = open_log(settings, store)
     if Act(act) is Act.OPEN:
         return _open(log, settings, id, reason, by, reader, as_json)
-    done = Review(log).decide(id, Act(act), reason=reason, by=by, reader=reader)
+    done = Review(log).decide(id, Act(act), reason=reason, by=by, text=text, reader=reader)
     case = Review(log).case(id, reader)
     to_json.show({"decision": done, **shown.line(case)}) if as_json else shown.show_decided(case)
     return 0
@@ -157,7 +160,7 @@ def _open(
     reader: Reader | None,
     as_json: bool,
 ) -> int:
-    """Write an answer although the gate was closed, and record it with the current setup."""
+    """Write an answer even though the gate was closed, and record it with the current setup."""
     reviews = Review(log)
     case = reviews.case(id, reader)
     passages = case.entry.fields().get("passages", ())
@@ -226,8 +229,8 @@ def export(
     store: str | None,
     as_json: bool,
 ) -> int:
-    """Export the answers drawn for review, with the judgements and sampling probabilities, as JSON
-    lines for `suffice calibrate`."""
+    """Export the sampled answers, with their judgements and sampling probabilities, as JSON lines
+    for `suffice calibrate`."""
     rows = Review(open_log(read_settings(config), store)).labels(_between(since, until))
     to_json.write_lines(rows, out)
     return 0

@@ -43,7 +43,7 @@ def serve(
 ) -> int:
     """Run the OpenAI-compatible gateway, which checks every answer before it is released.
 
-    SIGHUP reloads the settings. SIGTERM finishes running requests, then stops. With several
+    SIGHUP reloads the settings. SIGTERM finishes the requests in progress, then stops. With several
     workers, a worker that dies is replaced.
     """
     try:

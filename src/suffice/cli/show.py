@@ -42,7 +42,7 @@ def uncovered(missing: Sequence[str], style: str = "bold") -> Text:
 
 
 def panel(title: str, colour: str, parts: Sequence[RenderableType], figures: str) -> Panel:
-    """A decision in a frame, with its figures below."""
+    """A decision in a panel, with its figures below."""
     return Panel(
         Group(*parts),
         title=f"[bold {colour}]{title}",
@@ -55,12 +55,12 @@ def panel(title: str, colour: str, parts: Sequence[RenderableType], figures: str
 
 
 def one_line(quote: str) -> str:
-    """A quote in readable form on one line; table rules and bars become spaces."""
+    """A quote on one line; table rules and bars become spaces."""
     return " ".join(re.sub(r":?-{3,}:?|\|", " ", readable(quote)).split())
 
 
 def origin(mark: str, passage: Passage) -> RenderableType:
-    """Two lines: title, version and dates, then document and place."""
+    """The origin of a passage in two lines: title, version and dates, then document and place."""
     facts = [f"version {passage.declared}"] if passage.declared else []
     if passage.effective:
         facts.append(f"in force since {passage.effective}")
@@ -160,7 +160,7 @@ def show_failures(report: Report) -> None:
 
 
 def show_versions(versions: Sequence[VersionInfo], day: date) -> None:
-    """Print documents as a table; a narrow terminal omits columns that `--json` has."""
+    """Print documents as a table. A narrow terminal omits some columns; `--json` has all."""
     console = Console()
     wide = console.width >= 110
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)

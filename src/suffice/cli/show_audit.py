@@ -97,7 +97,7 @@ def show_verified(found: Verified) -> None:
 
 
 def show_page(entries: Sequence[Entry]) -> None:
-    """Print one line per record; a narrow terminal omits columns that `--json` has."""
+    """Print a line per record. A narrow terminal omits some columns; `--json` has all."""
     console = Console()
     wide = console.width >= 110
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)

@@ -24,7 +24,7 @@ _RATES = {
 def show_calibration(
     made: Certificate, out: Path, report: Sequence[Path] = (), *, kept: bool = False
 ) -> None:
-    """Print the promise, the thresholds beside the published ones, and what to do next."""
+    """Print the guarantee, the thresholds next to the published thresholds, and what to do next."""
     console = Console()
     console.print(Text(headline(made), style="bold green" if made.certified else "bold yellow"))
     console.print(_compared(made))
@@ -35,14 +35,14 @@ def show_calibration(
 
 
 def headline(made: Certificate) -> str:
-    """The promise in one sentence, or that it cannot be made."""
+    """A sentence that states the guarantee and whether it is certified."""
     what = f"at most {made.alpha:.3g} of the served answers are wrong"
     sure = f"with {1 - made.delta:.4g} confidence"
     return f"Certified: {what}, {sure}." if made.certified else f"Not certified: {what}, {sure}."
 
 
 def _compared(made: Certificate) -> Table:
-    """One column per pair of thresholds: the certified one, the configured, the published."""
+    """A table with a column for the certified, the configured and the published thresholds."""
     columns: dict[str, tuple[Tree, Tree]] = {}
     if made.thresholds is not None:
         own = {name: getattr(made, name) for name in _RATES}
@@ -64,7 +64,7 @@ def _compared(made: Certificate) -> Table:
 
 
 def rate(found: Tree) -> str:
-    """ "4.2% (1.1–8.9)" """
+    """A rate with its interval, such as "4.2% (1.1–8.9)"."""
     if found["rate"] is None:
         return "–"
     return f"{found['rate']:.1%} ({100 * found['low']:.1f}–{100 * found['high']:.1f})"
@@ -85,7 +85,7 @@ def _notes(made: Certificate) -> Iterator[str]:
         yield f"Some rows were used before: this is calibration {len(runs)} in the file's history."
     yield (
         f"This calibration spent {made.level:.3g} of δ = {made.delta:.3g}; {made.left:.3g} is "
-        "left for later ones on these rows."
+        "left for later calibrations on these rows."
     )
 
 

@@ -1,4 +1,4 @@
-"""Renders a checked answer in the terminal: claims coloured by support, with reasons."""
+"""Render a checked answer in the terminal: claims coloured by support, with reasons."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ from suffice.verdict.claim_status import ClaimStatus, claim_statuses
 
 _COLOUR = {"SERVE": "green", "CAVEAT": "green", "CONFLICT": "yellow", "SUFFICIENT": "green"}
 _FRAME = 33
-"""Characters of a queue line taken by number, time and the space between columns."""
+"""Width of the number, the time and the column spacing in a queue line, in characters."""
 
 
 def line(value: Case) -> dict[str, Any]:
@@ -99,7 +99,7 @@ def estimate(value: Estimate) -> dict[str, Any]:
 
 
 def outcome(value: Case) -> str:
-    """The current verdict, or the level of the gate where there is no verdict."""
+    """The current verdict, or the gate level if there is no verdict."""
     if value.seen is None:
         return ""
     verdict = value.seen.verdict
@@ -111,7 +111,7 @@ def _question(value: Case) -> str:
 
 
 def show_queue(cases: Sequence[Case]) -> None:
-    """Print one line per case; a narrow terminal truncates what `--json` has in full."""
+    """Print a line per case. A narrow terminal truncates lines; `--json` has the full text."""
     console = Console()
     if not cases:
         console.print(Text("The review queue is empty.", style="green"))
@@ -183,7 +183,7 @@ def _show_seen(seen: Seen, console: Console) -> None:
 
 
 def _written(verdict: Verdict) -> Iterator[RenderableType]:
-    """The draft that was not released, and its claims without support."""
+    """The draft that was not released, and its unsupported claims."""
     if verdict.draft and verdict.draft.text and not verdict.released:
         yield Text("Draft (not released)", style="bold")
         yield Padding(plain(verdict.draft.text), (0, 0, 1, 2))
@@ -208,18 +208,14 @@ def _passages(evidence: Evidence) -> RenderableType:
 
 
 def _history(value: Case) -> Iterator[RenderableType]:
-    """Decisions and feedback in chronological order."""
-    events = [(item.time, item.note, item.result) for item in value.decided]
-    for item in value.feedback:
-        rating = {"up": "Rated up", "down": "Rated down"}.get(item.rating or "", "Rated")
-        comment = f": {item.comment}" if item.comment else ""
-        events.append((item.time, f"{rating} by {item.by or 'unknown'}{comment}", ""))
-    if events:
+    """What happened with the case, in chronological order."""
+    if value.history:
         yield Text("\nHistory", style="bold")
-    for time, note, result in sorted(events):
-        yield plain(f"  {time[:16].replace('T', ' ')}  {note}")
-        if result:
-            yield Text(f"                    see record {result}", style="dim")
+    for one in value.history:
+        by, detail = f" by {one.by}" if one.by else "", f": {one.detail}" if one.detail else ""
+        yield plain(f"  {one.time[:16].replace('T', ' ')}  {one.what}{by}{detail}")
+        if one.result:
+            yield Text(f"                    see record {one.result}", style="dim")
 
 
 def show_decided(value: Case) -> None:
@@ -227,7 +223,7 @@ def show_decided(value: Case) -> None:
     console = Console()
     console.print(plain(last.note))
     now = outcome(value)
-    if now and last.act in (Act.RELEASE, Act.WITHDRAW):
+    if now and last.act in (Act.RELEASE, Act.WITHDRAW, Act.CORRECT):
         console.print(Text(f"The verdict is now {now}.", style=_COLOUR.get(now, "red")))
     console.print(Text(f"Record {last.id}", style="dim"))
 

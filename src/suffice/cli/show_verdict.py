@@ -1,4 +1,4 @@
-"""Renders the verdict on a question in the terminal."""
+"""Render the verdict on a question in the terminal."""
 
 from __future__ import annotations
 

@@ -16,12 +16,12 @@ from suffice.settings import read_settings
 
 @click.group()
 def teams() -> None:
-    """Set, list and remove teams: keys that share a budget."""
+    """Set, list and remove teams of keys that share a budget."""
 
 
 @teams.command(name="set")
 @click.argument("name")
-@limits_option(f"Budget of all keys of the team together (repeatable): {', '.join(LIMITS)}.")
+@limits_option(f"Budget shared by all keys of the team (repeatable): {', '.join(LIMITS)}.")
 @BY
 @of_store
 def set_(

@@ -1,4 +1,4 @@
-"""`suffice usage`: what keys, teams, end users and models used, with the verdicts on it."""
+"""`suffice usage`: requests, tokens, cost and verdicts by key, team, end user and model."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _day(context: click.Context, option: click.Parameter, value: str | None) -> 
     try:
         return date.fromisoformat(value).isoformat()
     except ValueError:
-        message = f"'{value}' is not a day. Examples: 2026-11-01, 30d."
+        message = f"'{value}' is not a date or a number of days. Examples: 2026-11-01, 30d."
         raise click.BadParameter(message, context, option) from None
 
 
@@ -49,16 +49,16 @@ def _day(context: click.Context, option: click.Parameter, value: str | None) -> 
     default="30d",
     show_default=True,
     metavar="DAY",
-    help="First day (2026-11-01, in UTC), or days ago (30d).",
+    help="First day (2026-11-01, in UTC), or a number of days ago (30d).",
 )
-@click.option("--until", callback=_day, metavar="DAY", help="Day after the last one.")
+@click.option("--until", callback=_day, metavar="DAY", help="Stop before this day.")
 @of_store
 def usage(
     by: str, since: str, until: str, config: str | None, store: str | None, as_json: bool
 ) -> int:
     """Report requests, tokens, cost and verdicts by key, team, end user or model.
 
-    The gateway adds to the report about once a second.
+    The gateway updates the report about once a second.
     """
     rows = usage_report(open_database(read_settings(config), store), by, since, until)
     total = sum((used for _, used in rows), Totals())

@@ -1,4 +1,4 @@
-"""`suffice webhooks`: deliveries that wait or were given up."""
+"""`suffice webhooks`: waiting and dead webhook deliveries."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from suffice.webhooks.outbox import DEAD, WAITING, Outbox
 
 @click.group()
 def webhooks() -> None:
-    """List and retry deliveries of webhooks."""
+    """List and retry webhook deliveries."""
 
 
 @webhooks.command(name="list")
 @click.option("--state", type=click.Choice([WAITING, DEAD]), help="Only deliveries in this state.")
-@click.option("--limit", default=100, show_default=True, help="Number of deliveries to list.")
+@click.option("--limit", default=100, show_default=True, help="Maximum number of deliveries.")
 @of_store
 def list_(
     state: str | None, limit: int, config: str | None, store: str | None, as_json: bool
 ) -> int:
-    """List deliveries that are not done: waiting for an attempt, or dead after the last one."""
+    """List deliveries that are waiting for an attempt, or dead after the last attempt."""
     found = Outbox(open_database(read_settings(config), store)).list(state or "", limit)
     if as_json:
         to_json.show([asdict(one) for one in found])
@@ -53,12 +53,14 @@ def list_(
 def retry(
     ids: tuple[str, ...], every: bool, config: str | None, store: str | None, as_json: bool
 ) -> int:
-    """Try the dead deliveries with these IDS again. The gateway sends them."""
+    """Retry the dead deliveries with these IDS. The gateway sends them."""
     if bool(ids) == every:
-        raise SettingsError("Name the deliveries to retry.", remedy="Pass their ids, or --all.")
+        raise SettingsError(
+            "Give either delivery ids or --all.", remedy="Run: suffice webhooks list --state dead"
+        )
     done = Outbox(open_database(read_settings(config), store)).retry(ids)
     if as_json:
         to_json.show({"retried": done})
     else:
-        click.echo(f"{done} deliveries are waiting again; a running gateway sends them.")
+        click.echo(f"Queued {done} deliveries; a running gateway will send them.")
     return 0

@@ -1,1 +1,1 @@
-"""Published interfaces under their published names, built on the parts of Suffice."""
+"""Published interfaces under their published names, implemented with Suffice."""

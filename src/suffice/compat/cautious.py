@@ -1,5 +1,5 @@
-"""Confidence-bound retrieval in one class: answer only where a lower confidence bound on the mean
-relevance of what was found reaches a threshold.
+"""Confidence-bound retrieval in one class: answer only if a lower confidence bound on the mean
+relevance of the retrieved documents reaches a threshold.
 
 >>> from suffice import CautiousRAG
 >>> rag = CautiousRAG(["Parental leave lasts 18 weeks.", "Parental leave is fully paid."])
@@ -31,8 +31,8 @@ from suffice.types import Evidence, GateDecision, Verdict
 
 @dataclass(frozen=True, slots=True)
 class CautiousAnswer:
-    """`answer` is `None` if the bound is below the threshold, or if nothing that was found could be
-    verified as an answer; `verdict` gives the reason."""
+    """`answer` is `None` if the bound is below the threshold or no retrieved document could be
+    verified to answer the question; `verdict` gives the reason."""
 
     confident: bool
     answer: str | None
@@ -47,8 +47,8 @@ class CautiousRAG:
     """Retrieves the `top` documents nearest to a question, and answers from them if the bound on
     their mean relevance, which holds with probability 1 - `delta`, reaches `threshold`.
 
-    With `inequality="auto"`, `retrieval` chooses the inequality; `c` is Azuma's and `variance`
-    Bernstein's, as in `gate.bound`.
+    With `inequality="auto"`, `retrieval` selects the inequality. `c` is the parameter of Azuma's
+    inequality and `variance` that of Bernstein's, as in `gate.bound`.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class CautiousRAG:
         )
 
     def _search(self, question: str) -> Evidence:
-        """The nearest documents, best first, each with its raw cosine."""
+        """The nearest documents, best first, each with its raw cosine similarity."""
         if not self._items:
             return Evidence(question)
         near = self._vectors @ self._embedder.embed([question])[0]

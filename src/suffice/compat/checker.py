@@ -1,4 +1,4 @@
-"""The coverage policy under its published name, call and texts: contexts are plain dicts.
+"""The coverage policy with its published name, signature and texts. Contexts are plain dicts.
 
 >>> from suffice import SufficientContextChecker
 >>> contexts = [{"content": "Parental leave is 20 weeks.", "temperature": 41}]
@@ -22,7 +22,7 @@ _DATES = ("timestamp", "date", "created_at")
 
 
 class Encoder(Protocol):
-    """Any embedding model with the usual method, which turns a text into a vector."""
+    """An embedding model whose `encode` turns a text into a vector."""
 
     def encode(self, text: str, /) -> Iterable[Any]: ...
 
@@ -39,17 +39,17 @@ class SufficiencyResult:
 
     @classmethod
     def of(cls, decision: GateDecision) -> SufficiencyResult:
-        """A decision of the gate in the published shape."""
+        """A gate decision in the published format."""
         level, missing, factors = decision.level.lower(), decision.missing, decision.factors
         return cls(decision.score, level, list(missing), list(factors))
 
 
 @dataclass(frozen=True, slots=True)
 class SufficientContextChecker:
-    """Contexts are dicts with `content` and, where known, `summary`, `temperature` and a day as
+    """Contexts are dicts with `content` and optionally `summary`, `temperature` and a date as
     `timestamp`, `date` or `created_at` (a date, ISO 8601 text, or seconds since 1970). Without an
-    embedding model the similarity term is constant. It scores exactly as published, so that days
-    count for nothing; with `settings=CoverageSettings()` it scores as the policy does by default.
+    embedding model the similarity term is constant. By default it scores exactly as published and
+    ignores dates; with `settings=CoverageSettings()` it scores like the policy's default.
     """
 
     embedding_model: Encoder | None = None
@@ -62,7 +62,7 @@ class SufficientContextChecker:
         min_contexts: int = 1,
         recency_days: int = 365,
     ) -> SufficiencyResult:
-        """Whether the contexts are enough to answer the query; `None` counts as no context."""
+        """Whether the contexts suffice to answer the query. `None` means no contexts."""
         settings = replace(
             self.settings, min_contexts=max(min_contexts, 1), recency_days=recency_days
         )
@@ -94,7 +94,7 @@ def _context(raw: Mapping[str, Any]) -> Context:
 
 
 def _day(value: object) -> date | None:
-    """The day that a value states; `None` if it cannot be parsed."""
+    """The date that a value holds; `None` if it cannot be parsed."""
     try:
         if isinstance(value, datetime):
             return value.date()
@@ -114,7 +114,7 @@ def _vector(model: Encoder, text: str) -> list[float]:
 
 
 def _cosine(a: Sequence[float], b: Sequence[float]) -> float:
-    """The cosine of two vectors; 0 if one of them is zero."""
+    """The cosine of two vectors; 0 if either is the zero vector."""
     lengths = sqrt(sum(x * x for x in a)) * sqrt(sum(y * y for y in b))
     cosine = sum(x * y for x, y in zip(a, b, strict=True)) / lengths if lengths else 0.0
     return min(max(cosine, -1.0), 1.0) if isfinite(cosine) else 0.0

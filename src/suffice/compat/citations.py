@@ -1,4 +1,4 @@
-"""Whether the sources that an answer cites exist and say what it says.
+"""Checks that the sources an answer cites exist and support it.
 
 >>> from suffice.compat.citations import verify_citations
 >>> report = verify_citations("Leave is 16 weeks [1]. It is paid [7].", ["Leave is 16 weeks."])
@@ -48,8 +48,7 @@ class CitationReport:
 
     @property
     def ok(self) -> bool:
-        """Whether at least one claim cites a source, and every claim that does cites a valid
-        one."""
+        """Whether at least one claim cites a source, and all citing claims are valid."""
         wrong = (self.fabricated, self.misattributed, self.outdated, self.unsupported)
         return bool(self.valid) and not any(wrong)
 
@@ -61,7 +60,7 @@ def verify_citations(
     settings: Settings | None = None,
     verifier: Verifier | None = None,
 ) -> CitationReport:
-    """The mark `[n]` cites the n-th source. A claim with several sources is rated by the worst."""
+    """Rate every claim. `[n]` cites the n-th source; of several sources, the worst counts."""
     verdict = check(answer, sources, settings=settings, verifier=verifier)
     found = [finding for finding in verdict.findings if finding.check == "citations"]
     return CitationReport(

@@ -1,4 +1,4 @@
-"""Which of the retrieved chunks contradict each other.
+"""Finds retrieved chunks that contradict each other.
 
 >>> from suffice.compat.conflicts import detect_retrieval_conflicts
 >>> chunks = ["Parental leave is 16 weeks.", "Parental leave is 18 weeks."]
@@ -41,8 +41,8 @@ def detect_retrieval_conflicts(
     settings: ConflictSettings | None = None,
     verifier: Verifier | None = None,
 ) -> list[ConflictPair]:
-    """The pairs, most certain first, then the ambiguous ones. With a question, only statements that
-    answer it are compared. Chunks of the same version of a document are not compared."""
+    """The conflicting pairs, most certain first, then the ambiguous ones. With a question, only
+    statements that answer it are compared. Chunks of the same document version are not compared."""
     items = given(chunks)
     places = {item.passage.id: place for place, item in enumerate(items)}
     conflicts = Conflicts(

@@ -1,4 +1,4 @@
-"""How faithful an answer is to its contexts: every claim is held against all of them.
+"""Measures how faithful an answer is to its contexts: every claim is checked against all of them.
 
 >>> from suffice.compat.faithfulness import FaithfulnessValidator
 >>> report = FaithfulnessValidator().validate("Leave is 18 weeks.", ["Leave is 16 weeks."])
@@ -21,7 +21,7 @@ from suffice.verdict.assess import assess
 
 @dataclass(frozen=True, slots=True)
 class FaithfulnessReport:
-    """`score` is the share of claims that the contexts back; `faithful` tells whether it reaches
+    """`score` is the share of claims backed by the contexts; `faithful` tells whether it reaches
     `threshold`. An answer without claims is not faithful, unless it declines."""
 
     faithful: bool
@@ -35,8 +35,8 @@ class FaithfulnessReport:
 
 
 class FaithfulnessValidator:
-    """Opens the checks once. `threshold`: the share of claims that must be backed, by default all
-    of them. A claim is backed if it reaches the verifier's calibrated threshold."""
+    """Opens the checks once. `threshold` is the share of claims that must be backed, by default
+    all. A claim is backed if its score reaches the verifier's calibrated threshold."""
 
     def __init__(
         self,

@@ -1,1 +1,1 @@
-"""Drafting: an LLM or the extractive drafter writes from the evidence. Drafts are untrusted."""
+"""Drafting: an LLM or the extractive drafter writes an untrusted answer from the evidence."""

@@ -19,4 +19,4 @@ class Brief:
 
 
 PLAIN = Brief()
-"""The first draft, from evidence without conflicts."""
+"""The brief for a first draft, from evidence without conflicts."""

@@ -1,4 +1,4 @@
-"""The `Drafter` protocol, and opening the drafter that the settings name."""
+"""The `Drafter` protocol, and `open_drafter`, which opens the configured drafter."""
 
 from __future__ import annotations
 

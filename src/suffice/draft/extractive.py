@@ -1,6 +1,6 @@
 """The drafter that needs no LLM: it answers with sentences quoted from the evidence.
 
-Every claim of its draft is a slice of the passage it cites.
+Every claim in its draft is copied verbatim from the passage it cites.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from suffice.types import Draft, Evidence, Passage
 
 EVEN = 0.5
 _READ_ALONE = 5
-"""The number of best statements that the verifier reads once more, each by itself."""
+"""The number of top statements that the verifier scores again, each by itself."""
 _WORD = re.compile(r"\w+")
 _WIDEN = 1.0
 """The gain in log-odds that justifies quoting a statement together with the one before it."""
@@ -65,29 +65,29 @@ class Extractive:
         )
 
     def answer(self, question: str, evidence: Evidence) -> list[Ranked]:
-        """The few statements that answer one question."""
+        """The statements that answer one question."""
         ranked = self.rank(evidence, question)
         best = max(_READ_ALONE, self.settings.max_sentences)
         return self.choose(self.reread(question, ranked[:best]), ranked[best:])
 
     def rank(self, evidence: Evidence, question: str = "") -> list[Ranked]:
-        """All usable statements, best first; passages that try to instruct are excluded."""
+        """All usable statements, best first, without passages that try to instruct the model."""
         question = question or evidence.wanted
         found = _changed(list(statements_for_drafter(evidence)))
         if not found:
             return []
         scores = answering(self.verifier, question, found)
-        scores = scores or self._near(question, found)
+        scores = scores or self._cosines(question, found)
         ranked = [Ranked(p, s, score) for (p, s), score in zip(found, scores, strict=True)]
         return sorted(ranked, key=lambda entry: -entry.score)
 
     def reread(self, question: str, ranked: Sequence[Ranked]) -> list[Ranked]:
-        """The best statements, ranked again by how well each answers on its own: next to its
-        neighbours, a statement may be credited with what they say."""
+        """The best statements, ranked again by how well each answers on its own. In context, a
+        statement may get credit for what its neighbours say."""
         if not ranked or not isinstance(self.verifier, FindsSentences):
             return list(ranked)
         best = list(ranked)
-        wider = [_with_what_precedes(entry) for entry in best]
+        wider = [_with_previous(entry) for entry in best]
         pairs = [Pair(question, (entry.alone,)) for entry in (*best, *wider)]
         scores = below_llm(cast(Verifier, self.verifier)).sufficiency(pairs)
         narrow, wide = scores[: len(best)], scores[len(best) :]
@@ -99,7 +99,7 @@ class Extractive:
         ]
         return sorted(read, key=lambda entry: -entry.score)
 
-    def _near(self, question: str, found: Sequence[tuple[Passage, Statement]]) -> list[float]:
+    def _cosines(self, question: str, found: Sequence[tuple[Passage, Statement]]) -> list[float]:
         alone = [s.wording for _, s in found]
         placed = [f"{context(p.title, p.heading)}: {s.wording}" for p, s in found]
         vectors = self.embedder.embed([question, *alone, *placed])
@@ -109,7 +109,7 @@ class Extractive:
 
     def choose(self, ranked: Sequence[Ranked], rest: Sequence[Ranked] = ()) -> list[Ranked]:
         """The best statement and those nearly as good; with a verifier, also those with at least
-        even odds. With similarity alone, none if even the best is too dissimilar."""
+        even odds. Without a verifier, none if even the best is not similar enough."""
         by_verifier = isinstance(self.verifier, FindsSentences)
         if not ranked or (not by_verifier and ranked[0].score < self.settings.min_similarity):
             return []
@@ -127,7 +127,7 @@ class Extractive:
 
 
 def _answers(chosen: Sequence[Ranked]) -> bool:
-    """Whether one of the statements answers; true if none was judged."""
+    """Whether one of the statements answers the question; true if none was judged."""
     return bool(chosen) and (chosen[0].answers is None or chosen[0].score >= EVEN)
 
 
@@ -144,7 +144,7 @@ def _judged(entry: Ranked, alone: SufficiencyScore) -> Ranked:
     return replace(entry, score=mean_odds((entry.score, alone.enough)), answers=alone.enough)
 
 
-def _with_what_precedes(entry: Ranked) -> Ranked:
+def _with_previous(entry: Ranked) -> Ranked:
     """The statement together with the one before it; table rows and first statements unchanged."""
     (start, end), *more = entry.statement.slices
     before = None
@@ -162,8 +162,8 @@ def _with_what_precedes(entry: Ranked) -> Ranked:
 def answering(
     verifier: object, question: str, found: Sequence[tuple[Passage, Statement]]
 ) -> list[float]:
-    """The probability that each statement answers, read under its headings; empty if the verifier
-    cannot score sentences."""
+    """The probability that each statement, with its headings, answers the question; empty if the
+    verifier cannot score sentences."""
     texts: list[str] = []
     places: list[int] = []
     above = ""
@@ -180,7 +180,7 @@ def answering(
 
 @rule("other versions", lambda ranked, chosen: [])
 def _other_versions(ranked: Sequence[Ranked], chosen: Sequence[Ranked]) -> list[Ranked]:
-    """The best statement of each version of a quoted document that is not quoted yet: if several
+    """The best statement of each version of a quoted document that is not quoted yet. If several
     versions are in the evidence, the answer is how they differ."""
     families = {entry.passage.family for entry in chosen if entry.passage.family}
     quoted = {(entry.passage.family, entry.passage.version) for entry in chosen}
@@ -211,7 +211,7 @@ def _changed(found: list[tuple[Passage, Statement]]) -> list[tuple[Passage, Stat
 
 
 def _is_within(entry: Ranked, other: Ranked) -> bool:
-    """Whether one statement's words occur in the other, in order."""
+    """Whether the words of `entry` occur in `other`, in order."""
     mine, theirs = (
         f" {' '.join(_WORD.findall(readable(' '.join(one.quotes)).lower()))} "
         for one in (entry, other)

@@ -9,7 +9,7 @@ from suffice.text.statements import Statement, statements
 from suffice.types import Evidence, Passage
 
 Flags = Mapping[int, str]
-"""The numbers of passages that try to instruct, each with the offending words."""
+"""The numbers of passages that try to instruct the model, each with the offending words."""
 
 
 def flagged(evidence: Evidence) -> Flags:

@@ -1,6 +1,6 @@
 """The drafting prompt: numbered, fenced evidence only, citations required, declining allowed.
 
-Passages are data, each inside a fence; passages that try to instruct are left out.
+Passages are data, each inside a fence. Passages that try to instruct the model are left out.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def messages(
 
 
 def objection(finding: Finding) -> str:
-    """A finding against a claim, as the drafter reads it."""
+    """A finding against a claim, worded for the drafter."""
     reason = quoted(finding.reason) or _AGAINST.get(finding.support, "not backed")
     return f'"{quoted(finding.claim.text)}": {reason}'
 

@@ -1,4 +1,4 @@
-"""Quoted statements, and the draft that is made of them."""
+"""Quoted statements, and the draft composed of them."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class Ranked:
     statement: Statement
     score: float
     answers: float | None = None
-    """The probability that it answers by itself, if it was judged."""
+    """The probability that it answers the question by itself, if it was judged."""
 
     @property
     def alone(self) -> str:
-        """The statement under its headings; a table row with its header."""
+        """The statement with its headings, and a table row with its header."""
         row = len(self.statement.slices) > 1
         text = "\n".join(self.quotes) if row else self.statement.wording
         return placed(replace(self.passage, text=text))
@@ -47,7 +47,7 @@ def compose(chosen: Sequence[Ranked]) -> Draft:
     by_passage: dict[str, list[Ranked]] = {}
     for entry in chosen:
         by_passage.setdefault(entry.passage.id, []).append(entry)
-    page = _Page()
+    page = _DraftBuilder()
     citations: list[Citation] = []
     for n, entries in enumerate(by_passage.values(), 1):
         passage = entries[0].passage
@@ -60,14 +60,14 @@ def compose(chosen: Sequence[Ranked]) -> Draft:
 
 
 @dataclass(slots=True)
-class _Page:
+class _DraftBuilder:
     """The draft text under construction, with the claims written so far."""
 
     text: str = ""
     claims: list[Claim] = field(default_factory=list)
 
     def write(self, quotes: Sequence[str], n: int, header: str = "") -> None:
-        """`header` belongs to a table that the passage continues."""
+        """Append quotes from passage `n`. `header` is that of a table the passage continues."""
         for table, run in groupby(quotes, key=lambda quote: "|" in quote):
             if table:
                 rows = list(run)

@@ -27,7 +27,7 @@ def read_draft(
 ) -> Draft:
     """Parse a text as a draft in which `[n]` cites the n-th passage.
 
-    A number without a passage stays in its claim but gets no `Citation`; the citations check
+    A number that matches no passage stays in its claim but gets no `Citation`; the citations check
     reports it.
     """
     clean = storable(text)
@@ -47,8 +47,8 @@ def read_draft(
 
 
 def thought_aloud(text: str) -> int | None:
-    """Where the reasoning at the start of a text ends: 0 if there is none, `None` if it is not
-    closed."""
+    """Where the reasoning at the start of a text ends: 0 if there is none, `None` if it has no
+    end."""
     place = 0
     while opened := _OPENED.match(text, place):
         closed = _CLOSED.search(text, opened.end())
@@ -70,5 +70,5 @@ def answer_begins(text: str) -> int | None:
 
 
 def storable(text: str) -> str:
-    """A text that can be stored and shown: lone surrogates and NUL are replaced."""
+    """The text with lone surrogates and NUL replaced, so that it can be stored and shown."""
     return replace_unstorable(text)

@@ -56,8 +56,8 @@ class Revised:
 
 
 def wanting(round_: Round) -> bool:
-    """Whether a draft should be revised: a claim is contradicted, unbacked or unsure, the draft
-    does not address the question, or it was cut off."""
+    """Whether a draft should be revised: a claim is contradicted, unbacked or uncertain, the
+    draft does not address the question, or it was cut off."""
     bad = (Support.CONTRADICTED, Support.UNBACKED)
     return round_.draft.cut or any(
         finding.support in bad or finding.code in (Code.UNSURE, Code.BESIDE)

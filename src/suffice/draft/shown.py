@@ -11,7 +11,7 @@ from suffice.text.statements import apart
 from suffice.types import Evidence, Passage
 
 Rank = Callable[[Evidence], Sequence[Ranked]]
-"""The statements of the evidence, best first."""
+"""Returns the statements of the evidence, best first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Shown:
 
 
 def shown(evidence: Evidence, room: int, rank: Rank) -> tuple[Shown, ...]:
-    """The evidence within `room` characters, best passages first, text in its original order."""
+    """The evidence cut to `room` characters: best passages first, text in its original order."""
     passages = evidence.passages
     if sum(len(passage.text) for passage in passages) <= room:
         return tuple(Shown(n, passage, passage.text) for n, passage in enumerate(passages, 1))
@@ -32,7 +32,7 @@ def shown(evidence: Evidence, room: int, rank: Rank) -> tuple[Shown, ...]:
 
 
 def excerpts(evidence: Evidence, ranked: Iterable[Ranked], room: int) -> tuple[Shown, ...]:
-    """The best statements that fit, by passage. The best is always included, cut if needed."""
+    """The best statements that fit, by passage. The best one is always included, cut if needed."""
     numbers = {passage.id: n for n, passage in enumerate(evidence.passages, 1)}
     chosen: dict[int, set[Span]] = {}
     left = room

@@ -30,7 +30,7 @@ _EMPTY = (
 
 @dataclass(frozen=True, slots=True)
 class Upstream:
-    """Requests a draft from the endpoint, whole or streamed."""
+    """Requests a draft from the endpoint, all at once or streamed."""
 
     endpoint: Endpoint
     model: str
@@ -79,8 +79,8 @@ class Upstream:
 
 @dataclass(slots=True)
 class Stream:
-    """The pieces of a draft, to be iterated once, then `draft`. If the connection breaks, the
-    stream ends and the draft is marked as cut; before the first word, that is an error."""
+    """A streamed draft: iterate over its pieces once, then read `draft`. If the connection breaks,
+    the stream ends and the draft is marked as cut; before the first word, it raises instead."""
 
     endpoint: Endpoint
     events: Iterator[Any]
@@ -112,7 +112,7 @@ class _Reply:
     passages: Sequence[Passage]
     notes: tuple[str, ...]
     asked: int
-    """The characters of the prompt, to estimate tokens if usage is not reported."""
+    """The number of characters in the prompt, to estimate tokens if usage is not reported."""
     text: str = ""
     finish: str = ""
     tokens: int = 0

@@ -1,1 +1,1 @@
-"""Benches: every published figure is produced by a command from named data."""
+"""Benchmarks: a command produces every published figure from named data."""

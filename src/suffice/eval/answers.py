@@ -1,5 +1,5 @@
-"""Measures how well `check` as a whole separates answers that stay inside their evidence from
-others, compared with the verifier alone on the same rows.
+"""Measures how well `check` as a whole separates supported answers from unsupported ones, compared
+with the verifier alone on the same rows.
 
 An answer is flagged if its verdict is not SERVE.
 """
@@ -28,7 +28,7 @@ from suffice.types import Action, Code, Support, Verdict
 from suffice.verdict.assess import assess
 
 TASKS = ("qa", "summary")
-"""Tasks judged if rows name their task: texts written from texts, as answers are."""
+"""The tasks to judge if rows name their task: like answers, their texts are written from texts."""
 AGAINST = (Support.CONTRADICTED, Support.UNBACKED)
 Span = tuple[int, int]
 
@@ -63,7 +63,7 @@ def bench_answers(
     *,
     tasks: Sequence[str] = TASKS,
 ) -> dict[str, Any]:
-    """Figures per set and task; `opened` creates the checker from a verifier."""
+    """The figures per set and task; `opened` creates the checker from a verifier."""
     rows = choose(chosen(grounding.read(data, {"spans": or_null(SPANS)}), tasks), limit)
     once = Once(verifier)
     checker = opened(once)
@@ -96,7 +96,7 @@ def _answered(checker: Checker, verifier: Verifier, row: Row) -> Answered:
         unchecked=_unchecked(verdict),
         passed=verdict.action is Action.SERVE,
         action=verdict.action,
-        flagged=_characters(_fallen(verdict, row["claim"])),
+        flagged=_characters(_rejected_spans(verdict, row["claim"])),
         labelled=_characters(spans or ()) if spans or supported else None,
         against=tuple(sorted(_against(verdict))),
         alone=alone.passed,
@@ -113,7 +113,7 @@ def _standing(verdict: Verdict) -> list[Support]:
     return list(assess(verdict.draft, verdict.findings).claims.values())
 
 
-def _fallen(verdict: Verdict, answer: str) -> list[Span]:
+def _rejected_spans(verdict: Verdict, answer: str) -> list[Span]:
     """The spans of the claims that checks objected to."""
     if verdict.draft is None:
         return []
@@ -123,8 +123,7 @@ def _fallen(verdict: Verdict, answer: str) -> list[Span]:
 
 
 def _against(verdict: Verdict) -> list[str]:
-    """The number of claims each check and code objected to ("literals changed"), counted once per
-    claim."""
+    """The objections by check and code ("literals changed"), each once per claim."""
     return [
         f"{finding.check} {finding.code or finding.support.lower()}"
         + ("" if finding.support in AGAINST else ", noted only")
@@ -138,7 +137,7 @@ def _characters(spans: Sequence[Sequence[Any]]) -> frozenset[int]:
 
 
 def _figures(judged: Sequence[Judged]) -> dict[str, Any]:
-    """The additional figures of `check`."""
+    """The figures that only `check` has."""
     rows = [(row.positive, row.judgement) for row in judged]
     answers = [(good, one) for good, one in rows if isinstance(one, Answered)]
     positive = np.array([good for good, _ in answers], dtype=np.bool_)
@@ -156,13 +155,13 @@ def _figures(judged: Sequence[Judged]) -> dict[str, Any]:
         **{name: None if value is None else round(value, 4) for name, value in shares.items()},
         "actions": dict(Counter(one.action.value for _, one in answers)),
         "against": {
-            name: _spoke([one for good, one in answers if good is truth])
+            name: _count_objections([one for good, one in answers if good is truth])
             for name, truth in (("supported", True), ("not supported", False))
         },
     }
 
 
-def _spoke(answers: Sequence[Answered]) -> dict[str, dict[str, int]]:
+def _count_objections(answers: Sequence[Answered]) -> dict[str, dict[str, int]]:
     """For each objection, by check and code: the number of claims and of answers."""
     claims = Counter(name for one in answers for name in one.against)
     rows = Counter(name for one in answers for name in set(one.against))

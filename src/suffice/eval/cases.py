@@ -93,13 +93,13 @@ class Cases:
     files: tuple[Path, ...] = ()
 
     def at_most(self, count: int) -> Cases:
-        """At most this many questions and drafts, evenly spread."""
+        """At most this many questions and this many drafts, evenly spread."""
         return replace(
-            self, questions=_some(self.questions, count), drafts=_some(self.drafts, count)
+            self, questions=_spread(self.questions, count), drafts=_spread(self.drafts, count)
         )
 
 
-def _some(cases: tuple[T, ...], count: int) -> tuple[T, ...]:
+def _spread(cases: tuple[T, ...], count: int) -> tuple[T, ...]:
     step = max(1.0, len(cases) / count)
     return tuple(cases[int(n * step)] for n in range(min(count, len(cases))))
 
@@ -132,7 +132,7 @@ def read_cases(path: Path, only: str = "") -> Cases:
     documents = next((one for one in (path / "docs", path / "docs.tar.gz") if one.exists()), None)
     if asked.exists() and documents is None:
         raise SourceMissing(
-            f"{path} has questions and no documents.",
+            f"{path} has questions but no documents.",
             remedy="Add the documents as docs/ or docs.tar.gz.",
         )
     return Cases(
@@ -163,7 +163,7 @@ def _questions(path: Path) -> Iterator[Question]:
         answers = row.get("answers_all") or ()
         if row["answerable"] and not answers:
             raise Unreadable(
-                f"{path}, question {number}: it is answerable, but answers_all is missing.",
+                f"{path}, question {number} is answerable, but answers_all is missing.",
                 remedy="Add answers_all: groups of texts. A right answer contains one of each.",
             )
         yield Question(

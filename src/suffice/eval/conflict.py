@@ -1,5 +1,5 @@
-"""Measures how well conflicts among passages are found: on pairs of documents, and on evidence with
-planted misinformation compared with the same evidence without it."""
+"""Measures conflict detection: on pairs of documents, and on evidence with planted misinformation
+compared with the same evidence without it."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _KINDS = {
     "set": TEXT,
     "question": TEXT,
     "documents": Kind(
-        f"a list of {{text, type, answer}}, the type one of {', '.join(_TYPES)}", _documents
+        f"a list of {{text, type, answer}} with a type of {', '.join(_TYPES)}", _documents
     ),
 }
 
@@ -57,7 +57,7 @@ class Relation(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """One pair of documents. `reported`: as a conflict; `ambiguous`: as ambiguous instead."""
+    """A pair of documents, and whether it was reported as a conflict or as ambiguous."""
 
     relation: Relation
     asked: str
@@ -69,7 +69,7 @@ class Compared:
 def bench_conflict(
     data: Path, conflicts: Conflicts, limit: int | None, progress: Progress
 ) -> dict[str, Any]:
-    """Figures over pairs, planted questions and their clean twins."""
+    """The figures for pairs, questions with planted misinformation, and their clean twins."""
     rows = choose(read_rows(data, tuple(_KINDS), _KINDS), limit)
     compared: list[Compared] = []
     planted: list[bool] = []
@@ -164,7 +164,7 @@ def _alarm(compared: Iterable[Compared]) -> bool:
 
 
 def _figures(compared: Sequence[Compared]) -> dict[str, Any]:
-    """Correct and misinforming documents against documents with the same answer."""
+    """How well misinforming documents are told apart from documents with the same answer."""
     judged = [one for one in compared if one.relation in (Relation.PLANTED, Relation.SAME)]
     positive = np.array([one.relation is Relation.PLANTED for one in judged], dtype=np.bool_)
     scores = np.array([one.score for one in judged], dtype=np.float64)

@@ -1,8 +1,7 @@
-"""Runs the whole pipeline over labelled questions and drafts, as configured and with rules switched
-off.
+"""Runs the whole pipeline on labelled questions and drafts, as configured and with rules disabled.
 
-Each case is decided well or not: a right answer served, an unanswerable question not served, a
-right draft served, a wrong one not. Two configurations are compared case by case.
+A case is decided well if a right answer or draft is served, or if an unanswerable question or wrong
+draft is not. Two configurations are compared case by case.
 """
 
 from __future__ import annotations
@@ -61,17 +60,17 @@ SETTINGS: Mapping[str, Callable[[Settings], Settings]] = {
     "rewrite": lambda one: replace(one, search=replace(one.search, rewrite="never")),
     "rescue": lambda one: replace(one, verdict=replace(one.verdict, rescue=False)),
 }
-"""The rules that a setting switches off."""
+"""How to disable each rule that has a setting."""
 
 
 def rules() -> list[str]:
-    """The names of all rules that can be switched off."""
+    """The names of all rules that can be disabled."""
     return sorted({*SETTINGS, *RULES})
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Cases with their documents indexed, ready to be run in any configuration."""
+    """Cases and their indexed documents, ready to run in any configuration."""
 
     cases: Cases
     libraries: Mapping[str, Library]
@@ -114,7 +113,7 @@ class Evaluation:
         }
 
     def twins(self, base: Sequence[Outcome], progress: Progress) -> Mapping[str, Any]:
-        """The outcome of each question's twin, together with the outcome of the question."""
+        """The figures of the questions paired with their twins."""
         pipelines = self._pipelines(self.settings)
         pairs = []
         for number, (case, one) in enumerate(zip(self.cases.questions, base, strict=False), 1):
@@ -187,10 +186,10 @@ def evaluate(
     measures: bool = False,
     resume: Path | None = None,
 ) -> dict[str, Any]:
-    """Figures as configured; with `off` also without these rules, with `each` without each rule in
-    turn, and the differences between the decisions; with `twins` also on documents without the
-    answers; with `measures` also those of `eval.measures`. `resume` is a file that keeps the
-    outcomes, so that a run that was interrupted goes on where it stopped."""
+    """The figures as configured. `off` adds a run without these rules, `each` a run without each
+    rule in turn, both compared with the configured run. `twins` adds runs on documents without the
+    answers, and `measures` adds the figures of `eval.measures`. `resume` is a file that keeps the
+    outcomes, so that an interrupted run continues where it stopped."""
     if unknown := [name for name in off if name not in rules()]:
         raise SettingsError(
             f"There is no rule “{unknown[0]}”.", remedy=f"Use one of {', '.join(rules())}."
@@ -272,7 +271,7 @@ def figures(outcomes: Sequence[Outcome], cases: Cases) -> dict[str, Any]:
 
 
 def _told_apart(drafts: Sequence[Outcome], cases: Cases) -> float | None:
-    """The share of pairs of a right and a wrong draft in which only the right one is served."""
+    """The share of draft pairs (one right, one wrong) in which only the right one is served."""
     pairs: dict[str, tuple[list[float], list[float]]] = defaultdict(lambda: ([], []))
     for case, one in zip(cases.drafts, drafts, strict=True):
         if case.pair:

@@ -14,7 +14,7 @@ Flags = NDArray[np.bool_]
 
 
 def auroc(scores: Scores, positive: Flags) -> float | None:
-    """How often a positive row scores above a negative one; a tie counts half. Needs both
+    """The probability that a positive row scores above a negative one; ties count half. Needs both
     classes."""
     good, bad = int(positive.sum()), int((~positive).sum())
     if not good or not bad:
@@ -30,7 +30,7 @@ def accuracy(passed: Flags, positive: Flags) -> float | None:
 
 
 def balanced_accuracy(passed: Flags, positive: Flags) -> float | None:
-    """The mean of both classes' shares judged correctly. Needs both classes."""
+    """The mean of the accuracies on both classes. Needs both classes."""
     if positive.all() or not positive.any():
         return None
     return float((passed[positive].mean() + (~passed[~positive]).mean()) / 2)
@@ -53,7 +53,7 @@ def recall_flagged(passed: Flags, positive: Flags) -> float | None:
 
 
 def coverage_at_risk(scores: Scores, positive: Flags, risk: float) -> float | None:
-    """The largest share of rows that some threshold accepts with at most `risk` of them negative.
+    """The largest share of rows that a threshold can accept with at most `risk` of them negative.
 
     Tied rows pass together or not at all.
     """
@@ -67,9 +67,9 @@ def coverage_at_risk(scores: Scores, positive: Flags, risk: float) -> float | No
 
 
 def risk_coverage(scores: Scores, positive: Flags) -> tuple[Scores, Scores]:
-    """The risk among the best share of rows, for each share: (coverage, risk), one point per row.
+    """The risk-coverage curve as (coverage, risk), one point per row.
 
-    Tied rows get the risk that a random order among them would give.
+    Tied rows get the expected risk of a random order among them.
     """
     values, place, sizes = np.unique(-scores, return_inverse=True, return_counts=True)
     wrong = np.bincount(place[~positive], minlength=len(values))

@@ -57,8 +57,7 @@ class _Without:
 
 
 def policies(names: Sequence[str], settings: GateSettings, verifier: Verifier) -> dict[str, Policy]:
-    """The policies by name. The review band is switched off, so that each policy decides every
-    row."""
+    """The policies by name. The review band is disabled, so that each policy decides every row."""
     learned = replace(settings.learned, review_band=0.0)
     made: dict[str, Policy] = {}
     for name in names:
@@ -76,7 +75,7 @@ def bench_gate(
     limit: int | None,
     progress: Progress,
 ) -> tuple[dict[str, Any], dict[str, Decided], list[Row]]:
-    """Figures by policy and set, and all decisions, for the plots."""
+    """The figures by policy and set, and all decisions, for the plots."""
     rows = choose(read_questions(data), limit)
     evidence = evidence_of(rows, embedder, progress)
     decided = {name: _decided(name, judge, evidence, progress) for name, judge in judges.items()}

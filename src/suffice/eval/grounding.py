@@ -1,4 +1,4 @@
-"""Measures how well a verifier separates answers that stay inside their evidence from others.
+"""Measures how well a verifier separates supported answers from unsupported ones.
 
 A response is split into its claims, every claim is judged, and the scores are combined into one.
 """
@@ -54,7 +54,7 @@ BENCH = Bench(
 def bench_grounding(
     data: Path, verifier: Verifier, limit: int | None, progress: Progress
 ) -> dict[str, Any]:
-    """Figures per set and task on labelled responses; `f1` is that of "not supported"."""
+    """The figures per set and task on labelled responses; `f1` is for the class "not supported"."""
     rows, verifier = choose(read(data), limit), unbounded(verifier)
     found = BENCH.run(rows, lambda chunk: judged(verifier, chunk), progress)
     return {
@@ -70,12 +70,12 @@ def bench_grounding(
 
 
 def read(data: Path, more: Mapping[str, Kind] | None = None) -> list[dict[str, Any]]:
-    """Labelled responses; `more` defines further fields."""
+    """The labelled responses of a file; `more` defines further fields."""
     return read_rows(data, _NEEDED, {**_KINDS, **(more or {})})
 
 
 def judged(verifier: Verifier, rows: Sequence[Row]) -> list[Judgement]:
-    """The verifier alone on responses, all their claims in one call."""
+    """The responses judged by the verifier alone, all their claims in one call."""
     owned = [(place, pair) for place, row in enumerate(rows) for pair in _pairs(row)]
     scores = verifier.support([pair for _, pair in owned])
     responses: list[list[SupportScore]] = [[] for _ in rows]
@@ -85,14 +85,14 @@ def judged(verifier: Verifier, rows: Sequence[Row]) -> list[Judgement]:
 
 
 def _pairs(row: Row) -> list[Pair]:
-    """One pair per claim of a response; one for the whole text if it makes no claim."""
+    """One pair per claim of a response; one pair with the whole text if it has no claims."""
     texts = [one.alone for one in claims(row["claim"]) if one.checkable] or [row["claim"]]
     return [Pair(one, passages(row), row.get("question") or "", row["claim"]) for one in texts]
 
 
 def _response(scores: Sequence[SupportScore], thresholds: Thresholds) -> Judgement:
-    """A response with an unchecked claim scores 0 and does not pass. Claims judged by several tiers
-    are compared with the mean of their thresholds."""
+    """The judgement of a response. With an unchecked claim it scores 0 and does not pass. Claims
+    judged by several tiers are compared with the mean of their thresholds."""
     open_ = sum(1 for score in scores if score.unchecked)
     spoke = sum(score.tier == LLM for score in scores)
     fell_back = sum(bool(score.note) for score in scores)

@@ -34,10 +34,10 @@ _SEED = 0
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The result for one row. `checks` is the number of judgements, `unchecked` how many of them
-    were not made. `passed` says whether the score meets the thresholds of the tiers that gave it.
-    `llm` counts the checks decided by an LLM, `fell_back` those where the LLM was asked but the
-    score of the cheaper tier was kept."""
+    """The result for one row. `checks` counts its checks, `unchecked` those without a result.
+    `passed` says whether the score meets the thresholds of the tiers that gave it. `llm` counts the
+    checks decided by an LLM, `fell_back` those for which the LLM was asked but the score of the
+    cheaper tier was kept."""
 
     score: float
     checks: int
@@ -49,7 +49,7 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A judged row with its label; `blind` is the score of a judge that does not read the text."""
+    """A judged row with its label. `blind` is the score of a baseline that ignores the text."""
 
     set: str
     task: str
@@ -61,8 +61,8 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """How a bench reads its rows: their labels, and a baseline that uses length alone;
-    `blind_figure` is the name of its AUROC. `more`: further figures of a group of rows."""
+    """How a benchmark reads its rows: the label, and a baseline that uses only the length, with
+    `blind_figure` as the name of its AUROC. `more` computes further figures of a group of rows."""
 
     positive: Callable[[Row], bool]
     blind: Callable[[Row], float]

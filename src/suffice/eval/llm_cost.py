@@ -1,4 +1,4 @@
-"""Reports the cost of the llm tier on the rows of a bench, and how often it answered."""
+"""Reports the cost of the llm tier on the rows of a benchmark, and how often it answered."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from suffice.models.verifier import Verifier
 
 
 def unbounded(verifier: Verifier) -> Verifier:
-    """A bench combines many rows in one request, so request budgets do not apply, only the time
-    limit of a single row."""
+    """The verifier without budgets per request, because a benchmark puts many rows in one request.
+    The time limit for a single row still applies."""
     if not isinstance(verifier, LlmVerifier):
         return verifier
     settings = replace(
@@ -23,8 +23,8 @@ def unbounded(verifier: Verifier) -> Verifier:
 
 
 def llm_figures(verifier: Verifier, judged: Sequence[Judged]) -> dict[str, Any]:
-    """Calls, tokens and seconds, and the share of rows in which the LLM answered or the cheaper
-    tier's score was used; empty for another tier."""
+    """Calls, tokens and seconds of the LLM, and the shares of rows in which it answered or in which
+    the cheaper tier's score was used instead; empty for other tiers."""
     if not isinstance(verifier, LlmVerifier):
         return {}
     cost, rows = verifier.cost, [row.judgement for row in judged]

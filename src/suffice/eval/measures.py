@@ -1,10 +1,10 @@
-"""Measures of retrieval and answers in the manner of RAGAS, computed without an LLM.
+"""RAGAS-style measures of retrieval and answers, computed without an LLM.
 
-    faithfulness       the share of the answer's claims that are backed by the documents
-    answer_relevance   the probability that the answer answers the question, by the verifier
+    faithfulness       the share of the answer's claims that the documents back
+    answer_relevance   the probability, by the verifier, that the answer answers the question
     context_relevance  the share of retrieved passages that answer the question by themselves
-    context_precision  how far up the retrieved passages with a reference stand (average precision)
-    context_recall     the share of the references that stand in some retrieved passage
+    context_precision  how high the passages that contain a reference rank (average precision)
+    context_recall     the share of the references that a retrieved passage contains
 
 The last two need references: the sentences in `quotes`, or else the texts of `answers_all`.
 """
@@ -29,8 +29,8 @@ ABSTAINED = frozenset({Action.WITHHOLD.name, Action.REVIEW.name})
 
 
 def measure(case: Question, verdict: Verdict, verifier: Verifier) -> dict[str, float]:
-    """The measures of one question that are defined: those of the answer if one was served, those
-    of the context if something was retrieved."""
+    """The measures of one question: those of the answer if one was served, and those of the context
+    if passages were retrieved."""
     found: dict[str, float] = {}
     if verdict.action in (Action.SERVE, Action.CAVEAT):
         if verdict.faithfulness is not None:
@@ -47,7 +47,7 @@ def measure(case: Question, verdict: Verdict, verifier: Verifier) -> dict[str, f
 
 
 def context_precision(texts: Sequence[str], references: Sequence[Sequence[str]]) -> float:
-    """The mean of precision@k over the places k of passages that hold a reference; 0 if none
+    """The mean of precision@k over the ranks k of passages that contain a reference; 0 if none
     does."""
     holds = [any(one in text for group in references for one in group) for text in texts]
     ranks = [place for place, held in enumerate(holds, 1) if held]
@@ -55,13 +55,13 @@ def context_precision(texts: Sequence[str], references: Sequence[Sequence[str]])
 
 
 def context_recall(texts: Sequence[str], references: Sequence[Sequence[str]]) -> float:
-    """The share of references of which one wording stands in some passage."""
+    """The share of references with a wording that some passage contains."""
     held = [any(one in text for one in group for text in texts) for group in references]
     return fmean(held)
 
 
 def means(found: Sequence[Mapping[str, float]]) -> dict[str, dict[str, float | int | None]]:
-    """Each measure's mean over the questions for which it is defined, and their number."""
+    """The mean of each measure over the questions for which it is defined, and their number."""
     own = {name: [one[name] for one in found if name in one] for name in NAMES}
     return {
         name: {"mean": fmean(values) if values else None, "n": len(values)}
@@ -70,8 +70,8 @@ def means(found: Sequence[Mapping[str, float]]) -> dict[str, dict[str, float | i
 
 
 def abstention(answerable: Sequence[bool], actions: Sequence[str]) -> dict[str, float | int | None]:
-    """How good refusals (WITHHOLD and REVIEW) are: the share of them that concern unanswerable
-    questions, and the share of unanswerable questions that were refused."""
+    """Precision and recall of refusals (WITHHOLD and REVIEW): the share of refused questions that
+    are unanswerable, and the share of unanswerable questions that were refused."""
     refused = [action in ABSTAINED for action in actions]
     right = sum(no and not can for no, can in zip(refused, answerable, strict=True))
     unanswerable = len(answerable) - sum(answerable)

@@ -1,4 +1,4 @@
-"""Caches the judgements of a verifier, for benches that ask the same pairs several times."""
+"""Caches the judgements of a verifier, for benchmarks that judge the same pairs several times."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class Once(WrappedVerifier):
 
 
 def once(verifier: Verifier) -> Verifier:
-    """Cache the tier below an LLM; the LLM has its own cache. `below_llm` still finds the tier
-    below."""
+    """The verifier with a cache. An LLM has its own, so only the tier below it is wrapped, and
+    `below_llm` still works."""
     if isinstance(verifier, LlmVerifier):
         return replace(verifier, inner=Once(verifier.inner))
     return Once(verifier)

@@ -25,8 +25,8 @@ def need_plots() -> None:
 def plot_gate(
     decided: Mapping[str, Decided], positive: Flags, sets: Sequence[str], folder: Path
 ) -> list[Path]:
-    """Risk against coverage, and balanced accuracy against the threshold; one line per policy, the
-    mean over the sets with equal weight."""
+    """Plot risk against coverage, and balanced accuracy against the threshold: one line per policy,
+    the unweighted mean of the sets."""
     folder.mkdir(parents=True, exist_ok=True)
     groups = [np.flatnonzero(np.array(sets) == name) for name in dict.fromkeys(sets)]
     curves = {name: _risk(found, positive, groups) for name, found in decided.items()}
@@ -46,7 +46,7 @@ def plot_gate(
 
 
 def _risk(found: Decided, positive: Flags, groups: Sequence[Any]) -> np.ndarray[Any, Any]:
-    """Risk on a common grid of coverages; each set's curve is extended at its ends."""
+    """The risk on a common grid of coverages; the curve of each set is extended at its ends."""
     lines = []
     for rows in groups:
         coverage, risk = risk_coverage(found.scores[rows], positive[rows])

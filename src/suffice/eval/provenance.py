@@ -1,4 +1,4 @@
-"""What an evaluation was made with: settings, models, cases and documents, as hashes."""
+"""The inputs of an evaluation as hashes: settings, models, cases and documents."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from suffice.settings import Settings
 
 
 def provenance(cases: Cases, settings: Settings, embedder: str, verifier: str) -> dict[str, str]:
-    """The id of the setup (settings, models, package versions) and the hashes of the cases and of
-    their documents; `id` names all of them."""
+    """The id of the setup (settings, models, package versions), and the hashes of the cases and
+    their documents; `id` identifies them together."""
     own = settings.collection("default")
     made = {
         "setup": Setup.of(settings, own, embedder, verifier).record().id,

@@ -1,4 +1,4 @@
-"""Measures the quality and speed of the search against relevance judgements."""
+"""Measures search quality against relevance judgements, and search speed."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from suffice.settings import Settings
 
 Ranking = list[str]
 _DEEP = 200
-"""Passages used for the quality figures: enough for more than 100 documents."""
+"""The passages retrieved for the quality figures, enough for more than 100 documents."""
 
 
 def bench_retrieval(
     corpus: Path, queries: Path, settings: Settings, progress: Progress
 ) -> dict[str, Any]:
-    """nDCG@10, recall@100 and search time of hybrid, BM25 alone and vectors alone."""
+    """nDCG@10, recall@100 and search time of hybrid search, BM25 alone and vectors alone."""
     documents = read_rows(corpus, ("id", "text"))
     asked = read_rows(queries, ("query", "relevant"))
     with TemporaryDirectory() as folder:
@@ -79,7 +79,7 @@ def _figures(search: Search, asked: Sequence[Mapping[str, Any]], vectors: Sequen
 
 
 def _timed(search: Search, question: str, vector: Any) -> dict[str, float]:
-    """Seconds from the query vector to the returned passages, at the configured depth."""
+    """The seconds from the query vector to the returned passages, at the configured depth."""
     ways = {"hybrid": (vector, question), "bm25": (None, question), "dense": (vector, "")}
     took = {}
     for way, (dense, words) in ways.items():
@@ -93,7 +93,7 @@ def _timed(search: Search, question: str, vector: Any) -> dict[str, float]:
 def _documents(
     hits: Iterable[Hit], names: Mapping[int, str], score: Callable[[Hit], float]
 ) -> Ranking:
-    """Documents in the order of their best passage; documents that score nothing are not found."""
+    """The documents in the order of their best passage, without those that score 0 or less."""
     best: dict[str, float] = {}
     for hit in hits:
         name, value = names[hit.number], score(hit)
@@ -112,7 +112,7 @@ def _gains(relevant: Mapping[str, Any]) -> dict[str, float]:
 
 
 def ndcg(ranking: Sequence[str], relevant: Mapping[str, float], depth: int) -> float:
-    """Discounted gain of the first `depth`, divided by that of the best possible order."""
+    """The discounted gain of the first `depth` documents, divided by that of the ideal order."""
     gained = sum(
         relevant.get(name, 0.0) / math.log2(place + 2) for place, name in enumerate(ranking[:depth])
     )
@@ -122,7 +122,7 @@ def ndcg(ranking: Sequence[str], relevant: Mapping[str, float], depth: int) -> f
 
 
 def recall(ranking: Sequence[str], relevant: Mapping[str, float], depth: int) -> float:
-    """The share of the relevant documents among the first `depth`."""
+    """The share of relevant documents that are among the first `depth`."""
     wanted = {name for name, gain in relevant.items() if gain > 0}
     return len(wanted & set(ranking[:depth])) / len(wanted) if wanted else 0.0
 

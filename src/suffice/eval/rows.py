@@ -1,4 +1,4 @@
-"""Reads labelled rows: JSON lines, gzipped or not."""
+"""Reads labelled rows from JSON lines files, gzipped or not."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ RETRIEVAL = {"query": TEXT, "title": TEXT, "text": TEXT, "relevant": OBJECT}
 
 
 def one_of(*values: str) -> Kind:
-    """One of a few words."""
+    """Exactly one of these words."""
     return Kind(
         "one of " + ", ".join(values), lambda value: isinstance(value, str) and value in values
     )
@@ -69,7 +69,7 @@ def read_rows(
                     rows.append(_row(_value(line, where), needed, kinds, where))
     except (OSError, EOFError, zlib.error) as problem:
         raise Unreadable(
-            f"{path} cannot be read: {problem}.", remedy="Use a file of JSON lines, gzipped or not."
+            f"{path} cannot be read: {problem}.", remedy="Use a JSON lines file, gzipped or not."
         ) from problem
     if not rows:
         raise Unreadable(
@@ -81,7 +81,7 @@ def read_rows(
 def _value(line: bytes, where: str) -> Any:
     try:
         return json.loads(line.decode("utf-8").rstrip())
-    except json.JSONDecodeError as problem:  # its message refers to a line within this one
+    except json.JSONDecodeError as problem:  # its message counts lines within this one
         raise _no_json(where, f"{problem.msg} at column {problem.colno}") from problem
     except (ValueError, RecursionError) as problem:
         raise _no_json(where, str(problem)) from problem

@@ -29,8 +29,7 @@ def run_record(*data: Path) -> dict[str, Any]:
 
 
 def _name(path: Path, beside: Sequence[Path]) -> str:
-    """The file name, with as many of its folders as needed to distinguish it from the other
-    files."""
+    """The file name, with as many parent folders as needed to make it unique."""
     others = [other.resolve().parts for other in beside if other.resolve() != path.resolve()]
     parts = path.resolve().parts
     for count in range(1, len(parts)):

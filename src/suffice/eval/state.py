@@ -1,4 +1,4 @@
-"""Keeps the outcomes of an evaluation in a file, so that an interrupted run can go on."""
+"""Keeps the outcomes of an evaluation in a file, so that an interrupted run can continue."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class State:
         return cls(path, {row.pop("key"): Outcome(**row) for row in rows})
 
     def once(self, key: str, decide: Callable[[], Outcome]) -> Outcome:
-        """The known outcome, or a new one, which is kept."""
+        """The saved outcome; otherwise decide, and save the new one."""
         if key not in self.known:
             self.known[key] = decide()
             if self.path is not None:
@@ -56,8 +56,8 @@ class State:
 
 
 def _rows(path: Path) -> list[dict[str, Any]]:
-    """The complete rows of a file. The last one may have been cut off by the interruption; it is
-    removed, but only from a file that is a saved state."""
+    """The complete rows of a file. If the interruption cut off the last row, it is removed, but
+    only from a file that is a saved state."""
     text = path.read_text(encoding="utf-8")
     whole = text[: text.rfind("\n") + 1]
     try:

@@ -1,4 +1,4 @@
-"""Measures how well a verifier separates passages that answer a question from others."""
+"""Measures how well a verifier separates passages that answer a question from those that do not."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ BENCH = Bench(
 def bench_sufficiency(
     data: Path, verifier: Verifier, limit: int | None, progress: Progress
 ) -> dict[str, Any]:
-    """Figures per set on labelled questions; `f1` is that of "not sufficient"."""
+    """The figures per set on labelled questions; `f1` is for the class "not sufficient"."""
     rows, verifier = choose(read_questions(data), limit), unbounded(verifier)
     judged = BENCH.run(rows, lambda chunk: _judged(verifier, chunk), progress)
     return {
@@ -46,7 +46,7 @@ def bench_sufficiency(
 
 
 def read_questions(data: Path) -> list[dict[str, Any]]:
-    """Labelled questions with their passages."""
+    """The labelled questions of a file, with their passages."""
     return read_rows(data, _NEEDED, _KINDS)
 
 
@@ -56,7 +56,7 @@ def _judged(verifier: Verifier, rows: Sequence[Row]) -> list[Judgement]:
 
 
 def _judgement(score: SufficiencyScore, thresholds: Thresholds) -> Judgement:
-    """A question that was not judged scores 0 and does not pass."""
+    """The judgement of a question. If it was not judged, it scores 0 and does not pass."""
     spoke, fell_back = int(score.tier == LLM), int(bool(score.note))
     if score.unchecked:
         return Judgement(0.0, 1, 1, False, spoke, fell_back)

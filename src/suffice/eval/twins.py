@@ -1,5 +1,5 @@
-"""Twins: each question once on documents that contain its answer, and once on the same documents
-without it. An answer served both times did not come from the documents."""
+"""Twins: each question is asked twice, on documents that contain its answer and on the same
+documents without it. An answer served both times did not come from the documents."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from suffice.types import Evidence, Retrieved
 
 @dataclass(frozen=True, slots=True)
 class Lacking:
-    """A retriever that removes every sentence with one of the texts from its passages."""
+    """A retriever that removes every sentence that contains one of the texts from its passages."""
 
     search: Retriever
     texts: tuple[str, ...]
@@ -43,8 +43,8 @@ class Adding:
 
 
 def twin_of(case: Question, search: Retriever) -> tuple[Question, Retriever] | None:
-    """The twin of a question, if the case marks the sentences its answer depends on: the expected
-    decision, and the search to run."""
+    """The twin of a question: the case with the opposite expectation, and the search to run. `None`
+    if the case does not say which sentence would answer it."""
     if not case.answerable:
         if not case.adds:
             return None
@@ -55,8 +55,8 @@ def twin_of(case: Question, search: Retriever) -> tuple[Question, Retriever] | N
 
 
 def twin_figures(pairs: Sequence[tuple[float, float]]) -> Mapping[str, float | int | None]:
-    """The share of questions with both twins decided well. A pair holds the scores with and without
-    the answer."""
+    """The share of questions decided well in both versions. A pair holds the scores with and
+    without the answer."""
     count = len(pairs)
     held = sum(good == 1 for good, _ in pairs)
     lacked = sum(good == 1 for _, good in pairs)

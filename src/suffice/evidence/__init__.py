@@ -1,1 +1,1 @@
-"""Evidence: documents in, passages out. SQL is the source of truth; the search index is derived."""
+"""Turns documents into passages. SQL is the source of truth; the search index is derived."""

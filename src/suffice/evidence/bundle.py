@@ -1,7 +1,6 @@
 """Evidence supplied as files together with an answer: a text, a JSON list of passages, or a folder.
 
-An unreadable file is an error and is never skipped: skipping would shift the passage numbers that
-citations refer to.
+An unreadable file raises an error. Skipping it would shift the passage numbers that citations use.
 """
 
 from __future__ import annotations
@@ -26,15 +25,15 @@ from suffice.types import Kind, Passage
 _NUMBERED = re.compile(r"^[ \t]*\[(\d{1,4})\][ \t]*", re.MULTILINE)
 _LIST = re.compile(r'\s*\[\s*(?:[{"\]]|$)')
 _WRITTEN = (
-    'Write a list of texts, or of objects with "text" and, where known, "title", "version", '
+    'Write a list of texts, or of objects with "text" and optionally "title", "version", '
     '"effective" and "expires"; or give plain text.'
 )
-# Floats are kept as written, so that version 2.10 keeps its zero.
+# Floats are kept as written, so that version 2.10 does not become 2.1.
 _parse = partial(json.loads, parse_float=str)
 
 
 def read_bundle(source: Path, cutting: Cutting, max_bytes: int) -> list[Given]:
-    """The passages of a folder (split as a library splits them), or of one file, in order."""
+    """The passages of a file, or of a folder split like an indexed one, in order."""
     check_exists(source)
     if source.is_dir():
         return list(_folder(source, cutting, max_bytes))
@@ -44,8 +43,8 @@ def read_bundle(source: Path, cutting: Cutting, max_bytes: int) -> list[Given]:
 
 
 def read_piece(data: bytes, name: str, max_bytes: int) -> list[Given]:
-    """The passages of one file or of standard input: a JSON list, else text. A text is one passage,
-    unless it numbers its parts ("[1] …", each on a new line); then each part is a passage."""
+    """The passages of one file or of standard input: a JSON list, or text. Text is one passage,
+    unless its parts are numbered ("[1] …", each on a new line)."""
     suffix = Path(name).suffix.lower()
     content = read_bytes(data, suffix if suffix in (".txt", ".md") else ".txt", name, max_bytes)
     if suffix == ".json" or _LIST.match(content.text):
@@ -92,7 +91,7 @@ def _of_content(content: Content, name: str) -> list[Given]:
 
 
 def _parts(text: str) -> list[str]:
-    """The parts after "[1]", "[2]" …, if the text starts with "[1]" and the numbers have no gap."""
+    """The parts after "[1]", "[2]" …, if the text starts with "[1]" and no number is missing."""
     marks = list(_NUMBERED.finditer(text))
     counted = [int(mark[1]) for mark in marks] == list(range(1, len(marks) + 1))
     if not marks or not counted or text[: marks[0].start()].strip():
@@ -116,7 +115,7 @@ def _folder(source: Path, cutting: Cutting, max_bytes: int) -> Iterator[Passage]
 
 
 def _forces(read: Sequence[NewVersion]) -> list[Force]:
-    """The days each version was in force: files of one family may be versions of one document."""
+    """When each version was in force. Several files may be versions of the same document."""
     found: dict[int, Force] = {}
     for family in dict.fromkeys(version.family for version in read):
         members = [n for n, version in enumerate(read) if version.family == family]

@@ -14,24 +14,22 @@ _MOST_DOCUMENTS = 400
 
 @dataclass(frozen=True, slots=True)
 class StoredDocuments:
-    """Documents whether in force or not, limited to those the caller may read: the result must not
-    reveal that other documents exist."""
+    """Documents that the caller may read, in force or not. Other documents are never revealed."""
 
     store: Store
     allowed: Filter = field(default_factory=Filter)
 
     def lookup(self, ids: Sequence[str]) -> dict[str, Passage]:
-        """Passages by id, as currently stored; unknown ids are left out."""
+        """Passages by id, as currently stored, without unknown ids."""
         found = self.store.lookup(ids)
         return {id: passage for id, passage in found.items() if self.allowed.may_read(passage)}
 
     def titled(self, words: Sequence[str]) -> Sequence[Passage]:
-        """One passage of each version whose title contains all of the words."""
+        """One passage from each version whose title contains all of the words."""
         return self._readable(self.store.titled(self.allowed.collection, words))
 
     def holding(self, phrase: str, documents: Sequence[str] = ()) -> Sequence[Passage]:
-        """Passages that contain a phrase in text or heading, limited to the given documents if
-        any."""
+        """Passages with a phrase in their text or heading, in the given documents or in all."""
         named = tuple(dict.fromkeys(documents))[:_MOST_DOCUMENTS]
         return self._readable(self.store.holding(self.allowed.collection, phrase, named))
 

@@ -1,4 +1,4 @@
-"""The on-disk index for searching: Qdrant in the process, on the newest generation."""
+"""Searches the on-disk index: embedded Qdrant, always on the newest generation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ATTEMPTS = 5
 
 
 class EdgeIndex:
-    """Searches the newest generation, and detects when a newer one is published."""
+    """Searches the newest generation and switches when a newer generation is published."""
 
     def __init__(self, store: Store, model: str) -> None:
         self._store = store
@@ -32,7 +32,7 @@ class EdgeIndex:
         wanted = _filter(allowed.dated())
         words = self._words(text, wanted, limit)
         near = {} if vector is None else self._near(vector, wanted, limit)
-        # A passage gets both scores, whichever search found it.
+        # Each passage gets both scores, whichever search found it.
         if vector is not None:
             near |= self._near(vector, _only(list(words.keys() - near.keys())), limit)
         words |= self._words(text, _only(list(near.keys() - words.keys())), limit, wanted)
@@ -54,8 +54,8 @@ class EdgeIndex:
         return self._query("dense", vector.tolist(), wanted, limit, None)
 
     def _words(self, text: str, wanted: Any, limit: int, corpus: Any = None) -> dict[int, float]:
-        """BM25. Document frequencies cover only what the caller may read, so scores reveal nothing
-        else."""
+        """BM25 scores. Document frequencies cover only passages the caller may read, so that the
+        scores reveal nothing about others."""
         sparse = bm25().embed_query(text)
         if not sparse.indices:
             return {}
@@ -82,7 +82,7 @@ class EdgeIndex:
         return {point.id: point.score for point in found}
 
     def _refresh(self) -> None:
-        """Open the newest generation; try again if a writer removed it in the meantime."""
+        """Open the newest generation. Retry if a writer removes it meanwhile."""
         for attempt in range(_ATTEMPTS):
             newest = current(self._folder)
             if newest and newest == self._loaded:
@@ -98,7 +98,7 @@ class EdgeIndex:
 
     def _open(self, newest: str) -> None:
         state = state_of(self._folder / newest) if newest else {}
-        # Passage numbers belong to a store: the index of another store would return wrong passages.
+        # Passage numbers are specific to a store, so the index of another store would be wrong.
         if state.get("store") != self._store.id:
             raise StoreMissing(
                 f"The search index in {self._folder} has not been built.",

@@ -1,12 +1,11 @@
-"""Leaves unhelpful sentences out of the text a drafter reads.
+"""Selects the sentences of the evidence that a drafter should read.
 
-The evidence is unchanged: each passage keeps its text, id and offsets, and the text to read is
-marked as spans in it (`Retrieved.kept`). A kept sentence therefore keeps its position, and checks
-and citations use the whole passage.
+The evidence itself does not change. Each passage keeps its text, id and offsets, and the sentences
+to read are marked as spans (`Retrieved.kept`). Checks and citations still use the whole passage.
 
 A sentence is left out only if it is far from the question in meaning, contains few of its words,
-and shares no name with a sentence that helps. The last condition keeps the second half of an answer
-whose first half names the subject.
+and shares no name with a helpful sentence. The last condition keeps the second half of an answer
+whose subject is named in the first half.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _NAME = re.compile(r"\b[A-Z][\w'’-]{2,}|\b\d[\d,.]{2,}\b")
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """Sentences that are kept or left out together, and the words they are matched by."""
+    """Sentences that are kept or left out together, and the text used to match them."""
 
     spans: tuple[Span, ...]
     wording: str
@@ -38,8 +37,7 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Helpful:
-    """Marks the parts of the evidence that help to answer. Calling it returns the marked
-    evidence."""
+    """Marks the parts of the evidence that help to answer, and returns the marked evidence."""
 
     embedder: Embedder
     settings: FilterSettings = field(default_factory=FilterSettings)
@@ -54,7 +52,7 @@ class Helpful:
         except ModelUnreachable as problem:
             note = f"The passages were not filtered before drafting: {problem.message}"
             return replace(evidence, notes=(*evidence.notes, note))
-        if not any(helping):  # the gate found the evidence sufficient, so keep all of it
+        if not any(helping):  # the gate found the evidence sufficient, so keep everything
             return evidence
         links = iter(linked([unit.wording for _, unit in flat], helping))
         marked = (
@@ -64,8 +62,7 @@ class Helpful:
         return replace(evidence, items=tuple(marked))
 
     def _helping(self, question: str, texts: Sequence[str]) -> list[bool]:
-        """Which texts help by themselves. Only texts that the word overlap does not decide are
-        embedded."""
+        """Which texts help on their own. Texts that word overlap does not decide are embedded."""
         asked = _stems(question)
         least = max(self.settings.min_word_overlap * len(asked), 1)
         helps = [len(asked & _stems(text)) >= least for text in texts]
@@ -78,8 +75,8 @@ class Helpful:
 
 
 def units(text: str) -> Iterator[Unit]:
-    """A passage's statements in order, each with the preceding sentences it answers: a question
-    stays with its answer. Every sentence is in a unit."""
+    """The statements of a passage in order, each together with the question it answers, if any.
+    Every sentence belongs to a unit."""
     spans = sentences(text)
     place = 0
     for statement in statements(text):
@@ -94,7 +91,7 @@ def units(text: str) -> Iterator[Unit]:
 
 
 def linked(texts: Sequence[str], helping: Sequence[bool]) -> list[bool]:
-    """The helping units, and all units connected to them through a shared name or number."""
+    """Extend the helping units with all units connected to them by a shared name or number."""
     names = [_names(text) for text in texts]
     helps = list(helping)
     held = {name for n, sure in enumerate(helps) if sure for name in names[n]}
@@ -108,7 +105,7 @@ def linked(texts: Sequence[str], helping: Sequence[bool]) -> list[bool]:
 
 
 def joined(text: str, spans: Sequence[Span]) -> Iterator[Span]:
-    """The spans in order; spans that overlap or are separated only by white space are merged."""
+    """The spans in order. Spans that overlap, or have only white space between them, are merged."""
     last: Span | None = None
     for start, end in sorted(spans):
         if last and (start <= last[1] or text[last[1] : start].isspace()):

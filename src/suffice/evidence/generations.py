@@ -1,12 +1,12 @@
-"""Writes the on-disk index: Qdrant in the process, published in generations.
+"""Writes the on-disk index (embedded Qdrant) and publishes it in generations.
 
-A generation is a folder that never changes after it is published; `CURRENT` names the newest.
-Readers in any number of processes therefore need no lock, a crash during building leaves the last
-generation intact, and the next run continues from it. SQL is the source of truth: a generation
-records the store and the last change it contains, and can always be rebuilt.
+A generation is a folder that never changes once published; `CURRENT` names the newest. Readers in
+any number of processes therefore need no lock. After a crash, the last generation is intact, and
+the next run continues from it. SQL is the source of truth: a generation records which store it was
+built from and the last change it contains, and can always be rebuilt.
 
-The engine modifies a few small files even when reading. Readers therefore open `shard`, and the
-writer copies from `master`, which is never opened.
+Qdrant modifies a few small files even when reading. Readers therefore open `shard`, and the writer
+copies from `master`, which is never opened.
 """
 
 from __future__ import annotations
@@ -30,11 +30,10 @@ from suffice.evidence.split import embedded_text
 from suffice.evidence.store import Store
 from suffice.sql.files import locked, translated
 
-# A graph is built from about 130,000 passages on. Exact search is fast enough below that, and
+# A graph is built only above about 130,000 passages. Below that, exact search is fast enough, and
 # building a graph takes twice the memory.
 _GRAPH_FROM_KB = 200_000
-# Qdrant maps its files into memory, so a full disk would kill the process. Free space is checked
-# first.
+# Qdrant maps its files into memory, so a full disk would kill the process. Check free space first.
 _SPARE_BYTES = 64_000_000
 _BYTES_A_PASSAGE = 8_000
 _BLOCK = 1 << 16
@@ -43,7 +42,7 @@ _NAME = re.compile(r"generation-\d{6,}")
 
 
 def index_model(store: Store) -> str:
-    """The embedder that the newest generation was built with; empty if there is none."""
+    """The embedder that the newest generation was built with; empty without a generation."""
     folder = store.index
     newest = current(folder)
     return str(state_of(folder / newest).get("model", "")) if newest else ""
@@ -59,13 +58,13 @@ def publish(
 ) -> bool:
     """Update the index from the store: copy the last generation and apply the changes.
 
-    The caller must hold the writer lock. Returns whether there were changes.
+    The caller must hold the writer lock. Return whether there were changes.
     """
     folder = store.index
-    with translated(str(folder)):  # passages are in it: for the owner alone
+    with translated(str(folder)):  # it contains passages, so only the owner may read it
         folder.parent.mkdir(parents=True, exist_ok=True)
         folder.mkdir(mode=0o700, exist_ok=True)
-    # A separate lock, because a lost database connection releases the writer lock.
+    # A separate lock, because losing the database connection releases the writer lock.
     with locked(folder / ".lock", _WAIT, str(folder)), translated(str(folder)):
         newest = current(folder)
         state = state_of(folder / newest) if newest else {}
@@ -89,9 +88,9 @@ def publish(
 
 
 def catch_up(store: Store, model: str, dimension: int, wait: float) -> None:
-    """Update this machine's index with the changes that other machines made to the store.
+    """Update this machine's index with changes that other machines made to the store.
 
-    If another process is updating it, keep the current index; if there is none yet, wait.
+    If another process is already updating it, use the current index, or wait if there is none yet.
     """
     newest = current(store.index)
     state = state_of(store.index / newest) if newest else {}
@@ -139,14 +138,14 @@ def _build(
 
 
 def _copy(source: Path, target: Path) -> None:
-    """Copy without the empty blocks: the engine preallocates its files in large pieces."""
+    """Copy a file without its empty blocks: Qdrant preallocates files in large pieces."""
     shutil.copytree(source, target, copy_function=_copy_file)
 
 
 def _copy_file(source: str, target: str) -> None:
     with open(source, "rb", buffering=0) as old, open(target, "wb") as new:
         size = os.fstat(old.fileno()).st_size
-        for start, end in _written(old.fileno(), size):
+        for start, end in _data_ranges(old.fileno(), size):
             for place in range(start, end, _BLOCK):
                 old.seek(place)
                 block = old.read(min(_BLOCK, end - place))
@@ -156,14 +155,14 @@ def _copy_file(source: str, target: str) -> None:
         new.truncate(size)
 
 
-def _written(file: int, size: int) -> Iterator[tuple[int, int]]:
-    """The parts of a file that the file system holds, without reading the holes between them."""
+def _data_ranges(file: int, size: int) -> Iterator[tuple[int, int]]:
+    """The parts of a sparse file that contain data, without reading the holes."""
     end = 0
     while end < size:
         try:
             start = os.lseek(file, end, os.SEEK_DATA)
         except OSError as problem:
-            if problem.errno != errno.ENXIO:  # this file system knows no holes
+            if problem.errno != errno.ENXIO:  # the file system does not support holes
                 yield end, size
             return
         end = os.lseek(file, start, os.SEEK_HOLE)
@@ -208,7 +207,7 @@ def engine(folder: Path) -> Iterator[None]:
         yield
     except (SufficeError, OSError):
         raise
-    except Exception as problem:  # the engine raises no specific exceptions
+    except Exception as problem:  # Qdrant raises no specific exceptions
         raise StoreDamaged(
             f"The search index in {folder} cannot be used: {problem}",
             remedy="Check the free disk space, then run: suffice index --rebuild. "
@@ -217,7 +216,7 @@ def engine(folder: Path) -> Iterator[None]:
 
 
 def current(folder: Path) -> str:
-    """The name of the newest generation; empty if there is none or its name is invalid."""
+    """The name of the newest generation; empty if it is missing or invalid."""
     try:
         name = (folder / "CURRENT").read_text(encoding="utf-8").strip()
     except (FileNotFoundError, UnicodeDecodeError):
@@ -226,7 +225,7 @@ def current(folder: Path) -> str:
 
 
 def _next_name(folder: Path) -> str:
-    """An unused name. Unpublished generations left by a crash are removed first."""
+    """Remove unpublished generations left by a crash, and return an unused name."""
     newest = current(folder)
     _clean(folder, newest)
     number = int(newest.rpartition("-")[2]) + 1 if newest else 1
@@ -252,12 +251,11 @@ def _write(path: Path, text: str) -> None:
 
 
 def _clean(folder: Path, *keep: str) -> None:
-    """Remove generations that are no longer needed. A reader that has one open keeps its mapped
-    files."""
+    """Remove old generations. A reader keeps the mapped files of a generation it has open."""
     for old in folder.glob("generation-*"):
         if old.name not in keep:
             shutil.rmtree(old, ignore_errors=True)
-        elif old.name != keep[-1]:  # only the newest master is copied from
+        elif old.name != keep[-1]:  # the writer copies only the newest master
             shutil.rmtree(old / "master", ignore_errors=True)
 
 

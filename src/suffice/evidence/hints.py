@@ -1,6 +1,6 @@
-"""Hints from the form of a text about its kind: marked questions, numbered steps, speakers.
+"""Estimates a text's kind from its form: marked questions, numbered steps, speakers.
 
-Each hint adds a cosine-sized amount to the score of a kind; the embedding counts as well.
+Each hint adds to the score of a kind, on the same scale as the cosine similarity of the embedding.
 """
 
 from __future__ import annotations

@@ -12,23 +12,22 @@ from suffice.text.times import TimeAsked, When
 from suffice.types import Kind, Passage
 
 PUBLIC = "*"
-"""The access label of a document that declares none."""
+"""The access label of documents that declare none."""
 
 
 def today() -> date:
-    """The day (UTC) that decides whether documents are in force, independent of the server's time
-    zone."""
+    """The current day in UTC, which decides what is in force whatever the server's time zone."""
     return datetime.now(UTC).date()
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Hard conditions on the passages a search may return.
+    """Conditions that every passage in a search result must meet.
 
-    A passage must belong to the collection and to one of the kinds (empty: all), be public or carry
-    one of the caller's labels, and be in force on `as_of` (`None`: the day of the search). With
-    `through` it must be in force on any day from `as_of` to `through`; with `past` it must no
-    longer be in force on `as_of`; with `history` dates are ignored.
+    A passage must belong to the collection and to one of the kinds (all if empty), and must be
+    public or have one of the caller's labels. It must be in force on `as_of` (by default the day of
+    the search). With `through`, it must be in force on some day from `as_of` to `through`. With
+    `past`, it must no longer be in force on `as_of`. With `history`, dates are ignored.
     """
 
     as_of: date | None = None
@@ -40,7 +39,7 @@ class Filter:
     past: bool = False
 
     def dated(self) -> Filter:
-        """The filter with an explicit day, so that one search uses one day throughout."""
+        """The filter with an explicit day, so that the whole search uses the same day."""
         return self if self.as_of else replace(self, as_of=today())
 
     def allows(self, passage: Passage) -> bool:
@@ -51,7 +50,7 @@ class Filter:
         )
 
     def may_read(self, passage: Passage | VersionInfo) -> bool:
-        """Whether the caller may read the passage, in force or not."""
+        """Whether the caller may read the passage, whether it is in force or not."""
         labels = passage.access or {PUBLIC}
         return passage.collection == self.collection and bool(labels & (self.labels | {PUBLIC}))
 
@@ -63,9 +62,9 @@ class Filter:
         return until <= day if self.past else since <= (self.through or day) and day < until
 
     def at(self, when: When, today: date) -> tuple[Filter, ...]:
-        """The searches for a time asked about, the main one first.
+        """The filters for the time a question asks about, the main filter first.
 
-        Searches for what is not in force come last, so that the results can be named as left out.
+        Filters for versions not in force come last. Their results are reported as left out.
         """
         now = replace(self, as_of=today, through=None, past=False, history=False)
         every = replace(now, history=True)
@@ -84,7 +83,7 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A passage's number with its raw scores: cosine (`None` without a vector) and BM25."""
+    """The number of a passage with its raw scores: cosine (`None` without a vector) and BM25."""
 
     number: int
     similarity: float | None
@@ -95,11 +94,11 @@ class Index(Protocol):
     """Finds passages. Every hit has both scores, whichever search found it."""
 
     def search(self, vector: Vectors | None, text: str, allowed: Filter, limit: int) -> list[Hit]:
-        """The union of the `limit` nearest passages by vector and the `limit` best by BM25."""
+        """The `limit` nearest passages by vector together with the `limit` best by BM25."""
         ...
 
     def score(
         self, vector: Vectors | None, text: str, allowed: Filter, numbers: Sequence[int]
     ) -> list[Hit]:
-        """Both scores of passages that another search found."""
+        """Both scores for passages that another search found."""
         ...

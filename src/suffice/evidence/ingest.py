@@ -1,7 +1,7 @@
-"""Indexing: read, split and store documents, embed passages without a vector, determine undeclared
-kinds, and publish the index.
+"""Indexes documents: reads, splits and stores them, embeds new passages, determines undeclared
+kinds, and publishes the index.
 
-Each step continues from what the last run committed, so the next run completes an interrupted one.
+Each step starts from what was last committed, so the next run completes an interrupted run.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from suffice.models.embedder import Embedder
 from suffice.settings import Settings
 
 Progress = Callable[[str, int, int], None]
-"""Called with the current step ("documents", "passages", "index"), the count done and the total."""
+"""Called with the step ("documents", "passages", "index"), the number done and the total."""
 
 _DOCUMENTS_A_COMMIT = 32
 _PASSAGES_A_COMMIT = 1024
@@ -43,18 +43,18 @@ class Report:
     embedded: int = 0
     failures: tuple[Failure, ...] = ()
     unread: tuple[tuple[str, str], ...] = ()
-    """Documents with a front matter key that seems to concern validity and is not used."""
+    """Documents with front matter keys that look related to validity but are not used."""
 
     def require_any(self, source: str | Path) -> None:
-        """Raise an error if files failed and none could be read."""
+        """Raise an error if files failed and none was read."""
         if self.failures and not self.added + self.changed + self.unchanged:
             reason = self.failures[0].reason
-            raise SourceMissing(f"Nothing in {source} could be read.", remedy=reason)
+            raise SourceMissing(f"No document in {source} could be read.", remedy=reason)
 
 
 @dataclass(frozen=True, slots=True)
 class Ingest:
-    """One indexing run into one collection. The caller holds the writer lock."""
+    """One indexing run for one collection. The caller must hold the writer lock."""
 
     store: Store
     embedder: Embedder
@@ -70,8 +70,7 @@ class Ingest:
         return Cutting(self.embedder, min(wanted, self.embedder.window))
 
     def folder(self, source: Path, *, rebuild: bool = False) -> Report:
-        """Index a folder or a file: add new and changed files, retire files that no longer
-        exist."""
+        """Index a folder or file: add new and changed files, and retire deleted files."""
         if not rebuild:
             self.check_model()
         listing = files(source)
@@ -89,7 +88,7 @@ class Ingest:
         return replace(report, retired=len(gone), failures=failures)
 
     def document(self, version: NewVersion, *, rebuild: bool = False) -> Report:
-        """Index one document that is already read, such as standard input."""
+        """Index one document that has already been read, such as standard input."""
         if not rebuild:
             self.check_model()
         known = self.store.known(self.collection).get(version.document)
@@ -97,7 +96,7 @@ class Ingest:
         return _counted(Report(), known, version)
 
     def documents(self, versions: Iterable[NewVersion]) -> int:
-        """Index many documents that are already read, committed in groups. Returns their number."""
+        """Index documents that have already been read, in several commits. Return their number."""
         self.check_model()
         done = 0
         for group in _groups(versions, _DOCUMENTS_A_COMMIT):
@@ -106,9 +105,9 @@ class Ingest:
         return done
 
     def finish(self, *, rebuild: bool = False) -> int:
-        """Embed passages without a vector, then publish the index. Returns the number embedded."""
+        """Embed passages without a vector and publish the index. Return the number embedded."""
         embedded = self._embed()
-        self._tell_kinds()
+        self._classify()
         if self.settings.index_engine == "edge":
             total = self.store.count_changes(0)
             publish(
@@ -179,9 +178,8 @@ class Ingest:
             self.progress("passages", done, total)
         return done
 
-    def _tell_kinds(self) -> None:
-        """Determine the kind of each passage whose document declares none, from its stored
-        vector."""
+    def _classify(self) -> None:
+        """Determine the kind of each passage whose document declares none, from its vector."""
         for collection in self.store.collections():
             settings = self.settings.collection(collection).gate.kinds
             fingerprint = classifier_fingerprint(self.embedder.id, settings)
@@ -203,8 +201,7 @@ def _groups(versions: Iterable[NewVersion], size: int) -> Iterator[list[NewVersi
 
 
 def _gone(listing: Listing, known: dict[str, Known]) -> list[str]:
-    """Documents from this source that no longer exist. A folder that cannot be read keeps its
-    documents."""
+    """Documents of this source that no longer exist, except in folders that cannot be read."""
     present = {file.name for file in listing.files}
     unread = tuple(f"{failure.document}/".removeprefix("./") for failure in listing.failures)
     return [
@@ -232,7 +229,7 @@ def _counted(report: Report, before: Known | None, version: NewVersion) -> Repor
 
 
 def _other_file(before: Known, file: File) -> bool:
-    """Whether the document of this name still exists in another place."""
+    """Whether the stored document of this name still exists at another path."""
     root = Path(before.root)
     old = root if root.is_file() else root / file.name
     return old.is_file() and not old.samefile(file.path)

@@ -1,5 +1,5 @@
-"""Reads passages given as texts, dicts or `Passage` and `Retrieved` values. The citation `[n]` in
-an answer refers to the n-th passage."""
+"""Reads passages given as texts, dicts, or `Passage` and `Retrieved` values. In an answer, the
+citation `[n]` refers to the n-th passage."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _TEXTS = ("text", "content", "page_content")
 _KNOWN = ("title", "version", "effective", "expires", "kind", "access", "id")
 _INDEXED = re.compile(r"#\d+-\d+\Z")
 _REMEDY = (
-    'Give a text, or an object with "text" and, where known, "title", "version", "effective", '
+    'Pass a text, or an object with "text" and optionally "title", "version", "effective", '
     '"expires", "document", "id", "heading", "page", "summary" and "temperature".'
 )
 
 
 def given(passages: Iterable[Given] | Given) -> tuple[Retrieved, ...]:
-    """The passages in order, each with a unique id. A single passage needs no list."""
+    """The passages in order, each with a unique id. A single passage need not be in a list."""
     found: list[Retrieved] = []
     taken: set[str] = set()
     for one in retrieved(passages):
@@ -99,14 +99,12 @@ def _described(n: int, entry: Mapping[str, Any]) -> Passage:
 
 
 def carried_id(id: str) -> str:
-    """The id of a carried passage. It is never that of an indexed passage, which ends with its
-    offsets."""
+    """The id of a passage sent with a request, never equal to that of an indexed passage."""
     return f"{id} (carried)" if _INDEXED.search(id) else id
 
 
 def _plain(value: object) -> object:
-    """A scalar as text; any other value is returned unchanged and rejected by the front matter
-    parser."""
+    """A scalar as text. The front matter parser rejects any other value."""
     if isinstance(value, datetime):
         return value.date().isoformat()
     if isinstance(value, date):
@@ -116,7 +114,7 @@ def _plain(value: object) -> object:
 
 def _document(n: int, value: object) -> str:
     if not isinstance(value, str | int | float | None):
-        raise EvidenceError(f"The document of passage {n} must be a name.", remedy=_REMEDY)
+        raise EvidenceError(f"The document of passage {n} must be a string.", remedy=_REMEDY)
     return _line(_plain(value))
 
 

@@ -1,4 +1,4 @@
-"""BM25 as sparse vectors: the same words and weights for every index."""
+"""BM25 as sparse vectors, with the same words and weights in every index."""
 
 from __future__ import annotations
 
@@ -6,19 +6,18 @@ from functools import cache
 from typing import Any
 
 # Typical passage length in counted words. It is fixed, so that the weights of a passage do not
-# depend on the rest of the store.
+# depend on other passages.
 AVERAGE_LENGTH = 100.0
 
 
 @cache
 def bm25() -> Any:
-    """The BM25 model: English stop words and stems, term weights without the inverse document
-    frequency."""
+    """The BM25 model with English stop words and stems. Weights exclude document frequency."""
     import qdrant_edge
 
     return qdrant_edge.Bm25(qdrant_edge.Bm25Config(language="english", avg_len=AVERAGE_LENGTH))
 
 
 def stems(text: str) -> frozenset[int]:
-    """The counted words of a text as stems: "orders" and "order" are the same."""
+    """The stems of a text's counted words: "orders" and "order" have the same stem."""
     return frozenset(bm25().embed_query(text).indices)

@@ -24,7 +24,7 @@ def _silent(what: str, done: int, total: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """Documents to add to and to search. One process at a time adds; any number can search."""
+    """A searchable set of documents. Only one process at a time may add to it."""
 
     store: Store
     embedder: Embedder
@@ -81,10 +81,10 @@ class Library:
         collection: str = "default",
         progress: Progress = _silent,
     ) -> Report:
-        """Index an uploaded file under the given name; `given` are its declared fields."""
+        """Index an uploaded file under the given name. `given` holds its declared fields."""
         run = self._run(collection, True, progress)
         limit = self.settings.read.max_bytes
-        # Read before the lock is taken: an unreadable file delays nobody.
+        # Read before taking the lock, so that an unreadable file delays nobody.
         version = read_upload(data, name, given, collection, run.cutting, run.today, limit)
         with self.store.alone(self.settings.store_wait_seconds):
             report = run.document(version)
@@ -107,13 +107,13 @@ class Library:
             return Report(added=added, embedded=run.finish())
 
     def rebuild(self, progress: Progress = _silent) -> Report:
-        """Rebuild the index from the store; with another embedder, also the vectors."""
+        """Rebuild the index from the store, and the vectors too if the embedder has changed."""
         run = self._run("default", False, progress)
         with self.store.alone(self.settings.store_wait_seconds):
             return Report(embedded=run.finish(rebuild=True))
 
     def retire(self, document: str, *, collection: str = "default") -> None:
-        """Retire a document from today on, until its content changes."""
+        """Retire a document from today until its content changes."""
         self.store.versions(collection=collection, document=document)
         run = self._run(collection, False, _silent)
         run.check_model()
@@ -122,7 +122,7 @@ class Library:
             run.finish()
 
     def search(self, allowed: Filter | None = None, *, top: int | None = None) -> Search:
-        """A retriever limited by the filter (default: public documents in force today)."""
+        """A retriever restricted by the filter (by default to public documents in force today)."""
         allowed = allowed or Filter()
         own = self.settings.collection(allowed.collection)
         settings = own.search

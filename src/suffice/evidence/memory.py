@@ -1,5 +1,4 @@
-"""The exact in-memory index: for small collections, and the reference for testing the other
-index."""
+"""The exact in-memory index, for small collections and as a reference in tests."""
 
 from __future__ import annotations
 
@@ -18,7 +17,7 @@ Scores = NDArray[np.float64]
 
 
 class MemoryIndex:
-    """Compares every passage with the question. Reloads from the store when it has changed."""
+    """Compares every passage with the question. Reloads when the store has changed."""
 
     def __init__(self, store: Store, model: str) -> None:
         self._store = store
@@ -78,7 +77,7 @@ class MemoryIndex:
         self._read = state
 
     def _words(self, text: str, mask: NDArray[np.bool_]) -> Scores:
-        """BM25 with document frequencies counted over the allowed passages only."""
+        """BM25 scores, with document frequencies over the allowed passages only."""
         scores = np.zeros(len(self._passages))
         total = int(mask.sum())
         for term in bm25().embed_query(text).indices:

@@ -1,4 +1,4 @@
-"""Locations of derived data: the search index, and the store of a folder given with `--docs`."""
+"""Where derived data is stored: the search index, and the store for a `--docs` folder."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ def cache_folder() -> Path:
 
 
 def index_folder(database: Database, named: str, id: Callable[[], str]) -> Path:
-    """Beside a SQLite file; for a PostgreSQL store in the cache folder, or in the configured
-    folder."""
+    """The index folder: as configured, or else beside a SQLite file or in the user's cache."""
     if named:
         return Path(named) / id()
     if database.path is None:

@@ -1,6 +1,6 @@
-"""Example texts of each kind: the same eight subjects in each of the four styles.
+"""Example texts for each kind: the same eight subjects in four styles.
 
-Because every kind covers the same subjects, style separates their vectors and subject does not.
+Because all kinds cover the same subjects, their vectors differ by style, not by subject.
 """
 
 from __future__ import annotations

@@ -25,11 +25,11 @@ PASSAGE: Query = (
     .join(d, d.c.id == v.c.document_id)
 )  # fmt: skip
 
-# Built once: these run for every question, and building a statement takes longer than running it.
+# Built once: these run for every question, and take longer to build than to run.
 NUMBERED: Query = PASSAGE.where(p.c.id.in_(bindparam("keys", expanding=True)))
 NAMED: Query = PASSAGE.where(p.c.name.in_(bindparam("keys", expanding=True)))
 
-# The declared kind of a document, else the most frequent kind of its passages.
+# The declared kind of a document, or else the most frequent kind of its passages.
 _MOST = (
     select(p.c.kind)
     .where(p.c.version_id == v.c.id)
@@ -57,8 +57,32 @@ def versions(collection: str | None, document: str | None) -> Query:
     return _VERSION.where(*wanted).order_by(d.c.collection, d.c.name, v.c.sequence)
 
 
+def names(collection: str, after: str, text: str, most: int) -> Query:
+    """Names of documents after one, in order, whose name or a title of which contains a text."""
+    found = select(d.c.name).where(d.c.collection == collection, d.c.name > after)
+    if text:
+        titled = exists().where(v.c.document_id == d.c.id, holds(v.c.title, text.lower()))
+        found = found.where(or_(holds(d.c.name, text.lower()), titled))
+    return found.order_by(d.c.name).limit(most)
+
+
+def versions_of(collection: str, names: Sequence[str]) -> Query:
+    """All versions of some documents, oldest first within a document."""
+    wanted = _VERSION.where(d.c.collection == collection, d.c.name.in_(names))
+    return wanted.order_by(d.c.name, v.c.sequence)
+
+
+def expiring(collections: Sequence[str] | None, since: str, until: str) -> Query:
+    """Versions that expire from one day to another, both included, earliest first. `None`: of all
+    collections."""
+    wanted = _VERSION.where(v.c.expires >= since, v.c.expires <= until)
+    if collections is not None:
+        wanted = wanted.where(d.c.collection.in_(collections))
+    return wanted.order_by(v.c.expires, d.c.name)
+
+
 def history(collection: str, document: str) -> Query:
-    """All versions of a document's families, whatever their files."""
+    """All versions in the families of a document, whatever their files."""
     w, e = v.alias(), d.alias()
     families = (
         select(w.c.family)
@@ -70,7 +94,7 @@ def history(collection: str, document: str) -> Query:
 
 
 def known(collection: str) -> Query:
-    """Each content of each document, the newest last."""
+    """Every content of each document, newest last."""
     return (
         select(d.c.name, d.c.root, d.c.stamp, d.c.retired_on, d.c.retired_by, v.c.key)
         .join_from(d, v, v.c.document_id == d.c.id)
@@ -101,7 +125,7 @@ def titled(collection: str, words: Sequence[str], most: int) -> Query:
 
 
 def holding(collection: str, phrase: str, names: Sequence[str], most: int) -> Query:
-    """Passages whose text or headings contain a phrase, limited to the given documents if any."""
+    """Passages with a phrase in their text or headings, in the given documents or in all."""
     phrase = phrase.lower()
     of = [d.c.name.in_(names)] if names else []
     return (
@@ -113,7 +137,7 @@ def holding(collection: str, phrase: str, names: Sequence[str], most: int) -> Qu
 
 
 def without_vector(model: str) -> ColumnElement[bool]:
-    """Condition: the model has not embedded the passage."""
+    """The condition that the model has not embedded a passage."""
     return ~exists().where(x.c.input_hash == p.c.input_hash, x.c.model == model)
 
 

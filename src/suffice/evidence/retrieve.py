@@ -1,4 +1,4 @@
-"""Finds evidence through any retriever: at the time asked about, and again with rewritten queries
+"""Finds evidence with any retriever: for the time asked about, and again with rewritten queries
 before a question is refused."""
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ _MORE = 5
 
 
 def time_of(question: str, retriever: Retriever, today: date) -> When:
-    """The time that the caller set on the retriever, else the time the question asks about."""
+    """The time set on the retriever by the caller, or else the time the question asks about."""
     chosen = retriever.chosen if isinstance(retriever, LooksBack) else None
     return chosen or asked_about(question, today)
 
 
 def retriever_at(retriever: Retriever, when: When, today: date) -> Retriever:
-    """The retriever set to that time; a retriever without `LooksBack` is returned unchanged."""
+    """The retriever for that time. A retriever without `LooksBack` is returned unchanged."""
     return retriever.at(when, today) if isinstance(retriever, LooksBack) else retriever
 
 
 def find_each(retriever: Retriever, evidence: Evidence, embedder: Embedder | None) -> Evidence:
-    """The evidence, extended by what is found for each of several questions asked at once."""
+    """The evidence, with more passages for each of several questions asked at once."""
     asked = several(evidence.question)
     return _with_more(retriever, evidence, asked, embedder) if len(asked) > 1 else evidence
 
@@ -39,7 +39,7 @@ def find_each(retriever: Retriever, evidence: Evidence, embedder: Embedder | Non
 def find_again(
     retriever: Retriever, evidence: Evidence, queries: Sequence[str], embedder: Embedder | None
 ) -> Evidence:
-    """The evidence, extended by what other queries find, with a note."""
+    """The evidence, with passages that other queries find, and a note about it."""
     if not queries:
         return evidence
     found = _with_more(retriever, evidence, queries, embedder)
@@ -50,20 +50,20 @@ def find_again(
 def _with_more(
     retriever: Retriever, evidence: Evidence, queries: Sequence[str], embedder: Embedder | None
 ) -> Evidence:
-    """Add passages with their relevance to the original question."""
+    """Add passages, scored by their relevance to the original question."""
     if isinstance(retriever, SearchesAgain):
         found = retriever.again(evidence.question, queries).items
     else:
-        found = _asked_anew(retriever, evidence.question, queries, embedder)
+        found = _rescored(retriever, evidence.question, queries, embedder)
     known = {item.passage.id for item in evidence}
     more = [item for item in found if item.passage.id not in known][: max(len(known), _MORE)]
     return replace(evidence, items=(*evidence.items, *more))
 
 
-def _asked_anew(
+def _rescored(
     retriever: Retriever, question: str, queries: Sequence[str], embedder: Embedder | None
 ) -> tuple[Retrieved, ...]:
-    """Replace scores for another query by scores for the question."""
+    """Passages that the queries find, with scores for the question instead of the query."""
     passages = {
         item.passage.id: item.passage
         for query in queries

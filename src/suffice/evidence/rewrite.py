@@ -1,4 +1,4 @@
-"""Rewrites a question for a second search: its keywords, synonyms, and its clauses one by one."""
+"""Rewrites a question for a second search: as keywords, with synonyms, and clause by clause."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _MOST_SYNONYMS = 6
 
 
 def rewritten(question: str, synonyms: Synonyms | None = None) -> tuple[str, ...]:
-    """At most four other queries for the question, none of them the question itself.
+    """At most four other queries for the question.
 
     >>> rewritten("How many days of vacation do I have left?")[0]
     'days vacation left'

@@ -1,4 +1,4 @@
-"""Converts rows of the store to values and back."""
+"""Converts database rows to values and back."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Vectors = NDArray[np.float32]
 
 @dataclass(frozen=True, slots=True)
 class NewVersion:
-    """The content of a document, read and split, ready to be stored."""
+    """The content of a document, read, split and ready to be stored."""
 
     collection: str
     document: str
@@ -30,7 +30,7 @@ class NewVersion:
     label: str
     title: str
     kind: Kind | None
-    """The declared kind; `None`: determined from the text."""
+    """The declared kind; if `None`, it is determined from the text."""
     access: frozenset[str]
     effective: date | None
     expires: date | None
@@ -40,26 +40,26 @@ class NewVersion:
     file_date: date
     pieces: tuple[Piece, ...]
     hashes: tuple[tuple[str, str], ...]
-    """For each piece: the hash of its text, and the hash of the text that is embedded."""
+    """For each piece, the hash of its text and the hash of its embedded text."""
     unread: tuple[str, ...] = ()
-    """Front matter keys that the author should review."""
+    """Front matter keys that the author should check."""
 
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """What the store knows of a file: enough to decide whether it must be read again."""
+    """What the store knows about a file, enough to decide whether to read it again."""
 
     root: str
     stamp: str
     key: str
     retired: bool
     by_person: bool = False
-    """Retired manually, not because the file no longer exists."""
+    """Whether it was retired manually, not because the file is gone."""
 
 
 @dataclass(frozen=True, slots=True)
 class VersionInfo:
-    """One line of `suffice documents`."""
+    """A version, as listed by `suffice documents`."""
 
     document: str
     collection: str
@@ -78,7 +78,7 @@ class VersionInfo:
     retired_on: date | None
 
     def status(self, day: date) -> str:
-        """The status of the version on a day, in one or two words."""
+        """The status of the version on a day, as a short phrase."""
         if self.retired_on and self.retired_on <= day:
             return "retired"
         if self.expires and self.expires < day:
@@ -98,7 +98,7 @@ class StoredPassage:
 
 
 def newest(versions: Sequence[VersionInfo], day: date) -> list[VersionInfo]:
-    """One version per document: the one in force, else the newest."""
+    """One version of each document: the version in force, or else the newest."""
     chosen: dict[tuple[str, str], VersionInfo] = {}
     for version in versions:
         key = (version.collection, version.document)

@@ -1,4 +1,4 @@
-"""Removes passages that contain instructions to their reader, so that no verifier or judge reads
+"""Blanks passages that contain instructions to the model, so that no verifier or judge reads
 them."""
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ _LETTER = re.compile(r"\S")
 
 @rule("instructions", lambda evidence: evidence)
 def sanitized(evidence: Evidence) -> Evidence:
-    """The evidence as verifiers and checks read it: a passage with instructions is blanked, and
-    keeps its length and position."""
+    """The evidence for verifiers and checks. Passages with instructions are blanked but keep their
+    length and position."""
     return replace(
         evidence,
         items=tuple(replace(item, passage=_cleared(item.passage)) for item in evidence),
@@ -24,14 +24,13 @@ def sanitized(evidence: Evidence) -> Evidence:
 
 
 def instructs_in(passage: Passage) -> str | None:
-    """The words of a passage that give instructions, if any."""
+    """The instruction in a passage, if any."""
     above = (passage.title, *passage.heading, passage.summary)
     return next(filter(None, map(instructs, (passage.text, *above))), None)
 
 
 def _cleared(passage: Passage) -> Passage:
-    """Blank the whole passage: an author who can plant an instruction can also plant the sentence
-    beside it."""
+    """Blank the whole passage: whoever planted the instruction may have planted the rest too."""
     if instructs_in(passage) is None:
         return passage
     return replace(passage, text=_LETTER.sub(" ", passage.text), title="", heading=(), summary="")

@@ -1,4 +1,4 @@
-"""Finds evidence: embed the question, query the index, fuse the two scores, read from the store."""
+"""Finds evidence: embeds the question, queries the index, combines the scores, reads the store."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ from suffice.types import Evidence, Retrieved
 
 Found = Evidence | Iterable[Given] | Given
 Retriever = Callable[[str], Found]
-"""Any search: takes a question and returns passages, best first."""
+"""Any search function: takes a question and returns passages, best first."""
 
 KEYWORDS_ONLY = "Searched by keywords only"
-# BM25 is unbounded; at this score it counts half.
+# BM25 is unbounded. A BM25 score of this value counts as one half.
 _HALF_KEYWORDS = 10.0
 
 
 @runtime_checkable
 class LooksBack(Protocol):
-    """Optional for a retriever: a search at another time."""
+    """A retriever that can search at another time (optional)."""
 
     @property
     def chosen(self) -> When | None:
-        """The time set by the caller, which takes precedence over the question."""
+        """The time set by the caller. It takes precedence over the question."""
         ...
 
     def at(self, when: When, today: date) -> Retriever: ...
@@ -43,19 +43,18 @@ class LooksBack(Protocol):
 
 @runtime_checkable
 class SearchesAgain(Protocol):
-    """Optional for a retriever: a second search with other queries."""
+    """A retriever that can search again with other queries (optional)."""
 
     def again(self, question: str, queries: Sequence[str]) -> Evidence:
-        """The passages that the queries find, each with its raw scores for the question itself."""
+        """The passages that the queries find, with raw scores for the question itself."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """The retriever over the store. Calling it with a question returns the evidence.
+    """The retriever over the store. Call it with a question to get the evidence.
 
-    `also` holds further searches for the same question; each adds only what the previous filters
-    exclude.
+    `also` holds more filters to search with. Each adds only what the previous filters exclude.
     """
 
     store: Store
@@ -65,7 +64,7 @@ class Search:
     allowed: Filter
     also: tuple[Filter, ...] = ()
     own: CollectionSettings | None = None
-    """All settings of the collection, for a pipeline that is given none."""
+    """All settings of the collection, for a pipeline without its own."""
 
     def __call__(self, question: str) -> Evidence:
         (vector,), notes = self._vectors([question])
@@ -96,7 +95,7 @@ class Search:
         return When(TimeAsked.THEN, day, last + timedelta(days=1), day.isoformat(), firm=True)
 
     def at(self, when: When, today: date) -> Search:
-        """The same search over the versions in force at the time asked about."""
+        """The same search over the versions in force at that time."""
         if self.chosen:
             return self
         allowed, *also = self.allowed.at(when, today)
@@ -121,12 +120,11 @@ class Search:
 
     @property
     def documents(self) -> StoredDocuments:
-        """The stored documents that the caller may read, in force or not. Citations are checked
-        against them."""
+        """The stored documents that the caller may read, in force or not, for citation checks."""
         return StoredDocuments(self.store, self.allowed)
 
     def fused(self, hit: Hit) -> float:
-        """The combined score of cosine and BM25, from this passage's own scores alone."""
+        """The combined score of cosine and BM25. It depends on this passage alone."""
         words = hit.keywords / (hit.keywords + _HALF_KEYWORDS)
         if hit.similarity is None:
             return words
@@ -134,7 +132,7 @@ class Search:
         return weight * hit.similarity + (1 - weight) * words
 
     def _ranked(self, hits: Sequence[Hit]) -> list[Hit]:
-        """Best first. If no passage is similar in meaning, BM25 alone decides."""
+        """The hits, best first. If no passage is similar in meaning, BM25 alone decides."""
         if self._any_near(hits):
             return sorted(hits, key=lambda hit: (-self.fused(hit), hit.number))
         worded = [hit for hit in hits if hit.keywords > 0]
@@ -146,8 +144,7 @@ class Search:
     def read(
         self, hits: Sequence[Hit], allowed: Filter, most: int | None = None
     ) -> tuple[Retrieved, ...]:
-        """The best hits as passages. The store makes the final decision on what the filter
-        allows."""
+        """The best hits as passages. The store has the final say on what the filter allows."""
         ranked, most = self._ranked(hits), self.settings.top_k if most is None else most
         items: list[Retrieved] = []
         for start in range(0, len(ranked), self.settings.top_k):
@@ -163,7 +160,7 @@ class Search:
 
 
 def open_index(store: Store, engine: str, model: str) -> Index:
-    """The configured index; an error if it was built with another embedder."""
+    """Open the configured index. Raise an error if it was built with another embedder."""
     if engine == "edge":
         return EdgeIndex(store, model)
     if store.last_vector() and not store.has_vectors(model):
@@ -175,7 +172,7 @@ def open_index(store: Store, engine: str, model: str) -> Index:
 
 
 def gather(question: str, found: Found, embedder: Embedder | None) -> Evidence:
-    """The results of any retriever as evidence; missing relevance is computed."""
+    """The results of any retriever as evidence. Missing relevance scores are computed."""
     if isinstance(found, Evidence):
         return found
     items = retrieved(found)

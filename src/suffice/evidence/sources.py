@@ -1,4 +1,4 @@
-"""From a folder, a file or standard input to documents ready to be stored."""
+"""Reads documents from a folder, a file, an upload or standard input."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from suffice.sql.storable import replace_unstorable
 from suffice.text.readable import readable
 
 UPLOADED = "uploaded:"
-"""The root of documents that came over HTTP."""
+"""The root of documents uploaded over HTTP."""
 
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file to read: its document name, its path, and a stamp that detects changes."""
+    """A file to read: its document name, path, and a stamp for detecting changes."""
 
     name: str
     path: Path
@@ -51,14 +51,14 @@ class Listing:
 
 @dataclass(frozen=True, slots=True)
 class Cutting:
-    """How documents are split: by which tokenizer, to what size."""
+    """How documents are split: the tokenizer and the maximum size."""
 
     tokens: Tokens
     budget: int
 
 
 def files(source: Path) -> Listing:
-    """The supported files of a folder, or the one given file, in a fixed order."""
+    """The supported files in a folder, or the given file, in a fixed order."""
     check_exists(source)
     root = source.resolve()
     if root.is_file():
@@ -79,12 +79,12 @@ def files(source: Path) -> Listing:
 
 
 def _text(path: Path) -> str:
-    """A path as text that can be stored, also if a name is not valid UTF-8."""
+    """A path as text that can be stored, even if a name is not valid UTF-8."""
     return os.fsencode(path.as_posix()).decode("utf-8", "backslashreplace")
 
 
 def check_exists(source: Path) -> None:
-    """Reject a wrong path before anything is created for it."""
+    """Raise an error for a wrong path before anything is created for it."""
     try:
         source.stat()
     except OSError as problem:
@@ -109,7 +109,7 @@ def _stamp(path: Path) -> str:
     try:
         stat = path.stat()
     except OSError:
-        return ""  # a dangling link: reading it reports the error
+        return ""  # a dangling link; reading it reports the error
     return f"{stat.st_mtime_ns}:{stat.st_size}"
 
 
@@ -123,7 +123,7 @@ def read_version(file: File, collection: str, cutting: Cutting, max_bytes: int) 
 def read_input(
     data: bytes, name: str, collection: str, cutting: Cutting, today: date, max_bytes: int
 ) -> NewVersion:
-    """Standard input as a document of the given name; the suffix determines the format."""
+    """Read standard input as a document of the given name. The suffix determines the format."""
     suffix = Path(name).suffix.lower()
     content = read_bytes(data, suffix if suffix in SUFFIXES else ".md", name, max_bytes)
     file = File(name, Path(name), name, "")
@@ -139,14 +139,14 @@ def read_upload(
     today: date,
     max_bytes: int,
 ) -> NewVersion:
-    """An uploaded file under its name, with its declared fields. The suffix must be one
-    that a folder could hold."""
+    """Read an uploaded file with a supported suffix, under its name and with its declared
+    fields."""
     content = read_bytes(data, Path(name).suffix, name, max_bytes)
     try:
         content = replace(content, front=merged(content.front, given))
     except Unreadable as flaw:
         raise Unreadable(f"{name} {flaw.message}.", remedy=flaw.remedy) from flaw
-    # Other declarations make another version, also of the same bytes.
+    # The same bytes with other declarations are another version.
     fields = {**asdict(given), "access": sorted(given.access)}
     beside = repr(fields).encode() if given != FrontMatter() else b""
     return _version(
@@ -157,7 +157,7 @@ def read_upload(
 def read_text(
     name: str, title: str, text: str, collection: str, cutting: Cutting, today: date
 ) -> NewVersion:
-    """A text as a document."""
+    """Read a text as a document."""
     content = Content(
         replace_unstorable(text), FrontMatter(title=replace_unstorable(title) or None)
     )
@@ -171,7 +171,7 @@ def _version(
 ) -> NewVersion:
     front = content.front
     digest = hashlib.sha256(data).hexdigest()
-    declared = readable(front.title or "").strip()  # a title may hold HTML
+    declared = readable(front.title or "").strip()  # a title may contain HTML
     title = declared or Path(file.name).stem.replace("-", " ").replace("_", " ")
     pieces = tuple(split(content, title, cutting.tokens, cutting.budget))
     texts = [content.text[piece.start : piece.end] for piece in pieces]

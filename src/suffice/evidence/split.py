@@ -1,7 +1,7 @@
 """Splits a document into passages at headings and sentences.
 
-Invariant: a piece is a slice of the source text, `source[piece.start:piece.end]`; pieces do not
-overlap and leave out only headings and white space.
+Each piece is a slice of the source text, `source[piece.start:piece.end]`. Pieces do not overlap,
+and together they omit only headings and white space.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from suffice.types import Passage
 
 _HEADING = re.compile(r"^(#{1,6})[ \t]+(.+?)[ \t]*#*[ \t]*$", re.MULTILINE)
 _FENCED = re.compile(r"^[ \t]*(```|~~~).*?^[ \t]*\1[ \t]*$", re.MULTILINE | re.DOTALL)
-# A tokenizer creates one object per token, so very long text is counted in slices of this size.
+# A tokenizer creates an object per token, so very long text is counted in slices of this size.
 _SLICE = 100_000
 _LEAST_BUDGET = 16
 
 
 class Tokens(Protocol):
-    """The end offsets of the tokens of a text, in characters. Every embedder provides them."""
+    """Gives the end offset of each token, in characters. Every embedder provides this."""
 
     def token_ends(self, text: str) -> Sequence[int]: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A future passage: its position in the source text and the headings above it. If it continues
-    a table, the last heading is the header of that table."""
+    """A passage before it is stored: its position in the source text and the headings above it. If
+    it continues a table, the last heading is the table's header."""
 
     start: int
     end: int
@@ -55,32 +55,32 @@ def split(content: Content, title: str, tokens: Tokens, budget: int) -> list[Pie
     pieces = [
         piece for section in found for piece in _pack(content, section, title, tokens, budget)
     ]
-    if not pieces:  # only headings: keep them as text rather than lose them
+    if not pieces:  # only headings: keep them as text
         whole = _Section(content.body, len(content.text), ())
         pieces = list(_pack(content, whole, title, tokens, budget))
     return pieces
 
 
 def placed(passage: Passage) -> str:
-    """A passage as a verifier reads it: below its headings."""
+    """A passage below its headings, as a verifier reads it."""
     above = [part for part in (passage.title, *passage.heading) if part not in passage.text]
     return "\n".join([*above, passage.text])
 
 
 def context(title: str, heading: Sequence[str]) -> str:
-    """The context of a passage: the title of the document and the headings above it."""
+    """The context of a passage: the document title and the headings above it."""
     parts = [title, *heading]
     return " > ".join(part for part in parts if part)
 
 
 def embedded_text(passage: Passage) -> str:
-    """The text that is embedded for a passage: its text with the title and headings above it."""
+    """The text embedded for a passage: its title, headings and text."""
     above = context(passage.title, passage.heading)
     return f"{above}\n{passage.text}" if above else passage.text
 
 
 def _sections(content: Content, title: str) -> Iterator[_Section]:
-    """The text between headings, each run with the path of headings above it."""
+    """The text between headings, each part with the headings above it."""
     text, start = content.text, content.body
     path: list[tuple[int, str]] = []
     if content.markdown:
@@ -96,7 +96,7 @@ def _sections(content: Content, title: str) -> Iterator[_Section]:
 
 
 def _path(path: list[tuple[int, str]], title: str) -> tuple[str, ...]:
-    """The headings, without one that only repeats the title of the document."""
+    """The headings, without a heading that only repeats the document title."""
     names = [name for _, name in path]
     return tuple(names[1:] if names and names[0].casefold() == title.casefold() else names)
 
@@ -104,9 +104,9 @@ def _path(path: list[tuple[int, str]], title: str) -> tuple[str, ...]:
 def _pack(
     content: Content, section: _Section, title: str, tokens: Tokens, budget: int
 ) -> Iterator[Piece]:
-    """Pack whole sentences while they fit; a sentence over the budget is split between words."""
+    """Pack whole sentences up to the budget. A longer sentence is split between words."""
     above = len(tokens.token_ends(context(title, section.heading)))
-    room = max(budget - above - 2, _LEAST_BUDGET)  # two for the start and end tokens of the model
+    room = max(budget - above - 2, _LEAST_BUDGET)  # two for the model's start and end tokens
     body = content.text[section.start : section.end]
     ends = _token_ends(body, tokens)
 
@@ -128,7 +128,7 @@ def _pack(
         if start is None:
             start, header = unit[0], table_header(body, unit[0])
             left = room - len(tokens.token_ends(header))
-            if left < max(room // 2, size(unit)):  # it would leave no room for its rows
+            if left < max(room // 2, size(unit)):  # no room left for the table's rows
                 header, left = "", room
         end = unit[1]
     if start is not None:
@@ -136,7 +136,7 @@ def _pack(
 
 
 def _units(body: str, ends: list[int], room: int) -> Iterator[Span]:
-    """The sentences of a section; those over the budget are split into parts."""
+    """The sentences of a section. Sentences over the budget are split."""
     for start, end in sentences(body):
         first, last = bisect_right(ends, start), bisect_right(ends, end)
         if last - first <= room:
@@ -144,7 +144,7 @@ def _units(body: str, ends: list[int], room: int) -> Iterator[Span]:
             continue
         part = _even(last - first, room)
         while start < end:
-            # The rest may contain no token at all (a soft hyphen); it stays with its sentence.
+            # The rest may contain no token at all (a soft hyphen). It stays with its sentence.
             limit = ends[first + part - 1] if first + part <= last else end
             cut = _cut(body, start, limit, end)
             yield start, cut
@@ -155,8 +155,7 @@ def _units(body: str, ends: list[int], room: int) -> Iterator[Span]:
 
 
 def _even(tokens: int, room: int) -> int:
-    """A part size that gives even parts: a tiny rest after a full passage would make little
-    sense."""
+    """A size that gives parts of even length, instead of a tiny last part."""
     return math.ceil(tokens / max(1, math.ceil(tokens / room)))
 
 

@@ -1,8 +1,8 @@
 """The store: documents, versions, passages and vectors in one database. SQL is the source of truth;
 the search index is derived from it and can be rebuilt at any time.
 
-Several processes may read; one at a time writes (`alone`). Nothing is ever deleted: a changed file
-gets a new version, and a file that no longer exists is retired.
+Many processes may read, but only one at a time may write (`alone`). Nothing is ever deleted: a
+changed file gets a new version, and a deleted file is retired.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _KEYS_A_QUERY = 500
 
 
 class Store:
-    """Documents and their versions. Created by `Store.open`; safe to share between threads."""
+    """Documents and their versions. Opened by `Store.open`; safe to share between threads."""
 
     def __init__(self, database: Database, index: str = "") -> None:
         self.database = database
@@ -40,8 +40,8 @@ class Store:
     def open(
         cls, where: str | Path, *, create: bool = False, wait: float = 60.0, index: str = ""
     ) -> Store:
-        """Open the store at a path or PostgreSQL URL; `create` creates it if it does not exist.
-        `index` sets a folder for search indexes other than the default."""
+        """Open the store at a path or PostgreSQL URL, and create it if `create` is set. `index`
+        overrides the folder for search indexes."""
         return cls(Database.open(where, create=create, wait=wait), index)
 
     def close(self) -> None:
@@ -49,7 +49,7 @@ class Store:
 
     @property
     def where(self) -> str:
-        """The path or URL as it may be shown."""
+        """The path or URL, safe to display."""
         return self.database.where
 
     @property
@@ -58,19 +58,19 @@ class Store:
         return places.index_folder(self.database, self._index, lambda: self.id)
 
     def alone(self, wait: float) -> AbstractContextManager[None]:
-        """Hold the writer lock: only one process at a time indexes documents."""
+        """Hold the writer lock, so that only one process at a time indexes documents."""
         return self.database.alone(wait)
 
     # Reading
 
     @property
     def id(self) -> str:
-        """The id of the store; passage numbers are unique within one store."""
+        """The id of the store. Passage numbers are unique within a store."""
         return str(self._value(select(t.store.c.id)))
 
     @property
     def epoch(self) -> int:
-        """Incremented when passages are split again; the index is then rebuilt."""
+        """Incremented when passages are split again, which causes the index to be rebuilt."""
         return self._number(select(t.store.c.epoch))
 
     def collections(self) -> list[str]:
@@ -88,8 +88,26 @@ class Store:
         """All versions, oldest first within a document."""
         return self._versions(queries.versions(collection, document), document)
 
+    def listed(self, collection: str, after: str, text: str, most: int) -> list[list[VersionInfo]]:
+        """Documents after a name, in order, each with its versions; `text` must occur in the name
+        or in one of the titles."""
+        if not is_storable(text) or not is_storable(after):
+            return []
+        named = self._rows(queries.names(collection, after, text, most))
+        found: dict[str, list[VersionInfo]] = {row["name"]: [] for row in named}
+        for row in self._rows(queries.versions_of(collection, list(found))):
+            found[row["name"]].append(read.version_info(row))
+        return list(found.values())
+
+    def expiring(
+        self, collections: Sequence[str] | None, since: date, until: date
+    ) -> list[VersionInfo]:
+        """Versions that expire from one day to another, earliest first."""
+        query = queries.expiring(collections, since.isoformat(), until.isoformat())
+        return [read.version_info(row) for row in self._rows(query)]
+
     def history(self, collection: str, document: str) -> list[VersionInfo]:
-        """All versions of a document, including those in other files, oldest first."""
+        """All versions of a document, oldest first, including versions in other files."""
         found = self._versions(queries.history(collection, document), document)
         return sorted(found, key=lambda version: version.force_from)
 
@@ -113,12 +131,12 @@ class Store:
         return str(rows[0]["text"])
 
     def passages(self, numbers: Sequence[int]) -> dict[int, Passage]:
-        """Passages by their number in the index."""
+        """Passages by their numbers in the index."""
         rows = self._keyed(queries.NUMBERED, numbers)
         return {row["id"]: read.passage(row) for row in rows}
 
     def lookup(self, ids: Sequence[str]) -> dict[str, Passage]:
-        """Passages by their public id, for citation checks; unknown ids are left out."""
+        """Passages by public id, for citation checks, without unknown ids."""
         rows = self._keyed(queries.NAMED, [id for id in ids if is_storable(id)])
         return {row["name"]: read.passage(row) for row in rows}
 
@@ -131,21 +149,20 @@ class Store:
     def holding(
         self, collection: str, phrase: str, documents: Sequence[str] = (), most: int = 100
     ) -> list[Passage]:
-        """Passages whose text or headings contain a phrase, limited to the given documents if
-        any."""
+        """Passages with a phrase in their text or headings, in the given documents or in all."""
         if not is_storable(phrase):
             return []
         query = queries.holding(collection, phrase, documents, most)
         return [read.passage(row) for row in self._rows(query)]
 
     def unembedded(self, model: str, batch: int) -> Iterator[list[tuple[str, Passage]]]:
-        """Passages without a vector of this model, with the hash of the text to embed."""
+        """Passages without a vector from this model, each with the hash of its text to embed."""
         query = PASSAGE.where(queries.without_vector(model))
         for rows in self._batches(query, batch):
             yield [(row["input_hash"], read.passage(row)) for row in rows]
 
     def count_unembedded(self, model: str) -> int:
-        """The number of passages the model has not embedded yet."""
+        """The number of passages that the model has not embedded yet."""
         return self._number(queries.count_passages(queries.without_vector(model)))
 
     def last_change(self) -> int:
@@ -165,13 +182,13 @@ class Store:
         return self._number(queries.count_passages(t.versions.c.changed > since))
 
     def changes(self, since: int, model: str, batch: int = 500) -> Iterator[list[StoredPassage]]:
-        """Every passage of every version changed after `since`, with its vector, in batches."""
+        """The passages of all versions changed after `since`, with vectors, in batches."""
         return self._stored(queries.with_vector(model).where(t.versions.c.changed > since), batch)
 
     def unclassified(
         self, collection: str, mark: str, model: str, batch: int = 500
     ) -> Iterator[list[StoredPassage]]:
-        """Passages whose document declares no kind and whose kind was not determined with
+        """Passages whose document declares no kind and whose kind does not come from the classifier
         `mark`."""
         query = queries.with_vector(model).where(
             t.documents.c.collection == collection,
@@ -183,42 +200,41 @@ class Store:
     # Writing
 
     def put_vectors(self, hashes: Sequence[str], vectors: Vectors, model: str) -> None:
-        """Store vectors by the hash of the embedded text: equal text is embedded once."""
+        """Store vectors by the hash of the embedded text, so that equal text is embedded once."""
         with self._writing() as connection:
             keep.vectors(connection, hashes, vectors, model)
 
     def put_kinds(self, by_row: Mapping[int, Kind]) -> None:
-        """Store the kinds of passages, by passage number."""
+        """Store the kinds of passages by passage number."""
         with self._writing() as connection:
             keep.kinds(connection, by_row)
 
     def mark_classified(self, collection: str, mark: str) -> None:
-        """Record that the kinds of a collection were determined with `mark`."""
+        """Record that the kinds of a collection come from the classifier `mark`."""
         with self._writing() as connection:
             keep.mark_classified(connection, collection, mark)
 
     def save(self, versions: Iterable[NewVersion], today: date) -> None:
-        """Store new contents in one transaction; the contents they replace become superseded."""
+        """Store new contents in one transaction. Contents that they replace become superseded."""
         with self._writing() as connection:
             keep.save(connection, versions, today)
 
     def touch(self, collection: str, unchanged: Mapping[str, tuple[str, str]]) -> None:
-        """Update the root and the stamps of unchanged files."""
+        """Update the root and stamps of unchanged files."""
         with self._writing() as connection:
             keep.touch(connection, collection, unchanged)
 
     def retire(
         self, collection: str, documents: Iterable[str], today: date, *, by: str = "vanished"
     ) -> None:
-        """Retire documents from today on; their versions remain in the history."""
+        """Retire documents from today on. Their versions stay in the history."""
         with self._writing() as connection:
             keep.retire(connection, collection, documents, today, by)
 
     @contextmanager
     def _writing(self) -> Iterator[Connection]:
         with self.database.writing() as connection:
-            # Changes are numbered in sequence, even if a lost connection has released the writer
-            # lock.
+            # Changes get sequential numbers even if a lost connection has released the writer lock.
             connection.execute(select(t.store.c.id).with_for_update())
             yield connection
 
@@ -238,14 +254,13 @@ class Store:
             yield [read.stored(row) for row in rows]
 
     def _batches(self, query: Query, size: int) -> Iterator[Sequence[RowMapping]]:
-        """Passages in order of their numbers. Writes between batches may change which passages
-        follow."""
+        """Passages by number. Writes between batches may change which passages follow."""
         last, number = 0, t.passages.c.id
         while rows := self._rows(query.where(number > last).order_by(number).limit(size)):
             last = rows[-1]["id"]
             yield rows
 
     def _keyed(self, query: Query, keys: Sequence[object]) -> Iterator[RowMapping]:
-        """Look up `keys` in portions that the database accepts."""
+        """Look up `keys` in batches small enough for the database."""
         for first in range(0, len(keys), _KEYS_A_QUERY):
             yield from self._rows(query, keys=keys[first : first + _KEYS_A_QUERY])

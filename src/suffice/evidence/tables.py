@@ -1,4 +1,4 @@
-"""The tables of the documents, as created by the migrations in `sql/`; a test compares the two."""
+"""The document tables, as created by the migrations in `sql/`. A test compares the two."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ passages = Table(
 vectors = Table(
     "vectors",
     METADATA,
-    number("rowid"),  # autoincrement; SQLite tables have it implicitly
+    number("rowid"),  # autoincrement; implicit in SQLite
     text("input_hash"),
     text("model"),
     Column("vector", LargeBinary, nullable=False),

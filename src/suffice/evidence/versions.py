@@ -1,8 +1,8 @@
 """Determines which version of a document is in force on which days.
 
-Versions of one document are the successive contents of one file, and files that declare the same
-`id` (or the same title and different versions). Each is in force on the days `force_from <= day <
-force_until`. At most one content of a file is in force on any day.
+The versions of a document are the successive contents of a file, and files that declare the same
+`id` (or the same title with different versions). A version is in force on the days `force_from <=
+day < force_until`. On any day, at most one content of a file is in force.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Dated:
     id: int
     document_id: int
     label: str
-    """The declared version; empty if there is none."""
+    """The declared version; empty if none is declared."""
     effective: date | None
     expires: date | None
     seen: date
@@ -44,7 +44,7 @@ class Force:
 
 
 def family(front: FrontMatter, name: str) -> str:
-    """The name that the versions of one document share."""
+    """The name shared by all versions of a document."""
     if front.id:
         return f"id:{front.id}"
     if front.title and front.version:
@@ -53,13 +53,13 @@ def family(front: FrontMatter, name: str) -> str:
 
 
 def _home(name: str) -> str:
-    """The folder of a document; documents in an archive folder belong to the folder above it."""
+    """The folder of a document. Documents in an archive folder belong to its parent folder."""
     folders = name.split("/")[:-1]
     return "".join(f"{folder}/" for folder in folders if folder.lower() not in _ARCHIVES)
 
 
 def in_force(versions: Sequence[Dated]) -> dict[int, Force]:
-    """The days in force of each version of one family."""
+    """The days on which each version of a family is in force."""
     starts = _starts(versions)
     void = {v.id for v in versions if _replaced(v, versions, starts) or _withdrawn(v, starts)}
     line = sorted(
@@ -76,7 +76,7 @@ def in_force(versions: Sequence[Dated]) -> dict[int, Force]:
 
 
 def version_order(label: str) -> tuple[tuple[int, str], ...]:
-    """Natural order of version labels: 2 < 10, 1.9 < 1.10."""
+    """The natural order of version labels: 2 < 10, 1.9 < 1.10."""
     return tuple(
         (int(part), "") if part.isdigit() else (-1, part)
         for part in re.findall(r"\d+|[a-z]+", label.lower())
@@ -84,8 +84,8 @@ def version_order(label: str) -> tuple[tuple[int, str], ...]:
 
 
 def _starts(versions: Sequence[Dated]) -> dict[int, date]:
-    """The first day of each version: the declared date; without a date, always for the first
-    content of a file and the day it was read for later contents."""
+    """The first day of each version: the declared date if there is one. Otherwise the first content
+    of a file has always been in force, and later contents since the day they were read."""
     first: dict[int, int] = {}
     for version in sorted(versions, key=lambda v: v.sequence):
         first.setdefault(version.document_id, version.id)
@@ -95,7 +95,8 @@ def _starts(versions: Sequence[Dated]) -> dict[int, date]:
 
 
 def _succeeds(later: Dated, version: Dated) -> bool:
-    """Files that declare the same version and no different date are not versions of each other."""
+    """Whether `later` is a later version. Files that declare the same version and no different date
+    are not versions of each other."""
     same_file = later.document_id == version.document_id
     other_day = None not in (later.effective, version.effective)
     dated_apart = other_day and later.effective != version.effective
@@ -108,7 +109,7 @@ def _withdrawn(version: Dated, starts: dict[int, date]) -> bool:
 
 
 def _replaced(version: Dated, versions: Sequence[Dated], starts: dict[int, date]) -> bool:
-    """Whether the same file later got a content that is in force from the same day or earlier."""
+    """Whether the file later got content that is in force from the same day or earlier."""
     return any(
         other.document_id == version.document_id
         and other.sequence > version.sequence
@@ -118,7 +119,7 @@ def _replaced(version: Dated, versions: Sequence[Dated], starts: dict[int, date]
 
 
 def _day_after(expires: date | None) -> date:
-    """A document expires at the end of the declared day."""
+    """The day after the declared day: a document expires at the end of that day."""
     return NEVER if expires is None or expires == NEVER else expires + timedelta(days=1)
 
 

@@ -1,7 +1,7 @@
-"""Writes documents and versions inside a transaction opened by the store.
+"""Writes documents and versions within a transaction opened by the store.
 
-Only passages that are split again are deleted. Changed content is a new version, a file that no
-longer exists is retired, and each change recomputes which versions are in force.
+Only passages that are split again are deleted. Changed content becomes a new version, a deleted
+file is retired, and every change recomputes which versions are in force.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def vectors(connection: Connection, hashes: Sequence[str], made: Vectors, model:
 
 
 def save(connection: Connection, versions: Iterable[NewVersion], today: date) -> None:
-    """Store new contents; unchanged content only reverses a retirement."""
+    """Store new contents. Content that is unchanged is only restored if it was retired."""
     families: set[str] = set()
     for version in versions:
         families |= _save(connection, version, today)
@@ -93,7 +93,7 @@ def retire(
 
 
 def kinds(connection: Connection, by_row: Mapping[int, Kind]) -> None:
-    """Store the kinds of passages; a version with a differing kind counts as changed."""
+    """Store the kinds of passages. A version counts as changed if a kind differs."""
     rows = [{"number": number, "new_kind": kind.value} for number, kind in by_row.items()]
     of_it = t.passages.c.id == bindparam("number")
     differs = (
@@ -127,8 +127,8 @@ def _save(connection: Connection, new: NewVersion, today: date) -> set[str]:
         .limit(1)
     ).first()
     if newest and newest.key == new.key:
-        _declare_anew(connection, new, newest.id)
-        _cut_anew(connection, new, newest.id)
+        _correct_kind(connection, new, newest.id)
+        _replace_passages(connection, new, newest.id)
     else:
         _insert(connection, new, document, today)
     _inherit(connection, new, document)
@@ -136,8 +136,8 @@ def _save(connection: Connection, new: NewVersion, today: date) -> set[str]:
 
 
 def _inherit(connection: Connection, new: NewVersion, document: int) -> None:
-    """Give older contents of a file the family and, if it has any, the labels of the newest: a
-    caller who may not read the newest content may not read older ones either."""
+    """Copy the family and any labels of the newest content to older contents of a file: callers who
+    may not read the newest content may not read older contents either."""
     of_it = t.versions.c.document_id == document
     connection.execute(change(t.versions).where(of_it).values(family=new.family))
     if new.access:
@@ -149,9 +149,8 @@ def _inherit(connection: Connection, new: NewVersion, document: int) -> None:
         )
 
 
-def _declare_anew(connection: Connection, new: NewVersion, version: int) -> None:
-    """Correct the stored kind: an earlier version of Suffice may have stored one that the document
-    does not declare."""
+def _correct_kind(connection: Connection, new: NewVersion, version: int) -> None:
+    """Correct a stored kind that the document does not declare, left by an earlier release."""
     declared = _declared(new)
     changed = connection.execute(
         change(t.versions)
@@ -172,8 +171,8 @@ def _labels(new: NewVersion) -> str:
     return json.dumps(sorted(new.access))
 
 
-def _cut_anew(connection: Connection, new: NewVersion, version: int) -> None:
-    """Replace the passages of unchanged content that is now split differently; the index is
+def _replace_passages(connection: Connection, new: NewVersion, version: int) -> None:
+    """Replace the passages of unchanged content that is now split differently. The index is
     rebuilt."""
     of_it = t.passages.c.version_id == version
     place = (t.passages.c.start, t.passages.c.end)
@@ -226,7 +225,7 @@ def _next_change(connection: Connection) -> int:
 
 
 def _renew(connection: Connection, families: Iterable[str]) -> None:
-    """Recompute which versions are in force; only versions that changed get a new change number."""
+    """Recompute which versions are in force. Only changed versions get a new change number."""
     number, version = _next_change(connection), t.versions.c
     since: BindParameter[str] = bindparam("since")
     until: BindParameter[str] = bindparam("until")
@@ -252,6 +251,6 @@ def _renew(connection: Connection, families: Iterable[str]) -> None:
 
 
 def _each(connection: Connection, statement: Executable, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Run the statement once for each row. With no rows, SQLAlchemy would run it once."""
+    """Run the statement for each row. Without rows, SQLAlchemy would run it once."""
     if rows:
         connection.execute(statement, rows)

@@ -1,6 +1,6 @@
-"""The gate: decides whether the evidence is sufficient. One module per policy, one protocol.
+"""The gate decides whether the evidence is sufficient. All policies implement one protocol.
 
-The package can be called: `suffice.gate(question, passages)` returns one decision.
+The package is callable: `suffice.gate(question, passages)` returns a decision.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class _Callable(ModuleType):
-    """A package that can be called like the function of its name."""
+    """A package that can be called like the function it is named after."""
 
     def __call__(
         self, question: str, passages: Found, settings: GateSettings | None = None

@@ -1,10 +1,11 @@
-"""Removes near copies, so that they count once.
+"""Removes near copies, so that each text counts once.
 
-Copies are recognised by wording alone, without a model: two passages are copies if they share most
-of their three-word sequences and differ in nothing that changes the meaning. "3 days" and "5 days"
-in the same sentence are a conflict, not a copy.
+Two passages are copies if they share most of their three-word sequences and differ in nothing that
+changes the meaning. No model is used. "3 days" and "5 days" in the same sentence are a conflict,
+not a copy.
 
-Near-linear: a passage is compared only with kept ones that share one of its rarest sequences.
+The work is nearly linear: a passage is compared only with kept passages that share one of its
+rarest sequences.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from suffice.types import Evidence, Exclusion, Passage, Retrieved
 Shingle = tuple[str, ...]
 
 _RUN = 3
-# A sequence found in this many passages is a stock phrase and does not indicate copies.
+# A sequence in this many passages is a stock phrase and does not indicate copies.
 _CROWD = 50
 _WORD = re.compile(r"\w+")
 _NUMBER_WORDS = frozenset(
@@ -32,11 +33,11 @@ _NUMBER_WORDS = frozenset(
     sixteen seventeen eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety
     hundred thousand million billion half twice double first second third fourth""".split()
 )
-# One of these more or less adds an exception or reverses the meaning.
+# Adding or removing one of these words adds an exception or reverses the meaning.
 _NEGATING = frozenset(
     """no not never none nobody nothing neither nor without except unless only cannot t""".split()
 )
-# Replacing or inserting one of these changes the meaning of a sentence.
+# Replacing or inserting one of these words changes the meaning of a sentence.
 _TURNING = _NEGATING | frozenset(
     """before after until since above below over under more less fewer minimum maximum least most
     may must shall should can might always all any some allowed forbidden permitted prohibited
@@ -49,7 +50,7 @@ _PUT_IN = 3
 
 @dataclass(frozen=True, slots=True)
 class _Wording:
-    """A passage's words, normalised for comparison."""
+    """The words of a passage, normalised for comparison."""
 
     words: tuple[str, ...]
     names: frozenset[str]
@@ -79,7 +80,7 @@ class _KeptPassages:
     places: dict[Shingle, list[int]] = field(default_factory=dict)
 
     def copied(self, wording: _Wording) -> tuple[Passage, float] | None:
-        """The kept passage that this is a copy of, and the share of wording they have in common."""
+        """The kept passage that this is a copy of, and how much of their wording they share."""
         held = [self.places.get(run, []) for run in self._rarest(wording)]
         near = {n for places in held if len(places) <= _CROWD for n in places}
         for n in sorted(near):
@@ -95,8 +96,8 @@ class _KeptPassages:
         self.kept.append((item, wording))
 
     def _rarest(self, wording: _Wording) -> list[Shingle]:
-        """The number of elements from which two sets that share `least` of their union must have
-        one in common."""
+        """The rarest sequences of a text, so many that any text that shares `least` of the wording
+        has at least one of them."""
         total = len(wording.shingles)
         ranked = sorted(wording.shingles, key=lambda run: (self.counts[run], run))
         shared = math.ceil(self.least * total - 1e-9)
@@ -107,9 +108,9 @@ class _KeptPassages:
 def distinct(
     evidence: Evidence, settings: DiversitySettings | None = None
 ) -> tuple[Evidence, tuple[Exclusion, ...]]:
-    """The evidence without near copies, and each removed copy with its reason.
+    """The evidence without near copies, and the removed copies with reasons.
 
-    Of several copies the first, which is the best, stays.
+    The first of several copies, which is also the best match, is kept.
     """
     settings = settings or DiversitySettings()
     wordings = [_Wording.of(passage) for passage in evidence.passages]
@@ -126,7 +127,7 @@ def distinct(
 
 
 def _reason(original: Passage, shared: float) -> str:
-    name = original.title or original.document or original.id  # an id holds a hash
+    name = original.title or original.document or original.id  # an id contains a hash
     return f"a near copy of {name} ({shared:.0%} of the wording), counted once"
 
 
@@ -136,20 +137,21 @@ def _overlap(first: frozenset[Shingle], second: frozenset[Shingle]) -> float:
 
 
 def _differ(first: _Wording, second: _Wording) -> bool:
-    """Whether two similar passages may state different things: another number, another name, or a
-    word that changes the meaning. Additional text in one of them is not a difference by itself."""
+    """Whether two similar passages may state different things: they have different numbers,
+    different names, or a word that changes the meaning. Additional text alone is not a
+    difference."""
     if not (_within(first.numbers, second.numbers) or _within(second.numbers, first.numbers)):
         return True
     more, less = Counter(first.words), Counter(second.words)
     mine, theirs = set(more - less), set(less - more)
     if mine & first.names and theirs & second.names:
         return True
-    return bool((mine | theirs) & _TURNING) and _turned(first.words, second.words)
+    return bool((mine | theirs) & _TURNING) and _meaning_changed(first.words, second.words)
 
 
-def _turned(first: Sequence[str], second: Sequence[str]) -> bool:
-    """Whether a word that changes the meaning is at a difference. In a longer addition on one side,
-    only a negation counts."""
+def _meaning_changed(first: Sequence[str], second: Sequence[str]) -> bool:
+    """Whether a word that changes the meaning differs. In a longer addition, only negations
+    count."""
     matcher = SequenceMatcher(None, first, second, autojunk=False)
     for tag, start, end, opening, last in matcher.get_opcodes():
         changed = {*first[start:end], *second[opening:last]}
@@ -160,6 +162,6 @@ def _turned(first: Sequence[str], second: Sequence[str]) -> bool:
 
 
 def _within(few: Sequence[str], many: Sequence[str]) -> bool:
-    """Whether the first sequence occurs in the second, in the same order."""
+    """Whether the first sequence occurs in the second in the same order, possibly with gaps."""
     rest = iter(many)
     return all(number in rest for number in few)

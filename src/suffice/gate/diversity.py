@@ -1,5 +1,4 @@
-"""Requires a fact or a strong question-and-answer pair among the evidence, if the settings say
-so."""
+"""Requires a fact or a strong question-and-answer pair in the evidence, if the settings say so."""
 
 from __future__ import annotations
 
@@ -10,7 +9,7 @@ from suffice.types import Evidence, Kind, Retrieved
 
 
 def diverse(evidence: Evidence, settings: DiversitySettings | None = None) -> str | None:
-    """Why the evidence lacks a fact, or `None` if it has one or none is required."""
+    """Why the evidence lacks a fact; `None` if it has one or does not need one."""
     settings = settings or DiversitySettings()
     if not settings.require_fact or any(_grounds(item, settings) for item in evidence):
         return None
@@ -23,8 +22,8 @@ def diverse(evidence: Evidence, settings: DiversitySettings | None = None) -> st
 
 
 def _grounds(item: Retrieved, settings: DiversitySettings) -> bool:
-    """Whether an answer may rest on this passage; a question-and-answer pair without known
-    relevance is not enough."""
+    """Whether an answer may rest on this passage. Q&A pairs without a known relevance do not
+    count."""
     if item.passage.kind is Kind.FACT:
         return item.relevance is None or item.relevance >= settings.min_fact_relevance
     strong = item.relevance is not None and item.relevance >= settings.min_qa_relevance

@@ -1,4 +1,4 @@
-"""Explains a policy's decision: what was left out, what is missing, what to do next."""
+"""Explains a decision: what was left out, what is missing, and what to do next."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from suffice.types import Evidence, Exclusion, GateDecision, Level
 
 @dataclass(frozen=True, slots=True)
 class Explain:
-    """The inputs of an explanation besides the evidence. The decision itself does not change."""
+    """What an explanation needs besides the evidence. It does not change the decision."""
 
     synonyms: Synonyms = field(default_factory=Synonyms.read)
     contact: str = ""
@@ -29,8 +29,8 @@ class Explain:
         stale: Sequence[Exclusion] = (),
         copies: Sequence[Exclusion] = (),
     ) -> GateDecision:
-        """Passages excluded for their dates come first: they may contain the answer. Only dates are
-        named as missing from evidence that was judged sufficient."""
+        """Add the explanation. Passages excluded by date come first, because they may contain the
+        answer. For evidence judged sufficient, only missing dates are listed."""
         excluded = (*stale, *copies)
         enough = decision.level is Level.SUFFICIENT
         said = replace(

@@ -1,9 +1,9 @@
-"""Selects the versions of documents that apply to the time a question asks about.
+"""Selects the document versions that apply to the time a question asks about.
 
-Expired, not yet effective and superseded passages are excluded and listed. Two versions of one
-document never mix silently: at most the one in force at that time is kept, and if it is not clearly
-today's, a note names the version and its dates. Only the passages' own dates and versions are used,
-so this works for any source.
+Passages that are expired, superseded or not yet effective are excluded and listed. Versions of the
+same document are never mixed silently: only the version in force at that time is kept, and a note
+names the version and its dates if it is not clearly today's. Only the dates and versions of the
+passages are used, so this works for any source.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from suffice.types import Evidence, Exclusion, Passage
 
 __all__ = ["NOW", "Fresh", "TimeAsked", "When", "asked_about", "fresh", "left_out"]
 
-# A passage of today's version may itself say what applied before.
+# A passage in today's version may itself describe what applied before.
 _TELLS_OF_BEFORE = re.compile(
     r"\b(?:previous(?:ly)?|former(?:ly)?|used to|earlier|no longer|old(?:er)? (?:\w+ )?"
     r"(?:polic|rule|version|limit|rate)\w*|(?:until|before) (?:\w+ ){0,2}(?:19|20)\d\d|"
@@ -35,7 +35,7 @@ _MOST_NAMED = 3
 
 class Fresh(NamedTuple):
     """The evidence that applies, the excluded passages with reasons, and notes on the versions
-    used; the evidence carries these notes too."""
+    used. The notes are also added to the evidence."""
 
     evidence: Evidence
     excluded: tuple[Exclusion, ...]
@@ -75,8 +75,8 @@ class _Version:
 
 @dataclass(frozen=True)
 class _Choice:
-    """The versions of a document that apply, and the day on which the others do not. `asked`: they
-    are of the time asked about; otherwise there was none, and today's are used instead."""
+    """The versions of a document to use, and the day for which the others are excluded. `asked` is
+    false if no version matches the time asked about, so that today's are used instead."""
 
     versions: tuple[_Version, ...]
     day: date
@@ -84,7 +84,7 @@ class _Choice:
 
 
 def fresh(evidence: Evidence, when: When, today: date) -> Fresh:
-    """The evidence as of the time the question asks about."""
+    """The evidence that applies to the time the question asks about."""
     reasons: dict[Passage, str] = {}
     notes: list[str] = []
     standing_in: list[str] = []
@@ -98,7 +98,7 @@ def fresh(evidence: Evidence, when: When, today: date) -> Fresh:
             for passage in version.passages:
                 if version not in choice.versions:
                     reasons[passage] = _reason(version, line, choice, when)
-                elif when.asked is TimeAsked.BEFORE and not _was(version, passage, today):
+                elif when.asked is TimeAsked.BEFORE and not _covers_past(version, passage, today):
                     reasons[passage] = "no earlier version is known"
     notes += _no_version(standing_in, when)
     kept = tuple(item for item in evidence if item.passage not in reasons)
@@ -118,7 +118,7 @@ def fresh(evidence: Evidence, when: When, today: date) -> Fresh:
 
 
 def left_out(excluded: Iterable[Exclusion]) -> tuple[str, ...]:
-    """The exclusions in words, one line per version of a document."""
+    """Descriptions of the exclusions, one for each version of a document."""
     lines = dict.fromkeys(f"{_titled(one.passage)}: {one.reason}" for one in excluded)
     more = len(lines) - _MOST_NAMED
     return (*list(lines)[:_MOST_NAMED], *((f"{more} more",) if more > 0 else ()))
@@ -129,7 +129,7 @@ def _titled(passage: Passage) -> str:
     return f"{title}, version {passage.declared}" if passage.declared else title
 
 
-# Versions of one document, oldest first
+# Versions of the same document, oldest first
 
 
 def _lines(passages: Sequence[Passage]) -> list[list[_Version]]:
@@ -137,7 +137,7 @@ def _lines(passages: Sequence[Passage]) -> list[list[_Version]]:
     for p in passages:
         front = FrontMatter(title=p.title or None, version=p.version or None, effective=p.effective)
         families.setdefault((p.carried, p.document), p.family or family(front, p.document))
-    # A passage that a request carries supersedes no indexed document, whatever it calls itself.
+    # A passage sent with a request never supersedes an indexed document, whatever its name.
     lines: dict[tuple[bool, str, str], list[Passage]] = {}
     for passage in passages:
         own = (passage.carried, passage.collection, families[passage.carried, passage.document])
@@ -165,7 +165,7 @@ def _order(passage: Passage) -> tuple[date, tuple[tuple[int, str], ...]]:
 
 
 def _dated(place: int, passage: Passage, document: int) -> Dated:
-    """Order versions without dates by their numbers; the newest has always been in force."""
+    """Order undated versions by number. The newest has always been in force."""
     return Dated(
         id=place,
         document_id=document,
@@ -182,8 +182,8 @@ def _dated(place: int, passage: Passage, document: int) -> Dated:
 
 
 def _choose(line: Sequence[_Version], when: When, today: date) -> _Choice:
-    """The versions to use. There are several only if the question is about several, or if files
-    that declare the same version are not versions of each other."""
+    """The versions to use. There are several if the question asks for several, or if files with the
+    same declared version are not versions of each other."""
     now = tuple(version for version in line if version.holds(today))
     if when.asked is TimeAsked.EVER:
         return _Choice(tuple(line), today)
@@ -203,14 +203,15 @@ def _choose(line: Sequence[_Version], when: When, today: date) -> _Choice:
 
 
 def _settles(choice: _Choice, when: When, today: date) -> bool:
-    """Whether the chosen versions are clearly of the time asked about: not today's, or several if
-    all are asked for. A year that today's version covers may be the subject of the question."""
+    """Whether the chosen versions clearly belong to the time asked about: they are not today's or,
+    if all are asked for, there are several. If today's version covers a year, the year may just be
+    the subject of the question."""
     if when.asked is TimeAsked.EVER:
         return len(choice.versions) > 1
     return choice.asked and any(not version.holds(today) for version in choice.versions)
 
 
-def _was(version: _Version, passage: Passage, today: date) -> bool:
+def _covers_past(version: _Version, passage: Passage, today: date) -> bool:
     """Whether a passage may describe what applied before."""
     return not version.holds(today) or bool(_TELLS_OF_BEFORE.search(passage.text))
 
@@ -235,7 +236,7 @@ def _reason(version: _Version, line: Sequence[_Version], choice: _Choice, when: 
 
 
 def _note(line: Sequence[_Version], choice: _Choice, when: When, today: date) -> list[str]:
-    """Which version was used, if it is not clearly today's."""
+    """A note on the version used, unless it is clearly today's."""
     used = choice.versions
     if when.asked is TimeAsked.NOW or not used or not choice.asked:
         return []
@@ -251,7 +252,7 @@ def _note(line: Sequence[_Version], choice: _Choice, when: When, today: date) ->
 
 
 def _stands_in(version: _Version, choice: _Choice, when: When) -> bool:
-    """Whether today's version is used although it is not of the time asked about."""
+    """Whether today's version is used although it does not belong to the time asked about."""
     if choice.asked or when.asked is TimeAsked.BEFORE or version.force == Force(EVER, NEVER):
         return False
     return when.asked is TimeAsked.NAMED or version.force.start >= when.until
@@ -268,7 +269,7 @@ def _days(version: _Version, today: date) -> str:
     start, until = version.force.start, version.force.until
     last = until - timedelta(days=1) if EVER < until < NEVER else until
     if start >= until:
-        return "never in force by its dates"
+        return "never in force according to its dates"
     if start == EVER:
         return "undated" if until == NEVER else f"in force until {last}"
     if until == NEVER:

@@ -1,4 +1,4 @@
-"""The gate: everything that is decided before a draft is written.
+"""The gate makes all decisions before a draft is written:
 
 filter by date → deduplicate → policy → require a fact → detect conflicts → explain
 """
@@ -36,13 +36,13 @@ COMPARE = "the passages come from several versions, which the reader has to comp
 
 
 class FindsConflicts(Protocol):
-    """Finds the pairs of passages that contradict each other."""
+    """Finds pairs of passages that contradict each other."""
 
     def find(self, evidence: Evidence) -> tuple[Conflict, ...]: ...
 
 
 class GateResult(NamedTuple):
-    """The evidence that applies, and the decision on it."""
+    """The evidence that applies, and the decision about it."""
 
     evidence: Evidence
     decision: GateDecision
@@ -52,6 +52,7 @@ class Gate:
     """Decides whether the evidence is sufficient, current, diverse and free of contradictions.
 
     >>> Gate(policy="learned").decide("How long is parental leave?", ["It is 20 weeks."]).level
+    <Level.SUFFICIENT: 'SUFFICIENT'>
     """
 
     def __init__(
@@ -87,14 +88,14 @@ class Gate:
         return cls(settings=settings.gate, verifier=verifier, embedder=embedder, explain=explain)
 
     def may_draft(self, evidence: Evidence, decision: GateDecision) -> bool:
-        """Whether a draft may be written: the gate is open, or the settings request a draft from
-        insufficient evidence, which is then released with a caveat at best."""
+        """Whether to write a draft: the gate is open, or the settings ask for drafts from
+        insufficient evidence. Such drafts are never released without a caveat."""
         thin = decision.level is Level.INSUFFICIENT and len(evidence) > 0
         declines = self.settings.coverage.decline_insufficient
         return decision.open or (thin and self.settings.policy == "coverage" and not declines)
 
     def decide(self, question: str | Evidence, passages: Found = ()) -> GateDecision:
-        """Decide on passages from any source. Missing relevance is computed."""
+        """Decide on passages from any source. Missing relevance scores are computed."""
         if isinstance(question, Evidence):
             return self.apply(question).decision
         if self._embedder is None:
@@ -108,12 +109,12 @@ class Gate:
     def apply(
         self, evidence: Evidence, when: When | None = None, day: date | None = None
     ) -> GateResult:
-        """The evidence that applies to the time asked about, and whether it is sufficient."""
+        """The evidence that applies to the time asked about, and the decision about it."""
         day = day or self.clock()
         when = when or asked_about(evidence.question, day)
         current, stale, _ = fresh(evidence, when, day)
         counted, copies = distinct(current, self.settings.diversity)
-        # The versions cover the time asked about, so the passages are read without it.
+        # The passages were selected for the time asked about, so the question is judged without it.
         read = sanitized(replace(counted, question=counted.wanted))
         decision = self._enough(adjusted(read, self.settings.kinds))
         if counted.timeless and when.asked is TimeAsked.EVER:
@@ -130,8 +131,8 @@ class Gate:
         return GateResult(kept, explained)
 
     def _enough(self, evidence: Evidence) -> GateDecision:
-        """The policy's decision. If it does not open for several questions together, each is
-        decided separately."""
+        """The decision of the policy. If the gate stays closed for several questions together, each
+        is decided separately."""
         whole = self.policy.decide(evidence)
         asked = several(evidence.question)
         if whole.open or len(asked) == 1 or not self.settings.split_questions:
@@ -142,20 +143,19 @@ class Gate:
             return whole
         weakest = min(opened, key=lambda one: one.score)
         shut = (question for question, one in zip(asked, each, strict=True) if not one.open)
-        left = [f"not enough was found on “{question.strip(' ?')}”" for question in shut]
+        left = [f"not enough was found about “{question.strip(' ?')}”" for question in shut]
         level = Level.PARTIAL if left else weakest.level
         return replace(weakest, level=level, reasons=(*weakest.reasons, *left))
 
     def _diverse(self, decision: GateDecision, evidence: Evidence) -> GateDecision:
-        """Close the gate if the settings require a fact and there is none."""
+        """Close the gate if the settings require a fact and the evidence has none."""
         lack = diverse(evidence, self.settings.diversity) if decision.open else None
         if lack is None:
             return decision
         return replace(decision, level=Level.INSUFFICIENT, reasons=(*decision.reasons, lack))
 
     def _with_conflicts(self, decision: GateDecision, evidence: Evidence) -> GateDecision:
-        """Report contradicting passages, but only if the gate is open: otherwise neither would be
-        used."""
+        """Report contradicting passages if the gate is open. Otherwise neither would be used."""
         found = self.conflicts.find(evidence) if decision.open else ()
         if not found:
             return decision
@@ -170,8 +170,7 @@ class Gate:
 
 @rule("compare", lambda decision, evidence: decision)
 def _to_compare(decision: GateDecision, evidence: Evidence) -> GateDecision:
-    """Add a caveat if the question compares versions: together they show what changed, but no
-    single passage states it."""
+    """Add a caveat if the question compares versions: no single passage states what changed."""
     families = [passage.family for passage in evidence.passages if passage.family]
     beside = len(families) > len(set(families))
     if decision.level is not Level.SUFFICIENT and not (decision.level is Level.REVIEW and beside):
@@ -180,7 +179,7 @@ def _to_compare(decision: GateDecision, evidence: Evidence) -> GateDecision:
 
 
 def _whole(decision: GateDecision, evidence: Evidence) -> GateDecision:
-    """The decision on the sanitized passages, with the passages as they were retrieved."""
+    """The decision on the sanitised passages, with the passages as retrieved."""
     found = {passage.id: passage for passage in evidence.passages}
     return replace(
         decision,

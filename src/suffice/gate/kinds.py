@@ -1,4 +1,4 @@
-"""Weights of the kinds of evidence."""
+"""Applies a weight to each kind of evidence."""
 
 from __future__ import annotations
 
@@ -9,10 +9,9 @@ from suffice.types import Evidence, Retrieved
 
 
 def adjusted(evidence: Evidence, settings: KindSettings | None = None) -> Evidence:
-    """The evidence as a policy reads it: relevance times the weight of the passage's kind.
+    """The evidence with each relevance multiplied by the weight of the passage's kind.
 
-    Only the gate uses this. Results show the original evidence with its raw relevance, in the order
-    of the search.
+    Only the gate uses this. Results show the raw relevance, in search order.
     """
     settings = settings or KindSettings()
     return replace(evidence, items=tuple(_adjusted(item, settings) for item in evidence))

@@ -1,8 +1,8 @@
-"""The parts of a question that the evidence does not cover: "contractors", "a figure for 2025".
+"""Finds parts of a question that the evidence does not cover, such as "a figure for 2025".
 
-Rare words and names are compared with the evidence by their stems and synonyms, dates as values,
-and the expected kind of answer by whether a passage on the topic contains such a figure. The
-phrases complete the sentence "Not covered by the documents: …".
+Rare words and names are compared by stems and synonyms, and dates by value. The expected kind of
+answer is missing if no passage on the topic contains such a figure. The phrases complete the
+sentence "Not covered by the documents: …".
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _NAME = re.compile(r"[A-Z][\w-]*(?: (?:(?:of|and|the|for) )*[A-Z][\w-]*)+")
 
 @dataclass(frozen=True)
 class _Read:
-    """A passage with its derived forms, each computed once."""
+    """A passage with derived forms, each computed once."""
 
     passage: Passage
 
@@ -49,12 +49,12 @@ class _Read:
 
     @cached_property
     def squeezed(self) -> str:
-        """Its letters and digits in lower case, so that "Port Harcourt" matches "portharcourt"."""
+        """Letters and digits in lower case, so that "Port Harcourt" matches "portharcourt"."""
         return re.sub(r"[\W_]+", "", self.text.lower())
 
     @cached_property
     def initials(self) -> frozenset[str]:
-        """Initials of its names, so that "European Union" matches "EU"."""
+        """The initials of names, so that "European Union" matches "EU"."""
         runs = ("".join(re.findall(r"\b[A-Z]", name)).lower() for name in _NAME.findall(self.text))
         return frozenset(
             letters[start:end]
@@ -69,12 +69,12 @@ class _Read:
 
 
 def missing_aspects(evidence: Evidence, synonyms: Synonyms | None = None) -> tuple[str, ...]:
-    """At most three short phrases in the question's own words; empty if everything is covered."""
+    """At most three short phrases in the words of the question; empty if everything is covered."""
     return _compared(evidence, synonyms or Synonyms.read()).phrases()
 
 
 def missing_dates(evidence: Evidence) -> tuple[str, ...]:
-    """The dates in the question that no passage covers. Dates are compared exactly, so these are
+    """The dates in the question that no passage covers. They are compared exactly, so they are
     reported even if the evidence was judged sufficient."""
     return tuple(_compared(evidence, Synonyms()).dates_not_covered())
 
@@ -85,7 +85,7 @@ def _compared(evidence: Evidence, synonyms: Synonyms) -> _Missing:
 
 @dataclass(frozen=True)
 class _Missing:
-    """The comparison of one question with its evidence."""
+    """Compares a question with its evidence."""
 
     question: str
     synonyms: Synonyms
@@ -115,7 +115,7 @@ class _Missing:
         return any(date.start <= word.start() < date.end for date in self.dates)
 
     def _unheld(self) -> list[str]:
-        """The topics that no passage contains; adjacent ones are one phrase."""
+        """The topics that no passage contains. Adjacent words form a phrase."""
         runs: list[tuple[int, int]] = []
         for word in self.topics:
             if any(self._holds(one, word[0]) for one in self.read):
@@ -127,7 +127,7 @@ class _Missing:
         return [self.question[slice(*run)] for run in runs]
 
     def _holds(self, one: _Read, word: str) -> bool:
-        """Whether a passage contains a word, a synonym, or the name that it abbreviates."""
+        """Whether a passage contains a word, a synonym, or the name it abbreviates."""
         plain = without_accents(word)
         if any(stems(other) <= one.stems for other in (plain, *self._synonyms(word.lower()))):
             return True
@@ -136,14 +136,14 @@ class _Missing:
         return word.isupper() and plain.lower() in one.initials
 
     def _synonyms(self, word: str) -> tuple[str, ...]:
-        """The synonyms of a word, and of the phrases of the question that contain it."""
+        """The synonyms of a word, and of phrases in the question that contain it."""
         asked = self.question.lower()
         phrases = (name for group in self.synonyms.groups for name in group if word in name.split())
         others = (self.synonyms.of(name) for name in (word, *phrases) if name in asked)
         return tuple(other for some in others for other in some)
 
     def dates_not_covered(self) -> list[str]:
-        """The dates that no passage mentions and on which none is known to have been in force."""
+        """The dates that no passage mentions, and on which none is known to have been in force."""
         wants = self.expected
         figure = "" if wants is None or wants.answer is Answer.DATE else "a figure for "
         return [
@@ -153,7 +153,7 @@ class _Missing:
         ]
 
     def _answer(self) -> list[str]:
-        """The kind of figure the question asks for, if no passage on the topic contains one."""
+        """The kind of figure the question asks for, if no passage on the topic contains it."""
         wants, words = self.expected, content_words(self.question)
         near = [
             one
@@ -166,7 +166,7 @@ class _Missing:
 
 
 def _tells(word: re.Match[str]) -> bool:
-    """Whether a word of a question is rare, or a name: a capital that does not start the text."""
+    """Whether a word of the question is rare, or a name: capitalised and not the first word."""
     rare = max(map(stem_rarity, folded(word[0])), default=0.0)
     name = bool(word.start()) and any(char.isupper() for char in word[0])
     return rare >= (_NAMED if name else _RARE)
@@ -185,8 +185,8 @@ def _dated(asked: Literal, one: _Read) -> bool:
 
 
 def _within(year: int, known: Sequence[Literal]) -> bool:
-    """Whether a year lies between two dates, or after a date that begins something: "on or after
-    11 September 2001"."""
+    """Whether a year lies between two dates, or after a starting date such as "on or after 11
+    September 2001"."""
     years = [(one.day.year or 0, one.comparator.direction) for one in known if one.day]
     before = [direction for first, direction in years if first < year]
     after = [direction for last, direction in years if last > year]
@@ -194,13 +194,13 @@ def _within(year: int, known: Sequence[Literal]) -> bool:
 
 
 def _answers(wants: Expected, one: _Read) -> bool:
-    """Whether a passage contains a figure of the expected kind, counting the expected thing."""
+    """Whether a passage contains a figure of the expected kind that counts the expected thing."""
     figures = [found for found in one.literals if found.kind in KINDS[wants.answer]]
     return any(not wants.of or _counts(found, wants.of, one.text) for found in figures)
 
 
 def _counts(found: Literal, counted: str, text: str) -> bool:
-    """Whether a number counts this: "3 employees", "employees: 3"."""
+    """Whether a number counts the given thing: "3 employees", "employees: 3"."""
     after = (stem(word.strip(".,;:?!)")) for word in text[found.end :][:_BESIDE].split()[:3])
     words = {*after, *(found.nouns or found.about)}
     return stem(counted.split()[-1]) in words

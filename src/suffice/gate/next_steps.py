@@ -1,4 +1,4 @@
-"""Next steps after a refusal: rephrase, add context, read the nearest document, ask its owner."""
+"""Suggests next steps after a refusal, such as rephrasing or reading the nearest document."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _FEW_WORDS = 2
 def next_steps(
     decision: GateDecision, evidence: Evidence, contact: str = "", stale: Sequence[Exclusion] = ()
 ) -> tuple[str, ...]:
-    """Steps for the reader, most helpful first. `stale` are passages excluded for their dates."""
+    """Suggestions for the reader, most helpful first. `stale` holds passages excluded by date."""
     near = _nearest(evidence)
     question = evidence.question
     steps = [_rephrase(decision, question), _context(question), _other_time(stale)]
@@ -24,7 +24,7 @@ def next_steps(
 
 
 def _rephrase(decision: GateDecision, question: str) -> str:
-    # Only the reader's own words can be rephrased; "a figure for 2025" is ours.
+    # Only the reader's own words can be rephrased. "a figure for 2025" is our wording.
     own = [phrase for phrase in decision.missing if phrase.lower() in question.lower()]
     if own:
         return f"Try other words for {_listed(own)}; the documents may use a different term."
@@ -38,7 +38,7 @@ def _context(question: str) -> str:
 
 
 def _other_time(stale: Sequence[Exclusion]) -> str:
-    """A hint for readers who mean an excluded version."""
+    """A hint for readers who meant an excluded version."""
     for p in (one.passage for one in stale):
         if p.since or p.until or p.expires or p.effective:
             label = f", version {p.declared}" if p.declared else ""

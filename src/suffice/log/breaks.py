@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 @dataclass(frozen=True, slots=True)
 class Fault:
     """`what` is one of: edited, missing, added, moved, erased, head, checkpoint. `sequence` is the
-    first record concerned, `id` its name where it has one."""
+    first affected record, `id` its id if it has one."""
 
     what: str
     sequence: int
@@ -18,7 +18,7 @@ class Fault:
 
 @dataclass(slots=True)
 class Faults:
-    """Collects faults: keeps the first `most`, counts all."""
+    """Collects faults: keeps the first `most` and counts all."""
 
     most: int = 100
     found: list[Fault] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""The canonical JSON form of a value, which is stored and hashed: equal values have equal texts.
+"""The canonical JSON form of a value, to be stored and hashed. Equal values have equal texts.
 
 It is ASCII JSON without white space, with keys sorted by code point. Text is not Unicode-normalised
 and everything outside ASCII is escaped, so NUL and lone surrogates survive any database; two
@@ -55,7 +55,7 @@ def _other(value: object) -> object:
 
 
 def _finite(value: object) -> object:
-    """The same value with non-finite floats as texts."""
+    """The value with non-finite floats replaced by texts."""
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     if isinstance(value, Mapping):

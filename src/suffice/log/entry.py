@@ -1,4 +1,4 @@
-"""Sealed records, and how to find them: by id, by number, or page by page."""
+"""Sealed records, and access to them by id, by number or page by page."""
 
 from __future__ import annotations
 
@@ -117,8 +117,8 @@ class Choice:
 
 
 def page(connection: Connection, choice: Choice, most: int) -> list[Entry]:
-    """The newest selected records, newest first; for the next page, set `before` to the number of
-    the last one."""
+    """The newest `most` selected records, newest first. For the next page, set `before` to the
+    number of the last one."""
     asked = choice.narrowed(select(RECORDS)).order_by(RECORDS.c.sequence.desc()).limit(most)
     return [entry_of(row) for row in connection.execute(asked)]
 

@@ -14,7 +14,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, bindparam, or_, select, update
+from sqlalchemy import ColumnElement, Connection, bindparam, delete, or_, select, update
 
 from suffice.log.erasures import KIND, spans
 from suffice.log.moment import Clock, timestamp
@@ -22,12 +22,24 @@ from suffice.log.payload import lines, manifest, without_fields
 from suffice.log.prepare import Prepare
 from suffice.log.record import WHO, Record
 from suffice.log.seal import head_of, seal
-from suffice.log.tables import RECORDS
+from suffice.log.tables import DECISION_INDEX, DECISIONS, RECORDS, USES
 from suffice.sql.database import Database
 
 KEPT = (KIND, "setup")
 """Kinds that are never erased: they contain no user text, and other records depend on them."""
 _PORTION = 200
+_INDEXED = (
+    (WHO, "caller", None),
+    ("question", "question", ""),
+    ("released", "released", ""),
+    ("outcome", "action", ""),
+    ("outcome", "confidence", None),
+    ("gate", "level", ""),
+    ("passages", "scope", 0),  # unknown
+    ("timings", "seconds", None),
+)
+"""Fields of a record, the index columns that repeat them, and the value after an erasure."""
+_SOURCES = frozenset({"passages", "evidence"})
 _AT_ONCE = 5_000
 """Records erased per transaction; other processes can append between transactions."""
 
@@ -50,7 +62,7 @@ class Eraser:
 
     def subject(self, name: str, *, reason: str = "", by: str = "") -> Erased:
         """Erase the content of all records with this caller or tag. The erasure record stores only
-        a commitment to the name, with which the subject can be proved later."""
+        a commitment to the name, which can later prove whose content was erased."""
         chosen = or_(RECORDS.c.caller == name, RECORDS.c.tag == name)
         return self._all(chosen, {"why": "subject", "subject": name, "reason": reason}, by)
 
@@ -62,7 +74,7 @@ class Eraser:
         kinds: Collection[str] = (),
         by: str = "",
     ) -> Erased:
-        """Erase the content of records sealed before a moment, or only the fields `names`."""
+        """Erase the content, or only the fields `names`, of records sealed before a moment."""
         chosen: ColumnElement[bool] = RECORDS.c.time < timestamp(moment)
         if kinds:
             chosen = chosen & RECORDS.c.kind.in_(list(kinds))
@@ -83,6 +95,7 @@ class Eraser:
                 if self.database.dialect == "sqlite":
                     connection.exec_driver_sql("PRAGMA secure_delete = ON")
                 head_of(connection, hold=True)
+                connection.execute(select(DECISION_INDEX).with_for_update())
                 last, gone = _some(connection, chosen, names, last)
                 if gone:
                     fields = {
@@ -128,9 +141,22 @@ def _some(
             cleared: dict[str, Any] = {"caller": None, "tag": None} if whole else {}
             changed = update(RECORDS).where(RECORDS.c.sequence == bindparam("at"))
             connection.execute(changed.values(**values, **cleared), changes)
+            _unindex(connection, [change["at"] for change in changes], names)
         gone += [change["at"] for change in changes]
         last = found[-1].sequence
     return last, gone
+
+
+def _unindex(connection: Connection, gone: list[int], names: frozenset[str]) -> None:
+    """Erase the same content from the index of decisions. Counts are kept."""
+    values: dict[str, Any] = {
+        column: empty for field, column, empty in _INDEXED if not names or field in names
+    }
+    if values:
+        chosen = update(DECISIONS).where(DECISIONS.c.sequence.in_(gone))
+        connection.execute(chosen.values(**values))
+    if not names or names & _SOURCES:
+        connection.execute(delete(USES).where(USES.c.sequence.in_(gone)))
 
 
 def _changes(found: Any, names: frozenset[str]) -> Iterator[dict[str, Any]]:
@@ -145,6 +171,6 @@ def _changes(found: Any, names: frozenset[str]) -> Iterator[dict[str, Any]]:
 
 def _flush(path: Path) -> None:
     """Truncate the write-ahead log, which still contains the overwritten bytes. If a reader blocks
-    this, SQLite's next checkpoint does it."""
+    it, SQLite truncates at its next checkpoint."""
     with suppress(sqlite3.Error), closing(sqlite3.connect(path, timeout=1)) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -8,7 +8,7 @@ from typing import Any
 
 KIND = "erasure"
 Span = tuple[int, int]
-"""The first and the last sequence of a run."""
+"""The first and last sequence number of a run."""
 
 
 def spans(sequences: Iterable[int]) -> list[Span]:
@@ -27,8 +27,8 @@ def spans(sequences: Iterable[int]) -> list[Span]:
 
 
 @dataclass(slots=True)
-class _Gone:
-    """A run of records that lack the same fields; `id` is that of the first."""
+class _MissingRun:
+    """A run of records that lack the same fields; `id` is the id of the first."""
 
     start: int
     end: int
@@ -38,9 +38,9 @@ class _Gone:
 
 @dataclass(slots=True)
 class Erasures:
-    """Missing fields, and fields that erasure records declare."""
+    """The missing fields, and the fields that erasure records declare as erased."""
 
-    gone: list[_Gone] = field(default_factory=list)
+    gone: list[_MissingRun] = field(default_factory=list)
     declared: list[tuple[int, Span, frozenset[str] | None]] = field(default_factory=list)
     records: int = 0
 
@@ -50,7 +50,7 @@ class Erasures:
         if last and last.end == sequence - 1 and last.names == names:
             last.end = sequence
         else:
-            self.gone.append(_Gone(sequence, sequence, names, id))
+            self.gone.append(_MissingRun(sequence, sequence, names, id))
 
     def declares(self, sequence: int, fields: dict[str, Any]) -> None:
         """Add an erasure record; its field `erased` lists field names, `None` means all."""
@@ -69,7 +69,7 @@ class Erasures:
                     yield sequence, run.id if sequence == run.start else "", left
                 sequence = until + 1
 
-    def _left(self, sequence: int, run: _Gone) -> tuple[frozenset[str], int]:
+    def _left(self, sequence: int, run: _MissingRun) -> tuple[frozenset[str], int]:
         """The undeclared fields of a record, and the last record for which this result holds."""
         left, until = run.names, run.end
         for declared_at, (start, end), names in self.declared:

@@ -1,7 +1,7 @@
 """Masks personal data before a record is written.
 
-A mask keeps the shape: letters become x, digits become #, everything else stays. The length of a
-text does not change, so all spans in a record stay valid.
+Masking replaces letters by x and digits by # and keeps everything else. The length of a text does
+not change, so all spans in a record stay valid.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ _PHONE = re.compile(
 # Card and phone numbers occur only within such a run; most texts contain none and are skipped.
 _RUN = re.compile(r"[+(0-9][0-9 ()./-]{7,}")
 _BEYOND = 2
-"""Characters after a run that a pattern examines."""
+"""The number of characters after a run that a pattern examines."""
 _DATE = re.compile(r"0?\d[/-]\d{1,2}[/-]\d{2,4}\Z")
 _FEWEST, _MOST = 8, 15
 _DIGIT = re.compile(r"\d")
 
-# Identifiers are not masked: they would no longer identify anything.
+# Identifiers are not masked, because masked ones would no longer identify anything.
 NAMES = frozenset(
     "id document version content_hash passage_id family collection access check policy drafter "
     "record records setup certificate kind support code level action grade span effective expires "
@@ -90,7 +90,7 @@ class Masks:
 
     sorts: tuple[_Sort, ...]
     own: bool = False
-    """Whether the settings add patterns; they may match any text, which rules out shortcuts."""
+    """Whether the settings add patterns. These may match any text, so no text can be skipped."""
 
     @classmethod
     def of(cls, settings: RecordSettings) -> Masks:

@@ -13,7 +13,7 @@ def now() -> datetime:
 
 
 def timestamp(moment: datetime) -> str:
-    """ "2026-01-31T12:00:00.000000Z"."""
+    """The time as text, for example "2026-01-31T12:00:00.000000Z"."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 

@@ -4,9 +4,9 @@
 
 The hash of a line is the field's commitment. `root` is the hash of all names and commitments,
 `seal` the hash of the whole text; the chain holds both. Erasing a line erases its salt, so the
-content cannot be recovered from the commitment, not even by guessing. A field that is omitted by
-the settings keeps its commitment and salt (`SALT question! sha256:…`), so a text kept elsewhere can
-be proved to be the original.
+content cannot be recovered from the commitment, not even by guessing. A field that the
+settings omit keeps its commitment and salt (`SALT question! sha256:…`), so a text kept elsewhere
+can be proved to be the original.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SALT = 32
 
 @dataclass(frozen=True, slots=True)
 class Payload:
-    """The text of a record's fields, and the hashes of it that go into the chain."""
+    """The text of a record's fields, and its hashes that go into the chain."""
 
     text: str
     root: str
@@ -78,7 +78,7 @@ def lines(text: str) -> Iterator[Line]:
 
 
 def values(text: str, names: Collection[str]) -> dict[str, object]:
-    """Some stored fields of a payload; the others, which may be large, are not parsed."""
+    """The stored fields in `names`; the others, which may be large, are not parsed."""
     found: dict[str, object] = {}
     for line in text.split("\n"):
         name, _, value = line[SALT + 1 :].partition(" ")

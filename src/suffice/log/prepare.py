@@ -1,4 +1,4 @@
-"""Prepares records for sealing: masking and payload, everything that needs no database."""
+"""Prepares records for sealing: masking and payload, all work that needs no database."""
 
 from __future__ import annotations
 
@@ -50,13 +50,13 @@ class Prepare:
         return cls(Masks.of(settings), frozenset(settings.omit_fields))
 
     def __call__(self, record: Record, never: frozenset[str] = frozenset()) -> Prepared:
-        """`never` names fields of this record that are not stored, regardless of the settings."""
+        """Prepare a record. Fields in `never` are not stored, regardless of the settings."""
         caller, tag = record.caller.translate(_NO_TEXT), record.tag.translate(_NO_TEXT)
         fields = {WHO: [caller, tag], **self._masked(record)}
         written = payload(fields, self.omit | never)
         if len(written.text) > LARGEST:
             raise StoreError(
-                f"A record of {len(written.text):,} characters is over the limit of {LARGEST:,}.",
+                f"The record has {len(written.text):,} characters, over the limit of {LARGEST:,}.",
                 remedy="Exclude large fields with record.omit_fields.",
             )
         known = WHO not in self.omit
@@ -70,7 +70,7 @@ class Prepare:
         )
 
     def _masked(self, record: Record) -> dict[str, object]:
-        """Mask the fields. Records written once hold settings and versions, not user text."""
+        """The masked fields. `once` records are not masked: they contain no user text."""
         if record.once or not self.masks.sorts:
             return dict(record.fields)
         counts: Counter[str] = Counter()

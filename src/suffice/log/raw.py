@@ -51,6 +51,16 @@ def row_batches(connection: Connection) -> Iterator[list[Glance]]:
     return _streamed(connection) if _is_sqlite(connection) else _portions(connection)
 
 
+def row_span(connection: Connection, first: int, last: int) -> list[Glance]:
+    """The rows from the first to the last number, in order."""
+    asked = f"SELECT {_columns(connection)} FROM records WHERE sequence BETWEEN {int(first)} AND "
+    found = connection.exec_driver_sql(f"{asked}{int(last)} ORDER BY sequence").all()
+    return [
+        (one[0], *map(_bytes, one[1:5]), one[5], one[6], _bytes(one[7]))  # type: ignore[misc]
+        for one in found
+    ]
+
+
 def row(connection: Connection, sequence: int) -> Row:
     """One complete row; a required column that is NULL becomes empty."""
     columns = ", ".join(_as_bytes(connection, name) for name in _TEXTS)
@@ -85,8 +95,8 @@ def _columns(connection: Connection) -> str:
 
 
 def _streamed(connection: Connection) -> Iterator[list[Glance]]:
-    """SQLite returns rows one by one. Memory-mapping the file and batches that fit the CPU cache
-    save a third of the time."""
+    """Read from SQLite, which returns rows one by one. Memory-mapping the file and batches that fit
+    the CPU cache save a third of the time."""
     connection.exec_driver_sql(f"PRAGMA mmap_size = {_MAPPED}")
     asked = f"SELECT {_columns(connection)} FROM records ORDER BY sequence"
     result = connection.exec_driver_sql(asked)
@@ -101,8 +111,8 @@ def _streamed(connection: Connection) -> Iterator[list[Glance]]:
 
 
 def _portions(connection: Connection) -> Iterator[list[Glance]]:
-    """PostgreSQL returns a whole result at once, so batches are small when payloads are large. The
-    server prepares the next batch while the current one is processed."""
+    """Read from PostgreSQL, which returns a whole result at once, so batches are small if payloads
+    are large. The server prepares the next batch while the current one is processed."""
     chosen = "FROM records WHERE sequence > %s ORDER BY sequence LIMIT %s"
     size = f"SELECT sum(octet_length(payload)) FROM (SELECT payload {chosen}) AS portion"
     asked = f"SELECT {_columns(connection)} {chosen}"
@@ -126,7 +136,7 @@ def _portions(connection: Connection) -> Iterator[list[Glance]]:
 
 
 def _result(coming: Future[list[Any]], connection: Connection) -> list[Any]:
-    """The fetched rows. After a failure the connection is used again, so that a lost connection
+    """The fetched rows. After a failure, use the connection once more, so that a lost connection
     raises the translated error."""
     try:
         return coming.result()

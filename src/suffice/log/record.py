@@ -23,8 +23,8 @@ def new_id() -> str:
 class Record:
     """An event of some `kind` ("verdict", "gate", "gap", "override", "erasure", …; the set is
     open). `fields` maps names to JSON trees. `caller` made the request, `tag` names the person or
-    case concerned; content can be erased by either. With `once`, a record with the same id is
-    written only the first time."""
+    case concerned; content can be erased by either. A record with `once` is written only if its id
+    is new."""
 
     kind: str
     fields: Mapping[str, object]

@@ -26,7 +26,7 @@ _MOVE = (
     .values({name: bindparam(f"new_{name}") for name in ("sequence", "link", "time")})
 )
 _SKEW = timedelta(seconds=1)
-"""Tolerated clock difference between machines."""
+"""The tolerated clock difference between machines."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ def head_of(connection: Connection, *, hold: bool = False) -> Head:
 
 
 def seal(connection: Connection, group: Sequence[Prepared], now: datetime) -> Head:
-    """Append a group in order, skipping `once` records that already exist."""
+    """Append a group of records in order, skipping `once` records that already exist."""
     head = head_of(connection, hold=True)
     time, clock = _moment(head, now)
     there = _there(connection, [record.id for record in group if record.once])

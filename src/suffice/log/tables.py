@@ -1,4 +1,5 @@
-"""Tables of the log, the principals and their usage. A test compares them with the migrations."""
+"""Tables of the log, its index, the principals and their usage. A test compares them with the
+migrations."""
 
 from __future__ import annotations
 
@@ -72,6 +73,24 @@ TEAMS = Table(
     text("created"),
 )
 
+SESSIONS = Table(
+    "sessions",
+    _METADATA,
+    text("hash", key=True),
+    text("principal"),
+    text("created"),
+    text("seen"),
+    text("expires"),
+)
+
+SIGN_IN_FAILURES = Table(
+    "sign_in_failures",
+    _METADATA,
+    text("subject", key=True),
+    number("failures"),
+    real("last"),
+)
+
 USAGE = Table(
     "usage",
     _METADATA,
@@ -102,3 +121,59 @@ USAGE_TOTALS = Table(
     number("withhold"),
     number("review"),
 )
+
+DECISION_INDEX = Table("decision_index", _METADATA, number("id", key=True), number("sequence"))
+
+SCOPES = Table("decision_scopes", _METADATA, number("id", key=True), text("body"))
+
+DECISIONS = Table(
+    "decisions",
+    _METADATA,
+    number("sequence", key=True),
+    text("id"),
+    text("time"),
+    text("action"),
+    text("level"),
+    text("caller", null=True),
+    number("scope"),
+    text("question"),
+    text("released"),
+    real("confidence", null=True),
+    real("seconds", null=True),
+)
+
+SOURCES = Table(
+    "decision_sources",
+    _METADATA,
+    number("id", key=True),
+    text("collection"),
+    text("document"),
+    text("version"),
+    text("access"),
+    number("used"),
+    number("cited"),
+    text("last_used"),
+    text("last_cited"),
+)
+
+USES = Table(
+    "decision_uses",
+    _METADATA,
+    number("source", key=True),
+    number("sequence", key=True),
+    number("cited"),
+)
+
+TALLIES = Table(
+    "decision_tallies",
+    _METADATA,
+    number("width", key=True),
+    text("bucket", key=True),
+    number("scope", key=True),
+    text("name", key=True),
+    number("count"),
+    real("total"),
+)
+
+INDEX_TABLES = (DECISION_INDEX, SCOPES, DECISIONS, SOURCES, USES, TALLIES)
+"""The index of decisions, which is derived from the records."""

@@ -1,4 +1,4 @@
-"""Compares a log with checkpoints, which reveals a rebuilt or truncated tail."""
+"""Compares a log with checkpoints, to detect a rebuilt or truncated tail."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Testimony:
 def hold_against(
     connection: Connection, head: Head, last: int, testimony: Testimony, faults: Faults
 ) -> None:
-    """Compare the log with checkpoints, oldest first. A change lies between the last checkpoint
+    """Compare the log with checkpoints, oldest first. A change happened between the last checkpoint
     that agrees and the first that does not."""
     agreed = 0
     valid = [

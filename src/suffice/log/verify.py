@@ -9,17 +9,18 @@ from __future__ import annotations
 import hashlib
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from json.encoder import encode_basestring_ascii
 
 from sqlalchemy import Connection
 
-from suffice.log.breaks import Faults, Verified
+from suffice.log.breaks import Fault, Faults, Verified
 from suffice.log.canonical import digest
 from suffice.log.chain import genesis, link_over
 from suffice.log.checkpoints.checkpoint import Checkpoint
 from suffice.log.erasures import Erasures
 from suffice.log.payload import SALT, commitments, lines, manifest, root_of
-from suffice.log.raw import Glance, Row, row, row_batches
+from suffice.log.raw import Glance, Row, row, row_batches, row_span
 from suffice.log.record import WHO
 from suffice.log.seal import Head, head_of
 from suffice.log.testimony import Testimony, hold_against
@@ -65,6 +66,42 @@ def verify(
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The result of verifying some consecutive records, assuming that the record before them is
+    intact. Only a verification of the whole log finds an unrecorded erasure."""
+
+    first: int
+    last: int
+    faults: tuple[Fault, ...] = ()
+
+    @property
+    def whole(self) -> bool:
+        return not self.faults
+
+
+def verify_around(database: Database, sequence: int, beside: int = 10) -> Span:
+    """Verify a record and `beside` records on either side: their content, and that each follows
+    from the one before. The cost does not depend on the length of the log."""
+    with database.reading() as connection:
+        head = head_of(connection)
+        first, last = max(sequence - beside, 1), min(sequence + beside, head.sequence)
+        walk = _Walk(connection, head, deep=True)
+        before = row_span(connection, first - 1, first - 1)
+        if before:
+            walk.previous = walk.other = before[0][2]
+            walk.before = before[0][1]
+        walk.last = first - 1
+        walk.through(row_span(connection, first, last))
+        if walk.last < last:
+            message = f"{_run(walk.last + 1, last)} missing."
+            walk.faults.add("missing", walk.last + 1, "", message)
+        if last == head.sequence and walk.last == last and head.link.encode() != walk.previous:
+            message = f"The link in the head of the log differs from that of record {last}."
+            walk.faults.add("head", last, "", message)
+    return Span(first, last, tuple(walk.faults.found))
+
+
 class _Walk:
     """State of the verification pass."""
 
@@ -74,7 +111,7 @@ class _Walk:
         self.deep = deep
         self.previous = genesis(head.log)
         self.other = self.previous
-        """The correct previous link, if it differs from the stored one."""
+        """The correct previous link, which may differ from the stored link."""
         self.before = b""
         """The columns covered by the previous link."""
         self.last = 0
@@ -95,13 +132,13 @@ class _Walk:
                     and columns.endswith(sha256(payload).hexdigest().encode())
                     and (
                         (caller is None and tag is None and payload.startswith(nobody, SALT))
-                        or _who_fits(caller, tag, payload)
+                        or _caller_and_tag_match(caller, tag, payload)
                     )
                 )
             except TypeError:  # a required column is NULL
                 whole = False
             if not whole:
-                self._look(row(self.connection, sequence))
+                self._examine(row(self.connection, sequence))
             elif self.deep:
                 id, *_, root, _ = columns.split(b"\n")
                 self._root(sequence, id, root, manifest(_text(payload)))
@@ -111,9 +148,9 @@ class _Walk:
             if erasure:
                 self._erasure(sequence, payload)
 
-    def _look(self, row: Row) -> None:
-        """Examine a record that failed the quick check, and report its faults."""
-        follows = self._place(row)
+    def _examine(self, row: Row) -> None:
+        """Examine a record that failed the quick check and report its faults."""
+        follows = self._check_position(row)
         columns = b"\n".join((row.id, row.time, row.clock, row.kind, row.root, row.seal))
         right = [link_over(before, row.sequence, columns) for before in (self.previous, self.other)]
         if follows and row.link not in right:
@@ -127,7 +164,7 @@ class _Walk:
     def _fault(self, what: str, row: Row, message: str) -> None:
         self.faults.add(what, row.sequence, row.name, message)
 
-    def _place(self, row: Row) -> bool:
+    def _check_position(self, row: Row) -> bool:
         """Whether the record is the next one; report a gap before it."""
         expected = self.last + 1
         if row.sequence > expected:
@@ -146,8 +183,8 @@ class _Walk:
             self._fault("edited", row, message)
         who = any(line.name == WHO and line.stored for line in lines(text))
         named = row.caller is not None or row.tag is not None
-        if (who or named) and not _who_fits(row.caller, row.tag, row.payload):
-            message = f"Caller or tag of record {row.sequence} differ from what was sealed."
+        if (who or named) and not _caller_and_tag_match(row.caller, row.tag, row.payload):
+            message = f"The caller or tag of record {row.sequence} differs from what was sealed."
             self._fault("edited", row, message)
 
     def _erased(self, row: Row, text: str, stated: str) -> None:
@@ -195,7 +232,7 @@ class _Walk:
             self.faults.add("erased", sequence, id, message)
 
 
-def _who_fits(caller: bytes | None, tag: bytes | None, payload: bytes) -> bool:
+def _caller_and_tag_match(caller: bytes | None, tag: bytes | None, payload: bytes) -> bool:
     """Whether the columns caller and tag match the payload."""
     if caller is None and tag is None and payload.startswith(_NOT_STORED, SALT):
         return True

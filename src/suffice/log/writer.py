@@ -1,6 +1,6 @@
-"""One thread per process seals the records of all other threads, all waiting ones at once.
+"""Seals records in one thread per process, all waiting records at once.
 
-While one group is being committed, the next one gathers, so the number of transactions per record
+While one group is being committed, the next one collects, so the number of transactions per record
 falls as the load grows.
 """
 
@@ -45,7 +45,7 @@ class _Job:
         self._turn.release()
 
     def wait(self) -> None:
-        """Return when the records are sealed, or raise the error."""
+        """Wait until the records are sealed; raise if that failed."""
         self._turn.acquire()
         if isinstance(self.problem, StoreError):  # each waiting thread raises its own instance
             raise type(self.problem)(
@@ -56,8 +56,8 @@ class _Job:
 
 
 class Writer:
-    """`append` returns when the records are committed, or with `queued` when they are queued. If
-    the store fails, `append` raises; the next call tries again."""
+    """Writes to the log. `append` returns once the records are committed, or with `queued` once
+    they are queued. If the store fails, `append` raises, and the next call tries again."""
 
     def __init__(
         self,
@@ -162,8 +162,8 @@ class Writer:
             _LOG.exception("Post-commit callback failed; the records are safe.")
 
     def _failed(self, group: Sequence[_Job], problem: StoreError) -> bool:
-        """Report the error to waiting threads, or keep queued records for another try until the log
-        is closed. Return whether the writer continues."""
+        """Report the error to waiting threads, or keep queued records for a retry until the log is
+        closed. Return whether the writer continues."""
         if not self._queued:
             for job in group:
                 job.done(problem)

@@ -1,5 +1,4 @@
-"""The MCP server's tool calls: invalid arguments are explained, and each call is logged and counted
-like a request of the gateway."""
+"""Tool calls of the MCP server: explain invalid arguments, and log and count every call."""
 
 from __future__ import annotations
 
@@ -15,18 +14,18 @@ from suffice.mcp.tools import Caller
 from suffice.server.telemetry.stats import NOW, RequestStats, StatsListener
 
 CALLER = "suffice.caller"
-"""The key under which the ASGI scope of an HTTP request holds its caller."""
+"""The key of the caller in the ASGI scope of an HTTP request."""
 
 
 def caller_of(request: Any, otherwise: Caller) -> Caller:
-    """The caller that the HTTP request carries; `otherwise` if it carries none."""
+    """The caller of an HTTP request, or `otherwise` if it has none."""
     found = request.scope.get(CALLER) if request is not None else None
     return found if isinstance(found, Caller) else otherwise
 
 
 class ToolServer(MCPServer[Any]):
-    """An MCP server whose listeners get the statistics of each tool call. `asking` is the caller of
-    requests that carry none."""
+    """An MCP server that reports each tool call to its listeners. `asking` is the default
+    caller."""
 
     def __init__(self, asking: Caller, watches: Sequence[StatsListener], **options: Any) -> None:
         super().__init__("suffice", **options)
@@ -66,7 +65,7 @@ class ToolServer(MCPServer[Any]):
 
 
 def _explained(problem: ToolError, properties: Mapping[str, Any]) -> str:
-    """What was wrong with a call, without the prefix of the SDK."""
+    """The error message of a call, without the SDK's prefix."""
     cause = problem.__cause__
     if isinstance(cause, ValidationError):
         return " ".join(_invalid(cause, properties))
@@ -74,7 +73,7 @@ def _explained(problem: ToolError, properties: Mapping[str, Any]) -> str:
 
 
 def _invalid(problem: ValidationError, properties: Mapping[str, Any]) -> Iterator[str]:
-    """Each invalid argument: its name, what is wrong, and what to pass."""
+    """A message for each invalid argument: its name, what is wrong, and what to pass."""
     for error in problem.errors(include_input=False, include_url=False):
         name = ".".join(map(str, error["loc"]))
         about = properties.get(str(error["loc"][0]), {}).get("description", "")

@@ -62,12 +62,12 @@ class Guarded:
             except ApiError as fault:
                 await fault.response(scope, receive, with_limits)
                 return
-            # Without a key, the caller is the one the server was started for.
+            # Without a key, the server's default caller applies.
             named = {} if who is None else {CALLER: who}
             await self.app({**scope, **named}, receive, with_limits)
 
     async def _status(self, path: str) -> Response:
-        """The process is alive; or the store answers and the collection has documents."""
+        """Answer `/healthz` and `/readyz`. Ready means that the collection has documents."""
         if path == _HEALTH:
             return Response(encode({"status": "ok"}), media_type=JSON_TYPE)
         store, collection = self.tools.library.store, self.tools.collection
@@ -83,7 +83,7 @@ class Guarded:
     async def _enter(
         self, headers: Headers, stack: ExitStack, limits: dict[str, str]
     ) -> Caller | None:
-        """The caller; `limits` is filled with the headers that report its limits."""
+        """Authenticate and admit the caller. The headers with its limits are added to `limits`."""
         caller = await identified(self.authenticator, headers)
         if not caller.may_use(self.tools.collection):
             raise ApiError(403, "This key may not use this collection.", "no_right")

@@ -1,5 +1,5 @@
-"""The results of the MCP tools, as types: the SDK derives the output schemas from them, and checks
-every result against its schema. Further fields are allowed."""
+"""The result types of the MCP tools. The SDK derives the output schemas from them and validates
+every result. Additional fields are allowed."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ class Origin(TypedDict):
 
 @OPEN
 class Quoted(Origin):
-    """A source with the words quoted from it."""
+    """A source with a quotation from it."""
 
     quote: str
 
 
 @OPEN
 class Citation(Quoted):
-    """The source of the mark [n]."""
+    """The source that [n] cites."""
 
     n: int
 
@@ -63,7 +63,7 @@ class Conflict(TypedDict):
 
 @OPEN
 class Signal(TypedDict):
-    """A number that the gate looked at."""
+    """A number on which the gate's decision is based."""
 
     name: str
     value: float | None
@@ -73,7 +73,7 @@ class Signal(TypedDict):
 
 @OPEN
 class Gate(TypedDict):
-    """The decision whether the evidence is enough."""
+    """The decision whether the evidence is sufficient."""
 
     level: Level
     score: float
@@ -101,7 +101,7 @@ class FoundPassage(Origin):
 
 @OPEN
 class SearchResult(TypedDict):
-    """Passages, and the gate's decision on them."""
+    """Passages and the gate's decision on them."""
 
     gate: Gate
     advice: str
@@ -113,7 +113,7 @@ class SearchResult(TypedDict):
 
 @OPEN
 class Nearest(TypedDict):
-    """A document near the question."""
+    """A document related to the question."""
 
     document: str
     title: str
@@ -125,7 +125,7 @@ class Nearest(TypedDict):
 
 @OPEN
 class Answer(TypedDict):
-    """The verdict on an answer. Only `answer` may be shown; `null`: nothing may."""
+    """The verdict on an answer. Only `answer` may be shown; if it is null, nothing may be shown."""
 
     question: str
     verdict: Action
@@ -174,7 +174,7 @@ class Finding(TypedDict):
 
 @OPEN
 class Claim(TypedDict):
-    """A statement of a draft, with the range of its characters in it."""
+    """A statement of a draft, with its character range."""
 
     text: str
     span: list[int]
@@ -234,7 +234,7 @@ class Version(TypedDict):
 
 @OPEN
 class ShownPassage(Origin):
-    """A passage in full; `of` is the version of its document."""
+    """The full text of a passage; `of` is the version of its document."""
 
     text: str
     kind: str

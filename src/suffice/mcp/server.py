@@ -1,6 +1,6 @@
 """The MCP server: search, answers and checks as tools, and documents as resources.
 
-A model may skip a tool, so the results are only advice to it; the gateway enforces them.
+A model may ignore the results of a tool; to enforce them, use the gateway.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ T = TypeVar("T")
 DOCUMENT = "suffice://documents/{+name}{?version}"
 _PAGE = 100
 _READS = ToolAnnotations(read_only_hint=True, open_world_hint=False)
-"""Changes no document. The record of the decision does not count as a change."""
+"""The tool changes no document. Recording its decision does not count as a change."""
 _ADDS = ToolAnnotations(
     read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False
 )
@@ -52,8 +52,8 @@ WhoAsks = Callable[[Context[Any, Any]], Caller]
 def open_server(
     tools: Tools, asking: Caller, watches: Sequence[StatsListener] = ()
 ) -> MCPServer[Any]:
-    """The MCP server over the tools. `asking` is the caller of requests that carry none; `watches`
-    get the statistics of each tool call."""
+    """Create the MCP server for the tools. `asking` is the default caller; `watches` are called
+    with the statistics of each tool call."""
 
     def who(context: Context[Any, Any]) -> Caller:
         return caller_of(context.request_context.request, asking)
@@ -88,7 +88,7 @@ def _add_asking(server: MCPServer[Any], tools: Tools, who: WhoAsks) -> None:
         question: Question,
         top: Annotated[int | None, Field(ge=1, le=50, description="Number of passages.")] = None,
     ) -> results.SearchResult:
-        """Find passages for a question, with the gate's decision on whether they are enough.
+        """Find passages for a question, with the gate's decision on whether they are sufficient.
 
         Call this first for anything that internal documents, policies or figures may answer. Follow
         `gate.level`. SUFFICIENT: answer from the passages and cite them. PARTIAL: answer that part
@@ -101,9 +101,9 @@ def _add_asking(server: MCPServer[Any], tools: Tools, who: WhoAsks) -> None:
     def ask(context: Context[Any, Any], question: Question) -> results.Answer:
         """Answer a question from the documents, checked and cited, or refuse with reasons.
 
-        Call this if you want an answer that can be shown as it is: `answer` is the only text to
+        Call this if you want an answer that can be shown unchanged: `answer` is the only text to
         show, with its citations. If it is null, do not answer: tell the user `reason`, `missing`
-        and `next_steps`, and do not fill in from memory.
+        and `next_steps`, and add nothing from memory.
         """
         return _called(results.Answer, tools.ask, who(context), question)
 
@@ -116,7 +116,7 @@ def _add_asking(server: MCPServer[Any], tools: Tools, who: WhoAsks) -> None:
             list[str], Field(description="Ids of the passages it cites, from search_evidence.")
         ] = [],  # noqa: B006 - read only, and the schema shows it
         texts: Annotated[
-            list[str], Field(description="Full texts of further passages, numbered after those.")
+            list[str], Field(description="Full texts of additional passages, numbered after those.")
         ] = [],  # noqa: B006
     ) -> results.Validation:
         """Check every claim of a draft against its evidence before the user sees it.
@@ -152,9 +152,9 @@ def _add_showing(server: MCPServer[Any], tools: Tools, who: WhoAsks) -> None:
     @server.tool(title="Show a passage", annotations=_READS)
     def show_passage(
         context: Context[Any, Any],
-        passage: Annotated[str, Field(description="Its id, from a search or a citation.")],
+        passage: Annotated[str, Field(description="The passage id, from a search or a citation.")],
     ) -> results.ShownPassage:
-        """Show one passage in full, with the version of its document.
+        """Show the full text of a passage, with the version of its document.
 
         Call this to read the source of a citation, or to see whether it is still in force.
         """
@@ -163,14 +163,16 @@ def _add_showing(server: MCPServer[Any], tools: Tools, who: WhoAsks) -> None:
     @server.tool(title="Show a document", annotations=_READS)
     def show_document(
         context: Context[Any, Any],
-        document: Annotated[str, Field(description="Its name, as given in passages.")],
-        version: Annotated[str, Field(description="The version; default: the one in force.")] = "",
+        document: Annotated[str, Field(description="The document name, as given in passages.")],
+        version: Annotated[
+            str, Field(description="The version (default: the version in force).")
+        ] = "",
         start: Annotated[int, Field(ge=0, description="Offset of the first character.")] = 0,
     ) -> results.ShownDocument:
-        """Show one version of a document, and list its versions.
+        """Show a version of a document, and list all versions.
 
         Call this if a passage alone is not enough, or to compare the current version with an
-        earlier one. Long texts are returned in pages: continue from `next_start`.
+        earlier version. Long texts are returned in pages: continue from `next_start`.
         """
         return _called(
             results.ShownDocument, tools.document, who(context), document, version, start
@@ -180,7 +182,7 @@ def _add_showing(server: MCPServer[Any], tools: Tools, who: WhoAsks) -> None:
         DOCUMENT,
         name="document",
         title="A document",
-        description="The text of a document, in the version in force or in the one given.",
+        description="The text of a document: the version in force, or the given version.",
         mime_type="text/plain",
     )
     def document_text(context: Context[Any, Any], name: str, version: str = "") -> str:
@@ -217,7 +219,7 @@ def _described(one: VersionInfo) -> str | None:
 
 
 def _called(kind: type[T], call: Callable[..., dict[str, Any]], *arguments: Any) -> T:
-    """The result of a tool. Errors of this package become tool errors, with their remedy."""
+    """Call a tool. Errors of this package become tool errors, with their remedy."""
     try:
         return cast(T, call(*arguments))
     except SufficeError as problem:

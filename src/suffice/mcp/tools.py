@@ -1,7 +1,7 @@
 """The tools of the MCP server, without the protocol.
 
-Results are plain values. A caller never sees a document that its labels do not allow, nor learns
-that it exists.
+Results are plain values. Documents that a caller's labels do not allow look as if they do not
+exist.
 """
 
 from __future__ import annotations
@@ -32,34 +32,34 @@ from suffice.settings import CollectionSettings
 from suffice.types import Evidence, Level, Verdict
 
 PAGE = 20_000
-"""Characters of a document per page."""
+"""Number of characters per page of a document."""
 _LABEL_SETS = 1_000
-"""Sets of labels whose pipelines are kept; people with many groups have many."""
+"""Number of label sets whose pipelines are cached. Users in many groups produce many sets."""
 _ADVICE = {
-    Level.SUFFICIENT: "The evidence is enough. Answer from these passages alone and cite them.",
+    Level.SUFFICIENT: "The evidence is sufficient. Answer only from these passages and cite them.",
     Level.PARTIAL: "Answer only what the passages say, and say what is missing.",
     Level.INSUFFICIENT: "Do not answer from memory. Say what is missing and what to do next.",
-    Level.CONFLICT: "The sources disagree. Name both sides; do not choose one silently.",
-    Level.REVIEW: "Whether the evidence is enough could not be decided. Have a person review it.",
+    Level.CONFLICT: "The sources disagree. State both sides; do not silently choose one.",
+    Level.REVIEW: "Could not decide whether the evidence is sufficient. Have a person review it.",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """The caller: the name its decisions are recorded under, and the labels it may read."""
+    """The caller: the name in its records, and the labels it may read."""
 
     name: str = ""
     labels: frozenset[str] = frozenset()
     by_key: bool = False
-    """The caller sent an API key, so it may give feedback on its own answers only."""
+    """Whether the caller sent an API key. It may then rate only its own answers."""
     user: str = ""
-    """The person on whose behalf the key is used."""
+    """The user on whose behalf the key is used."""
     team: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """The tools over one collection. Opened once, for any number of callers."""
+    """The tools for a collection. They are opened once and shared by all callers."""
 
     library: Library
     embedder: Embedder
@@ -75,7 +75,7 @@ class Tools:
         return self.library.settings.collection(self.collection)
 
     def search(self, who: Caller, question: str, top: int | None = None) -> dict[str, Any]:
-        """The passages found, and the gate's decision on them."""
+        """Search for passages and return them with the gate's decision."""
         pipeline = self._pipeline(who)
         if top is not None:
             pipeline = replace(pipeline, retriever=self.library.search(self._allowed(who), top=top))
@@ -101,15 +101,15 @@ class Tools:
         passages: Sequence[str] = (),
         texts: Sequence[str] = (),
     ) -> dict[str, Any]:
-        """The verdict on a draft, claim by claim, checked against the passages with these ids and
-        then the texts; if neither is given, against the results of a search."""
+        """Check a draft, claim by claim, against the passages with these ids, followed by the
+        texts. If neither is given, the evidence comes from a search."""
         evidence: list[Given] = [*self._named(who, passages), *texts]
         gate: dict[str, Any] | None = None
         if not evidence:
             if not question.strip():
                 raise EvidenceError(
                     "There is nothing to check the draft against.",
-                    remedy="Pass the question, ids of passages, or texts.",
+                    remedy="Pass the question, passage ids or texts.",
                 )
             found, decision = replace(self._pipeline(who), record=None).retrieve_and_gate(question)
             gate, evidence = as_json.gate(decision), list(found.items)
@@ -130,8 +130,7 @@ class Tools:
         }
 
     def document(self, who: Caller, name: str, version: str = "", start: int = 0) -> dict[str, Any]:
-        """One version of a document (by default the one in force) with a page of its text, and the
-        list of its versions."""
+        """A version of a document (default: in force), a page of its text, and all versions."""
         chosen, text = self.text(who, name, version)
         page = text[start : start + PAGE]
         more = start + PAGE if start + PAGE < len(text) else None
@@ -147,24 +146,24 @@ class Tools:
         }
 
     def text(self, who: Caller, name: str, version: str = "") -> tuple[VersionInfo, str]:
-        """One version of a document with its full text."""
+        """A version of a document with its full text."""
         versions = self._versions(who, name)
         if version:
             versions = [one for one in versions if version in (one.version, one.key)]
         if not versions:
             raise _missing(f"{name}' in the version '{version}" if version else name)
-        # A file's own name means that file, even if a newer one replaced it.
+        # The name of a file means that file, even if a newer file replaced it.
         versions = [one for one in versions if one.document == name] or versions
         current = [one for one in versions if one.status(today()) == "current"]
         chosen = (current or versions)[-1]
         return chosen, self.library.store.text(chosen.collection, chosen.document, chosen.key)
 
     def feedback(self, who: Caller, record: str, rating: str, comment: str = "") -> dict[str, Any]:
-        """Store feedback on a decision with its record. A caller with a key can rate its own
-        decisions only; records of others are reported as missing."""
+        """Store feedback on a recorded decision. A caller with a key can rate only its own
+        decisions; other records are reported as missing."""
         if self.log is None:
             raise EvidenceError(
-                "No records are kept, so feedback cannot be stored.",
+                "Decisions are not recorded, so feedback cannot be stored.",
                 remedy="Start the server with --record.",
             )
         unknown = EvidenceError(
@@ -182,7 +181,7 @@ class Tools:
         return {"record": kept}
 
     def documents(self, who: Caller) -> list[VersionInfo]:
-        """Each document in the version in force, or else its newest version."""
+        """All documents, each in the version in force, else in its newest version."""
         chosen: dict[str, VersionInfo] = {}
         for one in self.library.store.versions(collection=self.collection):
             held = chosen.get(one.document)
@@ -202,8 +201,7 @@ class Tools:
         return [known[id] for id in ids]
 
     def _versions(self, who: Caller, name: str) -> list[VersionInfo]:
-        """The versions of a document that the caller may read; if there are none, the document is
-        reported as missing."""
+        """The versions that the caller may read. Raise `DocumentMissing` if there are none."""
         try:
             found = self.library.store.history(self.collection, name)
         except DocumentMissing:
@@ -266,5 +264,5 @@ def _nothing(question: str) -> Evidence:
 
 def _missing(name: str) -> DocumentMissing:
     return DocumentMissing(
-        f"There is no document '{name}'.", remedy="Search for words of its text."
+        f"There is no document '{name}'.", remedy="Search for words from its text."
     )

@@ -1,1 +1,1 @@
-"""Models: cards, sessions and scores. This package is independent of claims, gates and verdicts."""
+"""Models: cards, sessions and scores, independent of claims, gates and verdicts."""

@@ -1,9 +1,9 @@
-"""Dynamic batching: one model run serves the pairs and texts of several callers.
+"""Dynamic batching: one model run serves pairs and texts from several callers.
 
-A call that arrives while the model is idle starts at once; calls that arrive during a run wait and
-form the next batch. There is no delay without load, and batches grow with the load. A score does
-not depend on the rest of its batch, so results equal those of separate calls. A call whose deadline
-passes leaves the queue; a run ends early if the deadlines of all its calls have passed.
+A call that arrives while the model is idle starts at once. Calls that arrive during a run wait and
+form the next batch, so batches grow with the load. A score does not depend on the rest of its
+batch, so the results equal those of separate calls. A call leaves the queue when its deadline
+passes. A run ends early if the deadlines of all its calls have passed.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ from suffice.models.wrapped import Wrapped, WrappedVerifier
 A = TypeVar("A")
 B = TypeVar("B")
 MOST = 256
-"""Item limit of one run. A longer call takes several runs, so that others need not wait for it."""
+"""The item limit of one run. A longer call takes several runs, so that other calls wait less."""
 ALONE = 1
-"""One call a run, however long."""
+"""A batch limit that puts each call in a run of its own, however long."""
 _LOOK = 0.05
-"""Seconds between two looks at the deadline of a call that waits."""
+"""How often a waiting call checks its deadline, in seconds."""
 
 
 class Lanes:
-    """Bounds the number of concurrent runs over all models that share it. 0: one per core, at most
-    four. A single run leaves a core idle whenever it waits for its own threads."""
+    """Limits the number of concurrent runs across all models that share it. By default (0), one per
+    core, at most four. A single run would leave cores idle while it waits for its own threads."""
 
     def __init__(self, count: int = 0) -> None:
         self.free = bounded(count)
@@ -55,7 +55,7 @@ class _Call(Generic[A, B]):
     found: Sequence[B] = ()
     problem: BaseException | None = None
     taken: bool = False
-    """Whether a thread is running this call, so that its caller only has to wait."""
+    """Whether a thread is running this call, so that the caller only has to wait."""
     done: bool = False
     deadline: Deadline | None = field(default_factory=current)
 
@@ -75,7 +75,7 @@ class Batcher(Generic[A, B]):
         self._most = most
         self._waiting: deque[_Call[A, B]] = deque()
         self.runs = 0
-        """Number of runs so far, to observe how calls were combined."""
+        """The number of runs so far, to see how calls were combined."""
 
     def __call__(self, items: Sequence[A]) -> Sequence[B]:
         if not items:
@@ -109,12 +109,12 @@ class Batcher(Generic[A, B]):
         return call.found
 
     def _leave(self, call: _Call[A, B]) -> None:
-        """Drop a call that nobody waits for; if it is running, its result is ignored."""
+        """Remove a call that nobody waits for. If it is already running, its result is ignored."""
         if not call.taken:
             self._waiting.remove(call)
 
     def _next(self) -> list[_Call[A, B]]:
-        """The longest-waiting calls, as many as fit."""
+        """The calls that have waited longest, as many as fit."""
         batch: list[_Call[A, B]] = []
         size = 0
         while self._waiting and (not batch or size + len(self._waiting[0].items) <= self._most):
@@ -129,7 +129,7 @@ class Batcher(Generic[A, B]):
             with within(LastOf([call.deadline for call in batch])):
                 found = self._run([item for call in batch for item in call.items])
         except BaseException as problem:
-            # A failure of one call must not affect the others; a cancelled run ends for all.
+            # A failing call must not affect the others. A cancelled run ends for all of them.
             if len(batch) > 1 and not isinstance(problem, Cancelled):
                 for call in batch:
                     self._serve([call])
@@ -149,7 +149,7 @@ class SharedVerifier(WrappedVerifier):
 
     def __init__(self, verifier: Verifier, lanes: Lanes | None = None) -> None:
         lanes = lanes or Lanes()
-        # Combined requests would share the budget of an LLM.
+        # Combined requests would share one LLM budget.
         most = ALONE if verifier.tier == LLM else MOST
         super().__init__(verifier)
         self._support = Batcher[Pair, SupportScore](verifier.support, lanes, most)
@@ -174,8 +174,8 @@ class SharedVerifier(WrappedVerifier):
 
 
 def shared_verifier(verifier: Verifier, lanes: Lanes) -> Verifier:
-    """A verifier for many threads. For one with an LLM, the tier below is shared: a call that waits
-    for the LLM holds no lane, and each request keeps its own budget."""
+    """A verifier for many threads. With an LLM, only the tier below it is shared, so that calls
+    waiting for the LLM occupy no lane and each request keeps its own budget."""
     if isinstance(verifier, LlmVerifier):
         return replace(verifier, inner=SharedVerifier(verifier.inner, lanes))
     return SharedVerifier(verifier, lanes)

@@ -1,5 +1,4 @@
-"""An embedder with a cache: the steps of one answer embed the same texts, and different questions
-share passages."""
+"""An embedder with a cache, since answers and questions embed many of the same texts."""
 
 from __future__ import annotations
 
@@ -12,13 +11,13 @@ import numpy as np
 from suffice.models.embedder import Embedder, Vectors
 from suffice.models.wrapped import Wrapped
 
-# Longer texts are rarely requested twice and would take too much memory.
+# Longer texts are rarely needed twice and would take too much memory.
 _LONGEST = 2_000
 
 
 class CachedEmbedder(Wrapped):
-    """Wraps an embedder and caches the vectors of the last `most` texts. Results are unchanged,
-    because the vector of a text does not depend on other texts. Thread-safe."""
+    """Caches the vectors of the last `most` texts. Results do not change, because the vector of a
+    text does not depend on other texts. Thread-safe."""
 
     def __init__(self, embedder: Embedder, most: int = 4096) -> None:
         super().__init__(embedder)
@@ -38,11 +37,11 @@ class CachedEmbedder(Wrapped):
         return np.array([held[text] for text in texts], dtype=np.float32)
 
     def _remember(self, held: dict[str, Vectors]) -> None:
-        """Add these as the newest entries and drop the oldest."""
+        """Add the newest entries and drop the oldest."""
         with self._lock:
             for text, vector in held.items():
                 if len(text) <= _LONGEST:
-                    self._known[text] = vector.copy()  # so that the batch can be freed
+                    self._known[text] = vector.copy()  # a copy, so that the batch can be freed
                     self._known.move_to_end(text)
             while len(self._known) > self._most:
                 self._known.popitem(last=False)

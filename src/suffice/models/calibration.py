@@ -1,5 +1,5 @@
-"""Converts a model's raw margin to a probability: one line in log-odds, fitted on dev rows and
-stored in the card."""
+"""Converts a model's raw margin to a probability with a linear function in log-odds, fitted on
+development data and stored in the card."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """`slope * margin + offset` are the log-odds that the better class is right."""
+    """`slope * margin + offset` is the log-odds that the better class is right."""
 
     slope: float = 1.0
     offset: float = 0.0
@@ -31,7 +31,7 @@ class Calibration:
 
 
 def margin(logits: Floats, column: int) -> Floats:
-    """The log-odds margin of one class over the others together."""
+    """The log-odds of a class against all other classes together."""
     others = np.delete(logits, column, axis=1)
     found: Floats = logits[:, column] - np.logaddexp.reduce(others, axis=1)
     return found
@@ -42,7 +42,7 @@ def read_calibration(card: Mapping[str, Any], question: str) -> Calibration:
 
 
 def _numbers(card: Mapping[str, Any], names: tuple[str, str], *path: str) -> tuple[float, float]:
-    """Two numbers from a card. Without them it is an error: nothing may count as supported."""
+    """Two numbers from a card. Raise an error if they are missing: no score would be meaningful."""
     try:
         value: Any = card
         for key in path:

@@ -1,4 +1,4 @@
-"""Model cards: the identity, origin and expected scores of a weight file."""
+"""Model cards: the identity, origin and expected scores of the weights."""
 
 from __future__ import annotations
 
@@ -15,8 +15,7 @@ from suffice.models.session import state_of
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """The description of a model folder, read from its `card.json`; the single source of truth
-    about it."""
+    """The description of a model folder, read from `card.json`, its single source of truth."""
 
     folder: Path
     name: str
@@ -24,13 +23,12 @@ class Card:
     dimension: int
     window: int
     files: dict[str, str]
-    """File name to sha256."""
+    """Maps file names to their sha256."""
     raw: dict[str, Any]
 
     @property
     def id(self) -> str:
-        """Identifies the weights exactly: an index built with one id is not searched with
-        another."""
+        """Identifies the exact weights. An index built with other weights cannot be used."""
         return f"{self.name}-{self.version}-{next(iter(self.files.values()))[:8]}"
 
     def verify(self) -> None:
@@ -46,7 +44,7 @@ class Card:
                 ) from problem
             if found != expected:
                 raise ModelDamaged(
-                    f"{self.name}: {name} has sha256 {found[:12]}…, the card says "
+                    f"{self.name}: {name} has sha256 {found[:12]}…, but the card says "
                     f"{expected[:12]}….",
                     remedy=REINSTALL,
                 )
@@ -54,7 +52,7 @@ class Card:
 
 @lru_cache(maxsize=64)
 def _sha256(file: Path, _state: object) -> str:
-    """A process hashes a file once, as long as nobody replaces it."""
+    """The hash of a file, computed once per process unless the file is replaced."""
     return hashlib.sha256(file.read_bytes()).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""The catalogue: opens the models that the settings name.
+"""Opens the models named in the settings:
 
 a name      weights inside the package, verified against their card
 a folder    an ONNX model, or a sentence-transformers folder
@@ -27,11 +27,11 @@ DEFAULT = EMBEDDERS[0]
 FAST = "minilm-l12-verifier"
 STRONG = "strong-verifier"
 OTHER_BASE = "bge-small-verifier"
-"""A member of the strong tier that was not trained on MS MARCO; it can judge alone."""
+"""A model of the strong tier that was not trained on MS MARCO and can judge alone."""
 
 
 def weights(name: str) -> Path:
-    """The folder of a model that ships with the package."""
+    """The folder of a model in the package."""
     return Path(str(resources.files("suffice.models"))) / "weights" / name
 
 
@@ -56,8 +56,8 @@ def open_embedder(settings: EmbedderSettings) -> Embedder:
 def open_verifier(
     settings: VerifierSettings, tier: str = "", draft: DraftSettings | None = None
 ) -> Verifier:
-    """Open the configured verifier, or a tier by name. `draft` is the endpoint that
-    `verifier.llm.url: draft` refers to."""
+    """Open the configured verifier, or a tier by name. `draft` is the endpoint meant by
+    `verifier.llm.url: draft`."""
     if tier == LLM or (settings.llm.on and not tier):
         from suffice.models.llm.open import open_llm_verifier
 
@@ -95,7 +95,7 @@ def _second_distribution() -> Path:
 
 
 def _strong(fast: CrossEncoder, threads: int) -> CrossEncoder:
-    """Combine the encoder of the fast tier with those of the strong distribution."""
+    """Combine the fast tier's encoder with the encoders of the suffice-strong package."""
     folder = _second_distribution()
     tier = read_card(folder / STRONG)
     cards = [_verified(folder / name, name) for name in tier.raw["members"]]
@@ -109,7 +109,7 @@ def _strong(fast: CrossEncoder, threads: int) -> CrossEncoder:
 
 
 def _verified(folder: Path, name: str) -> Card:
-    """The card of a built-in model, after its files were verified."""
+    """Verify the files of a built-in model and return its card."""
     card = read_card(folder)
     card.verify()
     if card.name != name:
@@ -130,7 +130,7 @@ def _packaged(name: str, threads: int) -> OnnxEmbedder:
 
 
 def _folder(folder: Path, threads: int) -> Embedder:
-    """Open a user's own model: `model.onnx` (or `onnx/model.onnx`) beside `tokenizer.json`."""
+    """Open a user's model: `model.onnx` (or `onnx/model.onnx`) next to `tokenizer.json`."""
     model = next(
         (p for p in (folder / "model.onnx", folder / "onnx/model.onnx") if p.is_file()), None
     )
@@ -159,7 +159,7 @@ def _folder(folder: Path, threads: int) -> Embedder:
 
 
 def _measured(embedder: OnnxEmbedder) -> OnnxEmbedder:
-    """The embedder configured for what its graph returns: token vectors or one vector per text."""
+    """The embedder, set up for what its graph returns: token vectors, or one vector per text."""
     shape = embedder.session.get_outputs()[0].shape
     pool = embedder.pool if len(shape) == 3 else None
     dimension = shape[-1] if isinstance(shape[-1], int) else embedder.dimension

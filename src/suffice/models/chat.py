@@ -1,4 +1,4 @@
-"""Chat completions through an OpenAI-compatible endpoint: messages in, reply out."""
+"""Chat completions from an OpenAI-compatible endpoint."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 from suffice.models.wire.endpoint import Endpoint, endpoint_url
 
-# Some servers use the newer name of the token limit; some models accept no temperature or seed.
+# Some servers expect the newer name of the token limit. Some models accept no temperature or seed.
 _SPARE = {
     "max_tokens": "max_completion_tokens",
     "temperature": "",
@@ -18,7 +18,7 @@ _SPARE = {
     "response_format": "",
 }
 STOPPED = frozenset({"length", "content_filter"})
-"""Finish reasons of an incomplete reply."""
+"""Finish reasons that mean an incomplete reply."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A reply or a stream event, parsed as far as possible; any input gives a value."""
+    """A parsed reply or stream event. Malformed input gives empty fields instead of an error."""
 
     text: str = ""
     finish: str = ""
@@ -39,7 +39,7 @@ class Piece:
 
 
 def chat_endpoint(url: str, key_env: str, wanted: str, timeout: float, retries: int) -> Endpoint:
-    """The endpoint under a base URL, with the key from the environment variable if one is named."""
+    """The endpoint under a base URL, with a key from the named environment variable, if any."""
     key = os.environ.get(key_env, "").strip() if key_env else ""
     return Endpoint(
         endpoint_url(url, "chat/completions"), key, wanted, timeout, retries, spare=_SPARE
@@ -47,7 +47,7 @@ def chat_endpoint(url: str, key_env: str, wanted: str, timeout: float, retries: 
 
 
 def chat_body(model: str, messages: Sequence[Message], tokens: int) -> dict[str, Any]:
-    """A request body for replies that are as deterministic as the server allows."""
+    """A request body that makes replies as deterministic as the server allows."""
     return {
         **({"model": model} if model else {}),
         "messages": [asdict(message) for message in messages],

@@ -1,4 +1,4 @@
-"""Reads the JSON files beside a user's own model, which describe the model and its inputs."""
+"""Reads the JSON files that describe a user's model and its inputs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from suffice.errors import ModelDamaged
 
 
 def read_config(path: Path, *, needed: bool = True) -> dict[str, Any]:
-    """The content of the file; empty if the file is optional and missing, or is not a mapping."""
+    """The content of a file; empty if it is missing but optional, or not a mapping."""
     if not needed and not path.exists():
         return {}
     try:

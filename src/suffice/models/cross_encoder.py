@@ -1,7 +1,7 @@
-"""The built-in verifier: one cross-encoder (fast tier), or the mean of several (strong tier).
+"""The built-in verifier: a cross-encoder (fast tier), or the mean of several (strong tier).
 
-All members read the same portions of the evidence. The score is the mean of their
-log-probabilities, converted to a probability by one line in log-odds from the card of the tier.
+All members read the same portions of the evidence. The mean of their log-probabilities is converted
+to a probability with the calibration in the tier's card.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ _ALONE = 10
 
 @dataclass(frozen=True, slots=True)
 class _ModelInput:
-    """One model input: a claim or question with a portion of evidence, and whether the portion is a
-    single passage."""
+    """One model input: a claim or question with a portion of evidence, and whether the portion is
+    from a single passage."""
 
     read: Read
     portion: Portion
@@ -40,7 +40,7 @@ class _ModelInput:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """Raw log-probabilities of support, the deciding passage, and its deciding sentence."""
+    """The log-probabilities of support, and the passage and sentence that decided."""
 
     logits: Floats
     passage: int = 0
@@ -49,8 +49,8 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class CrossEncoder:
-    """Judges support and sufficiency, and finds the sentences that answer. `card` is the card of
-    the tier, which holds the calibration. All members use the tokenizer of the first."""
+    """Judges support and sufficiency, and finds the sentences that answer a question. `card` is the
+    tier's card with the calibration. All members use the tokenizer of the first."""
 
     card: Card
     members: tuple[Encoder, ...]
@@ -58,13 +58,13 @@ class CrossEncoder:
 
     @property
     def id(self) -> str:
-        """Identifies all weights and the version of their mean."""
+        """Identifies the weights of all members and how they are combined."""
         members = "+".join(member.card.id for member in self.members)
         return members if len(self.members) == 1 else f"{members}+{self.card.version}"
 
     @property
     def thresholds(self) -> Thresholds:
-        """Even odds: the probabilities are calibrated."""
+        """Even odds, because the probabilities are calibrated."""
         return Thresholds()
 
     def support(self, pairs: Sequence[Pair]) -> list[SupportScore]:
@@ -93,7 +93,7 @@ class CrossEncoder:
         return found
 
     def support_margins(self, pairs: Sequence[Pair]) -> list[Found | str]:
-        """The result for each pair, or the reason it was not judged."""
+        """The result for each pair, or why it was not judged."""
         plans = self._plans(pairs, lambda pair: f"{pair.question} {pair.text}".strip(), _support)
         best: list[Found | str] = [
             plan if isinstance(plan, str) else Found(np.zeros(3)) for plan in plans
@@ -114,8 +114,8 @@ class CrossEncoder:
         return best
 
     def sufficiency_margins(self, pairs: Sequence[Pair]) -> list[tuple[float, int] | str]:
-        """The margin of "enough": the mean of all passages read together and the best passage read
-        alone. The reported passage is the best one."""
+        """The margin of "enough", averaged over all passages together and the best passage alone,
+        and the index of the best passage."""
         plans = self._plans(pairs, lambda pair: pair.text, _sufficiency)
         asked = [
             (n, one) for n, plan in enumerate(plans) if not isinstance(plan, str) for one in plan
@@ -158,7 +158,7 @@ class CrossEncoder:
         asked: Callable[[Pair], str],
         cut: Callable[[Material, str, int], Iterator[tuple[Portion, bool]]],
     ) -> list[Iterator[_ModelInput] | str]:
-        """For each pair the inputs to read, in order, or the reason it cannot be read."""
+        """For each pair, the inputs to read in order, or why it cannot be read."""
         first = self.members[0]
         texts = [clean(asked(pair)) for pair in pairs]
         materials: dict[tuple[str, ...], Material] = {}
@@ -175,7 +175,7 @@ class CrossEncoder:
         return plans
 
     def _run(self, reads: Sequence[Read], head: str) -> tuple[Floats, list[Floats]]:
-        """The mean over the members of the log-probabilities and of the token scores."""
+        """The log-probabilities and token scores, averaged over the members."""
         judged = [member.judge(reads, head) for member in self.members]
         weights = np.array(self.card.raw.get("weights") or [1.0] * len(judged))
         logits: Floats = np.tensordot(weights / weights.sum(), [one for one, _ in judged], axes=1)
@@ -184,7 +184,7 @@ class CrossEncoder:
 
 
 def _quoted(portion: Portion, marks: Floats) -> tuple[int, str]:
-    """The sentence of the portion with the highest token scores, and the passage it belongs to."""
+    """The sentence with the highest token scores, and the passage it belongs to."""
     odds = _means(marks, portion.sizes)
     if not odds:
         return portion.passage, ""
@@ -193,7 +193,7 @@ def _quoted(portion: Portion, marks: Floats) -> tuple[int, str]:
 
 
 def _means(marks: Floats, sizes: Sequence[int]) -> list[float]:
-    """The mean over each run of tokens."""
+    """The mean of each run of tokens."""
     ends = np.cumsum(sizes)
     runs = np.split(marks[: ends[-1] if len(ends) else 0], ends[:-1])
     return [float(run.mean()) if run.size else -math.inf for run in runs] if len(ends) else []
@@ -228,7 +228,7 @@ def _together(seen: Sequence[tuple[float, _ModelInput]]) -> tuple[float, int] | 
 
 
 def _groups(sizes: Sequence[int], room: int) -> Iterator[list[int]]:
-    """Group neighbouring texts, as many as fit."""
+    """Group consecutive texts, as many as fit into each group."""
     group: list[int] = []
     used = 0
     for n, size in enumerate(sizes):
@@ -242,16 +242,16 @@ def _groups(sizes: Sequence[int], room: int) -> Iterator[list[int]]:
 
 
 def split(logits: Floats, calibration: Calibration) -> tuple[float, float]:
-    """The calibrated probability of "supported", and the share of the rest that is
-    contradiction."""
+    """The calibrated probabilities of support and of contradiction."""
     supported = float(calibration.probability(margin(logits[None], SUPPORTED))[0])
     rest = logits[CONTRADICTED] - np.logaddexp(logits[NOT_MENTIONED], logits[CONTRADICTED])
     return supported, (1 - supported) * float(np.exp(rest))
 
 
 def _decides(row: Floats, held: Floats) -> bool:
-    """Whether a later portion replaces the current result: if it supports the claim and none did,
-    or contradicts it and no portion mentioned it or one supported it less strongly."""
+    """Whether a later portion replaces the current result. Support replaces any other result. "Not
+    mentioned" gives way to any other result and replaces none. Otherwise the stronger result
+    wins."""
     says, before = int(np.argmax(row)), int(np.argmax(held))
     if says == SUPPORTED != before:
         return True
@@ -261,7 +261,6 @@ def _decides(row: Floats, held: Floats) -> bool:
 
 
 def _strength(logits: Floats, says: int) -> float:
-    """The strength of a result; if it neither supports nor contradicts, how close it is to
-    support."""
+    """The strength of a result. A neutral result counts by how close it is to support."""
     column = SUPPORTED if says == NOT_MENTIONED else says
     return float(margin(logits[None], column)[0])

@@ -1,7 +1,7 @@
-"""Texts in, unit vectors out, through one ONNX session.
+"""Converts texts to unit vectors with an ONNX session.
 
-The vector of a text does not depend on the other texts of the call: batches are padded, the padding
-is masked, and activations are quantised per token.
+The vector of a text does not depend on other texts in the call: padding is masked, and quantisation
+is per token.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Pool = Callable[[Vectors, TokenIds], Vectors]
 
 
 class Embedder(Protocol):
-    """Converts texts to unit vectors of one size."""
+    """Converts texts to unit vectors of a fixed size."""
 
     @property
     def id(self) -> str: ...
@@ -44,7 +44,7 @@ class Embedder(Protocol):
 
 @dataclass(frozen=True)
 class OnnxEmbedder:
-    """An encoder exported to ONNX, with its tokenizer. The session starts on first use."""
+    """An encoder exported to ONNX, with its tokenizer. The session is opened on first use."""
 
     id: str
     dimension: int
@@ -53,16 +53,17 @@ class OnnxEmbedder:
     tokenizer_file: Path
     threads: int = 0
     pool: Pool | None = None
-    """Pools token vectors with a mask into text vectors, for graphs that do not pool themselves."""
+    """Combines token vectors into text vectors, for graphs that do not do it themselves."""
 
     def embed(self, texts: Sequence[str]) -> Vectors:
-        """One unit vector per text. A text longer than the window is read in parts and pooled."""
+        """One unit vector per text. Texts that exceed the window are embedded in parts and
+        pooled."""
         parts = [list(self._windows(ids)) for ids in self._encode(texts)]
         flat = [part for windows in parts for part in windows]
         return pooled_vectors(parts, self._run(flat), [len(part) for part in flat])
 
     def token_ends(self, text: str) -> Sequence[int]:
-        """The end of each token, in characters."""
+        """The end offset of each token, in characters."""
         encoding = self.tokenizer.encode(text, add_special_tokens=False)
         return [end for _, end in encoding.offsets]
 
@@ -89,7 +90,7 @@ class OnnxEmbedder:
 
     @cached_property
     def _marks(self) -> tuple[Ids, Ids]:
-        """The special token ids that the tokenizer adds before and after a text."""
+        """The ids of the special tokens before and after a text."""
         around = self.tokenizer.encode("a").ids
         inside = self.tokenizer.encode("a", add_special_tokens=False).ids
         start = around.index(inside[0])
@@ -113,14 +114,14 @@ class OnnxEmbedder:
         return vectors
 
     def prepare(self, texts: Sequence[str]) -> list[tuple[TokenIds, TokenIds]]:
-        """The batches (ids and mask) for these texts; `infer` runs one of them."""
+        """The batches (ids and mask) of these texts, for `infer`."""
         parts = [part for ids in self._encode(texts) for part in self._windows(ids)]
         return [
             _padded([parts[row] for row in rows]) for rows in batches([len(part) for part in parts])
         ]
 
     def infer(self, ids: TokenIds, mask: TokenIds) -> Vectors:
-        """One run of the session."""
+        """Run the session on one batch."""
         inputs = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
         output: Vectors = self.session.run(None, {name: inputs[name] for name in self._inputs})[0]
         return unit(self.pool(output, mask)) if self.pool else output
@@ -137,8 +138,7 @@ def pooled_vectors(
 
 
 def windows(text: str, ends: Sequence[int], room: int) -> list[str]:
-    """Split a text into parts of at most `room` tokens, for models that take text and would
-    truncate it."""
+    """Split a text into parts of at most `room` tokens, for models that would truncate it."""
     cuts = [0, *(ends[i - 1] for i in range(room, len(ends), room)), len(text)]
     return [text[start:end] for start, end in pairwise(cuts)]
 

@@ -1,4 +1,4 @@
-"""One cross-encoder in ONNX: a claim or question with a portion of evidence in, logits out."""
+"""One ONNX cross-encoder: takes a claim or question with a portion of evidence, returns logits."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from suffice.models.card import Card
 from suffice.models.tokens import batches, load_tokenizer
 
 MARKS = 3
-"""The number of special tokens that start, separate and end a pair."""
+"""The number of special tokens in a pair: start, separator and end."""
 WIDTHS = {"support": 3, "sufficiency": 2}
 """The number of columns of each head."""
 
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """The claim or question and the evidence beside it, as token ids."""
+    """A claim or question and a portion of evidence, as token ids."""
 
     text: Sequence[int]
     evidence: Sequence[int]
@@ -34,7 +34,7 @@ class Read:
 
 @dataclass(frozen=True)
 class Encoder:
-    """The weights of one card; the session starts on first use."""
+    """A cross-encoder with its card. The session is opened on first use."""
 
     card: Card
     threads: int = 0
@@ -48,12 +48,12 @@ class Encoder:
 
     @property
     def unknown(self) -> int:
-        """The token for words outside the vocabulary."""
+        """The token id for words outside the vocabulary."""
         return int(self._open()[0].token_to_id("[UNK]"))
 
     def judge(self, reads: Sequence[Read], head: str) -> tuple[Floats, list[Floats]]:
-        """A row of log-probabilities for each pair, and for each evidence token the log-odds that
-        it belongs to a sentence that answers or supports."""
+        """The log-probabilities for each pair and, for each evidence token, the log-odds that it
+        belongs to a sentence that answers the question or supports the claim."""
         tokenizer, session = self._open()
         start, end = tokenizer.token_to_id("[CLS]"), tokenizer.token_to_id("[SEP]")
         found = np.zeros((len(reads), WIDTHS[head]))

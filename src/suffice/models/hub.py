@@ -1,4 +1,4 @@
-"""A user's own model as verifier: an NLI cross-encoder or a token classifier.
+"""Uses an NLI cross-encoder or token classifier as verifier:
 
 a folder      config.json, tokenizer.json and model.onnx, onnx/model.onnx or torch weights
 a hub name    `org/name`: such a folder from the hub's local cache, else downloaded
@@ -38,15 +38,15 @@ _DESCRIPTION = ("config.json", "tokenizer.json", "tokenizer_config.json")
 _ONNX = ("model.onnx", "onnx/model.onnx")
 _TORCH = ("model.safetensors", "pytorch_model.bin")
 _HUB_NAME = re.compile(r"\w[\w.-]*/\w[\w.-]*")
-# These models reserve the first two positions for padding: 514 positions read 512 tokens.
+# These models reserve two positions for padding: 514 positions read 512 tokens.
 _OFFSET_PLACES = ("roberta", "camembert", "mpnet", "longformer", "data2vec-text")
 
 
 def open_hub(
     name_or_folder: str, threads: int, fallback: Verifier, *, english: bool = True
 ) -> Verifier:
-    """The verifier in a folder or on the hub; `fallback` answers what the model was not trained
-    for. With `english`, text in another language stays unchecked, because config.json does not list
+    """The verifier in a folder or on the hub. `fallback` answers what the model was not trained
+    for. With `english`, text in other languages stays unchecked, because config.json does not list
     the languages of a model."""
     given = Path(name_or_folder).expanduser()
     own = bool(name_or_folder) and given.is_dir()
@@ -69,7 +69,7 @@ def open_hub(
 
 @dataclass(frozen=True, slots=True)
 class HubVerifier:
-    """Support from the user's model; sufficiency, which it was not trained for, from `fallback`."""
+    """Judges support with the user's model, and sufficiency with `fallback`."""
 
     id: str
     head: Head
@@ -115,7 +115,7 @@ class HubVerifier:
             logits = self.run(inputs)
             if logits.ndim != 2 + self.head.tokens or logits.shape[-1] != self.head.labels:
                 raise ModelDamaged(
-                    f"{self.id} returns an output of shape {logits.shape}; its config.json names "
+                    f"{self.id} returned output of shape {logits.shape}; its config.json names "
                     f"{self.head.labels} labels.",
                     remedy=LABELS,
                 )
@@ -124,7 +124,7 @@ class HubVerifier:
 
 
 def read_window(folder: Path, config: Mapping[str, Any]) -> int:
-    """The number of tokens the model reads at once."""
+    """The maximum number of tokens that the model reads at once."""
     places = int(config.get("max_position_embeddings") or 0)
     if str(config.get("model_type")).removeprefix("xlm-").startswith(_OFFSET_PLACES):
         places -= 2
@@ -135,18 +135,18 @@ def read_window(folder: Path, config: Mapping[str, Any]) -> int:
 
 
 def _fetched(name: str) -> Path:
-    """The folder of a hub model, from the cache if all required files are there."""
+    """The folder of a hub model, from the cache if it has all required files."""
     if not _HUB_NAME.fullmatch(name):
         raise ModelMissing(
             f"'{name}' is neither a folder nor a hub name.",
-            remedy="Use a folder that holds a model, or a hub name such as org/name.",
+            remedy="Use a folder that contains a model, or a hub name such as org/name.",
         )
     if find_spec("huggingface_hub") is None:
         raise ExtraMissing(f"'{name}' is not a folder, and loading it from the hub", "hub")
     kinds = (_ONNX, *((file,) for file in _TORCH if _has_torch()))
     for local in (True, False):
         for weights in kinds:
-            parts = [f"{file}*" for file in weights]  # and their external data files
+            parts = [f"{file}*" for file in weights]  # with their external data files
             folder = _snapshot(name, [*_DESCRIPTION, *parts], local)
             if folder and _holds(folder, weights) and (not local or _described(folder)):
                 return folder
@@ -175,7 +175,7 @@ def _snapshot(name: str, files: list[str], local: bool) -> Path | None:
             f"There is no folder '{name}', and the hub has no model of that name.",
             remedy="Check the name; for a private or gated model run: hf auth login",
         ) from problem
-    except Exception as problem:  # errors of the library, the HTTP client and the file system
+    except Exception as problem:  # from the library, the HTTP client or the file system
         if local:
             return None
         raise ModelUnreachable(

@@ -1,5 +1,4 @@
-"""The meaning of a classifier's logits: read from the labels in its config.json, scored and
-pooled."""
+"""Interprets a classifier's logits by the labels in its config.json."""
 
 from __future__ import annotations
 
@@ -20,16 +19,16 @@ Logits = NDArray[np.float32]
 
 TIER = "hub"
 LABELS = (
-    "Write id2label into its config.json, in the order the model was trained with: entailment, "
-    "neutral, contradiction; or entailment, not_entailment; for a single output entailment; "
-    "for tokens supported, hallucinated."
+    "Add id2label to its config.json, in the order used in training: entailment, neutral, "
+    "contradiction; or entailment, not_entailment; or entailment for a single output; or "
+    "supported, hallucinated for tokens."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """Which column of the logits means what. With `tokens`, each token of a claim has its own
-    logits and `column` is the class "hallucinated"; otherwise `column` is the class "supported"."""
+    """The meaning of the logit columns. With `tokens`, each claim token has its own logits and
+    `column` is the class "hallucinated"; otherwise `column` is the class "supported"."""
 
     labels: int
     column: int
@@ -37,8 +36,8 @@ class Head:
     tokens: bool = False
 
     def judge(self, logits: Logits, claims: TokenIds) -> Floats:
-        """Supported, contradicted, not mentioned: one row per window. `claims` marks the tokens of
-        the claims."""
+        """Probabilities for supported, contradicted and not mentioned, one row per window. `claims`
+        marks the tokens of the claims."""
         values = logits.astype(np.float64)
         if self.labels == 1:
             values = np.concatenate([values, np.zeros_like(values)], axis=1)
@@ -56,7 +55,7 @@ class Head:
 
 
 def read_head(config: Mapping[str, Any]) -> Head:
-    """The head that a config.json describes; labels without a meaning are refused."""
+    """The head that a config.json describes. Raise an error if the labels are unclear."""
     kind = str((config.get("architectures") or [""])[0])
     if kind and not kind.endswith(("ForSequenceClassification", "ForTokenClassification")):
         raise ValueError(f"a {kind} is neither an NLI cross-encoder nor a token classifier")
@@ -66,7 +65,7 @@ def read_head(config: Mapping[str, Any]) -> Head:
     roles = [_role(label) for label in labels]
     tokens = kind.endswith("ForTokenClassification")
     if tokens and labels == ["LABEL_0", "LABEL_1"]:
-        return Head(2, 1, tokens=True)  # LettuceDetect's models do not name their labels
+        return Head(2, 1, tokens=True)  # LettuceDetect models do not name their labels
     if tokens and roles.count("made up") == 1 < len(labels):
         return Head(len(labels), roles.index("made up"), tokens=True)
     if tokens or "" in roles or roles.count("supported") != 1 or roles.count("contradicted") > 1:
@@ -84,7 +83,7 @@ def _role(label: str) -> str:
 
 
 def strongest_window(windows: Sequence[tuple[int, Floats]]) -> SupportScore:
-    """The window with the strongest support decides, unless another contradicts more strongly."""
+    """The score of the window with the strongest support, unless a contradiction is stronger."""
     if not all(np.isfinite(row).all() for _, row in windows):
         return SupportScore(unchecked=NO_NUMBER)
     best = max(windows, key=lambda window: float(window[1][0]))

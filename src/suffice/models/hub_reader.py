@@ -1,5 +1,4 @@
-"""Splits evidence and claim into inputs that fit a model's window: all of the evidence is read,
-nothing is truncated."""
+"""Splits evidence and claims into inputs that fit a model's window, without truncating anything."""
 
 from __future__ import annotations
 
@@ -12,13 +11,13 @@ from suffice.models.reading import clean, foreign
 from suffice.models.verifier import Pair
 from suffice.text.sentences import Span, sentences
 
-# A claim must leave this many tokens for evidence.
+# A claim must leave this many tokens for the evidence.
 _LEAST_ROOM = 32
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """One input: a stretch of evidence followed by the claim, and the passage it comes from."""
+    """One input: part of the evidence with the claim, and the passage it comes from."""
 
     passage: int
     encoding: Any
@@ -26,7 +25,7 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """The windows of a pair, or the reason it cannot be judged."""
+    """The windows of a pair, or why it cannot be judged."""
 
     windows: tuple[Window, ...] = ()
     unchecked: str = ""
@@ -35,7 +34,7 @@ class Reading:
 @dataclass(frozen=True, slots=True)
 class Reader:
     """Splits pairs into windows of at most `window` tokens. With `asks`, each window includes the
-    question; with `english`, text in another language stays unchecked."""
+    question. With `english`, text in other languages stays unchecked."""
 
     tokenizer: Any
     window: int
@@ -43,7 +42,7 @@ class Reader:
     english: bool = False
 
     def read(self, pair: Pair) -> Reading:
-        """All evidence in one window if it fits; otherwise each passage in separate windows."""
+        """All evidence in one window if it fits, otherwise separate windows for each passage."""
         pair = replace(pair, text=clean(pair.text), question=clean(pair.question))
         passages = {
             n: clean(text) for n, text in enumerate(pair.evidence) if any(map(str.isalnum, text))
@@ -64,12 +63,12 @@ class Reader:
             for passage, text in self._texts(pair.text, passages, room)
         )
         if any(len(window.encoding) > self.window for window in windows):
-            return Reading(unchecked=f"The evidence does not fit a window of {self.window} tokens.")
+            return Reading(unchecked=f"The evidence exceeds the window of {self.window} tokens.")
         return Reading(windows)
 
     def stretches(self, text: str, room: int) -> Iterator[str]:
-        """Runs of sentences of at most `room` tokens; each starts with the last sentence of the
-        previous run if there is room for it."""
+        """Runs of sentences of at most `room` tokens. Each starts with the last sentence of the
+        previous run if it fits."""
         spans = [part for span in sentences(text) for part in self._parts(text, span, room)]
 
         def fits(first: int, last: int) -> bool:
@@ -96,8 +95,7 @@ class Reader:
                 yield passage, stretch
 
     def _parts(self, text: str, span: Span, room: int) -> Iterator[Span]:
-        """A sentence; a sentence that is too long is split into parts of half a window, so that
-        windows overlap."""
+        """A sentence, or parts of half a window if it is too long, so that windows overlap."""
         if len(self._ids(text[span[0] : span[1]])) <= room:
             yield span
         else:
@@ -115,7 +113,7 @@ class Reader:
         yield from self._halved(text, (middle, end), room)
 
     def _nearest(self, query: str, passages: Mapping[int, str]) -> int:
-        """The passage that shares most words with the claim; words in few passages count more."""
+        """The passage that shares the most words with the claim. Rare words count more."""
         wanted = set(self._ids(query))
         shared = {n: sorted(wanted & set(self._ids(text))) for n, text in passages.items()}
         spread = Counter(token for tokens in shared.values() for token in tokens)

@@ -1,4 +1,4 @@
-"""Log-odds of probabilities, in which readings of the same statement are averaged."""
+"""Log-odds of probabilities, for averaging several scores of the same statement."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 MOST = 14.0
-"""Limit of the log-odds, so that a single reading cannot outweigh all others."""
+"""The limit of the log-odds, so that a single score cannot outweigh all others."""
 
 
 def log_odds(chance: float, most: float = MOST) -> float:
@@ -21,6 +21,5 @@ def chance_of(odds: float) -> float:
 
 
 def mean_odds(chances: Sequence[float]) -> float:
-    """Combine several readings of the same statement: the mean of their log-odds, as a
-    probability."""
+    """The mean of several scores of the same statement, computed in log-odds."""
     return chance_of(sum(map(log_odds, chances)) / len(chances))

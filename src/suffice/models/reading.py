@@ -1,9 +1,8 @@
-"""Selects what a verifier reads of the evidence: the pieces nearest to the claim or question, then
-the next ones.
+"""Selects which evidence a verifier reads: the pieces nearest to the claim or question first.
 
 Evidence longer than a window is never truncated. It is read in portions, nearest first, as long as
-the claim is undecided and a piece remains that shares at least half as much as the nearest one did.
-A word in more than 64 pieces does not distinguish them and leads to no further portion.
+the claim is undecided and a piece remains that shares at least half as much as the nearest. A word
+in more than 64 pieces does not distinguish them and causes no further portion.
 """
 
 from __future__ import annotations
@@ -35,9 +34,9 @@ _LONGEST = 160
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """Evidence in pieces: their texts, tokens and words, and the passage of each.
+    """Evidence split into pieces, with the text, tokens, words and passage of each.
 
-    A passage in a language that the models do not read is set aside; `aside` names the languages.
+    Passages in a language that the models do not read are set aside; `aside` names the languages.
     """
 
     texts: tuple[str, ...]
@@ -51,7 +50,7 @@ class Material:
         cut: list[tuple[str, int]] = []
         aside: dict[str, None] = {}
         for owner, passage in enumerate(passages):
-            text = clean(flatten(passage))  # JSON can spell half a surrogate pair
+            text = clean(flatten(passage))  # JSON can escape half a surrogate pair
             if language := unknown_language(text):
                 aside[language] = None
             else:
@@ -67,15 +66,15 @@ class Material:
 
     @property
     def unreadable(self) -> str:
-        """The reason there is nothing to read, or ""."""
+        """Why there is nothing to read; empty if there is."""
         if self.texts:
             return ""
         if self.aside:
-            return f"The model reads English; the evidence is {' and '.join(self.aside)}."
+            return f"The model only reads English; the evidence is in {' and '.join(self.aside)}."
         return "There is no evidence."
 
     def alone(self) -> dict[int, Material]:
-        """Each passage by itself; its pieces keep their passage number."""
+        """Each passage alone. Its pieces keep their passage number."""
         places: dict[int, list[int]] = {}
         for place, owner in enumerate(self.owners):
             places.setdefault(owner, []).append(place)
@@ -92,7 +91,7 @@ class Material:
 
 @dataclass(frozen=True, slots=True)
 class Portion:
-    """The evidence that one model run reads."""
+    """The evidence for one model run."""
 
     texts: tuple[str, ...]
     tokens: tuple[int, ...]
@@ -110,8 +109,7 @@ def _pieces(text: str) -> list[str]:
 def _encoded(
     cut: Sequence[tuple[str, int]], tokens: Tokens
 ) -> Iterator[tuple[str, tuple[int, ...], int]]:
-    """Pieces with their tokens. A piece with too many tokens is split further, text and tokens
-    alike."""
+    """Pieces with their tokens. A piece with too many tokens is split further."""
     for (text, owner), ids in zip(cut, tokens([text for text, _ in cut]), strict=True):
         if len(ids) > _LONGEST and len(text) > 1:
             longest = max(1, len(text) * _LONGEST // len(ids))
@@ -121,17 +119,18 @@ def _encoded(
 
 
 def clean(text: str) -> str:
-    """Normalise text for any tokenizer: lone surrogates become question marks; variant forms of
-    a digit or letter (full width, circled) become plain; images, which state nothing, and
-    invisible characters, which would split words, are removed; long runs of ruler characters are
-    shortened."""
+    """Normalise text for any tokenizer.
+
+    Lone surrogates become question marks, and variants of letters or digits (full width, circled)
+    become plain. Images and invisible characters are removed, and long rulers are shortened.
+    """
     whole = unicodedata.normalize("NFKC", text.encode("utf-8", "replace").decode("utf-8"))
     seen = _RULER.sub(r"\1\1\1", _UNSEEN.sub("", _PAGE_BREAKS.sub("\n", whole)))
     return seen if seen.isascii() else _PICTURES.sub("", seen)
 
 
 def portions(material: Material, text: str, room: int) -> Iterator[Portion]:
-    """The evidence in portions of at most `room` tokens; one portion if all of it fits."""
+    """The evidence in portions of at most `room` tokens, or in one portion if it fits."""
     sizes = [len(ids) for ids in material.tokens]
     near = nearness(material.words, word_prefixes(text))
     if sum(sizes) <= room:
@@ -162,8 +161,8 @@ def _portion(material: Material, chosen: Sequence[int], near: Sequence[float]) -
 
 
 def unreadable(pair: Pair, length: int, longest: int, unknown: bool = False) -> str:
-    """The reason a pair cannot be judged whatever its evidence, or "". To a model, all unknown
-    words are the same word."""
+    """Why a pair cannot be judged, whatever its evidence; empty if it can. To a model, all unknown
+    words look the same."""
     statement = clean(pair.text)
     if not any(map(str.isalnum, statement)):
         return "There is nothing to judge."
@@ -177,21 +176,21 @@ def unreadable(pair: Pair, length: int, longest: int, unknown: bool = False) -> 
     if reason := _foreign_claim(statement):
         return reason
     if unknown:
-        return "The text contains a word or a sign that the model cannot read."
+        return "The text contains a word or character that the model does not know."
     return ""
 
 
 def foreign(pair: Pair) -> str:
-    """The reason an English-only model cannot judge a pair, or "": one side is entirely in another
-    language."""
+    """Why an English-only model cannot judge a pair, because a side is in another language; empty
+    if it can."""
     if reason := _foreign_claim(clean(pair.text)):
         return reason
     languages = [unknown_language(text) for text in pair.evidence]
     if languages and all(languages):
-        return f"The model reads English; the evidence is {languages[0]}."
+        return f"The model only reads English; the evidence is in {languages[0]}."
     return ""
 
 
 def _foreign_claim(text: str) -> str:
     language = unknown_language(text)
-    return f"The model reads English; this is {language}." if language else ""
+    return f"The model only reads English; this is in {language}." if language else ""

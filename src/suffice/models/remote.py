@@ -1,4 +1,4 @@
-"""An embedder behind an OpenAI-compatible embeddings URL."""
+"""An embedder at an OpenAI-compatible embeddings URL."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _TEXTS_A_CALL = 64
 
 @dataclass(frozen=True)
 class RemoteEmbedder:
-    """Sends texts to the URL unchanged; only splitting uses the built-in tokenizer."""
+    """Sends texts to the URL unchanged. The built-in tokenizer is only used for splitting."""
 
     endpoint: Endpoint
     model: str
@@ -29,8 +29,7 @@ class RemoteEmbedder:
 
     @classmethod
     def open(cls, settings: EmbedderSettings, counter: OnnxEmbedder) -> RemoteEmbedder:
-        """Create the embedder without a request: while the endpoint is unreachable, searches use
-        keywords."""
+        """Create the embedder without a request, so that it opens even if the endpoint is down."""
         url = endpoint_url(settings.model, "embeddings")
         key = os.environ.get(settings.key_env, "").strip()
         endpoint = Endpoint(url, key, "vectors", settings.timeout)

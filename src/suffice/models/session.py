@@ -1,4 +1,4 @@
-"""Opens ONNX files with bounded threads, no telemetry and readable errors."""
+"""Opens ONNX files with a limited number of threads, no telemetry and readable errors."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from suffice.models.threads import bounded
 
 
 def state_of(file: Path) -> tuple[int, int] | None:
-    """Identifies the file at a path, to detect replacement; `None` if there is no file."""
+    """Identifies the file at a path, to detect its replacement; `None` without a file."""
     try:
         found = file.stat()
     except OSError:
@@ -21,13 +21,13 @@ def state_of(file: Path) -> tuple[int, int] | None:
 
 
 def open_session(model: Path, threads: int = 0) -> Any:
-    """An onnxruntime session on the CPU; `threads` 0 uses one per core, at most four. A process
-    opens a file once: sessions can run in several threads at a time."""
+    """An onnxruntime session on the CPU. With `threads` 0, it uses one per core, at most four. A
+    process opens a file once, since several threads can use a session at the same time."""
     return _opened(model, bounded(threads), state_of(model), os.getpid())
 
 
-# Unbounded cache: a forked process opens its own sessions and must never release those of its
-# parent, because closing a session waits for threads that exist only in the parent.
+# The cache is unbounded. A forked process opens its own sessions and must never release its
+# parent's, because closing a session waits for threads that exist only in the parent.
 @cache
 def _opened(model: Path, threads: int, _state: object, _process: int) -> Any:
     import onnxruntime
@@ -36,7 +36,7 @@ def _opened(model: Path, threads: int, _state: object, _process: int) -> Any:
     options.intra_op_num_threads = threads
     options.inter_op_num_threads = 1
     options.log_severity_level = 3
-    # Idle threads sleep: this costs 2 % alone and leaves the cores to others in a server.
+    # Idle threads sleep. This costs 2 % when nothing else runs, and frees the cores on a server.
     options.add_session_config_entry("session.intra_op.allow_spinning", "0")
     try:
         return onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])

@@ -8,5 +8,5 @@ _MOST = 4
 
 
 def bounded(threads: int) -> int:
-    """The requested number; 0: one per core, at most four."""
+    """The given number of threads. For 0, one per core, at most four."""
     return threads or min(_MOST, os.cpu_count() or 1)

@@ -1,4 +1,4 @@
-"""Shared by all token-based models: the tokenizer, and batches of similar length."""
+"""The tokenizer of token-based models, and batches of similar length."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from suffice.deadline import check
 from suffice.errors import ModelDamaged
 from suffice.models.session import state_of
 
-# Enough to keep a few cores busy, few enough to stay in their caches (measured: 256 to 1024).
+# Large enough to keep a few cores busy, small enough for their caches (256 to 1024 measured best).
 _TOKENS_A_BATCH = 512
 
 
 def load_tokenizer(path: Path) -> Any:
-    """A fast tokenizer without truncation and padding; a process loads a file once."""
+    """A fast tokenizer without truncation and padding. A process loads a file once."""
     return _loaded(path, state_of(path))
 
 
@@ -38,8 +38,7 @@ def _loaded(path: Path, _state: object) -> Any:
 
 
 def batches(lengths: Sequence[int]) -> Iterator[list[int]]:
-    """Batch texts of similar length, to minimise padding. The deadline is looked at before each
-    batch."""
+    """Batches of similar length, to minimise padding. The deadline is checked before each batch."""
     batch: list[int] = []
     for row in sorted(range(len(lengths)), key=lambda i: lengths[i]):
         if batch and lengths[row] * (len(batch) + 1) > _TOKENS_A_BATCH:

@@ -1,4 +1,4 @@
-"""Runs a sentence-transformers folder with that library, if it is installed."""
+"""Runs a sentence-transformers model with that library, if it is installed."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from suffice.models.embedder import Vectors, pooled_vectors, windows
 
 @dataclass(frozen=True)
 class TransformerEmbedder:
-    """Torch weights: slower and heavier than ONNX, but any such folder works."""
+    """An embedder with PyTorch weights: slower and heavier than ONNX, but runs any such model."""
 
     id: str
     dimension: int

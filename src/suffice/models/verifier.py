@@ -11,16 +11,16 @@ from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 LLM = "llm"
-"""The tier of a score from the user's own LLM, which is final."""
+"""The tier of scores from the user's LLM, which are final."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
     """The input of a verifier: a claim or a question, and passages of evidence.
 
-    `question` is the question that a claim answers, if known; it helps to interpret a short claim.
-    `answer` is the whole answer that contains the claim: a tier that reads evidence once for all
-    claims of an answer uses it to choose what to read.
+    `question` is the question that a claim answers, if known. It helps to interpret a short claim.
+    `answer` is the whole answer that contains the claim. A tier that reads the evidence once for
+    all claims of an answer uses it to choose what to read.
     """
 
     text: str
@@ -30,14 +30,14 @@ class Pair:
 
     def __post_init__(self) -> None:
         if isinstance(self.evidence, str):
-            raise TypeError("Evidence is a tuple of passages, not one text.")
+            raise TypeError("The evidence must be a tuple of passages, not a single text.")
         object.__setattr__(self, "evidence", tuple(self.evidence))
 
 
 @dataclass(frozen=True, slots=True)
 class SupportScore:
     """Three calibrated probabilities that sum to one. If `unchecked` is set, the pair was not
-    judged: the probabilities have no meaning and the claim must not count as backed."""
+    judged: the probabilities mean nothing, and the claim must not count as backed."""
 
     supported: float = 0.0
     contradicted: float = 0.0
@@ -46,16 +46,16 @@ class SupportScore:
     """The index in `evidence` of the passage most relevant to the claim."""
     unchecked: str = ""
     tier: str = ""
-    """The tier that judged. A tier may pass pairs to another, whose thresholds then apply."""
+    """The tier that judged. If a tier passes a pair to another, the other's thresholds apply."""
     note: str = ""
-    """A caveat: the reason a stronger tier could not judge, so that this score stands."""
+    """A caveat, such as why a stronger tier could not judge."""
     quote: str = ""
-    """The literal words of the passage that an LLM based its judgement on."""
+    """The exact words of the passage that an LLM based its judgement on."""
 
 
 @dataclass(frozen=True, slots=True)
 class SufficiencyScore:
-    """The calibrated probability that the passages answer the question; other fields as in
+    """The calibrated probability that the passages answer the question. The other fields are as in
     `SupportScore`."""
 
     enough: float = 0.0
@@ -64,12 +64,12 @@ class SufficiencyScore:
     tier: str = ""
     note: str = ""
     missing: tuple[str, ...] = ()
-    """What the LLM reported as missing, if it judged and the passages are not enough."""
+    """What is missing according to the LLM, if the passages are not enough."""
 
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """The probabilities from which a claim counts as supported and passages as enough. `tiers`
+    """The minimum probabilities for a claim to count as supported and passages as enough. `tiers`
     holds those of other tiers: each score is compared with the thresholds of its own tier."""
 
     support: float = 0.5
@@ -107,14 +107,13 @@ class Verifier(Protocol):
 
 @runtime_checkable
 class FindsSentences(Protocol):
-    """Optional for a verifier: which sentences answer a question or support a claim."""
+    """A verifier that can tell which sentences answer a question or support a claim (optional)."""
 
     def sentences(self, text: str, sentences: Sequence[str]) -> list[float]:
-        """A probability for each sentence, in the original order; empty if this verifier cannot
-        tell."""
+        """A probability for each sentence, in order; empty if this verifier cannot tell."""
         ...
 
 
 def sentence_scores(verifier: object, text: str, sentences: Sequence[str]) -> list[float]:
-    """A verifier's sentence scores, if it provides them."""
+    """The sentence scores of a verifier, if it provides them."""
     return verifier.sentences(text, sentences) if isinstance(verifier, FindsSentences) else []

@@ -1,4 +1,4 @@
-"""Base classes for embedders and verifiers that wrap another one and forward its properties."""
+"""Base classes for embedders and verifiers that wrap another and forward its properties."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Records about other records; their ids start with the id of the record they concern.
 
-Examples: `ID.queue`, `ID.gap`, `ID.feedback.…`, `ID.release.…`. The chain covers ids, so moving a
-decision to another record is detected, and all records about one are found by its id.
+Examples: `ID.queue`, `ID.gap`, `ID.feedback.…`, `ID.release.…`. The chain covers ids, so attaching
+one of them to another record is detected. All records about a record are found by its id.
 """
 
 from __future__ import annotations
@@ -9,7 +9,16 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, FromClause, and_, exists, func, select
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    FromClause,
+    and_,
+    bindparam,
+    exists,
+    func,
+    select,
+)
 
 from suffice.errors import StoreError
 from suffice.log.entry import Entry, entry_of, find
@@ -21,6 +30,12 @@ from suffice.sql.storable import is_storable
 QUEUE = "queue"
 _AFTER = "/"
 """The character after the full stop: ids that start with `ID.` lie between `ID.` and `ID/`."""
+# Built once: building a statement takes longer than running it.
+_ABOUT = (
+    select(RECORDS)
+    .where(RECORDS.c.id > bindparam("after"), RECORDS.c.id < bindparam("before"))
+    .order_by(RECORDS.c.sequence)
+)
 
 
 def about(
@@ -31,8 +46,8 @@ def about(
     by: str = "",
     role: str = "",
 ) -> Record:
-    """A record about another one, made by `by`; `role` defaults to the kind. It shares the subject
-    of the other record, so it is erased with it."""
+    """A record about another record, made by `by`. `role` defaults to the kind. Its tag
+    is the subject of the other record, so both are erased together."""
     name = f"{of.id}.{role or kind}.{new_id()}"
     return Record(kind, {"record": of.id, **fields}, by, of.tag or of.caller, name)
 
@@ -43,7 +58,7 @@ def subject_of(id: str) -> str:
 
 
 def role_of(id: str) -> str:
-    """The role of a record towards the one it is about, for example "queue"."""
+    """The role of a record that is about another record, for example "queue"."""
     return f"{id}..".split(".")[1]
 
 
@@ -71,9 +86,8 @@ def find_decision(connection: Connection, name: str) -> Entry:
 
 def all_about(connection: Connection, id: str) -> list[Entry]:
     """All records about a record, in order."""
-    column = RECORDS.c.id
-    chosen = select(RECORDS).where(column > f"{id}.", column < f"{id}{_AFTER}")
-    return [entry_of(row) for row in connection.execute(chosen.order_by(RECORDS.c.sequence))]
+    rows = connection.execute(_ABOUT, {"after": f"{id}.", "before": f"{id}{_AFTER}"})
+    return [entry_of(row) for row in rows]
 
 
 def subject_in(table: FromClause, suffix: str) -> ColumnElement[Any]:

@@ -1,7 +1,7 @@
 """Converts the library's values to JSON trees and back.
 
-A dataclass becomes an object of its fields that differ from their default. Values of a type with a
-table are stored once in that table and referenced by their index.
+A dataclass becomes an object with the fields that differ from their defaults. If a type has a
+table, its values are stored once in the table and referenced by index.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _NO_TABLES: ValueTables = {}
 
 
 def plain(value: object, tables: ValueTables = _NO_TABLES, *, whole: bool = False) -> Any:
-    """The tree of a value. `whole` includes fields at their default, because defaults can change
+    """The tree of a value. `whole` includes fields with default values, because defaults can change
     between versions."""
     kind: Any = type(value)
     if kind in _ATOMS:
@@ -51,7 +51,7 @@ def plain(value: object, tables: ValueTables = _NO_TABLES, *, whole: bool = Fals
 
 
 def laid_out(value: object, tables: ValueTables = _NO_TABLES, *, whole: bool = False) -> Any:
-    """The tree of a dataclass itself, even if its type has a table."""
+    """The tree of a dataclass instead of its index, even if its type has a table."""
     kind: Any = type(value)
     return _maker(kind)(value, tables, whole)
 
@@ -114,8 +114,8 @@ def value_of(shape: type[T], raw: Any, tables: ValueTables = _NO_TABLES) -> T:
 
 
 def rebuilt(shape: type[T], raw: Any, tables: ValueTables = _NO_TABLES, **given: Any) -> T:
-    """Convert a tree to a dataclass itself, even if its type has a table; `given` are fields passed
-    as values."""
+    """Convert a tree to a dataclass, even if its type has a table. `given` holds fields passed as
+    values."""
     hint: Any = shape
     made: T = _of_class(hint)(raw, tables, **given)
     return made

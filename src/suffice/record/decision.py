@@ -1,7 +1,7 @@
 """Converts verdicts and gate decisions to records and back.
 
-Passages, claims and drafts are stored once each and referenced by index. Passage texts are a field
-of their own, so that they can be omitted separately.
+Each passage, claim and draft is stored once and referenced by index. Passage texts are in a
+separate field, so that they can be omitted.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from suffice.types import Claim, Draft, Evidence, GateDecision, Level, Passage, 
 from suffice.verdict.decide import nearest
 
 VERDICT, GATE, GAP = "verdict", "gate", "gap"
+UNGATED = "none"
+"""The policy of the gate in verdicts of `check`, which has no gate."""
 _TEXTS = ("text", "summary")
 # Attributes of a verdict that have their own field, or are the id of the record.
 _APART = {"question", "gate", "evidence", "draft", "attempts", "released", "findings", "record"}
@@ -60,7 +62,7 @@ def of_verdict(verdict: Verdict, trace: Trace | None, filing: Filing) -> list[Re
     fields["drafts"] = {"all": written, "draft": draft, "attempts": attempts}
     gate_fields = _gate_fields(verdict.evidence, verdict.gate, trace, tables, filing)
     record = _record(VERDICT, {**gate_fields, **fields}, filing)
-    gated = verdict.gate.policy != "none"  # `check` reveals nothing about the documents
+    gated = verdict.gate.policy != UNGATED  # `check` reveals nothing about the documents
     if not (verdict.gap and gated):
         return [record]
     return [record, _gap(record, verdict.missing, verdict.nearest, verdict.reason)]

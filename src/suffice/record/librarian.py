@@ -1,5 +1,5 @@
-"""Changes to documents, each with two records in the log: before the work what was asked, after it
-what came of it. A change that a crash interrupts leaves the first record without the second.
+"""Changes to documents, each with two records in the log: the request, written before the work, and
+the result, written after it. A change that a crash interrupts leaves only the first.
 
 >>> Librarian(library, log, by="ada").retire("handbook/leave.md")
 """
@@ -84,7 +84,7 @@ class Librarian:
         rebuild: bool = False,
         progress: Progress = _silent,
     ) -> Report:
-        """Index a folder or a file of this machine."""
+        """Index a folder or file on this machine."""
         return self._recorded(
             {"act": "index", "source": str(source), "collection": collection},
             lambda: self.library.add(
@@ -98,7 +98,8 @@ class Librarian:
 
     def retire(self, document: str, *, collection: str) -> None:
         """Retire a document from today on."""
-        self.library.store.versions(collection=collection, document=document)  # does it exist?
+        # Raises if the document does not exist.
+        self.library.store.versions(collection=collection, document=document)
         self._recorded(
             {"act": "retire", "document": document, "collection": collection},
             lambda: self.library.retire(document, collection=collection),
@@ -122,7 +123,7 @@ class Librarian:
 
 
 def _done(asked: Record, fields: Mapping[str, object]) -> Record:
-    """The second record; its id begins with that of the first."""
+    """The record of the result; its id begins with that of the request."""
     fields = {"record": asked.id, **fields}
     return Record(DOCUMENT, fields, asked.caller, asked.tag, id=f"{asked.id}.done")
 

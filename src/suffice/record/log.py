@@ -9,8 +9,10 @@ True
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+
+from sqlalchemy import Connection
 
 from suffice.log import entry
 from suffice.log.breaks import Verified
@@ -21,7 +23,7 @@ from suffice.log.erasure import Eraser
 from suffice.log.moment import Clock, now
 from suffice.log.prepare import Prepare
 from suffice.log.record import Record
-from suffice.log.seal import Head, head_of
+from suffice.log.seal import Head, head_of, seal
 from suffice.log.verify import Progress, verify
 from suffice.log.writer import Writer
 from suffice.record.decision import Filing, of_gate, of_verdict
@@ -36,8 +38,7 @@ NOWHERE = Filing()
 
 
 class Log:
-    """The log of a store. Safe to share between threads; each process must open its own, after any
-    fork."""
+    """The log of a store. Thread-safe; each process must open its own, after any fork."""
 
     def __init__(
         self, database: Database, settings: RecordSettings | None = None, clock: Clock = now
@@ -86,14 +87,25 @@ class Log:
         known = self._writer.known
         self._writer.append([self._prepare(record) for record in records if record.id not in known])
 
+    def append_if(self, check: Callable[[Connection], None], *records: Record) -> None:
+        """Seal the records unless `check` raises. It sees every record sealed so far, and no other
+        record is sealed in between. Return when the records are committed."""
+        prepared = [self._prepare(record) for record in records]
+        with self.database.writing() as connection:
+            head_of(connection, hold=True)
+            check(connection)
+            head = seal(connection, prepared, self._clock())
+        if self._schedule:
+            self._schedule.sealed(head)
+
     def write(
         self,
         verdict: Verdict,
         trace: Trace | None = None,
         filing: Filing = NOWHERE,
     ) -> str:
-        """Record a verdict, with its gap and review queue entry if it has them; return the id of
-        its record."""
+        """Record a verdict, and its gap and review queue entry if any. Return the id of its
+        record."""
         draw = self._sampler.verdict(verdict)
         return self.file(queued(of_verdict(verdict, trace, filing), draw), filing)
 

@@ -1,4 +1,4 @@
-"""Replays a recorded decision: gate and checks run on the stored inputs with recorded settings.
+"""Replays a recorded decision: gate and checks run on the stored inputs with the recorded settings.
 
 Search and drafting are not repeated; retrieved passages and drafts come from the record. An LLM
 judge is not called again; its recorded findings are used.
@@ -15,7 +15,10 @@ from suffice.checks.check import Check, run_checks
 from suffice.checks.citations import confirm_citations
 from suffice.checks.registry import SUPPORTING, open_checks
 from suffice.checks.sources import Documents
+from suffice.evidence.documents import StoredDocuments
+from suffice.evidence.index import Filter
 from suffice.evidence.sanitize import sanitized
+from suffice.evidence.store import Store
 from suffice.gate.gate import Gate, GateResult
 from suffice.gate.policies.coverage import Coverage
 from suffice.log.entry import Entry
@@ -24,8 +27,9 @@ from suffice.models.catalog import open_embedder, open_verifier
 from suffice.models.embedder import Embedder
 from suffice.models.verifier import Verifier
 from suffice.record.codec import plain
-from suffice.record.decision import Decision, decision_of
-from suffice.record.setup import Setup, setup_of, versions
+from suffice.record.decision import UNGATED, Decision, decision_of
+from suffice.record.setup import PIPELINE, Setup, setup_of, versions
+from suffice.sql.database import Database
 from suffice.types import Draft, Evidence, Finding, Verdict
 from suffice.verdict.decide import decide, disagree, refused_by_gate
 from suffice.verdict.route import read_routes
@@ -78,7 +82,7 @@ class Replay:
         decision = decision_of(entry)
         found = [*differences("models", self.setup.models, self._models())]
         notes = list(_notes(entry))
-        gated = self.setup.door == "pipeline"
+        gated = self.setup.door == PIPELINE and decision.gate.policy != UNGATED
         if gated:
             applied = self._gate(decision)
             found += differences("gate", plain(decision.gate), plain(applied.decision))
@@ -109,7 +113,7 @@ class Replay:
         return gate.apply(trace.found, trace.when, trace.day)
 
     def _verdict(self, decision: Decision, was: Verdict) -> Verdict | None:
-        """The verdict on the recorded draft now; `None` if there is no draft and the gate was
+        """The current verdict on the recorded draft; `None` if there is no draft and the gate was
         open."""
         draft = was.draft or (was.attempts[-1].draft if was.attempts else None)
         routes = read_routes(self.setup.settings.verdict.routes)
@@ -161,8 +165,7 @@ def _changes(was: Verdict, now: Verdict, *, gated: bool) -> Iterator[Difference]
     yield from differences("findings", plain(was.findings), plain(now.findings))
     for name in _NUMBERS:
         yield from differences(name, plain(getattr(was, name)), plain(getattr(now, name)))
-    # Rescued answers carry a caveat of their own, and `check` treats answers without claims
-    # separately.
+    # Rescued answers carry their own caveat, and `check` treats answers without claims separately.
     if was.rescue is None and (gated or (was.draft and was.draft.claims)):
         yield from differences("action", was.action.value, now.action.value)
         yield from differences("released", was.released, now.released)
@@ -189,10 +192,27 @@ def _notes(entry: Entry) -> Iterator[str]:
         yield f"The record contains masked text ({counts}), which may change the results."
 
 
-def replay(entry: Entry, setup: Entry, documents: Documents | None = None) -> Replayed:
-    """Replay a recorded decision; `setup` is the setup record it refers to."""
+def stored_documents(database: Database, decision: Decision) -> StoredDocuments:
+    """The stored documents that a replay may read: those that the caller could read, which are at
+    least those with the collection and labels of the evidence."""
+    earlier = tuple(item.passage for item in decision.trace.earlier)
+    passages = decision.trace.found.passages + decision.evidence.passages + earlier
+    labels = frozenset(label for passage in passages for label in passage.access)
+    collection = passages[0].collection if passages else "default"
+    return StoredDocuments(Store(database), Filter(collection=collection, labels=labels))
+
+
+def replay(
+    entry: Entry,
+    setup: Entry,
+    documents: Documents | None = None,
+    models: tuple[Embedder, Verifier] | None = None,
+) -> Replayed:
+    """Replay a recorded decision; `setup` is the setup record it refers to. `models` are open
+    models to use instead of those in the setup; if they differ, the result says so."""
     known, packages = setup_of(setup)
-    done = Replay.of(known, documents)(entry)
+    made = Replay(known, *models, documents) if models else Replay.of(known, documents)
+    done = made(entry)
     changed = [
         f"{name} was {version}, is {versions().get(name, 'not installed')}"
         for name, version in packages.items()

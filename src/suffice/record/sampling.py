@@ -1,10 +1,9 @@
 """Selects decisions for human review and records the probability of each selection.
 
-Decisions with the verdict REVIEW, with a fabricated source, or near a threshold are always
-selected. Each other served answer is sampled at random with the rate `record.review_sample`,
+Decisions with the verdict REVIEW or CONFLICT, with a fabricated source, or near a threshold are
+always selected. Each other served answer is sampled at random with the rate `record.review_sample`,
 independently of its content and of other answers. The randomness comes from the operating system,
-so the sample cannot be predicted or reproduced. It need not be: outcome and probability are both
-recorded.
+so the sample cannot be predicted or reproduced. Outcome and probability are both recorded.
 """
 
 from __future__ import annotations
@@ -30,12 +29,16 @@ class Why(StrEnum):
     """The verdict, or the level of the gate, is REVIEW."""
     FABRICATED = "fabricated"
     """A draft cited a source that does not exist, regardless of the released text."""
+    CONFLICT = "conflict"
+    """Passages contradict each other."""
     BORDERLINE = "borderline"
     """The gate's score was near its threshold."""
     SAMPLED = "sampled"
-    """Random sample, to estimate the error rate."""
+    """A random sample, to estimate the error rate."""
     WEEKLY = "weekly"
-    """Weekly random sample of served and withheld answers, drawn by the monitor."""
+    """The monitor's weekly random sample of served and withheld answers."""
+    FEEDBACK = "feedback"
+    """A user rated the answer down."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,10 +76,13 @@ class Sampler:
     def verdict(self, verdict: Verdict) -> Draw:
         why = [Why.REVIEW] if verdict.action is Action.REVIEW else []
         why += [Why.FABRICATED] if verdict.fabricated else []
+        conflict = verdict.action is Action.CONFLICT or verdict.gate.level is Level.CONFLICT
+        why += [Why.CONFLICT] if conflict else []
         return self._draw(verdict.gate, why, served=verdict.served)
 
     def gate(self, gate: GateDecision) -> Draw:
-        why = [Why.REVIEW] if gate.level is Level.REVIEW else []
+        always = {Level.REVIEW: [Why.REVIEW], Level.CONFLICT: [Why.CONFLICT]}
+        why = always.get(gate.level, [])
         return self._draw(gate, why, served=False)
 
     def _draw(self, gate: GateDecision, why: Sequence[Why], *, served: bool) -> Draw:

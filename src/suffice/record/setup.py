@@ -1,6 +1,6 @@
 """The setup: the settings, models and package versions that decisions were made with.
 
-A setup is a record of its own. It is written once, and each decision refers to it by its hash.
+A setup is a separate record. It is written once, and decisions refer to it by its hash.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from suffice.settings import CollectionSettings, EmbedderSettings, Settings, Ver
 from suffice.verdict.thresholds import certified
 
 SETUP = "setup"
-PIPELINE = "pipeline"
+PIPELINE, ANSWERS = "pipeline", "answers"
 _PACKAGES = (
     "suffice onnxruntime tokenizers numpy qdrant-edge-py sqlalchemy suffice-strong huggingface_hub"
 ).split()
@@ -55,22 +55,22 @@ class Setup:
         **more: Any,
     ) -> Setup:
         """The setup of decisions on a collection, with the ids of the models. Certified thresholds
-        cover decisions with a gate, so those of `check` are made without them."""
+        cover only decisions with a gate, so `check` does not use them."""
         models = {"embedder": embedder, "verifier": verifier}
         if more.get("door", PIPELINE) == PIPELINE:
             collection = certified(collection, models)
         return cls(collection, settings.embedder, settings.verifier, models, **more)
 
     def filing(self, caller: str = "", tag: str = "") -> Filing:
-        """The metadata recorded with decisions that are made with this setup."""
+        """The metadata of decisions made with this setup."""
         return Filing(caller, tag, self.record(), self.settings.verdict.certificate)
 
     def record(self) -> Record:
         """The setup record; its id is a hash of its content, so it is written only once."""
         content = {
-            "settings": plain(_unsecret(self.settings), whole=True),
-            "embedder": plain(_unsecret(self.embedder), whole=True),
-            "verifier": plain(_unsecret(self.verifier), whole=True),
+            "settings": plain(_without_secrets(self.settings), whole=True),
+            "embedder": plain(_without_secrets(self.embedder), whole=True),
+            "verifier": plain(_without_secrets(self.verifier), whole=True),
             "models": dict(self.models),
             "door": self.door,
             "options": dict(self.options),
@@ -101,7 +101,7 @@ def versions() -> Mapping[str, str]:
     return found
 
 
-def _unsecret(settings: Any) -> Any:
+def _without_secrets(settings: Any) -> Any:
     """The settings without secrets in URLs: credentials, and the path of a webhook."""
     if isinstance(settings, EmbedderSettings):
         return replace(settings, model=_USER.sub("", settings.model))

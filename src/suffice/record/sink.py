@@ -1,4 +1,4 @@
-"""The interface through which a pipeline records decisions, and its implementation by a log."""
+"""The interface through which a pipeline records decisions, and its implementation for a log."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Recorder:
 
 @contextmanager
 def _closed() -> Iterator[None]:
-    """Explain a failure to record: without a record, the answer is not released."""
+    """Turn a failure to record into an error that says why the answer is not released."""
     try:
         yield
     except StoreError as problem:

@@ -1,4 +1,4 @@
-"""How a decision was made: inputs and timings that a record holds besides the decision."""
+"""The inputs and timings that a record holds in addition to the decision."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """`found` is the search result before the gate; `when` is the time the question refers to,
-    `day` the day it was asked; `earlier` is evidence served in earlier turns."""
+    """`found` is the search result before the gate, `when` the time the question refers to, `day`
+    the day it was asked, and `earlier` the evidence served in earlier turns."""
 
     found: Evidence
     when: When = NOW
@@ -31,14 +31,13 @@ class Trace:
 
 
 OTHER, TOTAL = "other", "total"
-"""The time outside all stages, and the whole time."""
+"""The time outside all stages, and the total time."""
 
 
 @dataclass(slots=True)
 class Timings:
-    """Seconds per stage of one request; repeated stages add up. Each moment counts for one stage
-    only: of stages that run at the same time, for the one that began last. Therefore all stages and
-    `other` sum to `total`."""
+    """Seconds per stage of one request; repeated stages add up. If stages overlap, time counts only
+    for the stage that began last, so all stages and `other` sum to `total`."""
 
     clock: Callable[[], float] = time.perf_counter
     seconds: dict[str, float] = field(default_factory=dict)
@@ -64,7 +63,7 @@ class Timings:
                 self._active.remove(stage)
 
     def _count(self) -> None:
-        """Add the time since the last change to the stage that runs."""
+        """Add the time since the last change to the current stage."""
         now = self.clock()
         if self._active:
             self.seconds[self._active[-1]] += now - self._last
@@ -88,8 +87,8 @@ class Timings:
 
 
 def added_up(seconds: Mapping[str, float], total: float) -> dict[str, float]:
-    """The stages with the rest of the total as `other`, and the `total`; in whole microseconds, so
-    that they add up exactly."""
+    """The stages, the rest of the total as `other`, and the `total`, in whole microseconds so that
+    they add up exactly."""
     stages = {stage: round(spent, 6) for stage, spent in seconds.items()}
     rest = round(total - sum(stages.values()), 6)
     # Rounded stages may exceed the total by some microseconds.

@@ -11,8 +11,12 @@ from suffice.errors import StoreError
 from suffice.log.entry import Entry
 from suffice.record.about import QUEUE, role_of
 from suffice.record.decision import decision_of
+from suffice.record.sampling import Why
+from suffice.review.actions import ASSIGNMENT, JUDGEMENT, MARK, PRIORITY, Priority
+from suffice.review.history import Event, event_of
+from suffice.review.judged import Judged, Marked, judged, marked
 from suffice.types import Verdict
-from suffice.verdict.override import released, withdrawn
+from suffice.verdict.override import corrected, released, withdrawn
 
 OVERRIDE, REVIEW, FEEDBACK = "override", "review", "feedback"
 DECIDED = (OVERRIDE, REVIEW)
@@ -24,10 +28,12 @@ class Act(StrEnum):
 
     RELEASE = "release"
     """Release a withheld answer, with a caveat."""
+    CORRECT = "correct"
+    """Release an answer in the reviewer's words."""
     WITHDRAW = "withdraw"
     """Withdraw a released answer that was wrong."""
     OPEN = "open"
-    """The gate was wrongly closed: write and check an answer."""
+    """The gate was wrongly closed: have an answer written and checked."""
     CONFIRM = "confirm"
     """The decision was right."""
     DISMISS = "dismiss"
@@ -38,6 +44,15 @@ class Act(StrEnum):
         return REVIEW if self in (Act.CONFIRM, Act.DISMISS) else OVERRIDE
 
 
+class State(StrEnum):
+    """The state of a case. A decided or dismissed case never reopens."""
+
+    OPEN = "open"
+    ASSIGNED = "assigned"
+    DECIDED = "decided"
+    DISMISSED = "dismissed"
+
+
 class Rating(StrEnum):
     UP = "up"
     DOWN = "down"
@@ -45,8 +60,8 @@ class Rating(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """A reviewer's decision. `result` is the id of the new verdict's record if a gate was opened.
-    Erased values are empty."""
+    """A reviewer's decision. `result` is the id of the new verdict's record if a gate was opened,
+    `text` the answer in the reviewer's words if it was corrected. Erased values are empty."""
 
     id: str
     time: str
@@ -54,6 +69,7 @@ class Decided:
     by: str
     reason: str = ""
     result: str = ""
+    text: str = ""
 
     @property
     def note(self) -> str:
@@ -74,8 +90,9 @@ class Feedback:
 @dataclass(frozen=True, slots=True)
 class Case:
     """A decision and the records about it. `why` and `probability` say why it was queued, if it
-    was. `seen` is the current decision as the reader may see it; it is `None` if the record is
-    incomplete, and `lacking` says what is missing."""
+    was. `seen` is the current decision as the reader may see it; if the record is incomplete, it is
+    `None`, and `lacking` says what is missing. `latest` is the number of the last record about it;
+    a reviewer who decides passes the number that was shown."""
 
     entry: Entry
     why: tuple[str, ...] = ()
@@ -84,6 +101,14 @@ class Case:
     feedback: tuple[Feedback, ...] = ()
     seen: Seen | None = None
     lacking: str = ""
+    queued_at: str = ""
+    state: State = State.OPEN
+    assignee: str = ""
+    priority: Priority = Priority.NORMAL
+    judged: tuple[Judged, ...] = ()
+    marks: tuple[Marked, ...] = ()
+    history: tuple[Event, ...] = ()
+    latest: int = 0
 
     @property
     def queued(self) -> bool:
@@ -98,19 +123,28 @@ class Case:
     def verdict(self) -> Verdict | None:
         return self.seen.verdict if self.seen else None
 
+    @property
+    def judgements(self) -> dict[int, Judged]:
+        """The last judgement of each claim."""
+        return {one.claim: one for one in self.judged}
+
 
 def note(act: Act, by: str, reason: str) -> str:
-    """ "Released by Ada: the source says so." """
+    """The note on a decision, such as "Released by Ada: the source says so"."""
     past = {Act.RELEASE: "Released", Act.WITHDRAW: "Withdrawn", Act.OPEN: "Gate opened"}
-    past |= {Act.CONFIRM: "Confirmed", Act.DISMISS: "Dismissed"}
+    past |= {Act.CONFIRM: "Confirmed", Act.DISMISS: "Dismissed", Act.CORRECT: "Corrected"}
     return f"{past[act]} by {by or 'unknown'}: {reason}" if reason else f"{past[act]} by {by}."
 
 
 def case_of(entry: Entry, concerning: Sequence[Entry], reader: Reader | None = None) -> Case:
     """Build a case from a record and the records about it."""
-    queue = next((item.fields() for item in concerning if item.kind == QUEUE), None)
-    acts = tuple(_decided(item) for item in concerning if item.kind in DECIDED)
-    why = tuple(queue.get("why", ("erased",))) if queue is not None else ()
+
+    def of(*kinds: str) -> list[Entry]:
+        return [item for item in concerning if item.kind in kinds]
+
+    queue = next(iter(of(QUEUE)), None)
+    entered = queue.fields() if queue else {}
+    acts = tuple(_decided(item) for item in of(*DECIDED))
     found, lacking = None, ""
     try:
         decision = decision_of(entry)
@@ -119,29 +153,91 @@ def case_of(entry: Entry, concerning: Sequence[Entry], reader: Reader | None = N
         lacking = problem.message
     return Case(
         entry,
-        why,
-        queue.get("probability") if queue else None,
+        why_of(concerning),
+        entered.get("probability"),
         acts,
-        tuple(_feedback(item) for item in concerning if item.kind == FEEDBACK),
+        tuple(_feedback(item) for item in of(FEEDBACK)),
         found,
         lacking,
+        queue.time if queue else "",
+        state_of(concerning),
+        assignee_of(concerning),
+        priority_of(concerning),
+        tuple(judged(item) for item in of(JUDGEMENT) if item.payload),
+        tuple(marked(item) for item in of(MARK) if item.payload),
+        tuple(event_of(item) for item in concerning),
+        max((item.sequence for item in concerning), default=entry.sequence),
     )
 
 
+def state_of(concerning: Sequence[Entry]) -> State:
+    """The state of a case. Decisions count even if their content was erased."""
+    acts = [role_of(item.id) for item in concerning if item.kind in DECIDED]
+    if acts:
+        judged = any(act != Act.DISMISS for act in acts)
+        return State.DECIDED if judged else State.DISMISSED
+    return State.ASSIGNED if assignee_of(concerning) else State.OPEN
+
+
+def assignee_of(concerning: Sequence[Entry]) -> str:
+    """The person that the case was last assigned to; empty: nobody."""
+    names = [item.fields().get("assignee", "") for item in concerning if item.kind == ASSIGNMENT]
+    return str(names[-1]) if names else ""
+
+
+def why_of(concerning: Sequence[Entry]) -> tuple[str, ...]:
+    """Why a case is queued; empty if it is not."""
+    queue = next((item for item in concerning if item.kind == QUEUE), None)
+    if queue is None:
+        return ()
+    why = tuple(queue.fields().get("why", ("erased",)))
+    ratings = (item.fields().get("rating") for item in concerning if item.kind == FEEDBACK)
+    complained = Rating.DOWN in ratings and Why.FEEDBACK not in why
+    return (*why, Why.FEEDBACK.value) if complained else why
+
+
+def priority_of(concerning: Sequence[Entry]) -> Priority:
+    """The priority that a person set, otherwise the one implied by why the case is queued."""
+    values = [item.fields().get("priority") for item in concerning if item.kind == PRIORITY]
+    if values and values[-1] is not None:
+        return Priority(values[-1])
+    return max((_PRIORITIES.get(why, Priority.LOW) for why in why_of(concerning)), default=_USUAL)
+
+
+_USUAL = Priority.NORMAL
+_PRIORITIES = {
+    Why.REVIEW.value: Priority.HIGH,  # somebody waits for an answer
+    Why.FEEDBACK.value: Priority.HIGH,
+    Why.FABRICATED.value: Priority.HIGH,
+    Why.CONFLICT.value: Priority.NORMAL,
+    Why.BORDERLINE.value: Priority.NORMAL,
+}
+
+
 def now(verdict: Verdict | None, acts: Sequence[Decided]) -> Verdict | None:
-    """The current verdict after all decisions; the last one counts."""
-    last = [item for item in acts if item.act in (Act.RELEASE, Act.WITHDRAW)][-1:]
-    if verdict is None or not last:
+    """The verdict after all reviewer decisions, of which the last counts."""
+    changes = (Act.RELEASE, Act.WITHDRAW, Act.CORRECT)
+    last = next((item for item in reversed(acts) if item.act in changes), None)
+    if verdict is None or last is None:
         return verdict
-    made = released if last[0].act is Act.RELEASE else withdrawn
-    return made(verdict, last[0].note)
+    if last.act is Act.CORRECT:
+        # Without its text, which was erased, nothing of the correction can be shown.
+        made = corrected(verdict, last.text, last.note)
+        return made if last.text else withdrawn(verdict, last.note)
+    return (released if last.act is Act.RELEASE else withdrawn)(verdict, last.note)
 
 
 def _decided(entry: Entry) -> Decided:
     fields = entry.fields()
-    act = Act(role_of(entry.id))
-    reason, result = fields.get("reason", ""), fields.get("result", "")
-    return Decided(entry.id, entry.time, act, entry.caller, reason, result)
+    return Decided(
+        entry.id,
+        entry.time,
+        Act(role_of(entry.id)),
+        entry.caller,
+        fields.get("reason", ""),
+        fields.get("result", ""),
+        fields.get("text", ""),
+    )
 
 
 def _feedback(entry: Entry) -> Feedback:

@@ -18,7 +18,7 @@ from suffice.bounds import at_most
 
 @dataclass(frozen=True, slots=True)
 class Stratum:
-    """Answers with the same sampling probability: their number, and how many of them were drawn,
+    """Answers with the same sampling probability: how many there are, and how many were drawn,
     judged, and judged wrong."""
 
     probability: float

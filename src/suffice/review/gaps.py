@@ -19,13 +19,14 @@ from suffice.types import Source
 
 _SUFFIX = f".{GAP}"
 LOOKED_AT = 10_000
-"""Number of newest gap records to group; older ones no longer matter."""
+"""The number of gap records to group, newest first; older ones are ignored."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """A question in its latest wording, its count, and what was missing and nearest at the time.
-    `records` are the ids of the decisions, and `times` their times, newest first."""
+    """A question in its latest wording, how often it was asked, what was missing, and the nearest
+    sources at the time. `records` are the ids of the decisions, and `times` their times, newest
+    first."""
 
     question: str
     count: int
@@ -38,20 +39,31 @@ class Gap:
 
 
 def gaps(
-    connection: Connection, choice: Choice, most: int, reader: Reader | None = None
+    connection: Connection,
+    choice: Choice,
+    most: int,
+    reader: Reader | None = None,
+    looked_at: int = LOOKED_AT,
 ) -> list[Gap]:
-    """The unsettled gaps; opening, releasing or dismissing the decision settles a gap."""
+    """The unsettled gaps among the newest records (`looked_at`); opening, releasing or dismissing
+    the decision settles a gap."""
     settled = has_record_about(subject_in(RECORDS, _SUFFIX), DECIDED, but=Act.CONFIRM.value)
     asked = choice.narrowed(select(RECORDS)).where(RECORDS.c.kind == GAP, not_(settled))
-    asked = asked.order_by(RECORDS.c.sequence.desc()).limit(LOOKED_AT)
+    asked = asked.order_by(RECORDS.c.sequence.desc()).limit(looked_at)
     groups: dict[str, list[Entry]] = {}
     for row in connection.execute(asked):
         entry = entry_of(row)
-        if reader is not None and not reader.may_know(find(connection, subject_of(entry.id))):
+        if not _knows(connection, entry, reader):
             continue
         groups.setdefault(_same(entry.fields().get("question", "")), []).append(entry)
     largest = sorted(groups.values(), key=lambda group: (-len(group), -group[0].sequence))
     return [_gap(connection, group, reader) for group in largest[:most]]
+
+
+def _knows(connection: Connection, gap: Entry, reader: Reader | None) -> bool:
+    if reader is None or reader.knows_all:
+        return True
+    return reader.may_know(find(connection, subject_of(gap.id)))
 
 
 def _same(question: str) -> str:
@@ -82,7 +94,7 @@ def _ids(group: Iterable[Entry]) -> list[str]:
 
 
 def _known(connection: Connection, gap: Entry, reader: Reader) -> frozenset[Version]:
-    """The documents that a reader may know of; none if the record is incomplete."""
+    """The documents that a reader may know about; none if the record is incomplete."""
     try:
         return readable(decision_of(find(connection, subject_of(gap.id))), reader)
     except StoreError:

@@ -1,7 +1,7 @@
-"""The answers that were drawn for review, as labelled rows for `suffice calibrate`.
+"""Exports the answers drawn for review as labelled rows for `suffice calibrate`.
 
-Each row holds the probability with which it was drawn, so that answers which are always reviewed do
-not count for more than the others.
+Each row holds the probability with which it was drawn, so that answers that are always reviewed do
+not count more than the others.
 """
 
 from __future__ import annotations
@@ -12,20 +12,28 @@ from typing import Any
 
 from sqlalchemy import Connection
 
+from suffice.access.visibility import Reader, seen
 from suffice.errors import LabelsError, StoreError
 from suffice.log.entry import Choice, Entry, find
+from suffice.record.about import all_about
 from suffice.record.decision import decision_of
 from suffice.record.setup import setup_of
-from suffice.review.queue import sampled
+from suffice.review.actions import JUDGEMENT
+from suffice.review.judged import judged
+from suffice.review.sample import Sampled, sampled
 from suffice.types import Passage, Verdict
+from suffice.verdict.claim_status import claim_statuses
 from suffice.verdict.thresholds import SERVE_ONLY, WITH_CAVEAT, in_force
 
 
-def labelled(connection: Connection, choice: Choice, rate: float = 0.0) -> list[dict[str, Any]]:
-    """One row per drawn answer; `correct` is null if nobody judged it. Records whose content was
-    erased, and answers that were checked without a gate, are left out. Each row states the smallest
-    probability of all served answers and of the `rate` that is configured. A served answer that
-    could not be drawn raises `LabelsError`."""
+def labelled(
+    connection: Connection, choice: Choice, rate: float = 0.0, reader: Reader | None = None
+) -> list[dict[str, Any]]:
+    """One row per drawn answer; `correct` is null if nobody judged it. Erased records and answers
+    checked without a gate are left out. Each row states the smallest sampling probability of any
+    served answer, including the configured `rate`. Raises `LabelsError` if a served answer could
+    not be drawn. With a reader, answers that it may not read are left out, drawn or not, so the
+    rows represent the answers that it may read."""
 
     @lru_cache(maxsize=256)
     def floors(setup: str) -> dict[str, Any]:
@@ -42,7 +50,7 @@ def labelled(connection: Connection, choice: Choice, rate: float = 0.0) -> list[
         if not one.drawn and one.probability > 0:
             continue
         entry = find(connection, one.id)
-        verdict = _covered(entry)
+        verdict = _covered(entry, reader)
         if verdict is None:
             continue
         if not one.drawn:
@@ -51,7 +59,7 @@ def labelled(connection: Connection, choice: Choice, rate: float = 0.0) -> list[
             {
                 **_row(entry, verdict),
                 "probability": one.probability,
-                "correct": one.correct,
+                **_judgement(connection, one, verdict),
                 "floor": floors(entry.fields()["setup"]),
             }
         )
@@ -59,22 +67,47 @@ def labelled(connection: Connection, choice: Choice, rate: float = 0.0) -> list[
 
 
 def _never_drawn(entry: Entry) -> LabelsError:
-    """The answers that are always reviewed say nothing about those that never are."""
+    """The error for an answer that could not be drawn: other answers say nothing about it."""
     return LabelsError(
         f"The served answer {entry.id} of {entry.time} could not be drawn for review, so the drawn "
-        "answers do not represent all served ones.",
+        "answers do not represent all served answers.",
         remedy="Set record.review_sample, for example to 0.1, and export only answers from that "
         "moment on: suffice review export --since TIME",
     )
 
 
-def _covered(entry: Entry) -> Verdict | None:
-    """The verdict, unless its content was erased or no gate decided."""
+def _judgement(connection: Connection, one: Sampled, verdict: Verdict) -> dict[str, Any]:
+    """Whether the answer is correct, and the claims that a reviewer judged. An answer with a claim
+    that a reviewer found unsupported is not correct."""
+    if one.correct is None:
+        return {"correct": None}
+    about = all_about(connection, one.id)
+    last = {
+        item.claim: item for item in (judged(e) for e in about if e.kind == JUDGEMENT and e.payload)
+    }
+    claims = [
+        {
+            "text": status.claim.text,
+            "found": status.support.value,
+            "correct": last[status.n].supported,
+        }
+        for status in claim_statuses(verdict)
+        if status.n in last
+    ]
+    correct = one.correct and all(claim["correct"] for claim in claims)
+    return {"correct": correct, **({"claims": claims} if claims else {})}
+
+
+def _covered(entry: Entry, reader: Reader | None) -> Verdict | None:
+    """The verdict, unless its content was erased, no gate decided or the reader may not read it."""
     try:
-        verdict = decision_of(entry).verdict
+        decision = decision_of(entry)
     except StoreError:
         return None
-    return None if verdict is None or verdict.gate.policy == "none" else verdict
+    verdict = decision.verdict
+    if verdict is None or verdict.gate.policy == "none" or seen(decision, verdict, reader).hidden:
+        return None
+    return verdict
 
 
 def _row(entry: Entry, verdict: Verdict) -> dict[str, Any]:

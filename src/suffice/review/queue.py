@@ -1,156 +1,274 @@
-"""The review queue, and counts of judged answers for the error estimate."""
+"""The review queue as a table that can be filtered, counted and sorted.
+
+The table is derived from the log: `refresh` reads the records added since the last time, and
+computes the row of each affected case from all of its records. The table holds no content, so
+nothing of an erased record stays in it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from enum import StrEnum
+from typing import Any
 
-from sqlalchemy import Connection, not_, select
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Row,
+    Select,
+    and_,
+    bindparam,
+    func,
+    or_,
+    select,
+    update,
+)
 
-from suffice.log.canonical import read
-from suffice.log.entry import Choice, Entry, entry_of
-from suffice.log.payload import SALT
+from suffice.access.keys import ALL
+from suffice.access.visibility import Reader
+from suffice.log.erasures import KIND as ERASURE
+from suffice.log.payload import values
 from suffice.log.tables import RECORDS
-from suffice.record.about import QUEUE, has_record_about, role_of, subject_in, subject_of
-from suffice.record.decision import VERDICT
-from suffice.record.sampling import SAMPLING, Why
-from suffice.review.case import DECIDED, Act
-from suffice.review.estimate import Stratum
+from suffice.record.about import QUEUE, all_about, subject_of
+from suffice.record.sampling import Why
+from suffice.review.actions import ASSIGNMENT, PRIORITY, Priority
+from suffice.review.case import DECIDED, FEEDBACK, State, assignee_of, priority_of, state_of, why_of
+from suffice.review.tables import CASES, PLACE
+from suffice.sql.database import Database
+from suffice.sql.upsert import upsert
 
-_SUFFIX = f".{QUEUE}"
-_PORTION = 500
+WAITING = (State.OPEN, State.ASSIGNED)
+_CONCERNING = (QUEUE, *DECIDED, FEEDBACK, ASSIGNMENT, PRIORITY)
+_KINDS = (*_CONCERNING, ERASURE)
+_PORTION = 1_000
+"""Records that one transaction covers; other processes can write between transactions."""
+_PAYLOAD = select(RECORDS.c.payload).where(RECORDS.c.id == bindparam("of"))
+
+
+class Order(StrEnum):
+    PRIORITY = "priority"
+    """Most urgent first, then longest waiting first."""
+    NEWEST = "newest"
+    OLDEST = "oldest"
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A selection of queue entries: open ones or `all`, those queued for one reason, those with a
-    sequence number below `before`."""
+    """A selection of cases: waiting, `all`, or in one `state`; queued for one reason; with one
+    priority or assignee (empty: any); with a queue record before a number. `skip` leaves out the
+    first ones."""
 
     all: bool = False
     why: Why | None = None
     before: int | None = None
-
-
-def waiting(
-    connection: Connection,
-    wanted: Wanted,
-    most: int,
-    known: Callable[[Entry], bool] = lambda place: True,
-) -> list[Entry]:
-    """The queue records of a selection, newest first, filtered by `known`."""
-    found: list[Entry] = []
-    before = wanted.before
-    while len(found) < most:
-        portion = _portion(connection, wanted, before)
-        fitting = (item for item in portion if wanted.why is None or wanted.why in _why(item))
-        found += islice((item for item in fitting if known(item)), most - len(found))
-        if len(portion) < _PORTION:
-            break
-        before = portion[-1].sequence
-    return found
-
-
-def _portion(connection: Connection, wanted: Wanted, before: int | None) -> list[Entry]:
-    asked = Choice(kind=QUEUE, before=before).narrowed(select(RECORDS))
-    if not wanted.all:
-        asked = asked.where(not_(has_record_about(subject_in(RECORDS, _SUFFIX), DECIDED)))
-    asked = asked.order_by(RECORDS.c.sequence.desc()).limit(_PORTION)
-    return [entry_of(row) for row in connection.execute(asked)]
-
-
-def _why(entry: Entry) -> Sequence[str]:
-    found: Sequence[str] = entry.fields().get("why", ())
-    return found
-
-
-@dataclass(slots=True)
-class _Count:
-    population: int = 0
-    drawn: int = 0
-    judged: int = 0
-    wrong: int = 0
-
-
-@dataclass(slots=True)
-class _Counts:
-    strata: dict[float, _Count] = field(default_factory=dict)
-
-    def of(self, probability: float) -> _Count:
-        return self.strata.setdefault(probability, _Count())
-
-
-def strata(connection: Connection, choice: Choice) -> list[Stratum]:
-    """The selected served answers, grouped by sampling probability, with the judgements on the
-    sampled ones."""
-    counts, acts = _Counts(), _acts(connection)
-    for id, probability, drawn in _served(connection, choice):
-        count = counts.of(probability)
-        count.population += 1
-        if not drawn:
-            continue
-        count.drawn += 1
-        judged = judgement(acts.get(id, ()))
-        count.judged += judged is not None
-        count.wrong += judged is False
-    return [
-        Stratum(probability, count.population, count.drawn, count.judged, count.wrong)
-        for probability, count in sorted(counts.strata.items())
-    ]
+    state: State | None = None
+    priority: Priority | None = None
+    assignee: str = ""
+    order: Order = Order.NEWEST
+    skip: int = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Sampled:
-    """A served answer and its chance of being drawn. `correct` is `None` if nobody judged it."""
+class Counts:
+    """The number of cases in each state, and the number of waiting cases by reason and assignee."""
 
-    id: str
-    probability: float
-    drawn: bool
-    correct: bool | None
+    states: Counter[str] = field(default_factory=Counter)
+    why: Counter[str] = field(default_factory=Counter)
+    assignees: Counter[str] = field(default_factory=Counter)
 
-
-def sampled(connection: Connection, choice: Choice) -> Iterator[Sampled]:
-    """Each served answer, drawn for review or not, with its judgement."""
-    acts = _acts(connection)
-    for id, probability, drawn in _served(connection, choice):
-        yield Sampled(id, probability, drawn, judgement(acts.get(id, ())))
+    @property
+    def waiting(self) -> int:
+        return sum(self.states[state] for state in WAITING)
 
 
-def _acts(connection: Connection) -> dict[str, list[str]]:
-    """The decisions on each record, in order."""
-    found: dict[str, list[str]] = {}
-    chosen = select(RECORDS.c.id).where(RECORDS.c.kind.in_(DECIDED)).order_by(RECORDS.c.sequence)
-    for id in connection.scalars(chosen):
-        found.setdefault(subject_of(id), []).append(role_of(id))
+def refresh(database: Database) -> None:
+    """Bring the table up to date with the log."""
+    while True:
+        with database.reading() as connection:
+            first = _first_new(connection)
+        if first is None:
+            return
+        with database.writing() as connection:
+            _portion(connection)
+
+
+def selected(
+    connection: Connection, wanted: Wanted, most: int, reader: Reader | None = None
+) -> list[str]:
+    """The ids of the selected decisions. With a reader, only cases that it may read completely,
+    because it could not decide on the others."""
+    asked = _narrowed(select(CASES.c.record), wanted, _allowed(connection, reader))
+    asked = asked.order_by(*_order(wanted.order)).offset(wanted.skip).limit(most)
+    return list(connection.scalars(asked))
+
+
+def following(
+    connection: Connection, record: str, wanted: Wanted, reader: Reader | None = None
+) -> str:
+    """The id of the case after this one in a selection; after the last case, the first. Empty if
+    there is no other case."""
+    here = connection.execute(select(CASES).where(CASES.c.record == record)).first()
+    asked = _narrowed(select(CASES.c.record), wanted, _allowed(connection, reader))
+    asked = asked.where(CASES.c.record != record).order_by(*_order(wanted.order)).limit(1)
+    after = None if here is None else connection.scalar(asked.where(_after(here, wanted.order)))
+    return str(after or connection.scalar(asked) or "")
+
+
+def counted(connection: Connection, reader: Reader | None = None) -> Counts:
+    columns = (CASES.c.state, CASES.c.why, CASES.c.assignee)
+    asked = select(*columns, func.count().label("cases")).group_by(*columns)
+    allowed = _allowed(connection, reader)
+    found = Counts()
+    rows = connection.execute(asked if allowed is None else asked.where(allowed))
+    for row in rows:
+        found.states[row.state] += row.cases
+        if row.state not in WAITING:
+            continue
+        for why in row.why.split():
+            found.why[why] += row.cases
+        if row.assignee:
+            found.assignees[row.assignee] += row.cases
     return found
 
 
-def judgement(acts: Sequence[str]) -> bool | None:
-    """Whether a served answer was right, according to the last judgement; `None` if unjudged."""
-    right = {Act.WITHDRAW.value: False, Act.CONFIRM.value: True, Act.RELEASE.value: True}
-    found = [right[act] for act in acts if act in right]
-    return found[-1] if found else None
+def _narrowed(
+    asked: Select[Any], wanted: Wanted, allowed: ColumnElement[bool] | None
+) -> Select[Any]:
+    table = CASES.c
+    if wanted.state is not None:
+        waits = int(wanted.state in WAITING)
+        asked = asked.where(table.waiting == waits, table.state == wanted.state.value)
+    elif not wanted.all:
+        asked = asked.where(table.waiting == 1)
+    if wanted.why is not None:
+        asked = asked.where(table.why.contains(f" {wanted.why.value} ", autoescape=True))
+    if wanted.priority is not None:
+        asked = asked.where(table.priority == wanted.priority.value)
+    if wanted.assignee:
+        asked = asked.where(table.assignee == wanted.assignee)
+    if wanted.before is not None:
+        asked = asked.where(table.sequence < wanted.before)
+    return asked if allowed is None else asked.where(allowed)
 
 
-def _served(connection: Connection, choice: Choice) -> Iterator[tuple[str, float, bool]]:
-    """Id, sampling probability and whether it was drawn, for each served answer. Only one field is
-    parsed, because records can be large and many."""
-    last = 0
-    columns = select(RECORDS.c.sequence, RECORDS.c.id, RECORDS.c.payload)
-    asked = choice.narrowed(columns).where(RECORDS.c.kind == VERDICT)
-    asked = asked.order_by(RECORDS.c.sequence).limit(_PORTION)
-    while rows := connection.execute(asked.where(RECORDS.c.sequence > last)).all():
-        for _, id, payload in rows:
-            sampling = _field(payload)
-            if sampling is not None:
-                yield subject_of(id), float(sampling["probability"]), bool(sampling["drawn"])
-        last = rows[-1].sequence
+def _order(order: Order) -> Sequence[ColumnElement[Any]]:
+    table = CASES.c
+    if order is Order.NEWEST:
+        return (table.sequence.desc(),)
+    return (table.priority.desc(), table.sequence) if order is Order.PRIORITY else (table.sequence,)
 
 
-def _field(payload: str) -> dict[str, float] | None:
-    begin = f" {SAMPLING} "
-    for line in reversed(payload.split("\n")):  # usually the last line
-        if line.startswith(begin, SALT):
-            found: dict[str, float] = read(line[SALT + len(begin) :])
-            return found
-    return None
+def _after(here: Row[Any], order: Order) -> ColumnElement[bool]:
+    table = CASES.c
+    if order is Order.NEWEST:
+        return table.sequence < here.sequence
+    later = table.sequence > here.sequence
+    if order is Order.OLDEST:
+        return later
+    less = table.priority < here.priority
+    return or_(less, and_(table.priority == here.priority, later))
+
+
+def _allowed(connection: Connection, reader: Reader | None) -> ColumnElement[bool] | None:
+    """The condition for cases that a reader may read completely. There are few combinations of
+    collections and labels, so each is checked once."""
+    if reader is None:
+        return None
+    needed = connection.scalars(select(CASES.c.access).distinct())
+    return CASES.c.access.in_([one for one in needed if _may_read(reader, one)])
+
+
+def _may_read(reader: Reader, access: str) -> bool:
+    if not access:  # the passages are no longer stored
+        return False
+    passages = json.loads(access)
+    if not passages:
+        return ALL in reader.collections
+    return all(reader.may_use(collection, labels) for collection, labels in passages)
+
+
+# Bringing the table up to date
+
+
+def _first_new(connection: Connection) -> int | None:
+    """The number of the first record that is not in the table yet and concerns the queue."""
+    place = connection.execute(select(PLACE.c.sequence)).scalar_one()
+    table = RECORDS.c
+    found = (
+        connection.scalar(
+            select(table.sequence)
+            .where(table.kind == kind, table.sequence > place)
+            .order_by(table.sequence)
+            .limit(1)
+        )
+        for kind in _KINDS
+    )
+    return min((number for number in found if number is not None), default=None)
+
+
+def _portion(connection: Connection) -> None:
+    connection.execute(select(PLACE).with_for_update())  # one process at a time
+    first = _first_new(connection)
+    if first is None:  # another process was faster
+        return
+    table, last = RECORDS.c, first + _PORTION - 1
+    new = select(table.id, table.kind, table.payload, table.sequence).where(
+        table.kind.in_(_KINDS), table.sequence >= first, table.sequence <= last
+    )
+    rows = connection.execute(new).all()
+    concerned = {subject_of(row.id) for row in rows if row.kind != ERASURE}
+    for row in rows:
+        if row.kind == ERASURE:
+            concerned |= set(_erased(connection, row.payload))
+    found = [row for id in sorted(concerned) if (row := _row(connection, id))]
+    if found:
+        connection.execute(_saves(connection), found)
+    reached = max(row.sequence for row in rows)
+    connection.execute(update(PLACE).values(sequence=reached))
+
+
+def _erased(connection: Connection, payload: str) -> Iterator[str]:
+    """The cases from which an erasure removed content."""
+    spans: Any = values(payload, ("records",)).get("records", ())
+    table = RECORDS.c
+    for first, last in spans:
+        ids = select(table.id).where(table.sequence >= first, table.sequence <= last)
+        yield from (subject_of(id) for id in connection.scalars(ids))
+
+
+def _row(connection: Connection, id: str) -> dict[str, Any] | None:
+    """The row of a case, from its records; a decision that is not queued has none."""
+    concerning = [item for item in all_about(connection, id) if item.kind in _CONCERNING]
+    queue = next((item for item in concerning if item.kind == QUEUE), None)
+    if queue is None:
+        return None
+    state = state_of(concerning)
+    return {
+        "record": id,
+        "sequence": queue.sequence,
+        "waiting": int(state in WAITING),
+        "state": state.value,
+        "priority": priority_of(concerning).value,
+        "why": f" {' '.join(why_of(concerning))} ",
+        "assignee": assignee_of(concerning),
+        "access": _access(connection, id),
+    }
+
+
+def _saves(connection: Connection) -> Any:
+    new = upsert(connection, CASES)
+    changed = {one.name: new.excluded[one.name] for one in CASES.c if one.name != "record"}
+    return new.on_conflict_do_update(index_elements=["record"], set_=changed)
+
+
+def _access(connection: Connection, id: str) -> str:
+    """The collections and labels of all passages of a decision; empty if they are not stored."""
+    payload = connection.scalar(_PAYLOAD, {"of": id})
+    found: Any = values(payload or "", ("passages",)).get("passages")
+    if found is None:
+        return ""
+    needed = {(one.get("collection", "default"), tuple(one.get("access", ()))) for one in found}
+    return json.dumps(sorted(needed))

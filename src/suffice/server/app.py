@@ -1,4 +1,4 @@
-"""The app factory. No state is global, so several apps can run in one process."""
+"""The app factory. There is no global state, so several apps can run in one process."""
 
 from __future__ import annotations
 
@@ -32,10 +32,13 @@ from suffice.server.openai.legacy_completions import completions
 from suffice.server.openai.responses import responses
 from suffice.server.openapi import document
 from suffice.server.request import as_response, served
+from suffice.server.reviews import review
 from suffice.server.telemetry.logs import access_log
 from suffice.server.telemetry.metrics import Metrics, metrics_for
 from suffice.server.telemetry.totals import usage_watch
 from suffice.server.telemetry.tracing import Traced, watch_spans
+from suffice.server.ui.app import NAV, ui_routes
+from suffice.server.ui.site import Site
 from suffice.settings import Settings
 
 
@@ -46,11 +49,12 @@ def create_app(
     host: str = "127.0.0.1",
     more: Sequence[BaseRoute] = (),
 ) -> Starlette:
-    """The gateway over a library. `host` is the address it is bound to: only a gateway that listens
-    on this machine alone may work without keys. `more` adds routes from other packages."""
+    """Create the ASGI app for a library. `host` is the address to bind to: only a gateway on a
+    loopback address may run without keys. `more` adds routes from other packages."""
     gateway = Gateway(library, settings, host)
     watched = (MonitorCollector(lambda: gateway.monitor),)
     metrics = Metrics(gateway.work, lambda: gateway.breakers, watched)
+    site = Site(gateway, NAV)
     logged = access_log(lambda: gateway.state.settings.server.log_text)
     gateway.watches += [metrics.watch, logged, watch_spans, usage_watch(gateway.ledger)]
 
@@ -63,6 +67,7 @@ def create_app(
             yield
         finally:
             await gateway.work.drain(gateway.state.settings.server.shutdown_seconds)
+            site.close()
             await gateway.close()
             metrics.close()
 
@@ -77,6 +82,7 @@ def create_app(
         Route("/gate", served(gate), methods=["POST"]),
         Route("/check", served(check), methods=["POST"]),
         Route("/feedback", served(feedback), methods=["POST"]),
+        Route("/reviews/{record}", served(review)),
         Route("/guarantee", served(guarantee)),
         Route("/monitor", served(monitor)),
         Route("/documents", served(documents.list_)),
@@ -95,6 +101,7 @@ def create_app(
             *more,
             Mount("/v1", routes=api),
             Mount("/{route}/v1", routes=api),
+            *([Mount("/ui", routes=ui_routes(site))] if settings.server.site.enabled else []),
         ],
         middleware=[
             Middleware(Traced),
@@ -104,20 +111,21 @@ def create_app(
         lifespan=life,
     )
     app.state.gateway = gateway
+    app.state.site = site
     app.state.health = Health(gateway)
     return app
 
 
 async def healthz(request: Request) -> Response:
-    """The process is alive."""
+    """Liveness probe: the process is running."""
     return as_response({"status": "ok"})
 
 
 async def readyz(request: Request) -> Response:
-    """The gateway can answer: it is not shutting down, its queue is not full, its store can be
-    written, its disk has room, and the collections it searches have documents or wait for uploads
-    (then `conditions` says so). An authenticated caller also gets the list of routes it may call,
-    and the state of their circuit breakers."""
+    """Readiness probe: the gateway is not shutting down, its queue is not full, its store is
+    writable, its disk has space, and the collections it searches have documents or accept uploads
+    (reported in `conditions`). Authenticated callers also get the routes they may call and the
+    state of their circuit breakers."""
     gateway: Gateway = request.app.state.gateway
     if gateway.work.closing:
         return ApiError(503, "The gateway is shutting down.", "shutting_down").response

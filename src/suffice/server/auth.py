@@ -1,4 +1,4 @@
-"""Authentication: the API key of a request, and the person on whose behalf it is used."""
+"""Authenticate requests: the API key, and the user on whose behalf it is used."""
 
 from __future__ import annotations
 
@@ -15,16 +15,17 @@ from suffice.errors import IdentityError
 from suffice.server.errors import ApiError
 
 ANYONE = Principal("", ANYONE_NAME)
-"""The caller without a key on an open gateway: sees public documents only, and has no limits
-except those of the settings."""
+"""The caller without a key on an open gateway. It sees only public documents, and only the limits
+in the settings apply to it."""
 _LOCAL = frozenset({"127.0.0.1", "localhost", "::1"})
 _UNKNOWN = "Invalid API key: it is unknown or was revoked."
 _EXPIRED = "This API key expired on {}. Ask the operator for a new one."
 _NO_KEY = "Missing API key. Send it as 'Authorization: Bearer sk-suffice-…' or 'x-api-key'."
 _PROXIED = (
-    "This request came through a proxy (forwarded headers), and the gateway requires no keys: it "
-    "would be open to everybody. Create keys with `suffice keys create NAME` and set `server.keys: "
-    "required`, or set `server.keyless_forwarded: true` if the proxy authenticates callers."
+    "This request came through a proxy (it has forwarded headers), but the gateway requires no "
+    "keys, so anyone could use it. Create keys with `suffice keys create NAME` and set "
+    "`server.keys: required`, or set `server.keyless_forwarded: true` if the proxy authenticates "
+    "callers."
 )
 _FORWARDED = frozenset({"forwarded", "x-real-ip"})
 _FORWARDED_PREFIX = "x-forwarded-"
@@ -32,19 +33,19 @@ _HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^:\[\]]*)(?::\d{0,5})?", re.ASCII)
 
 
 def is_local(host: str) -> bool:
-    """Whether an address accepts connections from this machine only."""
+    """Whether this is a loopback address."""
     return host.strip("[]") in _LOCAL
 
 
 @dataclass(frozen=True, slots=True)
 class Authenticator:
-    """Authenticates callers by their keys. `open` also accepts callers without a key; it is meant
-    for gateways that listen on this machine only. `identities` reads the people behind the keys."""
+    """Authenticates callers by API key. If `open`, callers without a key are accepted too; this is
+    for gateways on a loopback address. `identities` identifies the user behind a key."""
 
     principals: Principals
     open: bool = False
     forwarded: bool = False
-    """Whether callers without a key may come through a reverse proxy."""
+    """Accept callers without a key from a reverse proxy."""
     identities: Identities | None = None
 
     def enter(self, secret: str, host: str, proxied: bool = False) -> Principal:
@@ -55,18 +56,18 @@ class Authenticator:
             return found
         if not self.open or secret.startswith(KEY_PREFIX):
             raise ApiError(401, _UNKNOWN if secret else _NO_KEY, "invalid_api_key")
-        # DNS rebinding: a web page can reach this machine under a host name of its own.
+        # Prevent DNS rebinding: a web page can point its own host name at this machine.
         if not is_local(_host_name(host)):
             raise ApiError(
                 403, f"Without a key, only requests to a local host are accepted, not to '{host}'."
             )
-        # A reverse proxy on this machine makes everybody look local.
+        # Behind a reverse proxy on this machine, every caller looks local.
         if proxied and not self.forwarded:
             raise ApiError(403, _PROXIED, "key_required")
         return ANYONE
 
     def identify(self, caller: Principal, headers: Headers) -> Principal:
-        """The caller, narrowed to the rights of the person whom the request names."""
+        """The caller, restricted to the rights of the user named in the request."""
         if self.identities is None:
             return caller
         try:
@@ -77,33 +78,38 @@ class Authenticator:
             raise ApiError(401, str(problem), "invalid_identity") from None
 
 
+def is_proxied(headers: Headers) -> bool:
+    """Whether the request came through a proxy."""
+    return any(name in _FORWARDED or name.startswith(_FORWARDED_PREFIX) for name in headers)
+
+
 async def entered(authenticator: Authenticator, headers: Headers) -> Principal:
     """Authenticate a request by its key. The store is queried only if a key was sent."""
     secret, host = secret_in(headers), headers.get("host", "")
-    proxied = any(name in _FORWARDED or name.startswith(_FORWARDED_PREFIX) for name in headers)
+    proxied = is_proxied(headers)
     if secret.startswith(KEY_PREFIX):
         return await asyncio.to_thread(authenticator.enter, secret, host, proxied)
     return authenticator.enter(secret, host, proxied)
 
 
 async def identified(authenticator: Authenticator, headers: Headers) -> Principal:
-    """Authenticate a request by its key, for the person whom it names."""
+    """Authenticate a request by its key and by the user it names."""
     caller = await entered(authenticator, headers)
     if not authenticator.identities or not authenticator.identities.may_wait:
         return authenticator.identify(caller, headers)
-    # A token is checked in a thread: the keys of the provider may have to be read first.
+    # Verify the token in a thread: the identity provider's keys may have to be fetched first.
     return await asyncio.to_thread(authenticator.identify, caller, headers)
 
 
 def secret_in(headers: Headers) -> str:
-    """The key: the bearer token, or the value of `X-API-Key`, as Anthropic's clients send it. It
-    leaves `Authorization` to the token of a user."""
+    """The API key: the bearer token or the `X-API-Key` header. Clients that send a user token in
+    `Authorization` use the latter, and so do Anthropic's clients."""
     kind, _, secret = headers.get("authorization", "").partition(" ")
     bearer = secret.strip() if kind.lower() == "bearer" else ""
     return bearer if bearer.startswith(KEY_PREFIX) else headers.get("x-api-key", "") or bearer
 
 
 def _host_name(host: str) -> str:
-    """The name in a Host header, without its port; empty if the header is malformed."""
+    """The host name in a Host header, without the port; empty if the header is malformed."""
     found = _HOST.fullmatch(host.lower())
     return found[1].removesuffix(".") if found else ""

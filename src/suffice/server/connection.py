@@ -1,4 +1,4 @@
-"""Limits on incoming connections: headers that are too large or too slow close the connection."""
+"""Limits on incoming connections: the size of request headers and the time to send them."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from suffice.server.errors import ApiError
 from suffice.settings import ServerSettings
 
 _IDLE = 75
-"""Seconds that a connection may be idle: longer than clients and load balancers keep one, so that
-it is not closed at the moment they reuse it."""
+"""Seconds before an idle connection is closed. This is longer than the idle timeout of most clients
+and load balancers, so that they do not reuse a connection that is being closed."""
 
 
 def bound(host: str, port: int) -> socket.socket:
-    """Bind the socket early, so that a port in use is reported before anything is loaded."""
+    """Bind the socket early, so that a port in use is reported before models are loaded."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # With an explicit protocol, asyncio sets TCP_NODELAY: no reply waits 40 ms for an ACK.
     listening = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
@@ -38,9 +38,8 @@ def bound(host: str, port: int) -> socket.socket:
 
 
 def connection(seconds: float) -> type[H11Protocol]:
-    """An HTTP protocol on h11, which enforces a limit on the size of headers. It closes the
-    connection if the headers are not complete within `seconds`; between requests, the longer idle
-    time applies."""
+    """An h11 protocol class that closes the connection if the request headers are not complete
+    within `seconds`. Between requests, the longer idle timeout applies."""
 
     class Connection(H11Protocol):
         _timer: asyncio.TimerHandle | None = None
@@ -79,7 +78,7 @@ def connection(seconds: float) -> type[H11Protocol]:
 
 
 class HeadLimit:
-    """Refuses requests whose headers are too large: h11 limits only heads that arrive in several
+    """Rejects requests whose headers are too large. h11 limits only headers that arrive in
     parts."""
 
     def __init__(self, app: ASGIApp, most: int) -> None:
@@ -99,7 +98,7 @@ class HeadLimit:
 
 
 def config_of(app: ASGIApp, server: ServerSettings) -> uvicorn.Config:
-    """The uvicorn configuration: limits what is read before the app sees a request, and ignores
+    """The uvicorn configuration. It limits what is read before the app sees a request, and ignores
     `X-Forwarded-…` headers."""
     limits = server.limits
     return uvicorn.Config(

@@ -1,4 +1,4 @@
-"""CORS, following the current settings: other origins are allowed only if they are listed."""
+"""CORS for the origins listed in the current settings."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _EXPOSED = (
 
 
 class Cors:
-    """The app behind CORS middleware, which is rebuilt when the settings change. Without origins no
-    CORS headers are sent, so browsers block other origins."""
+    """Wraps the app in CORS middleware, which is rebuilt when the settings change. If no origins
+    are listed, no CORS headers are sent."""
 
     def __init__(self, app: ASGIApp, origins: Callable[[], Sequence[str]]) -> None:
         self._app = app

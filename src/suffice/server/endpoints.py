@@ -1,4 +1,5 @@
-"""`POST /v1/gate`, `/v1/check` and `/v1/feedback`: the single steps of an answer."""
+"""`POST /v1/gate`, `/v1/check` and `/v1/feedback`: gate a question, check an answer, rate an
+answer."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ from suffice.review.case import Rating
 from suffice.review.review import Review
 from suffice.server.errors import ApiError, bad
 from suffice.server.offload import offload
-from suffice.server.openai.completion import gate_of
+from suffice.server.openai.completion import gate_of, review_url
 from suffice.server.openai.disclosure import claims_of
 from suffice.server.openai.request import read_given
 from suffice.server.request import RequestContext, as_response
@@ -33,7 +34,7 @@ from suffice.verdict.route import read_routes
 
 
 async def gate(context: RequestContext) -> Response:
-    """Is the evidence enough? `{"question", "evidence"?, "from"?}`"""
+    """Decide whether the evidence is sufficient: `{"question", "evidence"?, "from"?}`"""
     body = await context.object()
     route = _route(context, body)
     question, given = checked_question(_text(body, "question")), await _given(context, body)
@@ -59,7 +60,7 @@ async def gate(context: RequestContext) -> Response:
 
 
 async def check(context: RequestContext) -> Response:
-    """Does a draft stay inside its evidence? `{"answer", "evidence", "question"?, "uncited"?}`"""
+    """Check an answer against its evidence: `{"answer", "evidence", "question"?, "uncited"?}`"""
     body = await context.object()
     route = _route(context, body)
     answer, given = _text(body, "answer", empty=True), await _given(context, body)
@@ -81,11 +82,11 @@ async def check(context: RequestContext) -> Response:
         message = f"The checks took longer than {seconds:g} s (check_seconds of the route)."
         raise ApiError(504, message, "check_timeout") from None
     context.stats.verdicts.append(verdict)
-    return as_response(await asyncio.to_thread(_checked, verdict))
+    return as_response(await asyncio.to_thread(checked_json, verdict))
 
 
 def checker_of(route: Route, context: RequestContext, *, uncited: bool) -> Checker:
-    """The checker for an answer from elsewhere, with the settings of a route."""
+    """The checker for an answer that was written elsewhere, with the settings of a route."""
     own, verifier = route.own, route.parts.verifier
     return Checker(
         tuple(route.checks(context.caller.labels, marks=not uncited)),
@@ -96,9 +97,11 @@ def checker_of(route: Route, context: RequestContext, *, uncited: bool) -> Check
     )
 
 
-def _checked(verdict: Verdict) -> dict[str, Any]:
+def checked_json(verdict: Verdict) -> dict[str, Any]:
+    """The response of `/v1/check`."""
     plain = {key: value for key, value in as_json.checked(verdict).items() if key != "passages"}
-    return {**plain, "gate": gate_of(verdict.gate), "claims": claims_of(verdict)}
+    ours = {"gate": gate_of(verdict.gate), "claims": claims_of(verdict)}
+    return {**plain, **ours, "review_url": review_url(verdict)}
 
 
 async def feedback(context: RequestContext) -> Response:
@@ -110,7 +113,7 @@ async def feedback(context: RequestContext) -> Response:
         raise bad("'rating' must be 'up' or 'down'.", "rating")
     log = context.gateway.log
     if log is None:
-        raise ApiError(404, "This gateway keeps no records.", "record_not_found", "record")
+        raise ApiError(404, "This gateway does not record answers.", "record_not_found", "record")
     call = context.gateway.work.record(_rated, log, context.caller, record, Rating(rating), comment)
     try:
         made = await call
@@ -162,7 +165,7 @@ async def _given(context: RequestContext, body: Mapping[str, Any]) -> tuple[Retr
 
 
 def _indexed(body: Mapping[str, Any], route: Route, given: bool) -> bool:
-    """Whether to search the index: if no passages were sent, or the request asks for it."""
+    """Whether to search the index: the request carries no passages, or asks for a search."""
     wanted = body.get("from")
     if wanted not in (None, "index", "request", "both"):
         raise bad("'from' must be one of index, request, both.", "from")

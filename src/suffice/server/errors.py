@@ -37,8 +37,8 @@ _TYPES = {
     504: "upstream_error",
 }
 _MODEL = (
-    "A model that the gateway calls gave no usable reply. Try again later; if it persists, ask the "
-    "operator of the gateway."
+    "A model that the gateway called did not return a usable reply. Try again later. If the "
+    "problem persists, ask the operator of the gateway."
 )
 _CALLER_ERRORS = (QuestionError, AnswerError, EvidenceError)
 
@@ -105,10 +105,10 @@ def fault_of(problem: SufficeError) -> ApiError:
     if isinstance(problem, _CALLER_ERRORS):
         return ApiError(400, str(problem), "invalid_value")
     if isinstance(problem, ModelUnreachable):
-        # What a remote model says about its failure is unchecked text, and it may name its URL.
+        # A remote model's error message is unchecked text and may contain its URL.
         return ApiError(502, _MODEL, "upstream_failed")
     if isinstance(problem, StoreError):
-        # Details of the store are for the operator: they go to the log, not to the caller.
+        # Store details are for the operator: they are logged, not returned to the caller.
         return ApiError(
             503, "The store is unavailable; the request was not processed.", "store_failed"
         )

@@ -1,7 +1,6 @@
-"""The gateway: everything that is opened once for serving, and the routes of the current settings.
+"""The gateway: what is opened once per process, and the routes of the current settings.
 
-A reload opens the new settings beside the old ones and swaps them in one step; a request in
-progress keeps the route it started with.
+A reload opens the new routes, then replaces the old ones at once. Requests in progress keep theirs.
 """
 
 from __future__ import annotations
@@ -22,13 +21,15 @@ from suffice.access.usage_report import Ledger
 from suffice.errors import SettingsError, SufficeError
 from suffice.evidence.library import Library
 from suffice.learn.monitor.deep import DeepChecks, open_deep_verifier, stronger_tier
+from suffice.learn.monitor.indexing import Indexing
 from suffice.learn.monitor.monitor import Monitor
+from suffice.learn.monitor.tallies import decision_index
 from suffice.learn.monitor.worker import MonitorWorker
 from suffice.models.batching import Lanes, SharedEmbedder, shared_verifier
 from suffice.models.caching import CachedEmbedder
 from suffice.models.catalog import open_verifier
 from suffice.record.log import Log
-from suffice.record.setup import Setup
+from suffice.record.setup import ANSWERS, Setup
 from suffice.record.sink import Recorder
 from suffice.server.auth import Authenticator, is_local
 from suffice.server.documents.jobs import DocumentJobs
@@ -57,11 +58,12 @@ _NOT_BY_RELOAD = (
     "monitor.enabled",
     "server.host",
     "server.port",
+    "server.site.enabled",
     "server.workers",
     "server.limits.header_bytes",
     "server.limits.head_seconds",
 )
-"""Settings of parts that everything else holds on to. A change is refused rather than ignored."""
+"""Settings that need a restart. A reload that changes them is refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +75,8 @@ class State:
 
 
 class Gateway:
-    """One per process. `host` is the address it listens on: if that is local, no key is required
-    unless the settings require one."""
+    """The state of a gateway process. `host` is the address it listens on: on a loopback address,
+    keys are optional unless the settings require them."""
 
     def __init__(self, library: Library, settings: Settings, host: str) -> None:
         self.library = library
@@ -86,6 +88,8 @@ class Gateway:
         self.cache = VerdictCache(library.store)
         self.watches: list[StatsListener] = []
         self.log = None if settings.record.enabled == "never" else self._log(settings)
+        similar = settings.search.min_dense_similarity
+        self.indexing = Indexing(decision_index(library.store.database, similar))
         self.client = httpx2.AsyncClient(
             timeout=None,
             limits=httpx2.Limits(max_connections=1_000, max_keepalive_connections=100),
@@ -105,7 +109,7 @@ class Gateway:
         self.monitoring = self._monitoring(settings)
 
     def _authenticator(self, settings: Settings) -> Authenticator:
-        """Open only if the address is local and the settings do not require keys."""
+        """Open to all callers only if the address is local and the settings require no keys."""
         needed = settings.server.keys == "required" or not self._local
         principals = Principals(self.library.store.database)
         forwarded = settings.server.keyless_forwarded
@@ -144,7 +148,12 @@ class Gateway:
         return MonitorWorker(self.monitor, deep, lambda: not self.work.waiting, self._monitored)
 
     def _monitored(self, monitor: Monitor) -> None:
-        """Called after each update, in any of the processes: apply a changed guarantee."""
+        """Called after each update, in any of the processes: apply a changed guarantee, and index
+        new decisions."""
+        self._guaranteed(monitor)
+        self.indexing.catch_up()
+
+    def _guaranteed(self, monitor: Monitor) -> None:
         found = Guarantees.of(monitor)
         with self._changing:
             if monitor is not self.monitor or found == self.guarantees:
@@ -173,13 +182,13 @@ class Gateway:
             base=replace(route.base, verdict_settings=verdict),
             recorder=recorder(),
             checking={
-                uncited: recorder(door="answers", options={"uncited": str(uncited)})
+                uncited: recorder(door=ANSWERS, options={"uncited": str(uncited)})
                 for uncited in (False, True)
             },
         )
 
     def _webhooks(self, settings: Settings, state: State) -> dict[str, Webhook]:
-        """The webhooks of the settings. The `verdict.gap_webhook` of a route is one of them."""
+        """The configured webhooks, including the `verdict.gap_webhook` of each route."""
         named = open_webhooks(settings.server.webhooks)
         if self.log is None:
             if named or settings.server.cache.enabled:
@@ -196,8 +205,7 @@ class Gateway:
         return {**named, **gap_webhooks(setups)}
 
     def reload(self, read: Callable[[], Settings]) -> str:
-        """Apply new settings and return a message about the result. Invalid settings change
-        nothing."""
+        """Apply new settings and return a status message. Invalid settings change nothing."""
         with self._changing:
             return self._reloaded(read)
 
@@ -226,7 +234,7 @@ class Gateway:
 
     def route(self, named: str, model: object, caller: Principal) -> Route:
         """The route of a request: the one named in its path, else the one that maps its model, else
-        the default. A route the caller may not call is reported like one that does not exist."""
+        the default. A forbidden route gives the same error as a missing one."""
         routes = self.state.routes
         if not isinstance(model, str | None):
             raise bad("'model' must be a string.", "model")
@@ -235,7 +243,7 @@ class Gateway:
         by_model = (name for name, one in routes.items() if model in one.settings.models)
         name = named or next((one for one in by_model if caller.may_call(one)), DEFAULT)
         route = routes.get(name)
-        # A key for some routes must not learn which other routes exist.
+        # A key for some routes must not reveal which other routes exist.
         if route is None or not self.may(caller, route):
             raise ApiError(403, f"This key may not call the route '{name}'.", "no_right")
         return route
@@ -258,6 +266,7 @@ class Gateway:
 
     async def close(self) -> None:
         self.document_jobs.close()
+        self.indexing.close()
         await asyncio.to_thread(self.webhooks.close)
         if self.monitoring is not None:
             await asyncio.to_thread(self.monitoring.close)

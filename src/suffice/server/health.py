@@ -1,4 +1,4 @@
-"""Whether the gateway can do its work: the parts that `/readyz` looks at."""
+"""Readiness checks for `/readyz`."""
 
 from __future__ import annotations
 
@@ -14,21 +14,20 @@ from suffice.server.gateway import Gateway
 
 _SECONDS = 2.0
 _FRESH = 1.0
-"""Seconds for which a result is reused, so that frequent probes do not load the store."""
+"""Seconds to reuse a result, so that frequent probes do not load the store."""
 _SPARE_BYTES = 16_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Readiness:
-    """The parts that `failed`, and the `conditions` under which the gateway is ready all the same;
-    each with its reason and what to do."""
+    """`failed` checks, and `conditions` that do not prevent readiness, each with a remedy."""
 
     failed: Mapping[str, str] = field(default_factory=dict)
     conditions: Mapping[str, str] = field(default_factory=dict)
 
 
 class Health:
-    """Looks at the store, the disk and the index."""
+    """Checks the store, the disk and the index."""
 
     def __init__(self, gateway: Gateway) -> None:
         self._gateway = gateway
@@ -49,7 +48,7 @@ class Health:
     def _look(self) -> Readiness:
         store = self._gateway.library.store
         try:
-            with store.database.writing():  # a record is written for every answer
+            with store.database.writing():  # the store must be writable: every answer is recorded
                 pass
             empty = self._empty(set(store.collections()))
             uploads = bool(empty) and self._uploads
@@ -68,7 +67,7 @@ class Health:
         return Readiness({**self._disk(), "index": why})
 
     def _empty(self, known: set[str]) -> list[str]:
-        """The collections that a route searches and that have no documents."""
+        """The collections that routes search but that have no documents."""
         routes = self._gateway.state.routes.values()
         searched = {
             one.settings.collection
@@ -79,7 +78,7 @@ class Health:
 
     @property
     def _uploads(self) -> bool:
-        """Whether the gateway is ready for uploads although a collection is empty."""
+        """Whether an empty collection is acceptable, because documents can be uploaded."""
         wanted = self._gateway.state.settings.server.ready_without_documents
         if wanted != "auto":
             return wanted == "always"

@@ -1,8 +1,8 @@
-"""Inference outside the event loop: in a bounded number of threads, with a bounded queue.
+"""Run inference outside the event loop, in a bounded number of threads with a bounded queue.
 
 A request is admitted or refused before any work is done for it; an admitted request is not refused
-later. A job whose caller no longer waits for it is cancelled: it ends at the next look at its
-deadline (see `suffice.deadline`). Records are written apart from inference and never cancelled.
+later. If the caller stops waiting, its job is cancelled and ends when it next checks its deadline
+(see `suffice.deadline`). Records are written in separate threads and never cancelled.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ class InferencePool:
         self._recording = ThreadPoolExecutor(_RECORDING, thread_name_prefix="suffice-record")
         self._deadlines: set[Deadline] = set()
         self.under_way = 0
-        """Requests admitted and not answered yet."""
+        """Number of requests in progress."""
         self.waiting = 0
-        """Jobs that are queued or running."""
+        """Number of jobs that are queued or running."""
         self._closing_since: float | None = None
 
     @property
@@ -53,15 +53,14 @@ class InferencePool:
             self._closing_since = monotonic()
 
     def change(self, settings: WorkSettings) -> None:
-        """Apply new settings. Threads of the old pool finish their jobs and end when the pool is
-        garbage-collected."""
+        """Apply new settings. The old threads finish their jobs, then exit."""
         if settings.threads != self._settings.threads:
             self._pool = _pool(settings)
         self._settings = settings
 
     @contextmanager
     def admitted(self) -> Iterator[None]:
-        """Admit one request, or raise 429 if the gateway is full and 503 if it is closing."""
+        """Admit a request. Raise 429 if the gateway is full and 503 if it is closing."""
         if self.closing:
             raise closing()
         if self.full:
@@ -78,7 +77,7 @@ class InferencePool:
         return self.under_way >= self._settings.max_requests or self.waiting >= room
 
     async def run(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run a call in one of the threads, until the caller no longer waits for it."""
+        """Run a call in a thread. It is cancelled if the caller stops waiting."""
         try:
             return await self._run(Deadline(), partial(call, *args, **kwargs))
         except Cancelled:  # by `close`
@@ -87,16 +86,15 @@ class InferencePool:
     async def run_within(
         self, seconds: float, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs
     ) -> T:
-        """Run a call that may take this long; raises `TimeoutError` and ends the call after
-        that."""
+        """Run a call for at most `seconds`, then cancel it and raise `TimeoutError`."""
         async with asyncio.timeout(seconds):
             try:
                 return await self._run(Deadline(seconds), partial(call, *args, **kwargs))
-            except Cancelled:  # the thread was first to notice
+            except Cancelled:  # the thread noticed the deadline first
                 raise TimeoutError from None
 
     async def record(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run a call that writes a record. It goes on if the caller no longer waits for it."""
+        """Run a call that writes a record. It continues even if the caller stops waiting."""
         context = contextvars.copy_context()
         made = self._recording.submit(context.run, partial(call, *args, **kwargs))
         return await asyncio.shield(asyncio.wrap_future(made))
@@ -106,7 +104,7 @@ class InferencePool:
         made = self._pool.submit(context.run, _under, deadline, call)
         self.waiting += 1
         self._deadlines.add(deadline)
-        # Counted until the thread is done, even if the caller no longer waits for the result.
+        # Count the job until its thread is done, even if the caller stops waiting.
         made.add_done_callback(partial(self._done, asyncio.get_running_loop(), deadline))
         try:
             return await asyncio.wrap_future(made)
@@ -115,7 +113,7 @@ class InferencePool:
             raise
 
     def _done(self, loop: asyncio.AbstractEventLoop, deadline: Deadline, made: object) -> None:
-        with suppress(RuntimeError):  # the loop ended before the thread did
+        with suppress(RuntimeError):  # the event loop is already closed
             loop.call_soon_threadsafe(self._one_less, deadline)
 
     def _one_less(self, deadline: Deadline) -> None:
@@ -123,8 +121,8 @@ class InferencePool:
         self._deadlines.discard(deadline)
 
     async def drain(self, seconds: float) -> bool:
-        """Refuse new requests and wait for those in progress, at most `seconds` since the first
-        refusal; return whether all finished."""
+        """Refuse new requests and wait for those in progress, until `seconds` after `refuse` was
+        first called. Return whether all finished."""
         self.refuse()
         assert self._closing_since is not None
         while self.under_way and monotonic() < self._closing_since + seconds:
@@ -132,7 +130,7 @@ class InferencePool:
         return not self.under_way
 
     def close(self) -> None:
-        """Cancel all jobs. A thread that does not look at its deadline is left behind."""
+        """Cancel all jobs. Threads that do not check their deadline are abandoned."""
         for deadline in self._deadlines:
             deadline.cancel()
         self._pool.shutdown(wait=False, cancel_futures=True)
@@ -146,7 +144,7 @@ def _under(deadline: Deadline, call: Callable[[], T]) -> T:
 
 
 def closing() -> ApiError:
-    """A new error each time: an exception raised again would accumulate tracebacks."""
+    """A new error each time, because a reused exception would accumulate tracebacks."""
     return ApiError(
         503,
         "The gateway is shutting down. Try again in a moment.",
@@ -156,6 +154,6 @@ def closing() -> ApiError:
 
 
 def _pool(settings: WorkSettings) -> ThreadPoolExecutor:
-    # More threads than the models use: while some wait for a model, others parse and compare.
+    # Use more threads than the models do: some wait for a model while others do other work.
     threads = settings.threads or _A_CORE * bounded(0)
     return ThreadPoolExecutor(threads, thread_name_prefix="suffice")

@@ -28,6 +28,6 @@ def decode(data: bytes) -> Any:
 
 
 def event(value: Any, name: str = "") -> bytes:
-    """One server-sent event; `name` is optional."""
+    """Encode a server-sent event with an optional name."""
     head = f"event: {name}\n".encode() if name else b""
     return b"%bdata: %b\n\n" % (head, encode(value))

@@ -1,4 +1,4 @@
-"""JSON Schema in Python: the types and the constructors that the OpenAPI document is made of."""
+"""Types and constructors for the JSON schemas of the OpenAPI document."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def object_of(required: str = "", /, **properties: Schema) -> Schema:
 
 
 def request(required: str, /, **properties: Schema) -> Schema:
-    """A request body: fields that are not required may also be null."""
+    """The schema of a request body. Optional fields may also be null."""
     must = required.split()
     fields = {
         name: schema if name in must else or_null(schema) for name, schema in properties.items()

@@ -18,8 +18,7 @@ _NONE = "This route has no upstream for embeddings."
 
 
 async def models(context: RequestContext) -> Response:
-    """The models of all routes the caller may call. A route that maps no models lists those of its
-    upstream."""
+    """List the models of all routes that the caller may call: mapped models, or the upstream's."""
     named = context.request.path_params.get("route", "")
     gateway, caller = context.gateway, context.caller
     routes = [gateway.route(named, None, caller)] if named else list(gateway.state.routes.values())
@@ -31,7 +30,7 @@ async def models(context: RequestContext) -> Response:
         if names == [""] and route.upstream is not None:
             try:
                 listed = await route.upstream.get("models")
-            except UpstreamFault:  # models that cannot be listed can still be requested by name
+            except UpstreamFault:  # the models cannot be listed but can still be requested by name
                 listed = {}
             for one in listed.get("data") or ():
                 if isinstance(one, dict) and isinstance(one.get("id"), str):
@@ -48,13 +47,13 @@ def _model(name: str, route: str) -> dict[str, Any]:
 
 
 async def model(context: RequestContext) -> Response:
-    """One model by its name."""
+    """Show a model."""
     name = context.request.path_params["model"]
     route = context.gateway.route(
         context.request.path_params.get("route", ""), name, context.caller
     )
     known = route.model(name)
-    if known in (".", ".."):  # in a URL these would lead to another path
+    if known in (".", ".."):  # in a URL these would change the path
         raise ApiError(404, f"The model '{name}' does not exist.", "model_not_found", "model")
     if route.upstream is not None and not route.settings.models:
         try:

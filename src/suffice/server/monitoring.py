@@ -34,7 +34,7 @@ async def guarantee(context: RequestContext) -> Response:
 
 
 async def monitor(context: RequestContext) -> Response:
-    """The metrics with their alarms. They are about all routes, so the key must be too."""
+    """The metrics and their alarms. They cover all routes, so the key must too."""
     if ALL not in context.caller.routes:
         raise ApiError(403, "The monitor needs a key that may call all routes.", "no_right")
     found = context.gateway.monitor
@@ -44,7 +44,7 @@ async def monitor(context: RequestContext) -> Response:
 
 
 class MonitorCollector(Collector):
-    """The metrics of the monitor. They come from the store, so every worker reports the same."""
+    """Exports the monitor's metrics from the store, so every worker reports the same values."""
 
     def __init__(self, monitor: Callable[[], Monitor | None]) -> None:
         self._monitor = monitor
@@ -55,7 +55,7 @@ class MonitorCollector(Collector):
             return
         try:
             found = as_json.report_of(monitor)
-        except StoreError:  # the other metrics are reported while the store is down
+        except StoreError:  # still report the other metrics while the store is down
             return
         alarm = GaugeMetricFamily("suffice_alarm", "1 while an alarm is raised.", labels=["metric"])
         for name, one in found["metrics"].items():

@@ -1,4 +1,4 @@
-"""Work that grows with a text runs outside the event loop, which must stay free for others."""
+"""Run work on large texts in a thread, so that it does not block the event loop."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import ParamSpec, TypeVar
 P = ParamSpec("P")
 T = TypeVar("T")
 LARGE = 32_000
-"""Characters or bytes up to which a thread would cost more than it saves."""
+"""Size in characters or bytes up to which a thread costs more than it saves."""
 
 
 async def offload(size: int, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Call a function on an input of this size: in a thread if it is large."""
+    """Call a function, in a thread if the size of its input is large."""
     if size <= LARGE:
         return call(*args, **kwargs)
     return await asyncio.to_thread(call, *args, **kwargs)
 
 
 def taken(values: Iterable[T]) -> tuple[list[T], Exception | None]:
-    """All values up to the first failure, and the failure."""
+    """The values up to the first exception, and the exception, if any."""
     found: list[T] = []
     try:
         for value in values:

@@ -1,4 +1,4 @@
-"""The OpenAPI document: the endpoints, with the schemas of openapi_schemas.py."""
+"""The OpenAPI document: the endpoints. The schemas are in openapi_schemas.py."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ _POSTS = {
     "/v1/completions": ("CompletionRequest", "TextCompletion", "A checked completion."),
     "/v1/messages": ("MessagesRequest", "AnthropicMessage", "A checked message."),
     "/v1/embeddings": ("EmbeddingsRequest", "List", "Embeddings from the upstream."),
-    "/v1/gate": ("GateRequest", "GateDecision", "Whether the evidence is enough."),
-    "/v1/check": ("CheckRequest", "Checked", "Whether a draft stays inside its evidence."),
+    "/v1/gate": ("GateRequest", "GateDecision", "Whether the evidence is sufficient."),
+    "/v1/check": ("CheckRequest", "Checked", "Whether the evidence supports an answer."),
     "/v1/council/vote": ("CouncilRequest", "CouncilAdvice", "The votes of several judges."),
     "/v1/feedback": ("FeedbackRequest", "Feedback", "A user's rating of an answer."),
 }
 _GETS = {
     "/v1/models": ("List", "The models that the caller may use."),
     "/v1/guarantee": ("Guarantee", "Whether the guarantee of the thresholds holds."),
-    "/v1/monitor": ("Monitor", "The metrics with their alarms, and the guarantee."),
+    "/v1/monitor": ("Monitor", "The metrics, their alarms and the guarantee."),
     "/healthz": ("Status", "Whether the process is alive."),
     "/readyz": ("Status", "Whether the gateway accepts requests."),
 }
@@ -32,14 +32,13 @@ _STREAMED = ("Completion", "TextCompletion", "AnthropicMessage", "Response", "Re
 _DECLARED = dict.fromkeys(
     "collection title version effective expires kind access id stream".split(), TEXT
 )
-"""What may be sent beside a file, as form fields or in the URL."""
+"""Metadata of an upload, as form fields or query parameters."""
 _COLLECTION: Schema = {"name": "collection", "in": "query", "schema": TEXT}
 _DOCUMENT: Schema = {"name": "name", "in": "path", "required": True, "schema": TEXT}
 
 
 def _documents() -> dict[str, Schema]:
-    """The endpoints for documents. Their `progress` is sent as events if the request asks for
-    `text/event-stream`."""
+    """The document endpoints. They stream progress if the request accepts `text/event-stream`."""
     form = object_of("file", file=array({"type": "string", "format": "binary"}), **_DECLARED)
     beside = [{"name": name, "in": "query", "schema": TEXT} for name in ("name", *_DECLARED)]
     upload = {
@@ -83,6 +82,9 @@ def document() -> Schema:
     for path, (response, summary) in _GETS.items():
         paths[path] = {"get": _operation(path, response, summary)}
     paths |= _documents()
+    reviewed = _operation("/v1/reviews/show", "Review", "What became of a reviewed answer.")
+    record = {"name": "record", "in": "path", "required": True, "schema": TEXT}
+    paths["/v1/reviews/{record}"] = {"get": {**reviewed, "parameters": [record]}}
     return {
         "openapi": "3.1.0",
         "info": {"title": "Suffice", "version": __version__},

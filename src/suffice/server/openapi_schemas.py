@@ -1,6 +1,6 @@
 """The schemas of the OpenAPI document: request bodies and responses.
 
-Objects are open: fields that are not listed here are passed through unchanged.
+Objects may have other fields, which are passed through unchanged.
 """
 
 from __future__ import annotations
@@ -92,6 +92,7 @@ SCHEMAS: dict[str, Schema] = {
         sources=LIST,
         cached=FLAG,
         repeats=or_null(TEXT),
+        review_url=or_null(TEXT),
     ),
     "Sufficiency": object_of("score level factors", score=NUMBER, level=TEXT, factors=array(TEXT)),
     "Completion": object_of(
@@ -215,6 +216,21 @@ SCHEMAS: dict[str, Schema] = {
         "record rating", record=WORDS, rating={"enum": ["up", "down"]}, comment=TEXT
     ),
     "Feedback": object_of("id object record", id=TEXT, object=TEXT, record=TEXT),
+    "Review": object_of(
+        "object record state verdict decision answer reason sources notes result queued decided",
+        object={"const": "review"},
+        record=TEXT,
+        state={"enum": ["not_queued", "open", "assigned", "decided", "dismissed"]},
+        verdict=or_null({"enum": ["SERVE", "CAVEAT", "CONFLICT", "WITHHOLD", "REVIEW"]}),
+        decision=or_null(TEXT),
+        answer=or_null(TEXT),  # null: nothing is released
+        reason=or_null(TEXT),
+        sources=LIST,
+        notes=array(TEXT),
+        result=or_null(TEXT),
+        queued=or_null(TEXT),
+        decided=or_null(TEXT),
+    ),
     "CouncilRequest": request(
         "question",
         question=QUESTION,

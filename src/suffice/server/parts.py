@@ -1,4 +1,4 @@
-"""What all routes share: the documents, the search index, and the models."""
+"""The parts that all routes share: documents, search index and models."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from suffice.models.verifier import Verifier
 from suffice.settings import SearchSettings
 
 _FOLLOW = 30.0
-"""Seconds after which the index of a store on a database server is refreshed, to pick up documents
-that other processes added."""
+"""Seconds before the index of a store on a database server is reopened, to see documents that other
+processes added."""
 
 
 @dataclass
@@ -31,7 +31,7 @@ class Parts:
     _when: float = 0.0
 
     def search(self, allowed: Filter, settings: SearchSettings) -> Search | None:
-        """The search over what the filter allows; `None` if nothing is indexed yet."""
+        """A search over the documents that the filter allows; `None` if nothing is indexed yet."""
         opened = self._search()
         return replace(opened, allowed=allowed, settings=settings) if opened else None
 

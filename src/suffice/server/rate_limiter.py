@@ -28,19 +28,19 @@ _LIMIT_TEXT = {
 
 
 class RateLimiter:
-    """Limits of each caller and its team. Requests, tokens and cost are counted in the store,
-    across all processes and only for callers that have such limits. Concurrent requests are counted
-    by each process, so that a process that crashes leaves no count behind."""
+    """Enforces the limits of callers and their teams. Requests, tokens and cost are counted in the
+    store, across all processes and only for callers with such limits. Concurrent requests are
+    counted per process, so that a crash leaves no stale count."""
 
     def __init__(self, usage: Usage) -> None:
         self._usage = usage
         self._under_way: Counter[str] = Counter()
-        # One thread keeps the order: a caller's next request sees all earlier usage.
+        # A single thread keeps the order, so that a caller's next request sees all earlier usage.
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="usage")
 
     @contextmanager
     def at_once(self, caller: Principal, general: LimitSettings) -> Iterator[None]:
-        """Count one concurrent request; raise 429 if the caller or its team has too many."""
+        """Count a concurrent request. Raise 429 if the caller or its team has too many."""
         holders = {caller.id: limit_of("concurrent", caller, general)}
         if caller.team:
             holders[team_holder(caller.team)] = caller.team_limits.get("concurrent", 0)
@@ -57,8 +57,7 @@ class RateLimiter:
                     del self._under_way[holder]
 
     async def count(self, caller: Principal, general: LimitSettings) -> Admission:
-        """Count a request, and return what is left of the limits; `admitted` raises 429 if one is
-        reached."""
+        """Count a request and return what is left of the limits. `admitted` then enforces them."""
         quotas = quotas_of(caller, general)
         if not quotas:
             return Admission()
@@ -67,7 +66,7 @@ class RateLimiter:
     def spent(
         self, caller: Principal, general: LimitSettings, tokens: int, cost: float
     ) -> Future[None] | None:
-        """Add the usage of a request. The future completes when the store has it."""
+        """Add the usage of a request. The future completes when it is stored."""
         quotas = quotas_of(caller, general) if tokens or cost else {}
         if not quotas:
             return None
@@ -88,8 +87,8 @@ def admitted(admission: Admission) -> None:
 
 
 def rate_headers(left: Iterable[Left], tokens: int = 0) -> dict[str, str]:
-    """The `x-ratelimit-…` headers, as OpenAI names them, for the limit on requests and the limit on
-    tokens with the least left. `tokens` were used by the request at hand."""
+    """OpenAI's `x-ratelimit-…` headers for the request limit and the token limit with the least
+    left. `tokens` is the usage of the current request."""
     found: dict[str, Left] = {}
     for one in left:
         what = COUNTED[one.name][0]
@@ -106,7 +105,7 @@ def rate_headers(left: Iterable[Left], tokens: int = 0) -> dict[str, str]:
 
 
 def duration(seconds: float) -> str:
-    """A duration as OpenAI writes it: "6m0s", "1h0m3s", "12ms"."""
+    """A duration in OpenAI's format: "6m0s", "1h0m3s", "12ms"."""
     if seconds < 1:
         return f"{max(seconds, 0) * 1e3:.0f}ms"
     minutes, rest = divmod(int(seconds + 0.999), 60)
@@ -117,7 +116,7 @@ def duration(seconds: float) -> str:
 
 
 def limit_of(name: str, caller: Principal, general: LimitSettings) -> float:
-    """A key's own limit, else the general one; 0 means no limit."""
+    """A key's own limit, else the general limit; 0 means no limit."""
     found: float = caller.limits.get(name, 0) or getattr(general, name)
     return found
 
@@ -141,6 +140,6 @@ def _reached(holder: str, limit: str, seconds: float) -> ApiError:
 
 
 def _log_failure(counted: Future[None]) -> None:
-    """Log usage that could not be stored: a stream has already been sent by then."""
+    """Log usage that could not be stored. By then, a stream has already been sent."""
     if problem := counted.exception():
-        log.warning("The usage of a request could not be counted: %s", problem)
+        log.warning("Could not count the usage of a request: %s", problem)

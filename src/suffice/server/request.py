@@ -47,7 +47,7 @@ class RequestContext:
     async def body(self) -> Any:
         """The request body, parsed as JSON."""
         kind = self.request.headers.get("content-type", "").partition(";")[0].strip().lower()
-        # A web page can send other content types across origins without a CORS preflight.
+        # Other content types can be sent cross-origin without a CORS preflight.
         if kind != JSON_TYPE:
             raise ApiError(
                 415, f"The content type must be {JSON_TYPE}, not '{kind}'.", "unsupported_type"
@@ -78,7 +78,7 @@ class RequestContext:
         return b"".join([part async for part in self.stream(most)])
 
     async def stream(self, most: int) -> AsyncGenerator[bytes, None]:
-        """The request body in parts; raise 413 if it exceeds `most` bytes."""
+        """Stream the request body. Raise 413 if it exceeds `most` bytes."""
         length = self.request.headers.get("content-length", "0")
         size = 0
         too_large = f"The request body exceeds the limit of {most:,} bytes."
@@ -103,7 +103,7 @@ class RequestContext:
         self.stats.tokens_out += written
 
     async def settled(self) -> None:
-        """Wait until all usage so far is in the store, where the caller's next request sees it."""
+        """Wait until all usage so far is stored, so that the caller's next request sees it."""
         await asyncio.gather(*map(asyncio.wrap_future, self.unsettled))
 
 
@@ -113,7 +113,7 @@ Handler = Callable[[RequestContext], Awaitable[Response]]
 def served(
     handle: Handler, errors: ErrorFormat = OPENAI
 ) -> Callable[[Request], Awaitable[Response]]:
-    """Wrap a handler as an endpoint: every failure becomes a JSON error, never an HTML page."""
+    """Wrap a handler as an endpoint. Every failure becomes a JSON error, never an HTML page."""
 
     async def endpoint(request: Request) -> Response:
         gateway: Gateway = request.app.state.gateway
@@ -181,7 +181,7 @@ async def _answered(
 
 
 def _level(status: int) -> int:
-    """Errors of the caller are not warnings for the operator."""
+    """The log level of a response. Caller errors are not warnings for the operator."""
     return logging.WARNING if status >= 500 else logging.DEBUG
 
 
@@ -189,6 +189,13 @@ async def _enter(
     request: Request, gateway: Gateway, stack: ExitStack, stats: RequestStats
 ) -> RequestContext:
     caller = await identified(gateway.authenticator, request.headers)
+    return await admit(request, gateway, caller, stack, stats)
+
+
+async def admit(
+    request: Request, gateway: Gateway, caller: Principal, stack: ExitStack, stats: RequestStats
+) -> RequestContext:
+    """Admit a request of this caller within all limits, or raise 429 or 503."""
     stats.caller, stats.team, stats.user = caller.name, caller.team, caller.user
     general = gateway.state.settings.server.limits
     stack.enter_context(gateway.limits.at_once(caller, general))

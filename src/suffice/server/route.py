@@ -35,14 +35,14 @@ from suffice.types import Evidence, Retrieved
 
 _URL = ("http://", "https://")
 Adjusts = Callable[[CollectionSettings], CollectionSettings]
-"""Changes the settings of a route to what is in force, such as stricter thresholds."""
+"""Adjusts the settings of a route, for example to stricter thresholds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """How one request is answered: the passages it carries, whether the index is searched too,
-    whether citation marks are expected, and whether the draft must be released as it is or not at
-    all (`as_drafted`)."""
+    """How to answer a request: the passages it carries, whether to search the index too, and
+    whether to expect citation marks. With `as_drafted`, a draft is released unchanged or not at
+    all."""
 
     given: tuple[Retrieved, ...] = ()
     indexed: bool = True
@@ -51,12 +51,12 @@ class Way:
 
 
 _LABEL_SETS = 1_000
-"""Sets of labels whose checks are kept; people with many groups have many."""
+"""Number of label sets whose checks are cached. Users in many groups produce many sets."""
 
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """Opened once per settings; `pipeline` returns the pipeline for one request."""
+    """A route, reopened when the settings change. `pipeline` returns the pipeline for a request."""
 
     name: str
     settings: RouteSettings
@@ -72,12 +72,12 @@ class Route:
 
     @property
     def url(self) -> bool:
-        """Whether an upstream writes the drafts, not a built-in drafter."""
+        """Whether an upstream, not a built-in drafter, writes the drafts."""
         return self.upstream is not None
 
     @property
     def states(self) -> dict[str, str]:
-        """The state of the circuit breaker of each upstream, if the route has several."""
+        """The circuit breaker state of each upstream, if the route has several."""
         return self.upstream.states if isinstance(self.upstream, Upstreams) else {}
 
     def model(self, asked: Any) -> str:
@@ -94,7 +94,7 @@ class Route:
         return self.settings.models[name]
 
     def pipeline(self, caller: Principal, way: Way, tag: str = "") -> Pipeline:
-        """The pipeline for a request of this caller. It only sees passages the caller may read."""
+        """The pipeline for a request. It sees only passages that the caller may read."""
         allowed = Filter(collection=self.settings.collection, labels=caller.labels)
         rescue = self.own.verdict.rescue and not way.as_drafted
         drafts = self.base.draft_settings
@@ -108,8 +108,7 @@ class Route:
         )
 
     def recording(self, caller: Principal, tag: str = "") -> Recorder | None:
-        """The recorder for a caller's decisions. The person behind the caller replaces the tag of
-        the request, which the client chooses."""
+        """The recorder for a caller's decisions. A verified user replaces the client's tag."""
         return self.recorder.by(caller.name, caller.user or tag) if self.recorder else None
 
     def recording_checks(self, caller: Principal, *, uncited: bool) -> Recorder | None:
@@ -230,11 +229,11 @@ def _upstream(
 
 
 def settings_of_route(route: RouteSettings, settings: Settings) -> CollectionSettings:
-    """The settings of the route's collection, with the route's own values applied."""
+    """The settings of the route's collection, overridden by those of the route."""
     own = route.own or settings.collection(route.collection)
     draft = own.draft
     if route.upstreams:
-        # For what else uses the drafter's endpoint, such as the judge.
+        # For other users of the drafter's endpoint, such as the judge.
         main = max(route.upstreams.values(), key=lambda one: one.weight)
         model = route.model or main.model
         draft = replace(draft, llm=main.url, key_env=main.key_env, model=model)

@@ -1,4 +1,4 @@
-"""Run the app on a socket until it is stopped by a signal; SIGHUP reloads the settings."""
+"""Run the app on a socket until a signal stops it. SIGHUP reloads the settings."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from suffice.server.telemetry.tracing import start_tracing
 from suffice.settings import Settings
 
 _GRACE = 3.0
-"""Seconds after the stop time to write the last records and close the store."""
+"""Seconds after `shutdown_seconds` to write the last records and close the store."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Listening:
 def run(
     settings: Settings, library: Library, read: Callable[[], Settings], listening: Listening
 ) -> None:
-    """Serve in this process until SIGTERM or SIGINT; requests in progress are then finished."""
+    """Serve in this process until SIGTERM or SIGINT, then finish the requests in progress."""
 
     def started(gateway: Gateway) -> None:
         _on_hangup(gateway, read)
@@ -75,8 +75,8 @@ def serve(
 
 
 class _Server(uvicorn.Server):
-    """A uvicorn server that calls `started` once it accepts connections, and that ends in time:
-    work that outlasts the stop time is left behind."""
+    """A uvicorn server that calls `started` once it accepts connections, and that exits in time:
+    work that is still running after `shutdown_seconds` is abandoned."""
 
     def __init__(
         self, config: uvicorn.Config, gateway: Gateway, started: Callable[[], None]
@@ -101,10 +101,10 @@ class _Server(uvicorn.Server):
 
 
 def _leave() -> None:
-    """End the process although a thread is still at work, for example in a model or a regular
-    expression, which cannot be interrupted. Acknowledged records are in the store."""
+    """Exit the process while a thread is still running, for example in a model or a regular
+    expression, which cannot be interrupted. Acknowledged records are already stored."""
     print(
-        "Some work did not end within `server.shutdown_seconds`; the process ends without it.",
+        "Some work did not finish within `server.shutdown_seconds`. Exiting anyway.",
         file=sys.stderr,
         flush=True,
     )
@@ -112,8 +112,8 @@ def _leave() -> None:
 
 
 def _on_stop() -> None:
-    """Exit normally on a stop signal, before and after serving: uvicorn raises the signal again
-    when it has finished, and the exit handlers then flush what is still buffered."""
+    """Exit normally on SIGTERM and SIGINT, also before and after serving: uvicorn raises the signal
+    again when it has finished, and the exit handlers must still flush their buffers."""
 
     def stop(*_: object) -> None:
         raise SystemExit(0)
@@ -123,7 +123,7 @@ def _on_stop() -> None:
 
 
 def _on_hangup(gateway: Gateway, read: Callable[[], Settings]) -> None:
-    """Reload the settings in a thread; the event loop keeps serving with the old ones meanwhile."""
+    """Reload the settings in a thread on SIGHUP, while the event loop continues to serve."""
 
     def reload() -> None:
         print(gateway.reload(read), file=sys.stderr, flush=True)

@@ -23,7 +23,7 @@ class Gone(Exception):
 
 
 async def while_there(request: Request, work: Coroutine[Any, Any, T]) -> T:
-    """Return the result of the work. If the client disconnects first, cancel it, raise `Gone`."""
+    """Return the result of `work`, or cancel it and raise `Gone` if the client disconnects."""
     return await _first(asyncio.ensure_future(work), request.receive)
 
 
@@ -36,7 +36,7 @@ async def _first(task: asyncio.Future[T], receive: Receive) -> T:
             return task.result()
         raise Gone
     finally:
-        # A finished task is not awaited again: its exception would lose its traceback.
+        # Do not await a finished task again: its exception would lose its traceback.
         for one in (one for one in both if not one.done()):
             one.cancel()
             with suppress(asyncio.CancelledError, Exception):
@@ -49,8 +49,8 @@ async def _disconnected(receive: Receive) -> None:
 
 
 def stopped() -> None:
-    """Undo the cancellation of the current task, so that it can report the shutdown. Only a
-    shutdown whose time is up cancels requests."""
+    """Undo the cancellation of the current task, so that it can report the shutdown. Requests are
+    cancelled only when the shutdown time is over."""
     task = asyncio.current_task()
     if task is not None:
         task.uncancel()
@@ -65,8 +65,7 @@ async def _last(body: Callable[..., Awaitable[None]], last: bytes) -> None:
 
 
 class Events(Response):
-    """A stream of server-sent events. While the next event is pending, comments keep the connection
-    open."""
+    """A stream of server-sent events. Comments keep the connection open while no event is ready."""
 
     media_type = EVENTS_TYPE
 
@@ -84,12 +83,12 @@ class Events(Response):
         self._keep_alive = keep_alive
         self._waiting = waiting
         self.done: Callable[[], None] = lambda: None
-        """Called when the stream was sent completely, or the client disconnected."""
+        """Called when the stream is complete or the client has disconnected."""
         self.until: float | None = None
-        """Deadline on the clock of the event loop; `late` is sent when it passes."""
+        """Deadline on the event loop's clock; `late` is sent when it passes."""
         self.late = b""
         self.closing = b""
-        """Sent if the server stops before the end of the stream."""
+        """Sent if the server shuts down before the stream ends."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         async def body(part: bytes, more: bool = True) -> None:

@@ -1,7 +1,7 @@
-"""Several worker processes that serve on one socket, and a supervisor.
+"""Several worker processes on one socket, and their supervisor.
 
-Each worker opens its own store connection and models; the chain of records, the limits of keys and
-the metrics are shared. A worker that dies is replaced. A worker whose supervisor is gone stops.
+Each worker opens its own store connection and models; the record chain, the key limits and the
+metrics are shared. A worker that dies is replaced. Workers stop if their supervisor is gone.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class Workers:
     _workers: list[_Worker] = field(default_factory=list)
     _signals: list[int] = field(default_factory=list)
     _new: Settings | None = None
-    """Settings that were read, and that no worker has applied or refused yet."""
+    """Settings that were read but that no worker has applied or refused yet."""
     _printed: set[str] = field(default_factory=set)
     _served: bool = False
     _not_before: float = 0.0
@@ -89,7 +89,7 @@ class Workers:
                 self._stop()
 
     def _poll(self) -> None:
-        """One round: start missing workers, handle reports, reap dead workers, apply SIGHUP."""
+        """Start missing workers, handle reports, reap dead workers and handle SIGHUP."""
         if monotonic() >= self._not_before:
             for _ in range(self.settings.server.workers - len(self._workers)):
                 self._start()
@@ -153,7 +153,7 @@ class Workers:
                 worker.pipe.send(self._new)
 
     def _stop(self) -> None:
-        """Accept no new connections, and let requests in progress finish within the stop time."""
+        """Stop accepting connections and wait up to `shutdown_seconds` for requests in progress."""
         self.listening.socket.close()
         for worker in self._workers:
             worker.process.terminate()
@@ -167,7 +167,7 @@ class Workers:
 
 @contextmanager
 def _shared_metrics() -> Iterator[None]:
-    """A folder in which all workers count; a temporary one is removed at the end."""
+    """Provide a folder for the metrics of all workers. A temporary folder is removed at the end."""
     if named := os.environ.get(SHARED):
         Path(named).mkdir(parents=True, exist_ok=True)
         yield

@@ -62,6 +62,7 @@ from suffice.settings.server import (
     ServerSettings,
     WorkSettings,
 )
+from suffice.settings.site import SiteSettings
 from suffice.settings.upstreams import BreakerSettings, UpstreamSettings
 
 DEFAULT_FILE = "suffice.yaml"
@@ -110,6 +111,7 @@ __all__ = [
     "Share",
     "SignSettings",
     "SignedHeaderSettings",
+    "SiteSettings",
     "TiersSettings",
     "TokenSettings",
     "UpstreamSettings",
@@ -132,12 +134,12 @@ class Settings(Checked):
     )
     index: str = setting(
         "",
-        "Folder of the search index. Empty: beside the SQLite store, or in the cache folder for "
-        "PostgreSQL.",
+        "Folder of the search index. Empty: next to the SQLite store, or in the cache folder "
+        "for PostgreSQL.",
     )
     index_engine: Literal["edge", "memory"] = setting(
         "edge",
-        "Index engine. `edge`: Qdrant in the process, on disk. `memory`: exact search in memory, "
+        "Index engine. `edge`: in-process Qdrant, on disk. `memory`: exact search in memory, "
         "for small collections.",
     )
     store_wait_seconds: Annotated[float, Range(0, 86400)] = setting(
@@ -171,7 +173,7 @@ class Settings(Checked):
 def read_settings(
     path: str | Path | None = None, environ: Mapping[str, str] | None = None
 ) -> Settings:
-    """Apply the defaults, then the YAML file, then environment variables such as
+    """Read the settings: defaults, then the YAML file, then environment variables such as
     `SUFFICE_GATE__POLICY=coverage`.
 
     Without a path, the file is `$SUFFICE_CONFIG`, or `suffice.yaml` if it exists.
@@ -203,7 +205,7 @@ def settings_of(shape: type[T], values: Mapping[str, Any], origin: str) -> T:
 
 
 def _with_collections(settings: Settings, raw: Any, origin: str) -> Settings:
-    """Each collection starts from the general settings and overrides only the keys it names."""
+    """Add the collections; each overrides the general settings only for the keys it names."""
     if raw is None:
         return settings
     if not isinstance(raw, dict):

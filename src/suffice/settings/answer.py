@@ -11,10 +11,10 @@ from suffice.settings.limits import AtMost, Count, Range, Share, setting
 
 @dataclass(frozen=True, slots=True)
 class DraftSettings(Checked):
-    """How a draft is written: by quoting the evidence, or by an LLM."""
+    """How a draft is written: by quoting the evidence or by an LLM."""
 
     max_sentences: Annotated[int, Range(1, 20)] = setting(
-        3, "Extractive drafter: statement limit of an answer."
+        3, "Extractive drafter: maximum number of statements in an answer."
     )
     min_similarity: Share = setting(
         0.40,
@@ -23,34 +23,36 @@ class DraftSettings(Checked):
     )
     min_share_of_best: Share = setting(
         0.90,
-        "Extractive drafter: further statements must score at least this share of the best one's "
-        "score. Statements that the verifier finds to answer at even odds are kept in any case.",
+        "Extractive drafter: further statements must reach this share of the best statement's "
+        "score. Statements that the verifier gives at least even odds are always kept.",
     )
     llm: str = setting(
         "extractive",
-        "The drafter: `extractive` quotes the documents; the base URL of an OpenAI-compatible "
-        "endpoint has its model write.",
+        "The drafter: `extractive` to quote the documents, or the base URL of an "
+        "OpenAI-compatible endpoint whose model writes the draft.",
     )
     model: str = setting("", "Model name sent to the endpoint.")
     key_env: str = setting(
         "OPENAI_API_KEY", "Environment variable that holds the API key of the endpoint."
     )
     timeout: Annotated[float, Range(0.1, 3600)] = setting(
-        60.0, "Seconds the endpoint has for one draft, retries and their waits included."
+        60.0, "Time limit for one draft, in seconds, including retries and the waits between them."
     )
     retries: Annotated[int, Range(0, 20)] = setting(2, "Retries of a failed call.")
     max_evidence_characters: Annotated[int, Range(200, 10_000_000)] = setting(
-        24_000, "Characters of evidence that an LLM receives."
+        24_000, "Maximum evidence sent to an LLM, in characters."
     )
-    max_tokens: Annotated[int, Range(8, 1_000_000)] = setting(512, "Token limit of an LLM's draft.")
+    max_tokens: Annotated[int, Range(8, 1_000_000)] = setting(
+        512, "Token limit for an LLM's draft."
+    )
     revisions: Annotated[int, Range(0, 10)] = setting(
-        1, "How many times a draft that fails its checks is sent back for revision."
+        1, "How often a draft that fails its checks is sent back for revision."
     )
     total_seconds: Annotated[float, Range(0, 86400)] = setting(
         120.0, "Time limit for all drafts of one answer, in seconds."
     )
     total_tokens: Annotated[int, Range(0, 1_000_000_000)] = setting(
-        32_000, "Token limit for all drafts of one answer, prompts included."
+        32_000, "Token limit for all drafts of one answer, including prompts."
     )
 
 
@@ -60,7 +62,7 @@ class EntailmentSettings(Checked):
 
     backed: Share = setting(0.50, "Minimum support probability for a claim to count as BACKED.")
     contradicted: Share = setting(
-        0.50, "Probability of contradiction from which a claim is CONTRADICTED."
+        0.50, "Minimum contradiction probability for a claim to count as CONTRADICTED."
     )
 
 
@@ -69,10 +71,10 @@ class GroundingSettings(Checked):
     """Thresholds of the grounding check, which reports a claim's similarity to its sources."""
 
     near: Annotated[Share, AtMost("close")] = setting(
-        0.65, "Cosine from which a claim is reported as `near` to a passage it cites."
+        0.65, "Minimum cosine for a claim to be reported as `near` to a passage it cites."
     )
     close: Share = setting(
-        0.85, "Cosine from which a claim is reported as `close` to a passage it cites."
+        0.85, "Minimum cosine for a claim to be reported as `close` to a passage it cites."
     )
 
 
@@ -81,7 +83,9 @@ class ChecksSettings(Checked):
     """Which checks run on a draft. A check that is switched off leaves every claim UNCHECKED."""
 
     structure: bool = setting(
-        True, "Detect drafts that break off, cite nothing, or speak from training."
+        True,
+        "Detect drafts that break off, cite nothing, or say that they rely on the model's "
+        "training.",
     )
     citations: bool = setting(
         True, "Detect cited sources that do not exist, were not retrieved, or are out of date."
@@ -90,7 +94,7 @@ class ChecksSettings(Checked):
         True, "Compare numbers, dates, units, versions and identifiers with the evidence."
     )
     omission: bool = setting(
-        True, "Detect conditions and exceptions of the source that the claim leaves out."
+        True, "Detect conditions and exceptions in the source that the claim leaves out."
     )
     verbatim: bool = setting(
         True, "Accept claims that quote whole sentences of a passage they cite."
@@ -99,7 +103,7 @@ class ChecksSettings(Checked):
     addresses: bool = setting(True, "Detect answers that do not address the question.")
     entailment: bool = setting(True, "Ask the verifier whether the evidence supports each claim.")
     judge: bool = setting(False, "Ask an LLM five questions about each claim. See `judge`.")
-    min_words: Count = setting(3, "A draft of fewer words is reported as suspiciously short.")
+    min_words: Count = setting(3, "A draft with fewer words is reported as suspiciously short.")
     grounding_thresholds: GroundingSettings = field(default_factory=GroundingSettings)
     entailment_thresholds: EntailmentSettings = field(default_factory=EntailmentSettings)
 
@@ -125,20 +129,20 @@ ROUTES = (
 
 @dataclass(frozen=True, slots=True)
 class VerdictSettings(Checked):
-    """How the findings become a verdict, and what happens to a draft that cannot be released."""
+    """How findings become a verdict, and what happens to a draft that cannot be released."""
 
     routes: tuple[str, ...] = setting(
         ROUTES, "The routing table: the first matching row decides the verdict."
     )
     rescue: bool = setting(
         True,
-        "Before a draft is withheld, revise it, then trim it to the claims that are backed, then "
-        "replace it by quotations.",
+        "Before withholding a draft, try to revise it, then to trim it to its backed claims, "
+        "then to replace it with quotations.",
     )
-    gap_webhook: str = setting("", "URL that receives the questions the documents cannot answer.")
+    gap_webhook: str = setting("", "URL that receives questions the documents cannot answer.")
     thresholds_file: str = setting(
         "",
-        "File of certified thresholds that `suffice calibrate` wrote. They replace those of "
+        "File of certified thresholds, written by `suffice calibrate`. They replace those of "
         "`gate.learned` and the `confidence` conditions of `routes`. Empty: none.",
     )
     certificate: str = setting(
@@ -156,18 +160,20 @@ class JudgeSettings(Checked):
         "", "Base URL of an OpenAI-compatible endpoint. Empty: the drafter's endpoint."
     )
     model: str = setting(
-        "", "Model name sent to the endpoint. Empty with an empty `llm`: the drafter's model."
+        "", "Model name sent to the endpoint. If this and `llm` are empty: the drafter's model."
     )
     key_env: str = setting(
         "",
-        "Environment variable that holds the API key of the endpoint. Empty with an empty `llm`: "
-        "the drafter's key.",
+        "Environment variable that holds the API key of the endpoint. If this and `llm` are "
+        "empty: the drafter's key.",
     )
     timeout: Annotated[float, Range(0.1, 3600)] = setting(
-        60.0, "Seconds for all claims of a draft, retries and their waits included."
+        60.0,
+        "Time limit for all claims of a draft, in seconds, including retries and the waits "
+        "between them.",
     )
     retries: Annotated[int, Range(0, 20)] = setting(2, "Retries of a failed call.")
     max_characters: Annotated[int, Range(200, 10_000_000)] = setting(
-        24_000, "Character limit of a claim with its evidence. Longer claims are not judged."
+        24_000, "Character limit for a claim with its evidence. Longer claims are not judged."
     )
-    max_tokens: Annotated[int, Range(8, 1_000_000)] = setting(1_024, "Token limit of a reply.")
+    max_tokens: Annotated[int, Range(8, 1_000_000)] = setting(1_024, "Token limit for a reply.")

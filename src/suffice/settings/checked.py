@@ -37,7 +37,7 @@ def hints_of(group: Any) -> Mapping[str, Any]:
 
 
 def orders(hints: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
-    """Pairs of settings in a group of which the first must not exceed the second."""
+    """Pairs of settings in a group; the first must not exceed the second."""
     for key, hint in hints.items():
         for limit in typing.get_args(hint):
             if isinstance(limit, AtMost):
@@ -45,7 +45,7 @@ def orders(hints: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 
 
 def not_allowed(hint: Any, value: Any) -> str:
-    """Describe the allowed values if this value is not one of them; otherwise return ''."""
+    """Describe the allowed values if this value is not allowed; otherwise return ''."""
     if typing.get_origin(hint) is Annotated:
         kind, *limits = typing.get_args(hint)
         limit = next(limit for limit in limits if isinstance(limit, Range))

@@ -25,7 +25,7 @@ class CollectionSettings(Checked):
 
     @property
     def rewrites(self) -> bool:
-        """Whether a question is searched for again before it is refused. `auto` excludes the
-        policies that count passages: they would mistake more passages for more evidence."""
+        """Whether to search again before refusing a question. `auto` excludes policies that count
+        passages, because they would mistake more passages for more evidence."""
         counts = self.gate.policy in ("coverage", "bound", "checkpoint")
         return self.search.rewrite == "always" or (self.search.rewrite == "auto" and not counts)

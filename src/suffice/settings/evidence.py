@@ -14,7 +14,7 @@ class ReadSettings(Checked):
     """Limits on the files that are read."""
 
     max_bytes: Annotated[int, Range(1, 1 << 40)] = setting(
-        20_000_000, "Size limit of a file, in bytes. Larger files are refused."
+        20_000_000, "Maximum size of a file, in bytes. Larger files are refused."
     )
 
 
@@ -24,8 +24,8 @@ class PassageSettings(Checked):
 
     max_tokens: Annotated[int, Range(32, 8192)] = setting(
         256,
-        "Length limit of a passage, in tokens of the embedder. The title and headings that are "
-        "embedded with the passage count.",
+        "Maximum length of a passage, in embedder tokens, including the title and headings that "
+        "are embedded with it.",
     )
 
 
@@ -35,7 +35,7 @@ class EmbedderSettings(Checked):
 
     model: str = setting(
         "minilm-l6-embedder",
-        "The embedder: a name from the catalogue, a folder that holds a model, or the URL of an "
+        "The embedder: a name from the catalogue, a folder with a model, or the URL of an "
         "OpenAI-compatible embeddings endpoint.",
     )
     remote_model: str = setting("", "Model name sent to the endpoint, if `model` is a URL.")
@@ -43,11 +43,11 @@ class EmbedderSettings(Checked):
         "OPENAI_API_KEY", "Environment variable that holds the API key of the endpoint."
     )
     threads: Annotated[int, Range(0, 256)] = setting(
-        0, "Threads the embedder runs on. 0: one for each core, at most 4."
+        0, "Number of threads for the embedder. 0: one per core, at most 4."
     )
     window_tokens: Annotated[int, Range(16, 1_000_000)] = setting(
         512,
-        "Longest text sent to the endpoint in one piece, in tokens of the built-in tokenizer. "
+        "Maximum length of a text sent to the endpoint, in tokens of the built-in tokenizer. "
         "Longer texts are sent in parts.",
     )
     timeout: Annotated[float, Range(0.1, 3600)] = setting(30.0, "Seconds to wait for the endpoint.")
@@ -61,17 +61,15 @@ class SearchSettings(Checked):
     candidates: Count = setting(
         100, "Number of candidates that the dense and the keyword search each contribute."
     )
-    dense_weight: Share = setting(
-        0.5, "Weight of the cosine in the score. BM25 has the rest of the weight."
-    )
+    dense_weight: Share = setting(0.5, "Weight of the cosine in the score. BM25 gets the rest.")
     min_dense_similarity: Share = setting(
         0.2, "If no candidate reaches this cosine, keywords alone decide the ranking."
     )
     rewrite: Literal["auto", "always", "never"] = setting(
         "never",
-        "Whether a question about to be refused is searched for again in other words. `auto` "
-        "leaves out the policies that count passages. On the real documents of the dev set a "
-        "second search brought more wrong answers than right ones.",
+        "Whether to search again with other words before refusing a question. `auto`: not with "
+        "policies that count passages. On the real documents of the dev set, a second search "
+        "produced more wrong answers than right ones.",
     )
     synonyms: tuple[str, ...] = setting(
         (),
@@ -82,17 +80,18 @@ class SearchSettings(Checked):
 
 @dataclass(frozen=True, slots=True)
 class FilterSettings(Checked):
-    """Which sentences are left out of the text a drafter reads. A sentence is left out if it is
-    below both thresholds and shares no name or number with a sentence that is kept."""
+    """Which sentences are left out of the text that a drafter reads: those below both thresholds
+    that share no name or number with a kept sentence."""
 
     enabled: bool = setting(
-        True, "Whether sentences unrelated to the question are left out of what the drafter reads."
+        True,
+        "Whether to leave out sentences unrelated to the question from what the drafter reads.",
     )
     min_similarity: Share = setting(
         0.20, "A sentence with at least this cosine to the question is kept."
     )
     min_word_overlap: Share = setting(
-        0.34, "A sentence that holds at least this share of the question's words is kept."
+        0.34, "A sentence with at least this share of the question's words is kept."
     )
 
 
@@ -100,7 +99,7 @@ class FilterSettings(Checked):
 class PrototypeSettings(Checked):
     """Your own example sentences for each kind of passage, in addition to the built-in ones."""
 
-    fact: tuple[str, ...] = setting((), "Example sentences of the kind `fact`.")
-    qa: tuple[str, ...] = setting((), "Example sentences of the kind `qa` (question and answer).")
-    procedure: tuple[str, ...] = setting((), "Example sentences of the kind `procedure`.")
-    discussion: tuple[str, ...] = setting((), "Example sentences of the kind `discussion`.")
+    fact: tuple[str, ...] = setting((), "Example sentences for the kind `fact`.")
+    qa: tuple[str, ...] = setting((), "Example sentences for the kind `qa` (question and answer).")
+    procedure: tuple[str, ...] = setting((), "Example sentences for the kind `procedure`.")
+    discussion: tuple[str, ...] = setting((), "Example sentences for the kind `discussion`.")

@@ -15,33 +15,34 @@ class LlmSettings(Checked):
     """Your own LLM as the strongest verifier.
 
     One request covers all claims of an answer against their passages, or one question to the gate.
-    When a budget is used up, the cheaper tier's score stands, with a caveat."""
+    When a budget is used up, the cheaper tier's score is used, with a caveat."""
 
     url: str = setting(
         "",
         "Base URL of an OpenAI-compatible endpoint. `draft`: the drafter's endpoint and key. "
         "Empty: off. No other URL receives the drafter's key.",
     )
-    model: str = setting("", "Model to ask. Empty with `url: draft`: the drafter's model.")
+    model: str = setting("", "Model to ask. If empty with `url: draft`: the drafter's model.")
     key_env: str = setting("", "Environment variable that holds the API key of `url`.")
     ask: Literal["band", "always", "never"] = setting(
         "band",
-        "`band`: ask only if the cheaper tier's probability lies from `band_low` to "
+        "When to ask. `band`: only if the cheaper tier's probability is between `band_low` and "
         "`band_high`, or if that tier cannot read the text.",
     )
     band_low: Annotated[Share, AtMost("band_high")] = setting(
-        0.2, "Lower end of the band, included."
+        0.2, "Lower end of the band, inclusive."
     )
-    band_high: Share = setting(0.8, "Upper end of the band, included.")
-    total_calls: Count = setting(8, "Budget of calls for one request.")
+    band_high: Share = setting(0.8, "Upper end of the band, inclusive.")
+    total_calls: Count = setting(8, "Maximum number of calls for one request.")
     total_tokens: Annotated[int, Range(100, 1_000_000_000)] = setting(
-        64_000, "Budget of tokens for one request, prompts included."
+        64_000, "Token budget for one request, including prompts."
     )
     total_seconds: Annotated[float, Range(0.1, 86_400)] = setting(
-        60.0, "Budget of seconds for one request, retries and their waits included."
+        60.0,
+        "Time budget for one request, in seconds, including retries and the waits between them.",
     )
     max_tokens: Annotated[int, Range(16, 1_000_000)] = setting(
-        4_096, "Token limit of one reply. Raise it for a reasoning model."
+        4_096, "Token limit for one reply. Raise it for a reasoning model."
     )
     retries: Annotated[int, Range(0, 20)] = setting(1, "Retries of a failed call.")
     cache_size: Annotated[int, Range(0, 10_000_000)] = setting(
@@ -64,15 +65,15 @@ class VerifierSettings(Checked):
     )
     language: Literal["english", "any"] = setting(
         "english",
-        "Languages that a model of your own reads. `any`: no text is refused for its language. "
-        "The built-in verifiers always read English only.",
+        "Languages that your own model reads. `any`: no text is refused because of its "
+        "language. The built-in verifiers read English only.",
     )
     threads: Annotated[int, Range(0, 256)] = setting(
-        0, "Threads the verifier runs on. 0: one for each core, at most 4."
+        0, "Number of threads for the verifier. 0: one per core, at most 4."
     )
     strong: bool = setting(
         False,
-        "Use three encoders instead of one: more accurate, three times the work. Needs "
+        "Use three encoders instead of one: more accurate, but three times the work. Needs "
         "`suffice[strong]`.",
     )
     llm: LlmSettings = field(default_factory=LlmSettings)
@@ -82,15 +83,15 @@ class VerifierSettings(Checked):
 class TiersSettings(Checked):
     """The published similarity tiers."""
 
-    relevant: Share = setting(0.30, "Cosine from which a passage counts as relevant.")
+    relevant: Share = setting(0.30, "Minimum cosine for a passage to count as relevant.")
     one_passage: Share = setting(0.40, "The gate opens if the best passage reaches this cosine.")
     two_passages: Share = setting(
-        0.35, "With two relevant passages, the gate opens if the best one reaches this cosine."
+        0.35, "With two relevant passages, the gate opens if the better one reaches this cosine."
     )
     three_passages: Share = setting(
         0.30,
-        "With three relevant passages, the gate opens if the mean cosine of all passages reaches "
-        "this.",
+        "With three relevant passages, the gate opens if the mean cosine of all passages "
+        "reaches this value.",
     )
 
 
@@ -101,23 +102,24 @@ class CoverageSettings(Checked):
     min_contexts: Count = setting(
         1, "Number of passages below which the score is reduced. Stale passages do not count."
     )
-    sufficient: Share = setting(0.8, "Score from which the evidence is sufficient.")
+    sufficient: Share = setting(0.8, "Minimum score for the evidence to be sufficient.")
     partial: Annotated[Share, AtMost("sufficient")] = setting(
-        0.5, "Score from which the evidence is partially sufficient."
+        0.5, "Minimum score for the evidence to be partially sufficient."
     )
     recency_days: Annotated[int, Range(0, 1_000_000)] = setting(
-        365, "Age in days from which a passage is stale. 0: no limit."
+        365, "Age in days at which a passage becomes stale. 0: never."
     )
     require_embeddings: bool = setting(
         False, "Treat evidence without a known similarity as insufficient."
     )
     decline_insufficient: bool = setting(
         True,
-        "Refuse if the evidence is insufficient. `false`: a draft is written anyway and released "
+        "Refuse if the evidence is insufficient. `false`: write a draft anyway and release it "
         "with a caveat at best.",
     )
     exact: bool = setting(
-        False, "Count terms and word the reasons exactly as published, whatever a passage's age."
+        False,
+        "Count terms and word the reasons exactly as published, and ignore the age of passages.",
     )
 
 
@@ -125,7 +127,7 @@ class CoverageSettings(Checked):
 class BoundSettings(Checked):
     """The gate opens if a lower confidence bound on mean relevance reaches the threshold."""
 
-    threshold: Share = setting(0.30, "Value that the lower bound on mean relevance must reach.")
+    threshold: Share = setting(0.30, "Minimum value of the lower bound on mean relevance.")
     delta: Annotated[float, Range(1e-6, 0.5)] = setting(
         0.05, "Error probability of the confidence bound."
     )
@@ -143,13 +145,13 @@ class BoundSettings(Checked):
     )
     score_half_width: Share = setting(
         0.5,
-        "Half-width of the range of a score, for Azuma's inequality. 0: estimated from the scores, "
-        "which the reason reports.",
+        "Half-width of the range of a score, for Azuma's inequality. 0: estimate it from the "
+        "scores; the reason then says so.",
     )
     variance: Annotated[float, Range(0, 0.25)] = setting(
         0.0,
-        "Variance of the scores, for Bernstein's inequality. 0: estimated from the scores, which "
-        "the reason reports.",
+        "Variance of the scores, for Bernstein's inequality. 0: estimate it from the scores; "
+        "the reason then says so.",
     )
 
 
@@ -163,10 +165,11 @@ class CheckpointSettings(Checked):
 
 @dataclass(frozen=True, slots=True)
 class RerankedSettings(Checked):
-    """The verifier reads each passage by itself."""
+    """The verifier judges each passage separately."""
 
     min_relevance: Share = setting(
-        0.60, "A passage that answers with a lower probability, by the verifier, is dropped."
+        0.60,
+        "Minimum probability, by the verifier, that a passage answers. Other passages are dropped.",
     )
 
 
@@ -174,8 +177,8 @@ class RerankedSettings(Checked):
 class LearnedSettings(Checked):
     """The calibrated blend of verifier, similarity and coverage."""
 
-    threshold: Share = setting(0.50, "Probability from which the gate opens.")
-    sufficient: Share = setting(0.60, "Below this probability the answer carries a caveat.")
+    threshold: Share = setting(0.50, "Minimum probability for the gate to open.")
+    sufficient: Share = setting(0.60, "Below this probability, the answer carries a caveat.")
     review_band: Share = setting(
         0.06, "Width of the band around the threshold in which a person decides (REVIEW)."
     )
@@ -201,33 +204,34 @@ class KindSettings(Checked):
 
 @dataclass(frozen=True, slots=True)
 class DiversitySettings(Checked):
-    """Deduplication, and the optional rule that the evidence must hold a fact."""
+    """Deduplication, and the optional rule that the evidence must contain a fact."""
 
     duplicate_overlap: Annotated[float, Range(0.5, 1)] = setting(
-        0.8, "Passages that share this much of their wording count as one."
+        0.8, "Passages that share at least this fraction of their wording count as one."
     )
     require_fact: bool = setting(
-        False, "Require a fact or a question-and-answer pair among the evidence."
+        False, "Require a fact or a question-and-answer pair in the evidence."
     )
-    min_fact_relevance: Share = setting(0.30, "Relevance that the required fact must reach.")
+    min_fact_relevance: Share = setting(0.30, "Minimum relevance of the required fact.")
     min_qa_relevance: Share = setting(
-        0.40, "Relevance that the required question-and-answer pair must reach."
+        0.40, "Minimum relevance of the required question-and-answer pair."
     )
 
 
 @dataclass(frozen=True, slots=True)
 class ConflictSettings(Checked):
-    """When passages contradict each other. Passages that share too few names and numbers are about
-    different subjects: they are reported as ambiguous, not as a conflict."""
+    """When passages count as contradictory. Passages that share too few names and numbers are about
+    different subjects and are reported as ambiguous, not as a conflict."""
 
     enabled: bool = setting(True, "Look for contradictions among the passages.")
-    threshold: Share = setting(0.8, "Score from which a conflict is reported.")
+    threshold: Share = setting(0.8, "Minimum score for a conflict to be reported.")
     max_passages: Annotated[int, Range(2, 100)] = setting(
-        10, "Number of passages compared, best first."
+        10, "Number of passages to compare, best first."
     )
     same_text_overlap: Share = setting(
         0.5,
-        "Share of names and numbers that two wordings of one text must have in common to conflict.",
+        "Share of names and numbers that two wordings of the same text must have in common to "
+        "conflict.",
     )
     statement_overlap: Share = setting(
         0.28,
@@ -237,7 +241,7 @@ class ConflictSettings(Checked):
 
 @dataclass(frozen=True, slots=True)
 class GateSettings(Checked):
-    """Which policy decides whether the evidence is enough, and its numbers."""
+    """The policy that decides whether the evidence is sufficient, and its parameters."""
 
     policy: Literal["learned", "tiers", "coverage", "bound", "checkpoint", "reranked", "none"] = (
         setting(
@@ -247,14 +251,14 @@ class GateSettings(Checked):
     )
     split_questions: bool = setting(
         True,
-        "Decide each of several questions separately if the evidence does not suffice for all of "
-        "them together. Certified thresholds switch it off.",
+        "If a request contains several questions and the evidence does not suffice for all of "
+        "them together, decide on each separately. Certified thresholds disable this.",
     )
     learned: LearnedSettings = field(default_factory=LearnedSettings)
     reranked: RerankedSettings = field(default_factory=RerankedSettings)
     tiers: TiersSettings = field(default_factory=TiersSettings)
     coverage: CoverageSettings = field(default_factory=CoverageSettings)
-    contact: str = setting("", "Contact that a refusal names.")
+    contact: str = setting("", "Contact to name in refusals.")
     bound: BoundSettings = field(default_factory=BoundSettings)
     checkpoint: CheckpointSettings = field(default_factory=CheckpointSettings)
     kinds: KindSettings = field(default_factory=KindSettings)

@@ -1,4 +1,4 @@
-"""Settings of end-user identity: who stands behind an API key, and what that person may read."""
+"""Settings of end-user identity: who uses an API key, and what that person may read."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ ALGORITHMS = (
     *("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
     *("ES256", "ES384", "ES512", "EdDSA"),
 )
-"""Signature algorithms with a public key. A shared secret (`HS…`) and `none` are not among them, so
-that a public key can never be used as a secret."""
+"""Public-key signature algorithms. Shared secrets (`HS…`) and `none` are excluded, so that a public
+key can never be used as a secret."""
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
 
 
@@ -25,18 +25,17 @@ class SignedHeaderSettings(Checked):
 
     secret_env: str = setting(
         "",
-        "Environment variable that holds the shared secret, at least 32 characters. Several "
-        "secrets separated by spaces are all accepted, for rotation. Empty: signed headers are "
-        "refused.",
+        "Environment variable that holds the shared secret, at least 32 characters. For "
+        "rotation, it may hold several, separated by spaces. Empty: signed headers are refused.",
     )
     window_seconds: Annotated[float, Range(1, 86_400)] = setting(
-        300.0, "How far the timestamp may differ from the clock of the gateway, in seconds."
+        300.0, "Maximum difference between the timestamp and the gateway's clock, in seconds."
     )
 
 
 @dataclass(frozen=True, slots=True)
 class TokenSettings(Checked):
-    """Identity in a JWT, for example a token of an OIDC provider. Needs the extra `oidc`."""
+    """Identity in a JWT, for example from an OIDC provider. Needs the extra `oidc`."""
 
     jwks: str = setting(
         "",
@@ -57,22 +56,23 @@ class TokenSettings(Checked):
     )
     user_claim: str = setting("sub", "Claim that names the person, for example `sub` or `email`.")
     groups_claim: str = setting(
-        "groups", "Claim that lists the groups. Dots lead inwards: `realm_access.roles`."
+        "groups",
+        "Claim that lists the groups. A dotted path names a nested claim: `realm_access.roles`.",
     )
     leeway_seconds: Annotated[float, Range(0, 600)] = setting(
-        30.0, "Tolerated difference between the clocks when times of a token are checked."
+        30.0, "Tolerated clock difference when a token's times are checked, in seconds."
     )
     refresh_seconds: Annotated[float, Range(10, 86_400)] = setting(
         3_600.0,
-        "Seconds between two reads of a JWKS URL. A token with an unknown key id causes an earlier "
-        "one.",
+        "Seconds between reads of a JWKS URL. A token with an unknown key id causes an earlier "
+        "read.",
     )
 
     def __post_init__(self) -> None:
         Checked.__post_init__(self)
         for name in self.algorithms:
             if name not in ALGORITHMS:
-                allowed = f"{', '.join(ALGORITHMS)}; never none, nor HS…, which share a secret"
+                allowed = f"{', '.join(ALGORITHMS)}; not `none` or HS… (shared secrets)"
                 raise bad_value("server.identity.jwt", "algorithms", name, allowed)
         if not self.jwks:
             return
@@ -87,29 +87,36 @@ class TokenSettings(Checked):
 
 @dataclass(frozen=True, slots=True)
 class IdentitySettings(Checked):
-    """The people behind a key. A forwarded identity narrows the rights of the key, it never adds
-    any: a person reads documents with labels that both the key and the person's groups have."""
+    """The people who use a key. A forwarded identity only narrows the rights of the key: a person
+    reads documents with labels that both the key and the person's groups have."""
 
     labels: Mapping[str, tuple[str, ...]] = field(
         default_factory=dict,
         metadata={
             ABOUT: "Maps groups to access labels. The group `*` stands for every person. Groups "
-            "that are not listed give no label."
+            "that are not listed grant no labels."
+        },
+    )
+    roles: Mapping[str, tuple[str, ...]] = field(
+        default_factory=dict,
+        metadata={
+            ABOUT: "Maps groups to roles. A person has only the roles that the key has too. The "
+            "group `*` stands for every person. Empty: a person has the roles of the key."
         },
     )
     required_for: tuple[str, ...] = setting(
         ("*",),
-        "Names of the keys whose requests must name a person, once `headers` or `jwt` is set up. "
-        "`*`: all keys.",
+        "Keys whose requests must name a person, if `headers` or `jwt` is configured. `*`: all "
+        "keys.",
     )
     record_user: Literal["masked", "plain", "pseudonym"] = setting(
         "masked",
-        "How records, logs and usage reports name a person. `masked`: with the masks of `record` "
-        "(`mask_emails`, …). `plain`: as sent. `pseudonym`: a keyed hash, distinct for each "
-        "person.",
+        "How records, logs and usage reports name a person. `masked`: masked as configured in "
+        "`record` (`mask_emails`, …). `plain`: as sent. `pseudonym`: a keyed hash, unique to "
+        "each person.",
     )
     pseudonym_key_env: str = setting(
-        "", "Environment variable that holds the key of `pseudonym`, at least 32 characters."
+        "", "Environment variable that holds the key for `pseudonym`, at least 32 characters."
     )
     headers: SignedHeaderSettings = field(default_factory=SignedHeaderSettings)
     jwt: TokenSettings = field(default_factory=TokenSettings)

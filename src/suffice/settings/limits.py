@@ -1,4 +1,4 @@
-"""The building blocks of a setting: its description and the values it may take."""
+"""The building blocks of a setting: its description and its allowed values."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ T = TypeVar("T")
 ABOUT = "about"
 """The metadata key that holds a setting's description."""
 READ_ONLY = "read_only"
-"""The metadata key that holds whether only the program sets it."""
+"""The metadata key that marks a setting that only the program sets."""
 
 
 def setting(default: T, about: str, *, read_only: bool = False) -> T:
-    """A dataclass field with a description, which docs/reference/settings.md shows. `read_only`:
-    neither a file nor the environment may set it."""
+    """A dataclass field with a description for docs/reference/settings.md. If `read_only`, neither
+    a file nor the environment may set it."""
     return field(default=default, metadata={ABOUT: about, READ_ONLY: read_only})
 
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """The numbers a setting may take, ends included."""
+    """The range of allowed numbers, inclusive."""
 
     low: float
     high: float

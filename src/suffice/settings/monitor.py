@@ -27,48 +27,48 @@ class MailSettings(Checked):
         "PEM file with the certificate of the server or of its authority. Empty: the authorities "
         "that this machine trusts.",
     )
-    user: str = setting("", "User name at the SMTP server. Empty: no login.")
+    user: str = setting("", "User name for the SMTP server. Empty: no login.")
     password_env: str = setting("", "Environment variable that holds the password.")
     sender: str = setting("", "Sender address.")
     to: tuple[str, ...] = setting((), "Addresses that receive the e-mail.")
     timeout: Annotated[float, Range(0.1, 300)] = setting(
-        10.0, "Seconds the SMTP server has to answer."
+        10.0, "Seconds to wait for the SMTP server."
     )
 
 
 @dataclass(frozen=True, slots=True)
 class MonitorSettings(Checked):
-    """What is watched, and when an alarm is raised."""
+    """What is monitored, and when an alarm is raised."""
 
-    enabled: bool = setting(True, "Monitor in the background of the gateway.")
+    enabled: bool = setting(True, "Run the monitor in the background of the gateway.")
     every_seconds: Annotated[float, Range(0.1, 86_400)] = setting(
-        15.0, "Seconds between two looks at the log."
+        15.0, "Seconds between reads of the log."
     )
     level: Annotated[float, Range(1e-6, 0.5)] = setting(
-        0.01, "Probability of a false alarm of each test, however often it is looked at."
+        0.01, "Probability that a test ever raises a false alarm, however often it is evaluated."
     )
     window_days: Days = setting(7, "Days over which a metric is averaged.")
-    baseline_days: Days = setting(28, "Days before the window that it is compared with.")
+    baseline_days: Days = setting(28, "Days before that window, used as the baseline.")
     faithfulness_drop: Share = setting(
-        0.05, "Drop of the mean faithfulness from which an alarm is raised."
+        0.05, "Drop in mean faithfulness above which an alarm may be raised."
     )
     fact_score_drop: Share = setting(
-        0.05, "Drop of the mean fact score from which an alarm is raised."
+        0.05, "Drop in mean fact score above which an alarm may be raised."
     )
     withhold_ratio: Annotated[float, Range(1, 1_000)] = setting(
-        2.0, "Multiple of the baseline's withhold rate from which an alarm is raised."
+        2.0, "Multiple of the baseline withhold rate above which an alarm may be raised."
     )
     deep_share: Share = setting(
         0.1,
-        "Share of drafted answers that are checked again in the background, by the strongest "
-        "verifier at hand.",
+        "Share of drafted answers that the strongest available verifier checks again in the "
+        "background.",
     )
     weekly_served: Annotated[int, Range(0, 100_000)] = setting(
         10,
-        "Served answers that are sent for review each week, at random. With "
-        "`record.review_sample`, none: those are sampled already.",
+        "Number of random served answers sent for review each week. None if "
+        "`record.review_sample` already samples them.",
     )
     weekly_withheld: Annotated[int, Range(0, 100_000)] = setting(
-        10, "Withheld answers that are sent for review each week, at random."
+        10, "Number of random withheld answers sent for review each week."
     )
     mail: MailSettings = field(default_factory=MailSettings)

@@ -26,7 +26,7 @@ KEY = "sufficient_context"
 
 @dataclass(frozen=True, slots=True)
 class _Thresholds:
-    """`insufficient` is accepted and has no effect: every score below `partial` is insufficient."""
+    """`insufficient` is accepted but has no effect: every score below `partial` is insufficient."""
 
     sufficient: Share = 0.8
     partial: Annotated[Share, AtMost("sufficient")] = 0.5
@@ -43,7 +43,7 @@ class _Block:
 
 
 def as_written(tree: Mapping[str, Any], origin: str) -> dict[str, Any]:
-    """Translate the block into `gate` settings. Keys that `gate` sets itself take precedence."""
+    """Translate the block into `gate` settings. Keys set in `gate` take precedence."""
     rest = {key: value for key, value in tree.items() if key != KEY}
     if KEY not in tree:
         return rest

@@ -1,4 +1,4 @@
-"""Read raw values from a YAML file or the environment into groups of settings."""
+"""Reads groups of settings from a YAML file or the environment."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def environment_tree(environ: Mapping[str, str]) -> dict[str, Any]:
 
 
 def build(shape: type[T], raw: Any, origin: str, where: str, base: T | None = None) -> T:
-    """Build a `shape` from a raw mapping; omitted keys keep the value of `base` or the default."""
+    """Build a `shape` from a raw mapping; omitted keys keep the value in `base` or the default."""
     if not isinstance(raw, dict):
         raise bad_value(origin, where or "(top level)", raw, "a mapping of keys to values")
     kind: Any = shape
@@ -91,7 +91,7 @@ def build(shape: type[T], raw: Any, origin: str, where: str, base: T | None = No
             )
     try:
         changed: T = replace(start, **changes)  # type: ignore[type-var]
-    except SettingsError as problem:  # raised by the group itself, which knows no file
+    except SettingsError as problem:  # raised by the group, which does not know the file
         own = f"{kind.__name__}: '"
         place = _join(where, problem.message.removeprefix(own))
         raise SettingsError(f"{origin}: '{place}", remedy=problem.remedy) from None
@@ -99,7 +99,7 @@ def build(shape: type[T], raw: Any, origin: str, where: str, base: T | None = No
 
 
 def _refuse_read_only(kind: Any, raw: Mapping[str, Any], origin: str, where: str) -> None:
-    """Refuse a value for a setting that only the program sets; an empty one changes nothing."""
+    """Refuse a value for a setting that only the program sets; an empty value is ignored."""
     for item in fields(kind):
         if item.metadata.get(READ_ONLY) and raw.get(item.name):
             raise SettingsError(
@@ -146,7 +146,7 @@ def _value(hint: Any, raw: Any, origin: str, where: str, base: Any) -> Any:
 
 
 def _lists(raw: Any, origin: str, where: str) -> dict[str, tuple[str, ...]]:
-    """A mapping of names to lists of names; a single name stands for a list of one."""
+    """A mapping of names to lists of names; a single name becomes a list."""
     if not isinstance(raw, dict):
         raise bad_value(origin, where, raw, "a mapping of names to lists of names")
     listed = {str(key): [one] if isinstance(one, str) else one for key, one in raw.items()}

@@ -18,26 +18,26 @@ class SignSettings(Checked):
         (), "Where checkpoints are written: files, URLs or other stores."
     )
     every_records: Annotated[int, Range(0, 1_000_000_000)] = setting(
-        1_000, "Write a checkpoint after this many records. 0: not by count."
+        1_000, "Write a checkpoint after this many records. 0: no record limit."
     )
     every_minutes: Annotated[float, Range(0, 1_000_000)] = setting(
-        60.0, "Write a checkpoint after this many minutes. 0: not by time."
+        60.0, "Write a checkpoint after this many minutes. 0: no time limit."
     )
 
 
 @dataclass(frozen=True, slots=True)
 class RecordSettings(Checked):
-    """What is recorded of each decision."""
+    """What is recorded for each decision."""
 
     enabled: Literal["auto", "always", "never"] = setting(
         "auto",
-        "When decisions are recorded. `auto`: if there is a store, but not for a folder that is "
+        "When to record decisions. `auto`: if there is a store, but not for a folder that is "
         "only read (`--docs`).",
     )
     durability: Literal["committed", "queued"] = setting(
         "committed",
-        "`committed`: an answer is released once its record is stored. `queued`: it does not wait, "
-        "and a crash loses the queued records.",
+        "`committed`: an answer is released once its record is stored. `queued`: the answer "
+        "does not wait, and a crash loses the queued records.",
     )
     omit_fields: tuple[str, ...] = setting(
         (), "Fields that are not stored. The record keeps a hash commitment to each."
@@ -52,9 +52,9 @@ class RecordSettings(Checked):
         0, "Days after which `suffice audit retain` erases the contents of records. 0: never."
     )
     review_sample: Share = setting(
-        0.0, "Share of served answers that are sent to a person for review, at random."
+        0.0, "Random share of served answers that is sent to a person for review."
     )
     review_borderline: Share = setting(
-        0.02, "A gate score this close to its threshold is always sent for review."
+        0.02, "Decisions with a gate score this close to the threshold are always sent for review."
     )
     checkpoint: SignSettings = field(default_factory=SignSettings)

@@ -1,4 +1,4 @@
-"""Read the routes of the gateway, each on top of the settings of its collection."""
+"""Reads the routes of the gateway, each based on the settings of its collection."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _GROUPS = frozenset(group.name for group in fields(CollectionSettings))
 
 
 def without_routes(tree: Mapping[str, Any]) -> tuple[dict[str, Any], Any]:
-    """Split the routes from the rest of the tree: they are read after the collections."""
+    """Split off the routes, which are read after the collections, from the rest of the tree."""
     server = tree.get("server")
     if not isinstance(server, dict) or "routes" not in server:
         return dict(tree), None

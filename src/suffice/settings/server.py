@@ -10,6 +10,7 @@ from suffice.settings.checked import Checked
 from suffice.settings.collection import CollectionSettings
 from suffice.settings.identity import IdentitySettings
 from suffice.settings.limits import ABOUT, Count, Range, setting
+from suffice.settings.site import SiteSettings
 from suffice.settings.upstreams import BreakerSettings, UpstreamSettings, checked_upstreams
 from suffice.settings.webhooks import WebhookSettings
 
@@ -19,86 +20,88 @@ Seconds = Annotated[float, Range(0.01, 86_400)]
 @dataclass(frozen=True, slots=True)
 class LimitSettings(Checked):
     """Limits on requests and callers; a quota of 0 sets no limit. The quotas (`_per_` and
-    `concurrent`) apply to each key that sets none of its own. `_per_` quotas are counted in the
-    store, across all processes; `concurrent` is counted in each process."""
+    `concurrent`) apply to each key without its own quota. `_per_` quotas are counted in the store,
+    across all processes; `concurrent` is counted in each process."""
 
-    head_seconds: Seconds = setting(20.0, "Seconds a caller has to send the request head.")
+    head_seconds: Seconds = setting(20.0, "Seconds a caller has to send the request headers.")
     body_seconds: Seconds = setting(60.0, "Seconds a caller has to send the request body.")
     body_bytes: Annotated[int, Range(1_000, 1 << 32)] = setting(
-        20_000_000, "Size limit of a request body, in bytes."
+        20_000_000, "Maximum size of a request body, in bytes."
     )
     upload_bytes: Annotated[int, Range(1_000, 1 << 32)] = setting(
         50_000_000,
-        "Size limit of a request that uploads documents, in bytes. `read.max_bytes` limits each "
-        "file.",
+        "Maximum size of a request that uploads documents, in bytes. `read.max_bytes` limits "
+        "each file.",
     )
-    upload_files: Count = setting(20, "Number of files that one request may upload.")
+    upload_files: Count = setting(20, "Maximum number of files that one request may upload.")
     header_bytes: Annotated[int, Range(1_024, 1 << 24)] = setting(
-        65_536, "Size limit of the request headers, in bytes."
+        65_536, "Maximum size of the request headers, in bytes."
     )
     evidence_characters: Annotated[int, Range(1, 1 << 32)] = setting(
-        1_000_000, "Limit on the evidence a request carries, in characters."
+        1_000_000, "Maximum evidence in a request, in characters."
     )
-    evidence_passages: Count = setting(200, "Limit on the evidence a request carries, in passages.")
+    evidence_passages: Count = setting(200, "Maximum evidence in a request, in passages.")
     draft_characters: Annotated[int, Range(1_000, 1 << 24)] = setting(
         100_000,
-        "Limit of a draft, in characters. A longer draft is withheld without being checked, and "
+        "Maximum length of a draft, in characters. A longer draft is withheld unchecked, and "
         "its stream ends at the limit.",
     )
     max_choices: Annotated[int, Range(1, 128)] = setting(
-        8, "Limit on `n`, the choices of a request."
+        8, "Maximum value of `n`, the number of choices in a request."
     )
     requests_per_minute: Annotated[float, Range(0, 1e9)] = setting(
-        0, "Requests per minute and key. 0: no limit."
+        0, "Requests per minute for each key. 0: no limit."
     )
     requests_per_day: Annotated[float, Range(0, 1e12)] = setting(
-        0, "Requests per day (24 hours) and key. 0: no limit."
+        0, "Requests per day (24 hours) for each key. 0: no limit."
     )
     requests_per_month: Annotated[float, Range(0, 1e12)] = setting(
-        0, "Requests per month (30 days) and key. 0: no limit."
+        0, "Requests per month (30 days) for each key. 0: no limit."
     )
     concurrent: Annotated[int, Range(0, 1_000_000)] = setting(
-        0, "Concurrent requests per key, counted in each process. 0: no limit."
+        0, "Concurrent requests for each key, counted per process. 0: no limit."
     )
     tokens_per_minute: Annotated[float, Range(0, 1e12)] = setting(
-        0, "Tokens per minute and key. 0: no limit."
+        0, "Tokens per minute for each key. 0: no limit."
     )
     tokens_per_day: Annotated[float, Range(0, 1e15)] = setting(
-        0, "Tokens per day and key. 0: no limit."
+        0, "Tokens per day for each key. 0: no limit."
     )
     tokens_per_month: Annotated[float, Range(0, 1e15)] = setting(
-        0, "Tokens per month (30 days) and key. 0: no limit."
+        0, "Tokens per month (30 days) for each key. 0: no limit."
     )
     cost_per_day: Annotated[float, Range(0, 1e12)] = setting(
-        0, "Cost per day and key, by the prices of the routes. 0: no limit."
+        0, "Cost per day for each key, at the prices of the routes. 0: no limit."
     )
     cost_per_month: Annotated[float, Range(0, 1e12)] = setting(
-        0, "Cost per month (30 days) and key, by the prices of the routes. 0: no limit."
+        0, "Cost per month (30 days) for each key, at the prices of the routes. 0: no limit."
     )
 
 
 @dataclass(frozen=True, slots=True)
 class WorkSettings(Checked):
-    """How much work a process takes on. Beyond these limits a new request is refused with 429."""
+    """How much work a process accepts. Beyond these limits, a new request is refused with 429."""
 
     threads: Annotated[int, Range(0, 256)] = setting(
-        0, "Threads for inference. 0: four for each core, at most 16."
+        0, "Number of inference threads. 0: four per core, at most 16."
     )
-    max_queued: Count = setting(64, "Number of tasks that may wait for an inference thread.")
-    max_requests: Count = setting(512, "Number of requests in progress.")
+    max_queued: Count = setting(64, "Maximum number of tasks that wait for an inference thread.")
+    max_requests: Count = setting(512, "Maximum number of requests in progress.")
 
 
 @dataclass(frozen=True, slots=True)
 class CacheSettings(Checked):
-    """The cache of verdicts, in the memory of each process. A repeated verdict is recorded anew."""
+    """The in-memory verdict cache of each process. A repeated verdict is recorded again."""
 
     enabled: bool = setting(
         False,
-        "Repeat the verdict on a request that was sent before by a caller with the same rights, "
-        "if no document, setting or review decision has changed since.",
+        "Reuse the verdict for a repeated request by a caller with the same rights, if no "
+        "document, setting or review decision has changed since.",
     )
-    entries: Count = setting(256, "Number of verdicts kept; the one not used for longest goes.")
-    seconds: Seconds = setting(3_600.0, "Seconds after which a verdict is decided anew.")
+    entries: Count = setting(
+        256, "Maximum number of cached verdicts. The least recently used is dropped first."
+    )
+    seconds: Seconds = setting(3_600.0, "Seconds after which a cached verdict expires.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +120,9 @@ class CouncilSettings(Checked):
     judges: tuple[str, ...] = setting(
         (), "Routes whose upstreams vote. Empty: the built-in verifiers vote."
     )
-    judge_seconds: Seconds = setting(60.0, "A judge that takes longer abstains.")
+    judge_seconds: Seconds = setting(
+        60.0, "Time limit for a judge, in seconds. A judge that takes longer abstains."
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +135,7 @@ class RouteSettings(Checked):
     )
     upstreams: Mapping[str, UpstreamSettings] = field(
         default_factory=dict,
-        metadata={ABOUT: "Several upstreams by name, instead of `upstream`."},
+        metadata={ABOUT: "Several named upstreams, instead of `upstream`."},
     )
     breaker: BreakerSettings = field(default_factory=BreakerSettings)
     key_env: str = setting("", "Environment variable that holds the upstream's API key.")
@@ -138,11 +143,11 @@ class RouteSettings(Checked):
     models: Mapping[str, str] = field(
         default_factory=dict,
         metadata={
-            ABOUT: "Maps the model names that callers use to the upstream's names. If set, other "
+            ABOUT: "Maps model names that callers use to the upstream's names. If set, other "
             "names are refused."
         },
     )
-    collection: str = setting("default", "Collection that is searched.")
+    collection: str = setting("default", "Collection to search.")
     policy: Literal[
         "", "learned", "tiers", "coverage", "bound", "checkpoint", "reranked", "none"
     ] = setting("", "Policy of the gate. Empty: the collection's policy.")
@@ -151,18 +156,18 @@ class RouteSettings(Checked):
     )
     user_evidence: Literal["auto", "never", "always"] = setting(
         "auto",
-        "Whether context in user turns counts as evidence. `auto`: only if the evidence comes from "
-        "the request alone. `always` trusts whoever writes the user turns.",
+        "Whether context in user turns counts as evidence. `auto`: only if all evidence comes "
+        "from the request. `always` trusts whoever writes the user turns.",
     )
     prompt: str = setting(
         "",
-        "Template of your own RAG prompt, with `{context}` and `{question}`. Known prompts of "
-        "frameworks and chat UIs need none.",
+        "Template of your own RAG prompt, with `{context}` and `{question}`. The prompts of "
+        "common frameworks and chat UIs are recognised without it.",
     )
     grounding: bool = setting(
         True,
-        "`false`: chat without documents. Nothing is searched or checked, and every answer is "
-        "labelled as unverified.",
+        "Whether answers must be grounded in documents. `false`: nothing is searched or "
+        "checked, and every answer is labelled as unverified.",
     )
     small_talk: bool = setting(
         False,
@@ -171,13 +176,13 @@ class RouteSettings(Checked):
     )
     unverified_note: Literal["answer", "suffice"] = setting(
         "answer",
-        "Where a route without grounding says that an answer is unverified: at its end, or only in "
+        "Where a route without grounding labels an answer as unverified: at its end, or only in "
         "`suffice`, for example for chat titles.",
     )
     streaming: Literal["buffer", "signal"] = setting(
         "buffer",
-        "How a stream is sent. `buffer`: after the verdict. `signal`: as it is written, before it "
-        "is checked, with retractions.",
+        "How streams are sent. `buffer`: after the verdict. `signal`: as they are written, "
+        "before they are checked, with retractions.",
     )
     ask_for_citations: bool = setting(
         True,
@@ -185,9 +190,9 @@ class RouteSettings(Checked):
     )
     tools: Literal["check", "pass", "refuse"] = setting(
         "check",
-        "Tool calls. `check`: arguments that state something are checked like an answer. `pass`: "
-        "calls are passed on unchecked. `refuse`: requests that offer tools are refused. Calls to "
-        "tools that were not offered are always dropped.",
+        "How tool calls are handled. `check`: arguments that state something are checked like "
+        "an answer. `pass`: calls are passed on unchecked. `refuse`: requests that offer tools "
+        "are refused. Calls to tools that were not offered are always dropped.",
     )
     shadow: bool = setting(
         False,
@@ -196,20 +201,20 @@ class RouteSettings(Checked):
     )
     on_check_failure: Literal["caveat", "review", "withhold"] = setting(
         "withhold",
-        "Best verdict possible if a check fails or takes longer than `check_seconds`.",
+        "The best possible verdict if a check fails or takes longer than `check_seconds`.",
     )
     show_withheld: bool = setting(
         False,
-        "Send the claims of a withheld draft, truncated, to every caller. `false`: to reviewers "
-        "only; other callers receive their spans and statuses.",
+        "Send the truncated claims of a withheld draft to every caller. `false`: only to "
+        "reviewers; other callers receive their spans and statuses.",
     )
     timeout: Seconds = setting(120.0, "Seconds to wait for the upstream's reply.")
     check_seconds: Seconds = setting(60.0, "Seconds the checks of an answer may take.")
     price_in: Annotated[float, Range(0, 1e6)] = setting(
-        0, "Price of a million prompt tokens, for `cost_per_day`."
+        0, "Price per million prompt tokens, for `cost_per_day`."
     )
     price_out: Annotated[float, Range(0, 1e6)] = setting(
-        0, "Price of a million completion tokens, for `cost_per_day`."
+        0, "Price per million completion tokens, for `cost_per_day`."
     )
     own: CollectionSettings | None = setting(
         None, "Groups of settings that override those of the route's collection."
@@ -222,14 +227,14 @@ class RouteSettings(Checked):
 
 @dataclass(frozen=True, slots=True)
 class ServerSettings(Checked):
-    """Where and how the gateway serves."""
+    """How the gateway is reached and run."""
 
     host: str = setting("127.0.0.1", "Address to listen on.")
     port: Annotated[int, Range(0, 65_535)] = setting(8080, "Port to listen on. 0: any free port.")
     keys: Literal["auto", "required"] = setting(
         "auto",
-        "Whether callers need a key. `auto`: unless the gateway is reachable from this machine "
-        "only.",
+        "Whether callers need a key. `auto`: yes, unless the gateway is reachable only from "
+        "this machine.",
     )
     keyless_forwarded: bool = setting(
         False,
@@ -238,17 +243,18 @@ class ServerSettings(Checked):
     )
     ready_without_documents: Literal["auto", "always", "never"] = setting(
         "auto",
-        "Whether `/readyz` answers 200 while a collection that a route searches has no documents. "
-        "`auto`: if a key with the role `librarian` exists, so that documents can be uploaded.",
+        "Whether `/readyz` returns 200 while a collection that a route searches has no "
+        "documents. `auto`: if a key with the role `librarian` exists, so that documents can be "
+        "uploaded.",
     )
-    workers: Annotated[int, Range(1, 256)] = setting(1, "Number of processes that serve.")
-    timeout: Seconds = setting(600.0, "Time limit of a whole request, in seconds.")
+    workers: Annotated[int, Range(1, 256)] = setting(1, "Number of server processes.")
+    timeout: Seconds = setting(600.0, "Time limit for a whole request, in seconds.")
     keep_alive_seconds: Seconds = setting(
-        10.0, "Seconds between the comments that keep a waiting stream open."
+        10.0, "Seconds between the comments that keep an idle stream open."
     )
     shutdown_seconds: Seconds = setting(30.0, "Seconds a shutdown waits for requests in progress.")
     log_text: bool = setting(
-        False, "Allow texts of questions, documents and answers in the process log."
+        False, "Allow the text of questions, documents and answers in the process log."
     )
     limits: LimitSettings = field(default_factory=LimitSettings)
     identity: IdentitySettings = field(default_factory=IdentitySettings)
@@ -256,6 +262,7 @@ class ServerSettings(Checked):
     cache: CacheSettings = field(default_factory=CacheSettings)
     cors: CorsSettings = field(default_factory=CorsSettings)
     council: CouncilSettings = field(default_factory=CouncilSettings)
+    site: SiteSettings = field(default_factory=SiteSettings)
     webhooks: Mapping[str, WebhookSettings] = field(
         default_factory=dict, metadata={ABOUT: "Webhooks by name."}
     )

@@ -1,4 +1,4 @@
-"""Settings of a route with several upstreams: weights, names of models, and circuit breakers."""
+"""Settings of a route with several upstreams: weights, model names and circuit breakers."""
 
 from __future__ import annotations
 
@@ -26,7 +26,9 @@ class UpstreamSettings(Checked):
         "the others fail.",
     )
     model: str = setting(
-        "", "Model requested from this upstream if `models` does not map the name. Empty: the name."
+        "",
+        "Model requested from this upstream if `models` does not map the name. Empty: use the "
+        "name.",
     )
     models: Mapping[str, str] = field(
         default_factory=dict,
@@ -41,13 +43,13 @@ class UpstreamSettings(Checked):
 
 @dataclass(frozen=True, slots=True)
 class BreakerSettings(Checked):
-    """When an upstream that keeps failing is left out. Applies to routes with `upstreams`."""
+    """When a failing upstream is skipped. Applies to routes with `upstreams`."""
 
     faults: Annotated[int, Range(0, 1000)] = setting(
-        5, "Consecutive faults after which an upstream is left out. 0: never."
+        5, "Consecutive failures after which an upstream is skipped. 0: never."
     )
     seconds: Annotated[float, Range(0.01, 86_400)] = setting(
-        30.0, "Seconds until one request tries the upstream again."
+        30.0, "Seconds before a single request tries the upstream again."
     )
 
 

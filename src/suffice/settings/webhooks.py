@@ -1,4 +1,4 @@
-"""Settings of webhooks: where events are sent, which ones, and how often a delivery is tried."""
+"""Settings of webhooks: where events are sent, which events, and how often delivery is tried."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ EVENTS = (
     "review",
     "review.queued",
     "review.release",
+    "review.correct",
     "review.withdraw",
     "review.open",
     "review.confirm",
@@ -33,36 +34,36 @@ EVENTS = (
     "guarantee.active",
     "guarantee.suspended",
 )
-"""What a webhook can subscribe to. A name without a full stop stands for all of its kind."""
+"""The events a webhook can subscribe to. A name without a dot stands for all of its events."""
 
 
 @dataclass(frozen=True, slots=True)
 class WebhookSettings(Checked):
     """A webhook of the gateway. Events are read from the log, so they need `record.enabled`."""
 
-    url: str = setting("", "URL that receives the events by POST.")
+    url: str = setting("", "URL that receives the events as POST requests.")
     events: tuple[str, ...] = setting(
         ("verdict", "gap", "review"),
-        "Events to send: `verdict`, `gap`, `review`, `feedback`, `alarm`, `guarantee`, or one of a "
-        "kind such as `verdict.withhold`, `review.queued` or `alarm.raised`.",
+        "Events to send: `verdict`, `gap`, `review`, `feedback`, `alarm`, `guarantee`, or a "
+        "specific event such as `verdict.withhold`, `review.queued` or `alarm.raised`.",
     )
     secret_env: str = setting(
         "", "Environment variable that holds the signing secret. Empty: events are not signed."
     )
     text: Literal["none", "released", "all"] = setting(
         "released",
-        "Texts in a payload. `none`: ids, verdicts and scores only. `released`: also the question "
-        "and what was released. `all`: also reasons and drafts that were withheld.",
+        "Texts in a payload. `none`: only ids, verdicts and scores. `released`: also the "
+        "question and the released answer. `all`: also reasons and withheld drafts.",
     )
     attempts: Annotated[int, Range(1, 100)] = setting(
-        10, "Attempts after which a delivery is given up and kept for `suffice webhooks retry`."
+        10, "Number of attempts, after which a delivery is kept for `suffice webhooks retry`."
     )
     backoff_seconds: Annotated[float, Range(0.01, 3600)] = setting(
-        5.0, "Wait after the first failed attempt; it doubles each time, up to an hour, at random."
+        5.0,
+        "Seconds to wait after the first failed attempt. The wait doubles each time, up to an "
+        "hour, with random jitter.",
     )
-    timeout: Annotated[float, Range(0.1, 300)] = setting(
-        10.0, "Seconds the receiver has to answer."
-    )
+    timeout: Annotated[float, Range(0.1, 300)] = setting(10.0, "Seconds to wait for the receiver.")
 
     def __post_init__(self) -> None:
         Checked.__post_init__(self)

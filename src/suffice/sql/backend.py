@@ -1,4 +1,4 @@
-"""Protocol of the operations that differ between SQLite and PostgreSQL."""
+"""The operations that differ between SQLite and PostgreSQL, as a protocol."""
 
 from __future__ import annotations
 
@@ -47,8 +47,8 @@ class Backend(Protocol):
     def engines(self, create: bool) -> Engines: ...
 
     def schema(self, connection: Connection) -> int:
-        """Number of the newest applied migration, 0 for an empty database. A database of another
-        program is rejected and left unchanged."""
+        """The number of the newest applied migration, 0 for an empty database. A database of
+        another program is rejected and left unchanged."""
         ...
 
     def hold(self, connection: Connection) -> None:
@@ -56,7 +56,7 @@ class Backend(Protocol):
         ...
 
     def applied(self, connection: Connection, number: int) -> None:
-        """Store that a migration was applied."""
+        """Record that a migration was applied."""
         ...
 
     def alone(self, engines: Engines, wait: float) -> AbstractContextManager[None]:

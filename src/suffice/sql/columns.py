@@ -1,4 +1,4 @@
-"""Columns of the types that SQLite and PostgreSQL share; not nullable unless stated."""
+"""Column types that SQLite and PostgreSQL share; not nullable unless stated."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from sqlalchemy import BigInteger, Column, Double, Text
 def number(
     name: str, *, null: bool = False, key: bool = False, generated: bool = False
 ) -> Column[int]:
-    """A whole number; `generated`: the database numbers the key by itself."""
+    """An integer column; with `generated`, the database assigns the key."""
     auto: Literal["auto", False] = "auto" if generated else False
     return Column(name, BigInteger, nullable=null, primary_key=key, autoincrement=auto)
 
@@ -19,5 +19,5 @@ def text(name: str, *, null: bool = False, key: bool = False, unique: bool = Fal
     return Column(name, Text, nullable=null, primary_key=key, unique=unique or None)
 
 
-def real(name: str) -> Column[float]:
-    return Column(name, Double, nullable=False)
+def real(name: str, *, null: bool = False) -> Column[float]:
+    return Column(name, Double, nullable=null)

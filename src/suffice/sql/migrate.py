@@ -1,7 +1,7 @@
 """Numbered migrations, each applied once and in order; gaps in the numbers are allowed.
 
-One script serves both databases: placeholders such as `{serial}` and `{blob}` are replaced by the
-types of the database. If the databases need different statements, there are two scripts:
+One script serves both databases: placeholders such as `{serial}` and `{blob}` stand for the types
+of the database. If the databases need different statements, there are two scripts:
 `0004_name.postgresql.sql` and `0004_name.sqlite.sql`.
 """
 

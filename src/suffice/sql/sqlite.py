@@ -25,7 +25,7 @@ WRITER: tuple[str, ...] = (
     "PRAGMA synchronous = FULL",
     "PRAGMA foreign_keys = ON",
 )
-"""How the writing connection is set up: a commit survives a loss of power."""
+"""The pragmas of the writing connection: a commit survives a power failure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ class Sqlite:
             )
         with translated(self.where):
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            if create:  # for the owner alone; SQLite gives its other files the same mode
+            if create:  # readable only by its owner; SQLite gives its other files the same mode
                 os.close(os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600))
         return Engines(self._reader(), self._writer())
 
@@ -119,7 +119,7 @@ class Sqlite:
         return _engine(connect, "BEGIN", _READERS, self.wait)
 
     def _writer(self) -> Engine:
-        """A single connection, for which threads queue in order; that is faster than SQLite's
+        """A single connection for which threads queue in order, which is faster than SQLite's
         polling for locks."""
 
         def connect() -> sqlite3.Connection:
@@ -133,13 +133,13 @@ class Sqlite:
         )
         try:
             for pragma in pragmas:
-                self._patiently(connection, pragma)
+                self._run_pragma_with_retries(connection, pragma)
         except BaseException:
             connection.close()
             raise
         return connection
 
-    def _patiently(self, connection: sqlite3.Connection, pragma: str) -> None:
+    def _run_pragma_with_retries(self, connection: sqlite3.Connection, pragma: str) -> None:
         """Retry a pragma while the file is busy: SQLite does not wait when two processes switch a
         new file to WAL at the same time."""
         until = time.monotonic() + self.wait
@@ -162,6 +162,6 @@ def _engine(
         pool_timeout=wait,
     )  # fmt: skip
 
-    # The sqlite3 module would begin transactions late and not IMMEDIATE, so this replaces it.
+    # The sqlite3 module would begin transactions late and not as IMMEDIATE, so this replaces it.
     setattr(engine.dialect, "do_begin", lambda connection: connection.execute(begin))  # noqa: B010
     return engine

@@ -14,7 +14,7 @@ Request = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Scripted:
-    """One reply. `cut` closes the connection after that many pieces (of a stream) or bytes."""
+    """One reply. `cut` closes the connection after that many pieces of a stream, or bytes."""
 
     text: str | None = ""
     status: int = 200
@@ -34,7 +34,7 @@ class Scripted:
     noise: bool = False
     """Add comments and a chunk without choices to the events, as some servers do."""
     hold: tuple[int, threading.Event] | None = None
-    """The stream waits for the event after this number of pieces."""
+    """After this number of pieces, the stream waits for the event."""
     message: Mapping[str, Any] = field(default_factory=dict)
     """Further fields of the message: tool calls, unknown fields."""
     others: Sequence[str] = ()
@@ -45,8 +45,8 @@ Reply = Scripted | Callable[[Request], Scripted]
 
 
 def says(text: str, *others: str, finish: str = "stop") -> Scripted:
-    """A complete reply; with `finish` "length", one cut off at the token limit. Further texts are
-    further choices."""
+    """A complete reply; with `finish="length"`, it is cut off at the token limit. Each of `others`
+    is another choice."""
     return Scripted(text, finish=finish, others=others)
 
 
@@ -87,7 +87,7 @@ def empty() -> Scripted:
 
 
 def cut(text: str, after: int) -> Scripted:
-    """A connection that closes after that many words of a stream, or bytes of a reply."""
+    """A connection that closes after `after` words of a stream, or bytes of a plain reply."""
     return Scripted(text, cut=after)
 
 

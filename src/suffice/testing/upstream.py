@@ -1,6 +1,6 @@
 """A scripted upstream: an OpenAI-compatible server on loopback with predefined replies.
 
-For tests, including your own: it uses the wire format, streams, and fails the way upstreams do.
+For tests, including your own: it uses the wire format, streams, and fails as real upstreams do.
 
 >>> with ScriptedUpstream([fails(429, retry_after=0), says("Leave is 20 weeks. [1]")]) as upstream:
 ...     settings = DraftSettings(llm=upstream.url)
@@ -59,7 +59,7 @@ __all__ = [
 
 @dataclass(slots=True)
 class ScriptedUpstream:
-    """Replies in the order of the script and repeats the last reply. Use it as a context
+    """Sends the replies of the script in order, then repeats the last. Use it as a context
     manager."""
 
     script: Sequence[Reply]

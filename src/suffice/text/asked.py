@@ -8,7 +8,7 @@ LONGEST_QUESTION = 8_000
 
 
 def checked_question(question: str) -> str:
-    """The question, normalised, or an error that explains why it cannot be asked."""
+    """Return the question, stripped. Raise `QuestionError` if it is unusable."""
     if not isinstance(question, str):
         kind = "None" if question is None else type(question).__name__
         raise QuestionError(
@@ -24,6 +24,6 @@ def checked_question(question: str) -> str:
     if len(asked) > LONGEST_QUESTION:
         raise QuestionError(
             f"The question has {len(asked):,} characters, over the limit of {LONGEST_QUESTION:,}.",
-            remedy="Ask a shorter question; put long material among the documents.",
+            remedy="Shorten the question, or add the long text as a document.",
         )
     return asked

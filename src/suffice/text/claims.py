@@ -1,5 +1,4 @@
-"""Splits a drafted answer into statements: sentences with exact spans, their kind and their
-citations."""
+"""Splits a drafted answer into sentences, each with its exact span, kind and citations."""
 
 from __future__ import annotations
 
@@ -26,7 +25,7 @@ _AMOUNT = re.compile(
     re.IGNORECASE,
 )
 # "No refunds", "Free for all staff": a heading that states a rule.
-_LAYS_DOWN = re.compile(
+_SETS_RULE = re.compile(
     r"\b(?:no|not|never|none|nobody|without|only|all|every|everyone|always|free)\b|n['’]t\b",
     re.IGNORECASE,
 )
@@ -48,8 +47,8 @@ LONGEST_CONTEXT = 300
 class Statement:
     """One sentence of a draft: `draft[start:end] == text`.
 
-    `words` is the text without citation marks and Markdown; a table row reads as "Header: cell"
-    pairs. `context` is what a reader needs from earlier text: the line that introduces the list.
+    `words` is the text without citation marks and Markdown; a table row becomes "Header: cell"
+    pairs. For a list item, `context` is the line that introduces the list.
     """
 
     text: str
@@ -66,13 +65,12 @@ class Statement:
 
     @property
     def alone(self) -> str:
-        """The text by itself, without marks; a list item follows the line that introduces the
-        list."""
+        """The sentence without marks; a list item is preceded by its lead-in."""
         return f"{self.context} {self.words}".strip()
 
 
 def claims(text: str) -> list[Statement]:
-    """Every sentence of a draft in order, claims and others; rulers and lone marks are left out."""
+    """Every sentence of a draft in order, except horizontal rules and lone marks."""
     found: list[Statement] = []
     for start, end, cites in watched(_cited(text)):
         sentence = text[start:end]
@@ -85,10 +83,9 @@ def claims(text: str) -> list[Statement]:
 
 
 def _cited(text: str) -> Iterator[tuple[int, int, tuple[int, ...]]]:
-    """Sentences with their citations; marks around a sentence are outside its span.
+    """The span and citations of each sentence; the span excludes marks before and after it.
 
-    Marks that open a sentence belong to the sentence before it, after its full stop, if that is in
-    the same paragraph.
+    Marks after a full stop cite the preceding sentence if it is in the same paragraph.
     """
     waiting: tuple[int, int, tuple[int, ...]] | None = None
     for start, end in sentences(text):
@@ -124,7 +121,7 @@ def _peeled(text: str, start: int, end: int) -> tuple[tuple[int, ...], int, tupl
         else:
             rest = _merged(rest, numbers)
     for (begin, stop), _ in reversed(marks):
-        # Only after a full stop: "… weeks [1]." keeps its mark inside.
+        # A mark before the full stop stays in the sentence: "… weeks [1]."
         if (
             begin >= first
             and not sentence[stop:last].strip()
@@ -157,40 +154,40 @@ def _kind(sentence: str) -> StatementKind:
 
 
 def _is_heading(sentence: str, words: str) -> bool:
-    """Whether a line is a heading. A line that states something counts as a sentence."""
+    """Whether a line is a heading. A heading that states something counts as a sentence."""
     label = bool(_LABEL.fullmatch(words)) and len(words.split()) <= 6
     marked = sentence.startswith("#") or bool(_BOLD.fullmatch(sentence))
-    return (label or marked) and not _tells(words)
+    return (label or marked) and not _states_something(words)
 
 
-def _tells(words: str) -> bool:
-    """Whether a line states something: with a verb, an amount, a value after a colon, or a word
-    that states a rule."""
+def _states_something(words: str) -> bool:
+    """Whether a line states something: it contains an auxiliary verb, an amount, a value after a
+    colon, or a word such as "no", "only" or "every"."""
     name = words[counted.end() :] if (counted := _COUNTED.match(words)) else words
     if _ASKING.match(name):
         return False
     gives = bool(_GIVES.search(name)) and any(char.isdigit() for char in name)
-    lays_down = bool(_LAYS_DOWN.search(name)) and len(name.split()) > 1
-    return gives or lays_down or bool(_AMOUNT.search(name)) or bool(auxiliaries(name))
+    sets_rule = bool(_SETS_RULE.search(name)) and len(name.split()) > 1
+    return gives or sets_rule or bool(_AMOUNT.search(name)) or bool(auxiliaries(name))
 
 
 def _is_code(sentence: str) -> bool:
-    """Whether a block is code, not prose formatted as code."""
+    """Whether a block is code rather than prose in a code block."""
     fenced, lined = is_code(sentence), bool(_CODE_LINE.fullmatch(sentence))
     return (fenced or lined) and not _is_prose(sentence.strip("`~.: \n").partition("\n"), fenced)
 
 
 def _is_prose(parts: tuple[str, str, str], fenced: bool) -> bool:
-    """Whether the content of a block reads as sentences."""
+    """Whether a code block contains only sentences."""
     language, newline, rest = parts
     text = rest if fenced and newline and " " not in language else "".join(parts)
     lines = [line.strip() for line in text.split("\n") if line.strip()]
     plain = [line for line in lines if _PROSE.fullmatch(line) and len(line.split()) > 2]
-    return bool(plain) and len(plain) == len(lines) and any(map(_tells, plain))
+    return bool(plain) and len(plain) == len(lines) and any(map(_states_something, plain))
 
 
 def _rows(text: str, found: list[Statement]) -> list[Statement]:
-    """Table rows with the header above them; the header row itself is a heading."""
+    """Add the column headers to the words of each table row, and mark header rows as headings."""
     header: list[str] = []
     done: list[Statement] = []
     for place, one in enumerate(found):
@@ -222,7 +219,7 @@ def _ruled(between: str) -> bool:
 
 
 def _with_context(text: str, found: list[Statement]) -> list[Statement]:
-    """Mark lead-ins of lists as META and use them as context of their items."""
+    """Mark the lead-in of each list as META and add it as context to the list items."""
     done: list[Statement] = []
     lead_in = ""
     sourced = False
@@ -259,8 +256,8 @@ def _introduces(statement: Statement, follows: Statement | None) -> bool:
 
 
 def _lead_kind(statement: Statement, follows: Statement | None) -> StatementKind:
-    """The kind of a lead-in. It is read with its items; a lead-in that contains a number, or that
-    introduces code, is also checked by itself."""
+    """META for a lead-in that is checked as part of its items. A lead-in that contains a number, or
+    that introduces code, keeps its kind and is checked itself."""
     numbered = any(char.isdigit() for char in statement.words)
     read = follows is not None and follows.checkable and not numbered
     return StatementKind.META if read and statement.checkable else statement.kind

@@ -1,5 +1,7 @@
-"""Finds the conditions, exceptions, limits and scopes that restrict the main statement of a
-sentence. Uses rules over words, no parser; a condition may be cut too long, rarely too short."""
+"""Finds the conditions, exceptions, limits and scopes that restrict a sentence's main statement.
+
+It uses word patterns instead of a parser. A condition may be cut too long, but rarely too short.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,7 @@ from enum import StrEnum
 
 
 class ConditionKind(StrEnum):
-    """How a part of a sentence restricts the rest."""
+    """How part of a sentence restricts the rest of it."""
 
     EXCEPTION = "exception"
     REQUIREMENT = "requirement"
@@ -34,7 +36,7 @@ _EXCEPTION = (
     r"with the exception of|except(?:ing)?(?: (?:if|when|where|for|that|in|at|on|during|under|with|"
     r"to|as))?|unless|excluding|other than|apart from|save for|but not|not including"
 )
-# "To see if", "even if" and "if you want" state no condition.
+# "To see if", "even if" and "if you want" do not introduce a condition.
 _IF = (
     r"(?<!see )(?<!know )(?<!check )(?<!ask )(?<!even )(?<!as )(?<!what )(?<!sure )(?<!determine )"
     r"(?<!decide )if(?! (?:you(?:r goal)? (?:want|wish|prefer|like|would|is)|so|any|not)\b)"
@@ -87,7 +89,7 @@ _QUANTITY = re.compile(
     rf" (?:the (?:first|next|last) )?{_NUMBER}(?:[ -](?:(?:calendar|working|business|consecutive|"
     rf"additional) )?(?:{_UNIT}|percent|%|euros?|dollars?|pounds?|kilomet\w+|km|kg|times)\b)?"
 )
-# "This needs the written consent of …": the sentence only restricts the one before it.
+# "This needs the written consent of …": the whole sentence restricts the sentence before it.
 _LEANS = re.compile(
     r"(?:this|that|it|the same|these|they)(?: \w+)? (?:is|are|applies|apply|holds|needs?|requires?)"
     r" (?:only )?(?:subject to|if|when|where|for|to|"
@@ -104,7 +106,7 @@ _LIMITED_BY = frozenset({ConditionKind.EXCEPTION, ConditionKind.REQUIREMENT})
 
 
 def conditions(sentence: str) -> list[Condition]:
-    """The restrictions of one sentence in order; nested ones are left out."""
+    """The restrictions in a sentence, in order, without nested restrictions."""
     found: list[Condition] = []
     for match in _CUE.finditer(sentence):
         if found and match.start() < found[-1].end:
@@ -116,7 +118,7 @@ def conditions(sentence: str) -> list[Condition]:
 
 
 def leaning(sentence: str) -> Condition | None:
-    """The restriction that a whole sentence puts on the one before it."""
+    """The restriction that this sentence as a whole places on the sentence before it, if any."""
     found = _LEANS.match(sentence)
     if not found:
         return None
@@ -125,7 +127,7 @@ def leaning(sentence: str) -> Condition | None:
 
 
 def parts(condition: Condition) -> Iterator[str]:
-    """The single requirements: "if A and B" are two."""
+    """The separate requirements of a condition: "if A and B" has two."""
     body = condition.text[len(condition.cue) :]
     pieces = _JOINT.split(body) if condition.kind in _LIMITED_BY else [body]
     whole = len(pieces) > 1 and all(len(piece.split()) >= 3 for piece in pieces)
@@ -166,7 +168,7 @@ def _clause_end(sentence: str, start: int) -> int:
 
 
 def _before_main(sentence: str, match: re.Match[str], end: int) -> int:
-    """Where a relative clause ends and the main verb follows: "who adopt a child | are …"."""
+    """The end of a relative clause, before the main verb: "who adopt a child | are …"."""
     words = _FROM_THIRD_WORD.match(sentence, match.end())
     main = _MAIN_VERB.search(sentence, words.end() if words else match.end(), end)
     return main.start() if main else end

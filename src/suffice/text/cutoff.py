@@ -1,4 +1,4 @@
-"""Detects whether a text stops in the middle of a sentence, a mark, a row or a block."""
+"""Detects text that breaks off inside a sentence, citation mark, table row or code block."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ADDRESS = re.compile(r"(?:@|/)\S+$")
 _ENDS = tuple(".!?…。！？)]}\"'”’»*_`>")
 _BREAKS = tuple(",;:(-–—/&+=")
 _TERMINAL = re.compile(r"[.!?…。！？][\"'”’)\]*_]*(?:\s|$)")
-# No sentence ends in one of these.
+# No sentence ends with one of these words.
 _DANGLING = re.compile(
     r"\b(?:the|an?|and|or|but|nor|of|to|from|with|without|by|for|at|in|on|into|than|that|which|who|"
     r"whose|because|if|unless|although|while|when|where|is|are|was|were|be|been|has|have|had|will|"
@@ -28,8 +28,7 @@ _LINE = 8
 
 
 def cut_off(text: str) -> bool:
-    """Whether the end of a text is missing. If uncertain, it is not: many writers omit a full
-    stop."""
+    """Whether the end of a text is missing. A missing full stop alone is not enough."""
     stripped = text.rstrip()
     if not stripped:
         return False
@@ -48,6 +47,6 @@ def cut_off(text: str) -> bool:
         return True
     if tail.endswith(_ENDS) or _UNIT.match(line) or _ADDRESS.search(line):
         return False
-    # The last sentence lacks its full stop and the others have theirs; a short line may omit it.
+    # The last sentence has no full stop although others do. In a short line this is normal.
     before = line if len(line.split()) < _LINE else stripped
     return bool(_TERMINAL.search(before))

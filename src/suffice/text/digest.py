@@ -1,9 +1,9 @@
-"""Selects evidence that is longer than a model's window: the pieces nearest to the claim or
-question.
+"""Shortens evidence that exceeds a model's window to the pieces closest to the claim or question.
 
-This is cheap on purpose (a megabyte in a tenth of a second): pieces are sentences found by a
-pattern, and nearness is shared words, each counting less the more pieces contain it. Training and
-inference use the same functions, so that a model reads evidence in the form it was trained on.
+This must be fast (a megabyte in a tenth of a second). A regular expression splits the text into
+sentences, and each sentence is scored by the words it shares with the claim; rarer words weigh
+more. Training and inference use the same functions, so that a model reads evidence in the form it
+was trained on.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _LONGEST = 600
 
 
 def pieces(text: str) -> list[str]:
-    """Split a text into sentence-like pieces; their concatenation is the text."""
+    """Split a text into sentence-like pieces. Joined together, they equal the text."""
     found: list[str] = []
     for match in _PIECE.finditer(text):
         piece = match.group()
@@ -33,7 +33,7 @@ def pieces(text: str) -> list[str]:
 
 
 def shorter(piece: str, longest: int) -> list[str]:
-    """Split a run without a full stop, at white space if there is any."""
+    """Split a piece into parts of at most `longest` characters, at spaces where possible."""
     cut: list[str] = []
     start = 0
     while len(piece) - start > longest:
@@ -44,21 +44,21 @@ def shorter(piece: str, longest: int) -> list[str]:
 
 
 def word_prefixes(text: str) -> frozenset[str]:
-    """The keys that texts are compared by: numbers, and the first letters of words."""
+    """The keys used to compare texts: numbers, and the first six letters of each word."""
     return frozenset(word[:_STEM] for word in _WORD.findall(text.lower()))
 
 
 def nearness(held: Sequence[frozenset[str]], asked: frozenset[str]) -> list[float]:
-    """How much each piece shares with the question; a word in few pieces counts more."""
+    """How much each piece shares with the question. A word found in few pieces counts more."""
     shared = [words & asked for words in held]
     counts = Counter(word for words in shared for word in words)
     return [sum(1 / counts[word] for word in sorted(words)) for words in shared]
 
 
 def choose(near: Sequence[float], sizes: Sequence[int], room: int) -> list[int]:
-    """The indices of the pieces to read, in order, within `room`: the nearest, then their
-    neighbours and the start, since a pronoun refers to its neighbours; if nothing is near, the
-    first ones."""
+    """The indices, in order, of pieces that fit into `room`: the closest pieces first, then the
+    first piece and the neighbours of the closest, which pronouns may refer to. Without any close
+    piece, take pieces from the start."""
     ranked = sorted((n for n, value in enumerate(near) if value), key=lambda n: (-near[n], n))
     beside = [m for n in ranked for m in (n - 1, n + 1) if 0 <= m < len(near)]
     rest = [] if ranked else range(len(near))
@@ -72,7 +72,7 @@ def choose(near: Sequence[float], sizes: Sequence[int], room: int) -> list[int]:
 
 
 def digest(evidence: str, text: str, room: int) -> str:
-    """Evidence within `room` characters, or all of it if it fits."""
+    """The evidence, shortened to at most `room` characters if it is longer."""
     if len(evidence) <= room:
         return evidence
     cut = pieces(evidence)

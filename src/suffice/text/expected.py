@@ -1,4 +1,4 @@
-"""Determines the type of answer a question expects: an amount, a date, a number of …"""
+"""Determines what type of answer a question expects, such as an amount, a date or a number."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ KINDS = {
     Answer.PERCENTAGE: {LiteralKind.PERCENTAGE, LiteralKind.FRACTION, LiteralKind.RATIO},
     Answer.FIGURE: {*QUANTITIES, LiteralKind.RATIO},
 }  # fmt: skip
-"""The kinds of literals that can be such an answer."""
+"""The kinds of literal that can answer a question of each type."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,17 +104,17 @@ def expected(question: str) -> Expected | None:
 
 
 def lacking(question: str, answer: str) -> str:
-    """The type of answer that a question asks for and a text does not contain; empty if it does."""
+    """The type of answer the question expects, if the given answer lacks it; otherwise empty."""
     wanted = expected(question)
     if wanted is None or any(one.kind in KINDS[wanted.answer] for one in literals(answer)):
         return ""
-    # "When do I need a permit?": if, once or after something happens.
+    # "When do I need a permit?" may be answered with a condition instead of a date.
     any_time = not _AT_WHAT_TIME.search(question) or _CONDITION.search(answer)
     return "" if wanted.answer is Answer.DATE and any_time else wanted.answer.value
 
 
 def _counted(question: str, start: int) -> str:
-    """What is counted: after "how many" the words up to the first plural, or one word."""
+    """What "how many" asks to count: the words up to the first plural, or else the first word."""
     words = [word.strip("?,.") for word in question[start:].split()]
     run = list(takewhile(lambda word: word.lower() not in STOP_WORDS, words))
     plural = next((place for place, word in enumerate(run) if _PLURAL.search(word)), 0)

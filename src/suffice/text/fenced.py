@@ -1,8 +1,7 @@
-"""Embeds texts as data in a prompt: fenced, quoted and described, so that none can pose as the
-prompt.
+"""Inserts untrusted texts into a prompt as data: fenced, quoted and labelled.
 
-Each text stands between lines with a mark that occurs in none of the texts, so that none can end
-its fence or begin another.
+Each text is placed between two lines with a mark that occurs in none of the texts. A text therefore
+cannot close its own fence, open another, or pass for part of the prompt.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ _LINE = 300
 
 
 def fence(texts: Iterable[str]) -> str:
-    """A mark that occurs in none of the texts; the same texts give the same mark."""
+    """A mark that occurs in none of the texts. The same texts always give the same mark."""
     held = "\n".join(texts)
     mark = ""
     while not mark or mark in held:
@@ -25,19 +24,19 @@ def fence(texts: Iterable[str]) -> str:
 
 
 def fenced(mark: str, name: str, text: str, about: str = "") -> str:
-    """A text between its fences; `about` describes it on the first line."""
+    """A text between its fence lines. `about` describes it on the first line."""
     head = f"{name}: {about}" if about else name
     return f"--- {mark} {head} ---\n{text}\n--- {mark} end of {name} ---"
 
 
 def quoted(text: str) -> str:
-    """A text for use between quotation marks, on one line: it cannot end the quotation."""
+    """A text for use between quotation marks: on one line, shortened, without double quotes."""
     line = " ".join(text.replace('"', "'").split())
     return line if len(line) <= _LINE else f"{line[:_LINE]}…"
 
 
 def described(passage: Passage) -> str:
-    """The origin of a passage: title, position, version and dates, on one line."""
+    """One line about the origin of a passage: title, position, version and dates."""
     parts = [f'"{quoted(passage.title or passage.document)}"']
     parts += [f'section "{quoted(passage.place)}"'] if passage.place else []
     parts += [f"version {quoted(passage.declared)}"] if passage.declared else []

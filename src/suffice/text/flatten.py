@@ -1,7 +1,6 @@
-"""Converts structured evidence to lines that keep names with values, because models read sentences,
-not braces.
+"""Converts structured evidence into lines that repeat each name next to its value.
 
-Handles JSON (one value, or several in sequence), lines of JSON in other text, and tables.
+Handles JSON (one value, or several in sequence), lines of JSON within other text, and tables.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _SMALL = 50_000
 
 
 def _named(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object. Duplicate names are all kept, because parsers differ in which value they use."""
+    """Build an object that keeps every value of a duplicate name, since parsers differ here."""
     found = dict(pairs)
     if len(found) == len(pairs):
         return found
@@ -39,10 +38,9 @@ _JSON = json.JSONDecoder(
 
 
 def flatten(text: str) -> str:
-    """JSON as `key, key: value` lines, tables as one sentence per row; any other text unchanged.
+    """JSON as `key, key: value` lines, and tables as one sentence per row. Other text is unchanged.
 
-    Names repeated at every value can grow without bound; input that would grow too much is
-    unchanged.
+    Repeating names can multiply the length; input that would grow too much is returned unchanged.
     """
     values = _values(text.strip())
     if values:
@@ -61,7 +59,7 @@ def flatten(text: str) -> str:
 
 
 def _values(text: str) -> list[Any]:
-    """The JSON objects and lists that a text consists of; empty if it contains anything else."""
+    """The JSON objects and lists in a text, or an empty list if the text contains anything else."""
     found: list[Any] = []
     place = 0
     while text.startswith(("{", "["), place):
@@ -77,7 +75,7 @@ def _values(text: str) -> list[Any]:
 
 
 def _mixed(text: str) -> Iterator[str]:
-    """Tables and lines of JSON, in place among the other lines."""
+    """The lines of a text, with tables and lines of JSON converted in place."""
     several = sum(line.lstrip().startswith("{") for line in text.split("\n")) > 1
     number = 0
     for line in spelled(text):
@@ -91,9 +89,9 @@ def _mixed(text: str) -> Iterator[str]:
 
 
 def _lines(root: Any, name: str = "") -> Iterator[str]:
-    """One line for each value, small record or list of values, with the names above it.
+    """One line for each value, small record or list of values, after the names of its parents.
 
-    Iterative: JSON may be nested deeper than Python can recurse.
+    Iterative, because JSON may be nested deeper than Python's recursion limit.
     """
     path: list[str] = []
     levels: list[Iterator[tuple[str, Any]]] = [iter([(name, root)])]

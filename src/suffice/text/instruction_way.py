@@ -1,4 +1,4 @@
-"""One pattern of prompt injection, and where it may occur."""
+"""A prompt injection pattern, and the contexts in which it counts as an order."""
 
 from __future__ import annotations
 
@@ -6,20 +6,23 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-# Text that precedes an order: "who ignore the rules" and "do not ignore the rules" are none.
+# Text that may precede an order. "who ignore the rules" and "do not ignore the rules" are none.
 _BEFORE = re.compile(
     r"(?:^|[.!?;:,()\[\]<>\"“”'’*#|–—\n-]\s?|"
     r"\b(?:please|now|and|then|instead|must|should|you\swill|just|simply|kindly|first|"
     r"(?:are|have|need|you)\sto)\s)$"
 )
 _REACH = 12
-"""How many characters back `_BEFORE` looks."""
+"""How many characters `_BEFORE` may look back."""
 
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """One injection pattern. `words`: search only texts that contain one of them; `order`: match
-    only where an order may begin; the group `said` is the instructing text."""
+    """One injection pattern.
+
+    Only texts that contain one of `words` are searched. With `order`, the pattern counts only where
+    an order may begin. The group `said` marks the start of the instruction.
+    """
 
     words: tuple[str, ...]
     pattern: re.Pattern[str]
@@ -35,5 +38,5 @@ class Way:
 
 
 def way(words: str, *parts: str, order: bool = False) -> Way:
-    pattern = "".join(parts).replace(" ", r"\s")  # lines may be wrapped anywhere
+    pattern = "".join(parts).replace(" ", r"\s")  # lines may wrap at any space
     return Way(tuple(words.split()), re.compile(pattern), order)

@@ -1,7 +1,6 @@
-"""Patterns of texts that try to instruct a model that reads them.
+"""Patterns for text that tries to give instructions to the model that reads it.
 
-Each was seen in planted passages. Of 95 public payloads they find 86; of 22,641 ordinary passages,
-one.
+All were seen in planted passages. They find 86 of 95 public payloads and flag 1 of 22,641 others.
 """
 
 from __future__ import annotations
@@ -92,13 +91,13 @@ WAYS = (
         r"(?:response|output|answer|reply) (?:with|by)\b)",
         order=True,
     ),
-    # Information is withheld from the user.
+    # The text asks to keep something from the user.
     way(
         "user",
         r"\b(?P<said>(?:do not|don't|never|without) (?:tell|inform|alert|notify|warn)(?:ing)? ",
         r"the user (?:about|of|that)\b)",
     ),
-    # Rules are suspended.
+    # The text lifts the rules.
     way(
         "restriction constraint guideline filter limits",
         r"\b(?P<said>(?:respond|reply|answer|comply|act|operate|behave|assist)\w* (?:\w+ ){0,3}?",
@@ -146,7 +145,7 @@ WAYS = (
         r"(?:\w+ )?(?:rules?|guidelines?|polic(?:y|ies)|protocols?|filters?|checks?))\b",
         order=True,
     ),
-    # Secret information is requested.
+    # The text asks for secrets.
     way(
         "prompt password secret credential key token",
         r"\b(?P<said>(?:reveal|leak|disclose|exfiltrate|dump) ",
@@ -161,7 +160,7 @@ WAYS = (
         r"chat history))\b",
         order=True,
     ),
-    # Earlier instructions are overridden.
+    # The text overrides earlier instructions.
     way(
         _VERBS,
         rf"\b(?P<said>(?:{_ASIDE}|do not (?:follow|obey)|don't (?:follow|obey)|",
@@ -172,7 +171,7 @@ WAYS = (
         rf"(?:{_TOLD}|training|programming)\b)",
         order=True,
     ),
-    # Also "… the instructions", unless they are specified: "… on the old label".
+    # Also "… the instructions", unless a qualifier follows ("… on the old label").
     way(
         _VERBS,
         rf"\b(?P<said>{_ASIDE} (?:all |any |of |the |these |those ){{0,3}}",
@@ -205,7 +204,7 @@ WAYS = (
         r"(?:instructions|consignes|directives|instrucciones|indicaciones|istruzioni|instruções) ",
         r"(?:précédent|precedent|ci-dessus|anterior|antérieur|previas|acima|sopra))",
     ),
-    # The answer is dictated.
+    # The text dictates the answer.
     way(
         "answer respond reply output say",
         rf"\b(?P<said>(?:{_ONLY} )?{_SAY} (?:(?:{_ONLY}|with|that) ){{0,3}}",
@@ -219,8 +218,8 @@ WAYS = (
         rf"(?: {_ONLY})? (?:with|that|by saying|by stating) {_TEXT})",
         order=True,
     ),
-    # A company tells its staff too to always reply with a phrase; "only" leaves no room for an
-    # answer. A statement dictated with "always" does no more harm than the same statement planted.
+    # A company may tell its staff to always reply with a phrase, so "always" alone is allowed.
+    # "Only" leaves no room for the real answer.
     way(
         "answer respond reply",
         rf"\b(?P<said>(?:{_SOLELY} (?:answer|respond|reply)|(?:answer|respond|reply) {_SOLELY})",
@@ -245,7 +244,7 @@ WAYS = (
         r"(?:the|your) (?:\w{1,20} )?instructions)\b)",
         order=True,
     ),
-    # A model is addressed.
+    # The text addresses a model or assigns it a role.
     way(
         "you",
         r"\b(?P<said>you(?: are|'re) (?:now |actually |no longer )?(?:an? |the )?",
@@ -275,7 +274,7 @@ WAYS = (
         r"process(?:es)?|summari[sz]es?)|reading|processing|summari[sz]ing|parsing|indexing) ",
         r"th(?:is|ese)\b)",
     ),
-    # The frame of the conversation is forged or requested.
+    # The text forges conversation markup, or asks to reveal or hide parts of the prompt.
     way(
         "system developer assistant ai",
         r"(?:^|\n)[ \t>#*_<\[(|]{0,12}(?:system|developer|assistant|ai)",

@@ -1,8 +1,8 @@
-"""Detects text that is not English. The models read English only, and other text is reported rather
-than guessed.
+"""Detects text that is not English, so that it can be reported: the models only read English.
 
-Non-Latin scripts are identified by Unicode. Text in Latin letters goes to py3langid, unless English
-function words already settle it. Code, addresses, names, titles and texts that are too short pass.
+Non-Latin scripts are recognised by their Unicode names. Text in Latin script is passed to py3langid
+unless it has enough English function words. Code, addresses, names, titles and very short texts
+count as English.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from typing import Any
 from suffice.text.words import STOP_WORDS
 
 _WORD = re.compile(r"[^\W\d_]+")
-# Not part of code, a path or an address.
+# A word that is not part of code, a path or an address.
 _PLAIN = re.compile(r"(?<![\w.@/\\-])[^\W\d_]+(?![\w(=/\\@-]|\.\w|:\S)")
 _OTHER = re.compile(r"[^\W\d_\u0000-\u024fḀ-ỿ]")
 _UNNAMED = "another language"
 _SAMPLES = 4
 _SAMPLE = 1000
-_SHORT = 5  # words; fewer tell nothing
-_LOWER = 0.3  # of the words in lower case; with less it is a list of names or titles
-_LONG = 4  # letters of some word in lower case: "12 rue de la Paix" is an address
-_ENGLISH = 0.34  # of the words are English function words: nothing else has to be known
-_UNLIKELY = 0.01  # the probability of English below which a text is not English
-_NAMES_ASIDE = 0.2  # the same for its ASCII words in lower case: no names, no "crème brûlée"
-_SURE = 0.6  # the probability from which a language is named
+_SHORT = 5  # minimum number of words; with fewer, identification is unreliable
+_LOWER = 0.3  # minimum share of lower-case words; with fewer, it is a list of names or titles
+_LONG = 4  # minimum length of the longest lower-case word; "12 rue de la Paix" is an address
+_ENGLISH = 0.34  # share of English function words that is enough to accept a text
+_UNLIKELY = 0.01  # a text is not English if its probability of English is lower
+_NAMES_ASIDE = 0.2  # the same limit for lower-case ASCII words, which excludes names
+_SURE = 0.6  # minimum probability for naming the language
 
-# The candidate languages. Other scripts are identified before; a dialect, such as Extremaduran,
-# would only take probability from its language; "zxx" is text in no language.
+# The candidate languages. Other scripts are recognised earlier. Dialects such as Extremaduran are
+# left out, because they would take probability from their main language. "zxx" means no language.
 _NAMES = dict(
     pair.split("=")
     for pair in """
@@ -43,13 +43,12 @@ _NAMES = dict(
     zu=Zulu zxx=none
     """.split()
 )
-# English texts use Latin for law, medicine and species.
+# English texts use Latin terms in law, medicine and biology.
 _LET_THROUGH = frozenset({"en", "la", "zxx"})
 
 
 def unknown_language(text: str) -> str:
-    """The language or script of a text that is not English; "" if it is English or cannot be
-    identified."""
+    """The language or script of a text that is not English; empty if it is English or unclear."""
     sample = _sample(text)
     if script := _script(sample):
         return script
@@ -72,7 +71,7 @@ def _named(words: list[str], lower: list[str]) -> str:
 
 
 def _identify(words: list[str]) -> tuple[str, float, float]:
-    """The most likely language, its probability, and that of English."""
+    """The most likely language, its probability, and the probability of English."""
     ranked = _identifier().rank(" ".join(words))
     return *ranked[0], dict(ranked)["en"]
 
@@ -88,7 +87,7 @@ def _identifier() -> Any:
 
 
 def _sample(text: str) -> str:
-    """A short text whole; parts of a long one, from its start to its end."""
+    """The whole text if it is short, otherwise excerpts spread evenly over it."""
     if len(text) <= _SAMPLES * _SAMPLE:
         return text
     step = (len(text) - _SAMPLE) // (_SAMPLES - 1)
@@ -96,7 +95,7 @@ def _sample(text: str) -> str:
 
 
 def _script(text: str) -> str:
-    """The non-Latin script of a text, as Unicode names it: "CJK", "Arabic", "Hangul"."""
+    """The non-Latin script of a text by its Unicode name, such as "CJK", "Arabic" or "Hangul"."""
     others = _OTHER.findall(text)
     letters = sum(map(str.isalpha, text)) if others else 0
     if len(others) <= 0.3 * letters:

@@ -1,4 +1,4 @@
-"""Letters of other scripts that look like Latin ones, in words that mix both."""
+"""Replaces letters of other scripts that imitate Latin letters."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ _WORD = re.compile(r"\w+")
 
 
 def unmasked(text: str) -> str:
-    """The text as a reader sees it, of the same length: in a word that has Latin letters too,
-    look-alikes of other scripts become Latin. Words in another script stay as they are.
+    """The text as a reader sees it, with the same length. In words that mix scripts, letters that
+    look Latin become Latin. Words entirely in another script are unchanged.
 
     >>> unmasked("It must nоt be paid in Москва.")  # with a Cyrillic "о" in "nоt"
     'It must not be paid in Москва.'

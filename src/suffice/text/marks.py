@@ -28,7 +28,7 @@ CITATION = re.compile(
     """,
     re.IGNORECASE | re.VERBOSE,
 )
-# "Leave is paid (1)." cites; "Article 5 (1).", "thirty days (30).", "see note (1)." do not.
+# "Leave is paid (1)." has a citation; "Article 5 (1)." and "thirty days (30)." have none.
 _ROUND = re.compile(r"(?<=[a-z]{2})\s?\((\d{1,2})\)(?=[.!?]?\s*$)")
 _COUNTED = re.compile(
     r"(?:\d\S*|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|\w+teen|\w+ty))"
@@ -53,7 +53,7 @@ _EMPHASIS = re.compile(r"\*\*|__|(?<![\w*])\*(?=[^\s*])|(?<=[^\s*])\*(?![\w*])")
 
 
 def citations(text: str) -> list[tuple[Span, tuple[int, ...]]]:
-    """The citation marks of a text with their numbers; none inside code."""
+    """The citation marks of a text and their numbers, except inside code."""
     found = []
     prose = _CODE_SPAN.sub(lambda code: " " * len(code[0]), text)
     for match in CITATION.finditer(prose):
@@ -76,7 +76,7 @@ def _numbers(named: str) -> tuple[int, ...]:
 
 
 def decoration(sentence: str) -> list[Span]:
-    """The spans of a sentence that are not words: marks, list bullets, emphasis."""
+    """The parts of a sentence that are not words: citation marks, bullets and emphasis."""
     spans = [span for span, _ in citations(sentence)]
     if item := _ITEM.match(sentence):
         spans.append(item.span())
@@ -85,7 +85,7 @@ def decoration(sentence: str) -> list[Span]:
 
 
 def bare(sentence: str) -> str:
-    """The words of a sentence, without marks and Markdown, on one line."""
+    """A sentence without citation marks and Markdown, on one line."""
     kept = list(sentence)
     for start, end in decoration(sentence):
         kept[start:end] = [""] * (end - start)

@@ -1,4 +1,4 @@
-"""Finds sources that a text names in words: sections, standards and titles of documents."""
+"""Finds sources that a text refers to by name: sections, standards and document titles."""
 
 from __future__ import annotations
 
@@ -22,9 +22,8 @@ class NamedKind(StrEnum):
 class Named:
     """One named source: `source[start:end] == text`.
 
-    `key` is its lookup key: the number of a section, the body and number of a standard, or the
-    words of a title. `edition` is the year or version named with it, `clause` the part of a
-    standard.
+    `key` identifies it: the number of a section, the body and number of a standard, or the words of
+    a title. `edition` is the year or version given, and `clause` the part of a standard.
     """
 
     kind: NamedKind
@@ -77,7 +76,7 @@ _TITLE = re.compile(
 
 
 def named(text: str) -> list[Named]:
-    """Every source named in a text, in order; a section of a standard is part of its name."""
+    """Every source named in a text, in order. A section of a standard is part of its name."""
     found: list[Named] = []
     taken = bytearray(len(text))
     for one in (*_standards(text), *_titles(text), *_sections(text)):
@@ -105,7 +104,7 @@ def _titles(text: str) -> Iterator[Named]:
         name = next(one for one in ("quoted", "run", "says") if match[one])
         words = content_words(match[name])
         if len(words) < 2:
-            continue  # "the Act", "the Report": ambiguous
+            continue  # too general: "the Act", "the Report"
         edition = match["version"] or match["year"] or ""
         start, end = match.span(name)
         yield Named(NamedKind.TITLE, text[start:end], start, end, " ".join(words), edition)

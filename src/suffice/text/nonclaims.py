@@ -1,6 +1,6 @@
-"""Recognises sentences of a drafted answer that state nothing that could be checked.
+"""Recognises sentences of an answer that contain nothing to check, such as greetings and refusals.
 
-Every pattern must match the whole sentence: a sentence that also states something is a claim.
+Each pattern must match a whole sentence. A sentence that also states something is a claim.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from suffice.text.words import auxiliaries, content_words
 
 
 class StatementKind(StrEnum):
-    """The function of a sentence in an answer. Only a CLAIM is checked."""
+    """The role of a sentence in an answer. Only a CLAIM is checked."""
 
     CLAIM = "claim"
     QUESTION = "question"
@@ -84,11 +84,11 @@ _HEAD = re.compile(r"(?:i'm|unable|insufficient)\b", re.I)
 _INDIRECT = re.compile(
     r"\b(?:what|how|why|when|where|who|whom|whose|which|whether|if|that)\b", re.I
 )
-# "I'm not sure the company pays double": a doubted statement is a statement.
+# "I'm not sure the company pays double" still states something.
 _SURE_OF = re.compile(
     rf"\b(?:sure|certain|aware)\s(?!(?:about|of|enough|to)\b|{_INDIRECT.pattern})\w", re.I
 )
-# A question that states something: "Did you know that …", "Isn't it so that …", "It is 5 %, right?"
+# Questions that state something: "Did you know that …", "Isn't it so that …", "It is 5 %, right?"
 _ASKS = re.compile(
     r"(?:^|[,;:—\"“(]\s*|\b(?:and|or|but|so|then|well|now)\s+)(?:(?:in|at|for|by|to|from|with|under|"
     r"on)\s)?(?:what|how|why|when|where|who|whom|whose|which|is|are|was|were|am|do|does|did|has|have|"
@@ -102,7 +102,7 @@ _TELLS = re.compile(
     r"will|would|could|should)(?:n['’]t)?\s(?:it|they|he|she|we|you|i|there|this|that))$",
     re.IGNORECASE,
 )
-# "I'd be happy to say that it is 5 %": words that an offer must not contain.
+# Words that turn an offer into a claim: "I'd be happy to say that it is 5 %".
 _OFFER = re.compile(
     r"(?:please|let\sme|feel|do\snot|don't|reach|ask|if\syou|hope|i(?:'d|\s|'ll|'m))", re.IGNORECASE
 )
@@ -144,8 +144,8 @@ _FEW_WORDS = 2
 
 
 def nonclaim(words: str) -> StatementKind | None:
-    """The kind of a sentence (without marks and Markdown) that is not a claim; `None` if it may be
-    one."""
+    """The kind of a sentence that makes no claim; `None` if it may make a claim. `words` is the
+    sentence without citation marks and Markdown."""
     sentence = words.strip(_CLOSERS + "(“")
     if sentence.endswith("?"):
         return StatementKind.QUESTION if _asks(sentence[:-1].rstrip()) else None
@@ -163,7 +163,7 @@ def nonclaim(words: str) -> StatementKind | None:
 
 
 def _asks(sentence: str) -> bool:
-    """Whether a question only asks. A statement with a question mark states something."""
+    """Whether a question only asks. A statement with a question mark at its end does not count."""
     states = any(char.isdigit() for char in sentence) or len(content_words(sentence)) > _FEW_WORDS
     return not _TELLS.search(sentence) and (bool(_ASKS.search(sentence)) or not states)
 
@@ -173,14 +173,14 @@ def _offers_more(sentence: str) -> bool:
 
 
 def _is_clause(part: str) -> bool:
-    """Whether a part after a comma is long enough to state something: ", the fund pays it all"."""
+    """Whether text after a comma is long enough to state something: ", the fund pays it all"."""
     listed = part.startswith(("or ", "and ", "nor ", "such as ")) or _INDIRECT.match(part)
     return len(content_words(part)) > _FEW_WORDS and not listed and not _REFUSAL.fullmatch(part)
 
 
 def _says_more(sentence: str) -> bool:
-    """Whether a refusal also states something: after a turn that is not a refusal itself, or in an
-    independent clause ("I am not sure, it is 5 %")."""
+    """Whether a refusal also states something, either after a word such as "but", unless another
+    refusal follows, or in an independent clause ("I am not sure, it is 5 %")."""
     apology = re.match(r"(?:i'm |i am )?sorry,? but |(?:unfortunately|sorry)[,.]? ", sentence, re.I)
     turn = _TURN.search(sentence, apology.end() if apology else 0)
     if turn:

@@ -1,7 +1,7 @@
 """Rates how informative a word is: "the" not at all, "Germany" a little, "Winteler" a lot.
 
-Levels are based on the number of passages of the training rows that contain the word
-(`training/rarity.py` writes the counts to `rarity.txt`); a word in few or none of them is rare.
+The levels come from the number of training passages that contain the word. `training/rarity.py`
+writes them to `rarity.txt`. A word that is not listed is rare.
 """
 
 from __future__ import annotations
@@ -30,18 +30,17 @@ def fold(word: str) -> str:
 
 
 def rarity(word: str) -> float:
-    """From 0, for a word that is everywhere, to 1; `word` is normalised."""
+    """The rarity of a normalised word, from 0 (common everywhere) to 1."""
     return _levels().get(word, LEVELS) / LEVELS
 
 
 def stem_rarity(word: str) -> float:
-    """The rarity of the commonest word with the same stem: "expires" is as common as "expired"."""
+    """The rarity of the most common word with this stem: "expires" is as common as "expired"."""
     return _stem_levels().get(stem(word), LEVELS) / LEVELS
 
 
 def weight(words: Iterable[str]) -> float:
-    """The total weight of words; summed in a fixed order, so that the result is the same in every
-    process."""
+    """The total rarity of words, added in a fixed order so that every process gets the same sum."""
     return sum(rarity(word) for word in sorted(words))
 
 
@@ -55,5 +54,5 @@ def _levels() -> dict[str, int]:
 def _stem_levels() -> dict[str, int]:
     found: dict[str, int] = {}
     for word, level in _levels().items():
-        found.setdefault(stem(word), level)  # the commonest words come first
+        found.setdefault(stem(word), level)  # common words come first
     return found

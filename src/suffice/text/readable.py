@@ -1,7 +1,7 @@
-"""Text without Markdown and HTML markup, with the position of each character in the source.
+"""Removes Markdown and HTML markup, and keeps the source position of each character.
 
-People read "See the guide", not "See the [guide](/docs/guide.md#start)"; the readable text maps to
-the exact position it was quoted from.
+People read "See the guide", not "See the [guide](/docs/guide.md#start)". A quotation from the
+readable text can still be located in the source.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from suffice.text.sentences import Span
 
 _INSIDE = r"(?:[^\[\]\n]|\[[^\[\]\n]{0,200}\])"
 _TARGET = r"(?:\([^()\n]{0,500}(?:\([^()\n]{0,200}\)[^()\n]{0,200})?\)|\[[^\]\n]{0,200}\])"
-# Tags that only format. Struck-out text, and text that only looks like a tag, is unchanged.
+# Tags that only format. Struck-out text, and text that merely looks like a tag, stays as it is.
 _TAG = (
     "a|abbr|article|aside|b|big|blockquote|br|button|center|cite|code|dd|details|div|dl|dt|em|"
     "figcaption|figure|font|footer|h[1-6]|header|hr|i|iframe|img|input|kbd|label|li|main|mark|nav|"
@@ -60,7 +60,7 @@ _READ_ON = ("image", "link", "title", "heading", "three", "bold", "under", "star
 
 @dataclass(frozen=True, slots=True)
 class Readable:
-    """`text[n]` is at `places[n]` of the source."""
+    """Text without markup: character `text[n]` is at `places[n]` in the source."""
 
     text: str
     places: tuple[int, ...]
@@ -75,11 +75,11 @@ class Readable:
 
     @classmethod
     def plain(cls, source: str) -> Readable:
-        """The source unchanged."""
+        """The source itself, unchanged."""
         return cls(source, tuple(range(len(source))))
 
     def bounds(self, start: int, end: int) -> Span:
-        """The position in this text of a part of the source, without white space."""
+        """Convert a span of the source to a span of this text, without white space at its ends."""
         first, last = bisect_left(self.places, start), bisect_left(self.places, end)
         while first < last and self.text[first].isspace():
             first += 1
@@ -88,17 +88,17 @@ class Readable:
         return first, last
 
     def cut(self, start: int, end: int) -> str:
-        """The readable text of a part of the source."""
+        """The readable text for a span of the source."""
         return self.text[slice(*self.bounds(start, end))]
 
 
 def readable(source: str) -> str:
-    """The text alone."""
+    """The text without markup."""
     return Readable.of(source).text
 
 
 def _kept(source: str, start: int, end: int) -> Iterator[tuple[str, int]]:
-    """Each readable character, with its position."""
+    """Each character that is not markup, with its position."""
     place = start
     for match in _MARKS.finditer(source, start, end):
         yield from ((source[n], n) for n in range(place, match.start()))

@@ -1,4 +1,4 @@
-"""Sentences with exact spans: `text[start:end]` is the sentence, without white space around."""
+"""Splits text into sentences with exact spans: `text[start:end]` has no white space at its ends."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from suffice.deadline import watched
 
 Span = tuple[int, int]
 
-# The prefix of the answer in a question-and-answer pair.
+# The prefix of an answer in a question-and-answer pair.
 ANSWER_MARK = re.compile(r"(?:\*\*)?(?:A|Answer)\s*:(?:\*\*)?\s*")
 
 # The prefix of a list item.
@@ -30,14 +30,13 @@ _GLUED = re.compile(r"(?:(?<=[a-z]{3})|(?<=[)%]))[.!?](?=[A-Z][a-z]*[ ,])")
 _AFTER_STATE = re.compile(
     r"(?<=, [A-Z]{2})\.(?=\s(?:The|It|Its|This|They|Their|He|She|We|With|In|At|For|However|One)\b)"
 )
-# "…is cold. Gravy is": an ordinary word before the stop ends the sentence, even if the model
-# disagrees.
+# "…is cold. Gravy is": a full stop after an ordinary word ends the sentence in any case.
 _PLAIN_END = re.compile(
     r"\b([a-z]{3,}|so|it|up|us|me|do|go|is|on|be|to)\."
     r"(?=\s+[A-Z][a-z]*['’]?[a-z]*,?\s)"
 )
-# "…per week. [1] HR approves": a citation mark after the stop ends the sentence, whatever word
-# stands before it, unless the stop belongs to an abbreviation ("Smith et al. [1] found").
+# "…per week. [1] HR approves": a full stop before a citation mark ends the sentence, unless it
+# belongs to an abbreviation ("Smith et al. [1] found").
 _MARKED_END = re.compile(
     r"(?<![^\s.])([^\s.]+)\."
     r"(?:[⁰¹²³⁴-⁹]{1,3}|(?=\s*[\[【])|(?<=[①-⑳]\.))"
@@ -49,18 +48,18 @@ _ABBREVIATIONS = frozenset(
     para pres prof pvt ref refs resp rev sched sec secs sect sept spec std subsec supp
     tbsp tel temp tsp univ vol vols yrs viz esp""".split()
 )
-# Stops before a reference: "et al. [1]", "No. [2]", "pp. [3]".
+# Abbreviations before a reference: "et al. [1]", "No. [2]", "pp. [3]".
 _REFERRING = _ABBREVIATIONS | frozenset("al cf ch ed eq ibid no nos p pp pt vs".split())
 _FENCE = re.compile(r"[ \t]*(?:```|~~~)")
 
 
 def sentences(text: str) -> list[Span]:
-    """The spans of the sentences of a text, in order; Markdown items and rows stay whole."""
+    """The sentence spans of a text, in order. List items and table rows are separate units."""
     return [span for block in watched(blocks(text)) for span in _split_block(text, *block)]
 
 
 def blocks(text: str) -> Iterator[Span]:
-    """Runs of lines that belong together: a paragraph, one list item, one table row, a heading."""
+    """Runs of lines that belong together: a paragraph, a list item, a table row or a heading."""
     start: int | None = None
     end = 0
     fences = _fences(text)
@@ -85,22 +84,22 @@ def blocks(text: str) -> Iterator[Span]:
 
 
 def _is_whole_row(text: str, start: int, end: int) -> bool:
-    """Whether a line is a table row by itself. Without a leading bar ("$50 | $4.50"), it may also
-    be prose that goes on in the next line."""
+    """Whether a line is a complete table row. Without a leading bar ("$50 | $4.50"), it may be
+    prose that continues on the next line."""
     if text[start:end].lstrip().startswith("|"):
         return True
     return bool(_ROW.fullmatch(text, start, end)) and not text[end + 1 : end + 2].islower()
 
 
 def is_code(block: str) -> bool:
-    """Whether a block is fenced code, from its opening to its closing line."""
+    """Whether a block is fenced code, from the opening to the closing fence."""
     found = _FENCE.match(block)
     last = block.rstrip().rfind("\n")
     return bool(found) and last > 0 and bool(_FENCE.match(block, last + 1))
 
 
 def _fences(text: str) -> set[int]:
-    """The starts of lines that open or close a code block; an unclosed fence opens none."""
+    """The starts of lines that open or close a code block. An unclosed fence does not count."""
     places: list[int] = []
     opened = ""
     for start, end in _lines(text):
@@ -132,7 +131,7 @@ def _split_block(text: str, start: int, end: int) -> Iterator[Span]:
 
 
 def _missed(block: str, first: int, last: int) -> list[int]:
-    """Sentence ends inside what the splitter took for one sentence."""
+    """Sentence ends that the splitter missed in a block."""
     ends = {match.end() for match in _GLUED.finditer(block, first, last)}
     ends |= {match.end() for match in _AFTER_STATE.finditer(block, first, last)}
     for match in _PLAIN_END.finditer(block, first, last):
@@ -155,7 +154,7 @@ def _trimmed(text: str, start: int, end: int) -> Iterator[Span]:
 
 @cache
 def _splitter() -> Any:
-    # Loaded on first use: it reads a data file, and `import suffice` stays light.
+    # Loaded on first use, because it reads a data file and `import suffice` must stay light.
     import nupunkt
 
     return nupunkt

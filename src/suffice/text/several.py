@@ -1,4 +1,4 @@
-"""The questions that one text asks.
+"""Splits a text into the questions it asks.
 
 >>> several("How much is a permit, and who approves it?")
 ('How much is a permit', 'who approves it?')
@@ -12,7 +12,7 @@ import re
 
 _WH = "how|what|when|where|who|whom|whose|which|why"
 _VERB = "is|are|was|were|do|does|did|has|have|can|could|may|must|shall|should|will|would"
-# "… and is it paid": a verb that continues the previous clause has no subject after it.
+# "… and is it paid": a verb that continues the previous clause is not followed by a subject.
 _SUBJECT = "i|you|we|they|he|she|it|there|the|an?|this|that|these|those|my|your|our|their|its|any"
 _ASKS = re.compile(rf"\b(?:{_WH})\b|(?:^|[.,;:!?]\s+)(?:{_VERB})\b", re.I)
 _NEXT = re.compile(
@@ -21,11 +21,11 @@ _NEXT = re.compile(
     re.I,
 )
 _LEAST = 2
-"""Minimum number of words: "when and where do I apply" is one question."""
+"""The minimum number of words in a question: "when and where do I apply" is not split."""
 
 
 def several(question: str) -> tuple[str, ...]:
-    """The questions that a text asks, in order; a text with one question is returned whole."""
+    """The questions in a text, in order. A text with only one question is returned whole."""
     found: list[str] = []
     for part in _NEXT.split(question.strip()):
         asks = _ASKS.search(part) and len(part.split()) >= _LEAST

@@ -1,4 +1,4 @@
-"""Splits a passage into statements, each with the context it needs to be quoted alone."""
+"""Splits a passage into statements, each with the context it needs to be quoted on its own."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from suffice.text.sentences import ANSWER_MARK, ITEM_MARK, Span, sentences
 
-# A sentence that refers to the one before it is quoted with it.
+# A sentence that refers to the sentence before it is quoted together with it.
 _LEANS = re.compile(
     r"(?:this|that|these|those|it|they|he|she|such|there|in (?:this|that|these|such)\b.*?"
     r"|otherwise|however|for (?:this|that)|the (?:same|latter|former))\b",
@@ -20,20 +20,20 @@ TABLE_RULE = re.compile(r"\|?[\s:|\-]+\|?")
 
 
 def is_header(line: str) -> bool:
-    """Whether a heading is the header of a continued table: "| Version | Released |"."""
+    """Whether a heading is the header row of a continued table: "| Version | Released |"."""
     return len(line) > 2 and line.startswith("|") and line.endswith("|")
 
 
 def leans(sentence: str) -> bool:
-    """Whether a sentence refers to the one before it."""
+    """Whether a sentence refers to the sentence before it."""
     return bool(_LEANS.match(sentence))
 
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """A quotable unit: slices of the passage, and the words it is matched by.
+    """A quotable unit: spans of the passage, and the text used to match it.
 
-    `slices` has more than one entry only for a table row, which includes its header.
+    `slices` has several entries only for a table row that is quoted with its header.
     """
 
     slices: tuple[Span, ...]
@@ -41,7 +41,7 @@ class Statement:
 
 
 def statements(text: str) -> Iterator[Statement]:
-    """Every statement of a passage, in order."""
+    """The statements of a passage, in order."""
     spans = sentences(text)
     header: Span | None = None
     place = 0
@@ -60,7 +60,8 @@ def statements(text: str) -> Iterator[Statement]:
 
 
 def _whole(text: str, spans: list[Span], place: int) -> int:
-    """The last sentence that belongs to the one at `place`: an answer, a list after its colon."""
+    """The index of the last sentence of the unit that starts at `place`: a question with its
+    answer, or a lead-in with its list."""
     sentence = text[slice(*spans[place])]
     last = place
     if _QUESTION.search(sentence):
@@ -75,8 +76,9 @@ def _whole(text: str, spans: list[Span], place: int) -> int:
 
 
 def _ends_paragraph(text: str, spans: list[Span], place: int) -> bool:
-    """Whether a blank line follows, or a line break that no list item follows: text of a PDF has no
-    blank lines, and its sentences seldom end with a line inside a paragraph."""
+    """Whether the paragraph ends here, with a blank line or with a line break before anything but a
+    list item. PDF text has no blank lines, and its sentences rarely end with a line inside a
+    paragraph."""
     end = spans[place][1]
     if "\n\n" in text[end : end + 3]:
         return True
@@ -100,7 +102,8 @@ def _statement(text: str, spans: list[Span], place: int, last: int) -> Statement
 def _row(
     text: str, spans: list[Span], place: int, header: Span | None
 ) -> tuple[Statement | None, Span | None]:
-    """A table row with its header; the header itself and the rule below it state nothing."""
+    """The statement for a table row with its header, if any, and the current header. Header rows
+    and rule lines are not statements."""
     span = spans[place]
     line = text[slice(*span)]
     if TABLE_RULE.fullmatch(line):
@@ -114,15 +117,15 @@ def _row(
 
 
 def _names_columns(row: str, following: str) -> bool:
-    """Whether a row is the header of a table without a rule: no value in it, as many cells as the
-    next row has, and a value in that row."""
+    """Whether a row is the header of a table without a rule line: it has no number, but the next
+    row has, and as many cells."""
     if row.count("|") != following.count("|") or "|" not in row:
         return False
     return not _DIGIT.search(row) and bool(_DIGIT.search(following))
 
 
 def apart(spans: set[Span]) -> list[Span]:
-    """The spans in order, without those inside another."""
+    """The spans in order, without spans inside other spans."""
     return sorted(
         one
         for one in spans

@@ -1,7 +1,7 @@
-"""Synonyms in the user's documents: the setting `search.synonyms`.
+"""Synonyms from the setting `search.synonyms`.
 
-They help a second search, and prevent "client" in a question from being reported as missing if the
-documents use "customer".
+They improve a second search. They also prevent "client" in a question from being reported as
+missing if the documents say "customer".
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""Tables as sentences: a row says each value with the name of its column.
+"""Converts table rows to sentences that give each value with the name of its column.
 
     | Plan | Price |        Plan: Basic; Price: $10.
     |---|---|          →    Plan: Pro; Price: $25.
     | Basic | $10 |
     | Pro | $25 |
 
-One sentence a row, in the form in which claims are read (`text/claims.py`), so that what is near a
-claim is found with all that it is about. A table that is not in order stays as it is.
+Claims use the same form (`text/claims.py`), so that a row can be matched to a claim about it. A
+malformed table is left unchanged.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from itertools import zip_longest
 _PIPE = re.compile(r"(?<!\\)\|")
 _DASHES = re.compile(r":?-+:?")
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
-# A tag ends at the next bracket of either kind: unclosed tags must not cost quadratic time.
+# A tag ends at the next bracket of either kind, so that unclosed tags do not take quadratic time.
 _OPENED = re.compile(r"<table\b[^<>]*>", re.IGNORECASE)
 _CLOSED = re.compile(r"</table\s*>", re.IGNORECASE)
 _NESTED = re.compile(r"<table\b", re.IGNORECASE)
@@ -34,7 +34,7 @@ _KEY = 80
 
 @dataclass(frozen=True, slots=True)
 class _Table:
-    """The content of an HTML table; a header without names means a table of pairs."""
+    """The content of an HTML table. Without column names, each row is a name with its values."""
 
     caption: str
     header: Sequence[str]
@@ -42,7 +42,7 @@ class _Table:
 
 
 def spelled(text: str) -> Iterator[str]:
-    """The lines of a text, with Markdown tables and simple HTML tables as sentences."""
+    """The lines of a text, with Markdown tables and simple HTML tables converted to sentences."""
     done = 0
     opened = _OPENED.search(text)
     while opened and (closed := _CLOSED.search(text, opened.end())):
@@ -76,8 +76,8 @@ def _markdown(text: str) -> Iterator[str]:
 
 
 def _header(lines: Sequence[str], place: int) -> list[str]:
-    """The column names at the start of a table: a row, a rule of the same width, and a row
-    below."""
+    """The column names if a table starts at `place`: a row, a rule of the same width, another
+    row."""
     if place + 2 >= len(lines) or not all(_PIPE.search(line) for line in lines[place : place + 3]):
         return []
     header, rule = _cells(lines[place]), _cells(lines[place + 1])
@@ -103,7 +103,7 @@ def _is_rule(cells: Sequence[str]) -> bool:
 
 
 def _html_table(inner: str) -> _Table | None:
-    """A table without nested tables, merged cells and text between its cells."""
+    """Parse a table. `None` if it has nested tables, merged cells or text between its cells."""
     if _NESTED.search(inner) or _MERGED.search(inner):
         return None
     caption, *parts = _TR.split(inner)
@@ -118,8 +118,8 @@ def _html_table(inner: str) -> _Table | None:
 
 
 def _is_header(kinds: Sequence[Sequence[str]], rows: Sequence[Sequence[str]]) -> bool:
-    """Whether the first row names the columns. A table without marked names may be one of pairs,
-    name and value, unless it is wider."""
+    """Whether the first row names the columns. A table without <th> cells has a header only if it
+    has more than two columns; with two columns, each row is a name and a value."""
     if len(rows) < 2:
         return False
     if any("th" in row for row in kinds):
@@ -132,7 +132,7 @@ def _plain(markup: str) -> str:
 
 
 def _row(header: Sequence[str], cells: Sequence[str]) -> Iterator[str]:
-    """A row as a sentence; a wide row as several, each with the first cell."""
+    """A row as one sentence, or a wide row as several that all start with the first cell."""
     if any(header):
         pairs = zip_longest(header[: len(cells)], cells, fillvalue="")
         parts = [f"{name}: {cell}" if name else cell for name, cell in pairs if cell]

@@ -1,5 +1,5 @@
-"""Removes words about time from a question before it is judged against passages: a passage of an
-old policy does not contain "previous", and no passage states what changed."""
+"""Removes words about time from a question before it is compared with passages: a passage of an old
+policy does not contain "previous", and no passage states what changed."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _ASKS = re.compile(
 
 
 def timeless(question: str, when: When) -> str:
-    """The question as it is asked of a version; the question itself where it is about now.
+    """The question without words about time; unchanged if it asks about the present.
 
     >>> timeless("How many days did the previous policy allow?", When(TimeAsked.BEFORE))
     'How many days did the policy allow?'
@@ -74,7 +74,7 @@ def _undated(text: str) -> str:
 
 
 def _tidy(text: str) -> str:
-    """Normalise spaces; turn a bare subject into a question."""
+    """Normalise spaces, and turn a phrase without a question word into a question."""
     plain = re.sub(r"\s+([?.,;!])", r"\1", " ".join(text.split())).strip(" ,;")
     if not re.search(r"\w{3}", plain):
         return ""

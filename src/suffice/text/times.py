@@ -1,4 +1,4 @@
-"""The time a question asks about, as a value; `when.py` reads it from the words."""
+"""The time that a question asks about; `when.py` reads it from the text."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class TimeAsked(StrEnum):
 class When:
     """The time asked about, and the words that state it.
 
-    THEN has its days, `start <= day < until`; NAMED the `version` by its label. `firm`: only
-    documents of that time count.
+    THEN covers the days `start <= day < until`, and NAMED gives the label of a `version`. If `firm`
+    is set, only documents of that time count.
     """
 
     asked: TimeAsked = TimeAsked.NOW

@@ -1,9 +1,8 @@
-"""Determines the time a question asks about: now, another time, the previous version, or all
-versions.
+"""Determines the time a question asks about: now, another time, the previous or all versions.
 
-A year is often the subject of a question and not a version of a document ("revenue in 2019"). A
-time that is merely mentioned is therefore not `firm`: documents in force then are preferred, and no
-others are excluded. Today is a parameter, never read from a clock.
+A year is often the subject of a question, not the version of a document ("revenue in 2019"). A time
+that is merely mentioned is therefore not `firm`: documents in force then are preferred, but others
+are not excluded. The current date is always a parameter.
 """
 
 from __future__ import annotations
@@ -16,19 +15,18 @@ from suffice.text.literals import Comparator, Day, Literal, literals
 from suffice.text.literals.same import readings
 from suffice.text.times import NOW, TimeAsked, When
 
-# Things with versions; a year beside one of these is the year of the version.
+# Things with versions. A year next to one of them is the year of a version.
 _PAPER = (
     r"(?:polic(?:y|ies)|versions?|editions?|revisions?|handbooks?|manuals?|guidelines?|rules|"
     r"rulebooks?|procedures?)"
 )
-# Contents of a version: "the previous rate" asks for the previous version, "the rate in 2019" may
-# not.
+# Contents of a version: "the previous rate" means the previous version, "the rate in 2019" may not.
 _STATED = (
     r"(?:guidances?|regulations?|rules?|agreements?|terms|documents?|schedules?|schemes?|"
     r"directives?|tariffs?|limits?|rates?|allowances?|prices?|fees?|entitlements?|thresholds?|"
     r"arrangements?|provisions?|requirements?|wordings?)"
 )
-# Up to three words may stand between: "the previous remote work policy".
+# Up to three words may come in between: "the previous remote work policy".
 _OLD = re.compile(
     r"(?<!\bmy )(?<!\bhis )(?<!\bher )(?<!\btheir )"
     r"\b(?P<words>(?:previous|prior|former|earlier|old(?! age)|older|outdated|superseded|expired|"
@@ -76,7 +74,7 @@ _COUNTS = {
     name: place
     for place, name in enumerate("one two three four five six seven eight nine ten".split(), 1)
 } | {"a": 1, "an": 1}
-# The main clause is in the past: no other clause starts before "was" or "did".
+# The main clause is in the past tense: no other clause starts before "was" or "did".
 _PAST = re.compile(
     r"^(?:(?!\b(?:if|because|after|who|that|whether|unless|is|are|do|does|can|may|must|will|should|"
     r"would|could|has|have|am)\b)[^;])*?\b(?:was|were|did|had|wasn't|weren't|didn't|hadn't)\b",
@@ -98,7 +96,7 @@ _PRIOR = re.compile(r"\b(?:before|prior to)\s+(?:the\s+)?(?:year\s+)?$", re.I)
 
 
 def asked_about(question: str, today: date) -> When:
-    """The time a question asks about; NOW where it names none.
+    """The time a question asks about, or NOW if it mentions none.
 
     >>> asked_about("What did the 2023 policy say?", date(2026, 1, 1)).start
     datetime.date(2023, 1, 1)
@@ -107,7 +105,8 @@ def asked_about(question: str, today: date) -> When:
     before = _before(question)
     if every := _ALL.search(question):
         return When(TimeAsked.EVER, words=every["words"])
-    rest = question.replace(before, "") if before else question  # "before the change" asks for one
+    # "before the change" itself does not ask about a change.
+    rest = question.replace(before, "") if before else question
     if _CHANGE.search(rest) and (before or len(dates) > 1):
         return When(TimeAsked.EVER, words=before or " and ".join(when.words for when in dates))
     labels = {found["label"]: found["words"] for found in _VERSION.finditer(question)}
@@ -123,7 +122,7 @@ def asked_about(question: str, today: date) -> When:
 
 
 def _before(question: str) -> str:
-    """The words that ask for the previous state; empty if there are none."""
+    """The words that ask about the past; empty if there are none."""
     for pattern in (_OLD, _USED_TO):
         if found := pattern.search(question):
             return found["words"] or found["did"]
@@ -137,7 +136,7 @@ def _dates(question: str, today: date) -> list[When]:
 
 
 def _date(question: str, literal: Literal, today: date) -> When | None:
-    """The days a date stands for, or `None` if it is not the time of documents."""
+    """The period that a date refers to, or `None` if it does not select documents by date."""
     day = literal.day
     if day is None or day.year is None or not 1 <= day.year < date.max.year:
         return None
@@ -149,7 +148,7 @@ def _date(question: str, literal: Literal, today: date) -> When | None:
     start, until = _days(day)
     if until_then := _UNTIL.search(head):
         if not (past or firm):
-            return None  # "before 31 March 2027" is a time limit
+            return None  # "before 31 March 2027" is a deadline
         ends = start if _PRIOR.search(head) else until
         if ends == date.min:
             return None
@@ -169,7 +168,7 @@ def _describes(head: str, literal: Literal) -> bool:
 
 
 def _together(dates: Sequence[When], today: date) -> When:
-    """Combine all times named into one: "between 2020 and 2022"."""
+    """Combine all times mentioned into one period: "between 2020 and 2022"."""
     start, until = min(when.start for when in dates), max(when.until for when in dates)
     firm = any(when.firm for when in dates)
     words = " to ".join(dict.fromkeys(when.words for when in dates))
@@ -213,7 +212,7 @@ def _months_before(day: date, months: int) -> date:
 
 
 def _days(day: Day) -> tuple[date, date]:
-    """The days a date may stand for: the first, and the day after the last."""
+    """The first day that a date may mean, and the day after the last."""
     spans = [_span(one) for one in readings(day)]
     return min(start for start, _ in spans), max(until for _, until in spans)
 
@@ -232,7 +231,7 @@ def _span(day: Day) -> tuple[date, date]:
 
 
 def _real(year: int, month: int, day: int) -> date:
-    """31 June is read as the last day of June."""
+    """The given day, or the last day of the month if the day does not exist (31 June)."""
     for last in range(day, 27, -1):
         try:
             return date(year, month, last)

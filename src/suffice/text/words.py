@@ -1,4 +1,4 @@
-"""Content words, for the policies and drafters that compare by word."""
+"""Content words, for policies and drafters that compare words."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import unicodedata
 
 _WORD = re.compile(r"[^\W\d_]{3,}|(?<![^\W\d_])[A-Z]{2}(?![^\W\d_])")
 
-# The only verbs that are few enough to be listed; "May" within a sentence is a month.
+# Auxiliaries are the only verbs few enough to list. "May" within a sentence is a month.
 _AUXILIARY = re.compile(
     r"(?<![\w'’-])(?!(?-i:May)\b)(?:am|is|are|was|were|has|have|had|do|does|did|can|could|may|might|"
     r"must|shall|should|will|would|cannot|\w+n['’]t)(?![\w'’-])",
@@ -30,18 +30,18 @@ STOP_WORDS = frozenset(
 
 
 def content_words(text: str) -> list[str]:
-    """The distinct words in lower case and in order, without stop words. A word has three letters
-    of any script, or is two capitals, such as "HR"."""
+    """The distinct words of a text in order and in lower case, without stop words. A word has at
+    least three letters of any script, or two capitals, such as "HR"."""
     words = (word.lower() for word in _WORD.findall(unicodedata.normalize("NFC", text)))
     return list(dict.fromkeys(word for word in words if word not in STOP_WORDS))
 
 
 def auxiliaries(text: str) -> list[int]:
-    """Where the auxiliary verbs of a text start: a text without one seldom states anything."""
+    """The positions of auxiliary verbs. A text without any rarely states anything."""
     return [found.start() for found in _AUXILIARY.finditer(text)]
 
 
 def without_accents(text: str) -> str:
-    """ "Brasília" without accents: "Brasilia"."""
+    """The text without accents: "Brasilia" for "Brasília"."""
     spread = unicodedata.normalize("NFKD", text)
     return "".join(char for char in spread if not unicodedata.combining(char))

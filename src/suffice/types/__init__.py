@@ -1,4 +1,4 @@
-"""The value types that all parts of Suffice share, one module for each step. All are frozen."""
+"""The value types that all parts of Suffice share, one module per step. All are frozen."""
 
 from __future__ import annotations
 

@@ -38,10 +38,10 @@ class Draft:
     """Whether the draft was cut off."""
     notes: tuple[str, ...] = ()
     """Notes for the reader: why the draft was cut off, which evidence the drafter did not receive,
-    which passages try to instruct."""
+    and which passages try to instruct the model."""
     tokens: int = 0
-    """The tokens used, prompt and reply together."""
+    """The tokens used by prompt and reply together."""
     answers: float | None = None
     """The probability that the quotations answer the question; `None`: not judged."""
     unanswered: tuple[str, ...] = ()
-    """Those of several questions that the drafter found no answer to."""
+    """The parts of a multi-part question that the drafter could not answer."""

@@ -63,14 +63,14 @@ class Passage:
 
     @property
     def edition(self) -> tuple[bool, str, str]:
-        """What identifies the version of a document. A carried passage never shares it with an
-        indexed one, whatever it calls itself."""
+        """Identifies the version of a document. A carried passage never shares it with an indexed
+        one, even if their document and version have the same names."""
         return self.carried, self.document, self.version
 
     @property
     def declared(self) -> str:
-        """The version that the document declares; empty if the store assigned a digest instead,
-        which means nothing to a reader."""
+        """The version that the document declares; empty if the store assigned a digest, which means
+        nothing to a reader."""
         made_up = _DIGEST.fullmatch(self.version) and f"@{self.version}#" in self.id
         return "" if made_up else self.version
 
@@ -93,7 +93,7 @@ class Retrieved:
     """A passage found for a question, with its raw scores.
 
     `relevance` is the cosine similarity to the question (`None` without vectors), `keywords` the
-    BM25 score, `score` the fusion of both. None is normalised across results.
+    BM25 score, `score` the fusion of both. No score is normalised across results.
     """
 
     passage: Passage
@@ -101,8 +101,8 @@ class Retrieved:
     keywords: float = 0.0
     score: float = 0.0
     kept: tuple[tuple[int, int], ...] | None = None
-    """The spans of the text that a drafter reads, in order and disjoint; `None`: all of it. The
-    passage itself stays whole for checks and citations."""
+    """The spans of the text that a drafter reads, in order and disjoint; `None`: all of it.
+    Checks and citations use the whole passage."""
 
     @property
     def reading(self) -> str:
@@ -123,14 +123,15 @@ class Evidence:
     question: str
     items: tuple[Retrieved, ...] = ()
     notes: tuple[str, ...] = ()
-    """Notes on the search for the reader: a fallback used, an embedder not reachable."""
+    """Notes about the search for the reader, for example that the embedder was unreachable."""
     day: date | None = None
     """The date on which the passages must be in force; `None`: today."""
     then: bool = False
-    """The question asks about another time, so passages no longer in force are allowed."""
+    """Whether the question asks about another time, so that passages no longer in force are
+    allowed."""
     timeless: str = ""
-    """The question without its words about time, if the passages are versions of that time: no
-    passage of an old policy contains the word "previous"."""
+    """The question without its words about time, if the passages are versions from that time. An
+    old policy does not contain the word "previous"."""
     earlier: int = 0
     """Number of trailing items that are earlier answers; citations never refer to them."""
 

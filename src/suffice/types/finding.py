@@ -1,4 +1,4 @@
-"""What a check found in one claim."""
+"""What a check found about one claim."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Hallucination(StrEnum):
 
 
 class Code(StrEnum):
-    """What exactly a check found, in addition to its judgement."""
+    """The specific result of a check, in addition to its judgement."""
 
     CLEAR = "clear"
     """The check found no problem in what it examines; the rest of the claim may be wrong."""
@@ -44,7 +44,7 @@ class Code(StrEnum):
     SHORT = "short"
     CUT_OFF = "cut off"
     TRAINING = "training"
-    """The claim says that it does not come from the evidence."""
+    """The claim itself says that it does not come from the evidence."""
     ABSTAINED = "abstained"
 
     VERIFIED = "verified"
@@ -98,6 +98,6 @@ class Finding:
     reason: str = ""
     code: Code | None = None
     kind: Hallucination | None = None
-    """The kind of hallucination, if it is one."""
+    """The kind of hallucination, if the claim is one."""
     facts: tuple[Fact, ...] = ()
     """The facts of the claim, if it has several and the check judges facts."""

@@ -39,7 +39,7 @@ class Exclusion:
 @dataclass(frozen=True, slots=True)
 class Conflict:
     """Two passages that cannot both be right, with quotes. `ambiguous`: they are about different
-    things of the same name, which is not a conflict but must be disclosed."""
+    things with the same name, which is not a conflict but must be disclosed."""
 
     first: Passage
     second: Passage

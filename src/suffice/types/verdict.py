@@ -102,7 +102,7 @@ class Verdict:
 
     @property
     def fabricated(self) -> int:
-        """The number of claims that cite a source which does not exist, in any draft."""
+        """The number of claims in all drafts that cite a source that does not exist."""
         every = (*self.findings, *(one for attempt in self.attempts for one in attempt.findings))
         return len({finding for finding in every if finding.code is Code.FABRICATED})
 

@@ -1,1 +1,1 @@
-"""The verdict: what is released, and with which wording."""
+"""The verdict: what is released, and how it is worded."""

@@ -12,7 +12,7 @@ from suffice.types import Claim, Code, Draft, Evidence, Finding, Grade, Support
 
 GRADES = ((0.85, Grade.SUPPORTED), (0.65, Grade.PARTIAL), (0.40, Grade.WEAK))
 UNVERIFIED = "unverified"
-"""Flag: the draft has citations, but the citations check is switched off."""
+"""Flag: the draft has citations, but the citations check is disabled."""
 
 
 _ALWAYS_FLAGGED = (Code.FAILED, Code.BESIDE, Code.UNANSWERED, Code.FAR)
@@ -51,7 +51,7 @@ class Assessment:
 def assess(
     draft: Draft, findings: Sequence[Finding], evidence: Evidence | None = None
 ) -> Assessment:
-    """Assess a draft. With the evidence, statements outside its claims are found as well."""
+    """Assess a draft. If evidence is given, also find statements outside the claims."""
     outside = unread(draft, evidence) if evidence else ()
     own = by_claim(findings)
     standing = {claim: stands(own[claim]) for claim in draft.claims}
@@ -77,8 +77,8 @@ def by_claim(findings: Iterable[Finding]) -> Mapping[Claim, list[Finding]]:
 
 
 def stands(findings: Iterable[Finding]) -> Support:
-    """The overall judgement of a claim: any finding against it decides; otherwise BACKED needs one
-    finding in favour. An omitted condition is only a flag: the statement may still be true."""
+    """The overall judgement of a claim: any finding against it decides; otherwise a finding in
+    favour makes it BACKED. An omitted condition is only a flag, as the claim may still be true."""
     found = [f.support for f in findings if f.code is not Code.OMITTED]
     for support in (Support.CONTRADICTED, Support.UNBACKED, Support.BACKED):
         if support in found:
@@ -87,8 +87,8 @@ def stands(findings: Iterable[Finding]) -> Support:
 
 
 def _facts(standing: Support, findings: Iterable[Finding]) -> list[Support]:
-    """The judgements of a claim's facts; a claim without separate facts counts as one. If the claim
-    is not backed, at least one fact must not be either."""
+    """The judgements of a claim's facts; a claim without separate facts counts as one fact. If the
+    claim is not backed, at least one of its facts is not."""
     judged = [fact.support for finding in findings for fact in finding.facts]
     if not judged:
         return [standing]

@@ -22,9 +22,9 @@ _WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class ClaimStatus:
-    """`decided` is the finding to show; `passage` is the source with its number, `span` the
-    deciding words in it. `nearest`: no text in the source decided, and this is only the place most
-    similar to the claim. `omitted`: the finding on a condition that the claim leaves out."""
+    """`decided` is the finding to show, `passage` the source with its number, `span` the deciding
+    words in it. `nearest`: no text decided, and the span is only the part most similar to the
+    claim. `omitted` is the finding on a condition that the claim leaves out."""
 
     n: int
     claim: Claim
@@ -79,15 +79,14 @@ def claim_statuses(verdict: Verdict) -> list[ClaimStatus]:
 
 
 def _nearest(findings: Sequence[Finding]) -> Finding | None:
-    """The place to compare a claim with if no text in the source decided: the sentence that shares
-    most words with it, or the most similar passage."""
+    """The finding to compare a claim with if no text in the source decided: the sentence that
+    shares most words with it, or the most similar passage."""
     near = [one for one in findings if one.check in _NEAR and one.passage_id]
     return min(near, key=lambda one: _NEAR.index(one.check), default=None)
 
 
 def _decided(findings: Sequence[Finding], support: Support) -> Finding | None:
-    """The most informative finding with this judgement; findings with a place in the source come
-    first."""
+    """The most informative finding with this judgement, preferably with a place in the source."""
     saying = [one for one in findings if one.support is support and one.code is not Code.OMITTED]
     if support is Support.UNCHECKED:
         saying = [one for one in saying if one.check == "entailment"] or saying

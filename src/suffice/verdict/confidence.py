@@ -21,14 +21,14 @@ from suffice.verdict.assess import by_claim
 FILE = Path(__file__).parent / "confidence.json"
 """Linear weights for the log-odds of the gate (`passages`) and of the quotation (`quoted`)."""
 SURE = 6.0
-"""The log-odds that stand for certainty, as used when the weights were fitted."""
+"""The log-odds that represent certainty, as used to fit the weights."""
 _WEAKEST = 2
 _BACKED = 3.0
 _ABOVE = 1.5
-"""No claim counts for more than `_BACKED` log-odds if another is weaker, and the mean is at most
-`_ABOVE` over the weakest, so that a quotation cannot outweigh an invented sentence next to it. On
-76 drafts on real documents the AUROC is .794 with this, .785 without, and .747 with the weakest
-claim alone."""
+"""No claim counts for more than `_BACKED` log-odds if another is weaker, and the mean exceeds the
+weakest by at most `_ABOVE`, so that a quotation cannot outweigh an invented sentence next to it. On
+76 drafts on real documents, the AUROC is .794 with these limits, .785 without, and .747 with the
+weakest claim alone."""
 
 
 def confidence(gate: GateDecision, draft: Draft, findings: Sequence[Finding]) -> float | None:
@@ -40,9 +40,9 @@ def confidence(gate: GateDecision, draft: Draft, findings: Sequence[Finding]) ->
 
 
 def answers(gate: GateDecision, draft: Draft) -> float:
-    """The probability that the draft answers the question. It is 1 if the score of the policy is
-    not a probability, if a person overrode a shut gate, or if the question compares versions, which
-    no single passage answers. A caveat discloses the last two cases."""
+    """The probability that the draft answers the question. It is 1 if the policy's score is not a
+    probability, if a person overrode a closed gate, or if the question compares versions, which no
+    single passage answers. A caveat discloses the last two cases."""
     if not gate.open or COMPARE in gate.reasons:
         return 1.0
     calibrated = gate.policy == "learned"

@@ -1,4 +1,4 @@
-"""Decides what is released of a draft, from its findings and the routing table."""
+"""Decides how much of a draft is released, from its findings and the routing table."""
 
 from __future__ import annotations
 
@@ -69,19 +69,20 @@ def withhold(
 
 
 def refused_by_gate(evidence: Evidence, gate: GateDecision) -> Verdict:
-    """The gate is closed: WITHHOLD, or REVIEW if the gate could not decide."""
+    """The verdict if the gate is closed: WITHHOLD, or REVIEW if the gate could not decide."""
     action = Action.REVIEW if gate.level is Level.REVIEW else Action.WITHHOLD
     return withhold(evidence, gate, wording.gate_refusal(gate, len(evidence)), action=action)
 
 
 def unwritten(evidence: Evidence, gate: GateDecision, problem: str) -> Verdict:
-    """No draft could be written: WITHHOLD, with the problem in the notes."""
+    """The verdict if no draft could be written: WITHHOLD, with the problem in the notes."""
     found = withhold(evidence, gate, wording.NOT_WRITTEN)
     return replace(found, notes=(*found.notes, problem))
 
 
 def disagree(evidence: Evidence, gate: GateDecision) -> Verdict:
-    """The documents contradict each other: both sides are quoted and neither is preferred."""
+    """The verdict if the documents contradict each other: both sides are quoted, without
+    preference."""
     opposed = [conflict for conflict in gate.conflicts if not conflict.ambiguous]
     sides = [
         side
@@ -174,8 +175,7 @@ def _bounded(action: Action, found: Assessment, gate: GateDecision, draft: Draft
 
 
 def _all_claimed(draft: Draft) -> bool:
-    """Whether the claims cover the text: their spans are exact, and no statement is outside
-    them."""
+    """Whether the claims cover the text: their spans are exact and no statement is outside them."""
     exact = all(draft.text[claim.start : claim.end] == claim.text for claim in draft.claims)
     left = list(draft.text)
     for claim in draft.claims:
@@ -191,7 +191,7 @@ def _all_quoted(findings: Sequence[Finding], found: Assessment) -> bool:
 
 
 def nearest(evidence: Evidence, most: int = 3) -> tuple[Source, ...]:
-    """The documents of the evidence, best first, each once."""
+    """The documents in the evidence, best first, without duplicates."""
     found: dict[tuple[bool, str], Source] = {}
     for item in evidence:
         passage = item.passage

@@ -1,4 +1,4 @@
-"""Fail closed: the verdict if a check failed or did not finish in time."""
+"""Fail-closed verdicts, for checks that failed or did not finish in time."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _ACTIONS = {"review": Action.REVIEW, "withhold": Action.WITHHOLD, "caveat": Acti
 
 
 def bounded(verdict: Verdict, route: RouteSettings) -> Verdict:
-    """Limit the verdict on a draft on which a check failed to what the route allows."""
+    """Limit the verdict to what the route allows for a draft with a failed check."""
     failed = any(finding.code is Code.FAILED for finding in verdict.findings)
     if not failed or not verdict.served or route.on_check_failure == "caveat":
         return verdict
@@ -65,7 +65,7 @@ def unchecked(
 
 
 def too_long(evidence: Evidence, gate: GateDecision, draft: Draft, most: int) -> Verdict:
-    """The verdict on a draft beyond the limit; `draft` holds its beginning."""
+    """The verdict on a draft longer than the limit; `draft` holds its beginning."""
     held = withhold(evidence, gate, LONG.format(most), draft)
     return replace(held, attempts=(Attempt(draft, ()),))
 

@@ -1,4 +1,4 @@
-"""Knowledge gaps: reports a question that the documents cannot answer to a webhook."""
+"""Knowledge gaps: reports questions that the documents cannot answer to a webhook."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ def document_request(verdict: Verdict) -> dict[str, Any]:
 
 
 def request_document(verdict: Verdict, webhook: str) -> threading.Thread:
-    """Send the request in a separate thread, so that a slow webhook does not delay the answer. A
-    failure is only logged."""
+    """Send the request in a separate thread, so that a slow webhook does not delay the answer.
+    Failures are only logged."""
     thread = threading.Thread(target=_send, args=(document_request(verdict), webhook))
     thread.start()
     return thread

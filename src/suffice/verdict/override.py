@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from suffice.types import Action, Verdict
+from suffice.text.marks import citations
+from suffice.types import Action, Citation, Draft, Verdict
 from suffice.verdict import wording
 from suffice.verdict.sources import citations_of
 
@@ -29,6 +30,24 @@ def released(verdict: Verdict, note: str) -> Verdict:
         reason=f"{wording.RELEASED} {verdict.reason}",
         released=text,
         citations=citations,
+        notes=(*verdict.notes, note),
+    )
+
+
+def corrected(verdict: Verdict, text: str, note: str) -> Verdict:
+    """The answer in a person's words. Its sources are those that it cites by number."""
+    sources = enumerate(verdict.evidence.sources, 1)
+    cited = {n for _, numbers in citations(text) for n in numbers}
+    draft = verdict.draft or Draft("")
+    known = {one.n: one for one in citations_of(draft, verdict.evidence, verdict.findings)}
+    return replace(
+        verdict,
+        action=Action.CAVEAT,
+        reason=wording.CORRECTED,
+        released=text,
+        citations=tuple(
+            known.get(n, Citation(n, passage, "")) for n, passage in sources if n in cited
+        ),
         notes=(*verdict.notes, note),
     )
 

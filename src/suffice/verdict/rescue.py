@@ -54,8 +54,7 @@ def reattributed(draft: Draft, findings: Sequence[Finding], evidence: Evidence) 
 
 
 def weak(draft: Draft, findings: Sequence[Finding]) -> bool:
-    """Whether a draft has a claim that is not backed, which is better removed than served with a
-    caveat."""
+    """Whether a draft has an unbacked claim, which is better removed than served with a caveat."""
     return bool(assess(draft, findings).claims_with(Support.UNBACKED, Support.UNCHECKED))
 
 

@@ -25,7 +25,7 @@ _ROW = re.compile(r"(?P<when>.+?)\s*->\s*(?P<action>[A-Z]+)(?:\s*,\s*(?P<note>.+
 _NUMBER = re.compile(rf"({'|'.join(_NUMBERS)})\s*(>=|<=|>|<)\s*(\d*\.?\d+)")
 _REMEDY = (
     'Write rows such as "fabricated -> WITHHOLD" or "faithfulness >= 0.85 and facts >= 0.8 -> '
-    f'SERVE", the last one "else -> WITHHOLD". Numbers: {", ".join(_NUMBERS)}. '
+    f'SERVE", and end with a row such as "else -> WITHHOLD". Numbers: {", ".join(_NUMBERS)}. '
     f"Flags: {', '.join(_FLAGS)}."
 )
 Condition = Callable[[Assessment, bool], bool]
@@ -67,7 +67,7 @@ def _route(row: str) -> Route:
 
 
 def _holds(value: float | None, compare: Callable[[float, float], bool], least: float) -> bool:
-    """Compare a number; an unavailable one counts as 1.0, so that it never blocks a draft."""
+    """Compare a number; an unavailable number counts as 1, so that it never blocks a draft."""
     return compare(1.0 if value is None else value, least)
 
 

@@ -14,8 +14,8 @@ Span = tuple[int, int]
 def citations_of(
     draft: Draft, evidence: Evidence, findings: Sequence[Finding]
 ) -> tuple[Citation, ...]:
-    """Each passage that the answer cites, with its deciding sentences, independent of what the
-    draft claims to quote. For an answer without citations, the passages that back it."""
+    """Each passage that the answer cites, with its deciding sentences, regardless of what the draft
+    claims to quote. For an answer without citations, the passages that back it."""
     retrieved = {passage.id: passage for passage in evidence.passages}
     if any(claim.cites for claim in draft.claims):
         named = {
@@ -54,8 +54,8 @@ def _quoted(passage: Passage, claims: Sequence[Claim], findings: Sequence[Findin
 
 
 def _place(passage: Passage, claim: Claim, findings: Sequence[Finding]) -> Span | None:
-    """The span of the passage that supports the claim, as found by a check; otherwise the sentence
-    that shares most words with it."""
+    """The span of the passage that a check found to support the claim; otherwise the sentence that
+    shares most words with it."""
     own = [one for one in findings if one.claim == claim and one.passage_id == passage.id]
     located = [one for one in own if one.span]
     if located:

@@ -21,7 +21,7 @@ from suffice.types import Action
 SERVE_ONLY = (Action.SERVE,)
 WITH_CAVEAT = (Action.SERVE, Action.CAVEAT)
 WRITTEN = "written"
-"""The certificate was computed from texts, as an LLM writes them, not from recorded decisions."""
+"""The certificate was computed from LLM-style texts, not from recorded decisions."""
 _AGAIN = "Run: suffice calibrate LABELS --out {}"
 _UNSIGNED = ("id", "history", "rows")
 _FLOOR = re.compile(r"confidence\s*(?:>=|>)\s*(\d*\.?\d+)")
@@ -29,8 +29,8 @@ _FLOOR = re.compile(r"confidence\s*(?:>=|>)\s*(\d*\.?\d+)")
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """An answer is `served` if the gate's score and the confidence of the verdict both reach their
-    threshold. `gate` is `None` if the gate decides as configured."""
+    """An answer is `served` if the gate's score and the verdict's confidence both reach their
+    thresholds. `gate` is `None` if the gate decides as configured."""
 
     gate: float | None
     confidence: float
@@ -39,13 +39,13 @@ class Thresholds:
     def apply(self, settings: CollectionSettings) -> CollectionSettings:
         """The settings with these thresholds in the gate and in the routing table."""
         routes = tuple(_row(row, self) for row in settings.verdict.routes)
-        # An `else` row that serves now has a condition, and a table must have a row for every case.
+        # A serving `else` row now has a condition, but the table must have a row for every case.
         rest = () if not routes or _always(routes[-1]) else (f"else -> {Action.WITHHOLD.value}",)
         verdict = replace(settings.verdict, routes=(*routes, *rest))
         return replace(settings, gate=self._gate(settings.gate), verdict=verdict)
 
     def stricter(self, other: Thresholds) -> Thresholds:
-        """The higher of both thresholds, each by itself."""
+        """The higher of each pair of thresholds."""
         if self.gate is None or other.gate is None:
             gate = self.gate if other.gate is None else other.gate
         else:
@@ -53,7 +53,8 @@ class Thresholds:
         return replace(self, gate=gate, confidence=max(self.confidence, other.confidence))
 
     def _gate(self, gate: GateSettings) -> GateSettings:
-        """Of several questions, only all together have the score that was certified."""
+        """The gate's settings. Questions are not split, because only the joint score was
+        certified."""
         if self.gate is None:
             return gate
         old = gate.learned
@@ -69,7 +70,7 @@ class Thresholds:
 
 
 def in_force(settings: CollectionSettings, served: Sequence[Action] = SERVE_ONLY) -> Thresholds:
-    """The thresholds that the settings contain, for answers of these actions."""
+    """The thresholds in the settings, for answers with these actions."""
     floors = [_floor(row) for row in settings.verdict.routes if _action(row) in served]
     learned = settings.gate.learned
     gate = learned.sufficient
@@ -82,8 +83,8 @@ def in_force(settings: CollectionSettings, served: Sequence[Action] = SERVE_ONLY
 def certified(settings: CollectionSettings, models: Mapping[str, str]) -> CollectionSettings:
     """The settings with the thresholds of their `verdict.thresholds_file`, if they name one.
 
-    `models` are the ids of embedder and verifier. Thresholds that were made for others, or for
-    another policy, raise `StaleThresholds`.
+    `models` are the ids of embedder and verifier. Raises `StaleThresholds` if the thresholds were
+    made for other models or settings.
     """
     path = settings.verdict.thresholds_file
     if not path or settings.verdict.certificate:
@@ -91,7 +92,7 @@ def certified(settings: CollectionSettings, models: Mapping[str, str]) -> Collec
     tree = _read(path)
     for what, was, now in _differences(tree, settings, models):
         raise StaleThresholds(
-            f"{path}: the thresholds were made for {what} '{was}', this is '{now}'.",
+            f"{path}: the thresholds were made for {what} '{was}', but '{now}' is in use.",
             remedy=_AGAIN.format(path),
         )
     found = _thresholds(tree, path).apply(settings)
@@ -105,14 +106,14 @@ def read_thresholds(path: str) -> tuple[str, Thresholds]:
 
 
 def certificate_id(tree: Mapping[str, Any]) -> str:
-    """A digest of everything in a certificate but its history."""
+    """A digest of everything in a certificate except its history."""
     text = json.dumps({k: v for k, v in tree.items() if k not in _UNSIGNED}, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def policy_of(settings: CollectionSettings) -> dict[str, str]:
-    """The gate's policy, and a digest of every setting that a score or a verdict depends on, apart
-    from the thresholds themselves."""
+    """The gate's policy, and a digest of all settings that affect scores or verdicts, except the
+    thresholds themselves."""
     bare = Thresholds(0.0, 0.0, WITH_CAVEAT).apply(_without_floors(settings))
     gate = asdict(replace(bare.gate, contact=""))
     gate["learned"] = {}
@@ -130,7 +131,7 @@ def policy_of(settings: CollectionSettings) -> dict[str, str]:
 def _differences(
     tree: Mapping[str, Any], settings: CollectionSettings, models: Mapping[str, str]
 ) -> list[tuple[str, str, str]]:
-    """What differs from the certificate: its name, what it was, what it is."""
+    """The differences from the certificate: name, certified value, current value."""
     policy = policy_of(settings)
     pairs = [(f"the {name}", tree["models"].get(name, ""), id) for name, id in models.items()]
     pairs.append(("the policy", tree["policy"].get("gate", ""), policy["gate"]))
@@ -167,8 +168,8 @@ def _read(path: str) -> Mapping[str, Any]:
 
 def _invalid(path: str) -> SettingsError:
     return SettingsError(
-        f"verdict.thresholds_file: {path} holds no certified thresholds.",
-        remedy=f"{_AGAIN.format(path)}. If that certified nothing, remove the key.",
+        f"verdict.thresholds_file: {path} contains no certified thresholds.",
+        remedy=f"{_AGAIN.format(path)}. If that certifies nothing, remove the setting.",
     )
 
 
@@ -195,8 +196,8 @@ def _floor(row: str) -> float:
 
 
 def _row(row: str, thresholds: Thresholds) -> str:
-    """A row with the certified confidence. With answers under a caveat certified as well, SERVE
-    keeps its own confidence if that is higher."""
+    """A row with the certified confidence. If answers with a caveat are certified too, SERVE keeps
+    its own confidence if that is higher."""
     action = _action(row)
     if action not in thresholds.served:
         return row

@@ -54,6 +54,7 @@ REPLACED = "No answer could be verified; the documents are quoted instead."
 UNWRITTEN = "No answer could be written; the documents are quoted instead."
 OPENED = "A person overrode the gate for this answer."
 RELEASED = "A person released this answer."
+CORRECTED = "A person corrected this answer; the words are the reviewer's."
 WITHDRAWN = "A person withdrew this answer."
 NOT_COVERED = "Not covered by the documents"
 _LONGEST = 120
@@ -63,7 +64,7 @@ NEXT_STEPS = ("Rephrase the question, name the document you have in mind, or ask
 
 
 def caveat(gate: GateDecision) -> str:
-    """The caveat on an answer written from evidence that is less than sufficient."""
+    """The caveat on an answer written from evidence that is not fully sufficient."""
     if gate.level is Level.PARTIAL:
         return LIMITED if gate.missing else DOUBTED
     return THIN
@@ -149,7 +150,7 @@ def naming(message: str, claims: Sequence[Claim]) -> str:
 
 
 def unquoted(text: str, claims: Sequence[Claim]) -> str:
-    """A reason without its quotes of these claims: their number instead."""
+    """A reason with its quotes of these claims replaced by their number."""
     for claim in claims:
         quote = re.escape(f": “{_short(claim.text)}”")
         text = re.sub(rf"{quote}(?: and (\d+) more)?", _counted, text)
@@ -166,7 +167,7 @@ def quotes(text: str, claims: Sequence[Claim]) -> bool:
 
 
 def plain_claim(claim: Claim) -> str:
-    """The words of a claim, without marks and Markdown."""
+    """The words of a claim, without citation marks and Markdown."""
     return bare(" ".join(readable(claim.text).split())).rstrip(".")
 
 
@@ -196,7 +197,7 @@ def gate_refusal(gate: GateDecision, found: int) -> str:
     """The reason for a refusal by the gate; `found` is the number of passages."""
     if not found and not gate.excluded:
         return NOTHING_FOUND
-    # An ambiguous conflict is not why the gate refused: there was too little evidence anyway.
+    # An ambiguous conflict does not close the gate: there was too little evidence anyway.
     apart = {conflict.reason for conflict in gate.conflicts if conflict.ambiguous}
     reasons = [one for one in gate.reasons if one not in apart]
     return f"{NOT_ENOUGH if found else ONLY_LEFT_OUT}: {'; '.join(reasons)}."

@@ -1,1 +1,1 @@
-"""Webhooks: events of the log, signed, retried, and kept if they cannot be delivered."""
+"""Webhooks: send log events as signed requests, with retries; failed deliveries are kept."""

@@ -1,4 +1,4 @@
-"""Events: what a record of the log means to a webhook, and the payload that is sent."""
+"""Webhook events: the name and the payload of each log record."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from suffice.review.case import DECIDED, FEEDBACK
 
 ALARM, GUARANTEE = "alarm", "guarantee"
 KINDS = (VERDICT, GAP, QUEUE, FEEDBACK, *DECIDED, ALARM, GUARANTEE)
-"""The kinds of records that are events."""
+"""The kinds of log records that are sent as events."""
 _SERVED = ("SERVE", "CAVEAT", "CONFLICT")
 _QUOTE = "“"
-"""A reason with it may quote a draft that was withheld."""
+"""A reason that contains this character may quote a withheld draft."""
 
 
 def event_of(entry: Entry) -> str:
@@ -34,8 +34,8 @@ def event_of(entry: Entry) -> str:
 
 
 def payload_of(entry: Entry, event: str, delivery: str, text: str) -> dict[str, Any]:
-    """The body of a delivery. `text` says which texts it holds; fields that the settings of the log
-    omit or that were erased are missing."""
+    """The body of a delivery. `text` selects the texts to include: none, released or all. Fields
+    that the log does not store, or that were erased, are missing."""
     about = {
         "id": delivery,
         "event": event,
@@ -89,7 +89,7 @@ def _feedback(entry: Entry, text: str) -> dict[str, Any]:
 
 
 def _monitored(entry: Entry, text: str) -> dict[str, Any]:
-    """An alarm or a change of the guarantee: its texts are about figures, not about answers."""
+    """An alarm or a guarantee change. Its text quotes no answers, so it is always sent."""
     fields = entry.fields()
     names = ("about", "what", "text", "value", "baseline")
     certificate = {"certificate": fields["certificate"]} if "certificate" in fields else {}
@@ -97,8 +97,18 @@ def _monitored(entry: Entry, text: str) -> dict[str, Any]:
 
 
 def _review(entry: Entry, text: str) -> dict[str, Any]:
-    reason = {} if text == "none" else {"reason": _field(entry, "reason")}
-    return {"decision": role_of(entry.id), "result": _field(entry, "result"), **reason}
+    """A reviewer's decision. The receiver gets the answer as it is now from `review_url`; the words
+    of a reviewer who corrected it are here too."""
+    found = {
+        "decision": role_of(entry.id),
+        "result": _field(entry, "result"),
+        "review_url": f"/v1/reviews/{subject_of(entry.id)}",
+    }
+    if text == "none":
+        return found
+    written = _field(entry, "text")
+    answer = {"answer": written} if written else {}
+    return {**found, **answer, "reason": _field(entry, "reason")}
 
 
 _SHAPES: dict[str, Callable[[Entry, str], dict[str, Any]]] = {
@@ -112,11 +122,11 @@ _SHAPES: dict[str, Callable[[Entry, str], dict[str, Any]]] = {
 
 
 def setup_of_gap(entry: Entry) -> str:
-    """The id of the setup that a gap's decision was made with."""
+    """The id of the setup that produced the gap."""
     return str(_field(entry, "setup") or "")
 
 
 def _field(entry: Entry, name: str) -> Any:
-    """One field; the others of a large record are not parsed."""
+    """Read one field without parsing the rest of a large record."""
     found = (line for line in lines(entry.payload) if line.name == name and line.stored)
     return next((line.read() for line in found), None)

@@ -1,7 +1,7 @@
-"""The outbox: deliveries of a store that are waiting or dead. Any number of processes share it.
+"""The outbox: waiting and dead deliveries, kept in the store and shared by all processes.
 
-The log is the source: each webhook remembers the last record it has turned into deliveries, in the
-transaction that stores them. A crash therefore neither loses nor repeats an event.
+Deliveries are created from the log. The transaction that creates them also saves each webhook's
+position in the log, so a crash neither loses nor repeats an event.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Wants = Callable[[str, Entry], bool]
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """An event on its way to a webhook."""
+    """An event to be sent to a webhook."""
 
     id: str
     webhook: str
@@ -45,15 +45,15 @@ class Delivery:
 
 
 class Outbox:
-    """Safe to share between threads."""
+    """Stores the deliveries. Thread-safe."""
 
     def __init__(self, database: Database, clock: Callable[[], float] = time.time) -> None:
         self._database = database
         self._clock = clock
 
     def gather(self, webhooks: Mapping[str, Wants]) -> int:
-        """Turn new records of the log into deliveries; return how many records were read. A webhook
-        that is seen for the first time begins with the next record."""
+        """Create deliveries from new log records and return the number of records read. A new
+        webhook starts with the next record."""
         with self._database.reading() as connection:
             head, known = head_of(connection).sequence, _places(connection)
         behind = [name for name in webhooks if known.get(name, -1) < head]
@@ -92,8 +92,8 @@ class Outbox:
         }
 
     def claim(self, webhooks: Collection[str], seconds: float) -> Delivery | None:
-        """Take the delivery that is due longest. If this process dies, another one takes it again
-        after `seconds`."""
+        """Claim the delivery that has been due the longest. If this process dies, another process
+        can claim it after `seconds`."""
         table, now = DELIVERIES.c, self._clock()
         due = (table.state == WAITING, table.due <= now, table.webhook.in_(list(webhooks)))
         with self._database.reading() as connection:
@@ -117,7 +117,7 @@ class Outbox:
             connection.execute(delete(DELIVERIES).where(DELIVERIES.c.id == delivery.id))
 
     def failed(self, delivery: Delivery, problem: str, wait: float | None) -> None:
-        """Try again after `wait` seconds; `None`: give it up and keep it."""
+        """Schedule a retry in `wait` seconds, or mark the delivery as dead if `wait` is `None`."""
         values = {
             "attempts": delivery.attempts + 1,
             "problem": problem[:500],
@@ -129,7 +129,7 @@ class Outbox:
             connection.execute(changed.values(values))
 
     def list(self, state: str = "", most: int = 100) -> list[Delivery]:
-        """The deliveries that are not done, oldest first."""
+        """Waiting and dead deliveries, oldest first."""
         chosen = select(DELIVERIES).order_by(DELIVERIES.c.created).limit(most)
         if state:
             chosen = chosen.where(DELIVERIES.c.state == state)
@@ -137,7 +137,7 @@ class Outbox:
             return [_delivery(row) for row in connection.execute(chosen)]
 
     def retry(self, ids: Collection[str] = ()) -> int:
-        """Make dead deliveries due now: these, or all. Return how many."""
+        """Make the given dead deliveries, or all of them, due now. Return their number."""
         chosen = update(DELIVERIES).where(DELIVERIES.c.state == DEAD)
         if ids:
             chosen = chosen.where(DELIVERIES.c.id.in_(list(ids)))
@@ -146,7 +146,7 @@ class Outbox:
             done = connection.execute(chosen.values(values)).rowcount
             if ids and done < len(set(ids)):
                 raise StoreError(
-                    "Not all of these are ids of dead deliveries; nothing was changed.",
+                    "Some of these ids are not ids of dead deliveries. Nothing was changed.",
                     remedy="To list them, run: suffice webhooks list --state dead",
                 )
             return int(done)

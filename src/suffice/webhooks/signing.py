@@ -1,4 +1,4 @@
-"""Signatures: HMAC-SHA256 over the time and the body, so that an old delivery cannot be replayed.
+"""Webhook signatures: HMAC-SHA256 over time and body, so that receivers can reject replays.
 
 >>> signature("secret", b"{}", 1700000000)
 't=1700000000,v1=…'

@@ -1,4 +1,4 @@
-"""Tables of the webhooks. A test compares them with the migrations."""
+"""The webhook tables. A test compares them with the migrations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sends deliveries from a thread of its own, never on the path of a request."""
+"""Send webhook deliveries from a background thread, so that requests never wait for them."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ from suffice.webhooks.signing import HEADER, signature
 
 _LOG = logging.getLogger("suffice.webhooks")
 _POLL = 1.0
-"""Seconds between looks at the log; other processes write to it too."""
+"""Seconds between polls of the log, which other processes also write to."""
 _LONGEST_WAIT = 3600.0
 _CLAIM = 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class Webhook:
-    """A receiver of events. `gaps_of` limits it to gaps of decisions made with these setups."""
+    """A receiver of events. If `gaps_of` is set, it receives only gaps from these setups."""
 
     settings: WebhookSettings
     secret: str = field(default="", repr=False)
@@ -45,7 +45,7 @@ class Webhook:
 def open_webhooks(
     settings: Mapping[str, WebhookSettings], environ: Mapping[str, str] | None = None
 ) -> dict[str, Webhook]:
-    """The webhooks of the settings, with their secrets."""
+    """The configured webhooks, with their secrets."""
     environ = os.environ if environ is None else environ
     found = {}
     for name, one in settings.items():
@@ -65,8 +65,7 @@ def open_webhooks(
 
 
 class WebhookWorker:
-    """Delivers the events of a store until it is closed. What is not delivered by then stays in the
-    store."""
+    """Delivers the events of a store until it is closed. Undelivered events stay in the store."""
 
     def __init__(self, outbox: Outbox, webhooks: Mapping[str, Webhook]) -> None:
         self._outbox = outbox
@@ -84,11 +83,11 @@ class WebhookWorker:
         self.wake()
 
     def wake(self) -> None:
-        """Look at the log now: a decision was recorded."""
+        """Poll the log now, because a decision was recorded."""
         self._wake.set()
 
     def close(self) -> None:
-        """Stop after the delivery in progress; do not wait longer than a moment for it."""
+        """Stop after the delivery in progress, but wait at most one poll interval for it."""
         self._closed.set()
         self._wake.set()
         if self._thread is not None:
@@ -99,17 +98,17 @@ class WebhookWorker:
             try:
                 busy = self.step()
             except StoreError as problem:
-                _LOG.warning("Webhooks: the store failed: %s", problem.message)
+                _LOG.warning("Webhooks: store error: %s", problem.message)
                 busy = False
-            except Exception:  # the thread must not end: events would pile up unseen
-                _LOG.exception("Webhooks: an unexpected error.")
+            except Exception:  # keep the thread running, or events would pile up unnoticed
+                _LOG.exception("Webhooks: unexpected error.")
                 busy = False
             if not busy:
                 self._wake.wait(_POLL)
                 self._wake.clear()
 
     def step(self) -> bool:
-        """Read new records, send one delivery; return whether there may be more to do."""
+        """Read new records and send one delivery. Return whether there may be more to do."""
         webhooks = self._webhooks
         read = self._outbox.gather({name: one.wants for name, one in webhooks.items()})
         claim = max([_CLAIM, *(2 * one.settings.timeout for one in webhooks.values())])
@@ -130,7 +129,7 @@ class WebhookWorker:
         _LOG.log(level, "Webhook %s: %s failed: %s", delivery.webhook, delivery.id, problem)
 
     def _sent(self, delivery: Delivery, webhook: Webhook) -> str:
-        """Send once; return why it failed, without the URL, which may hold a secret."""
+        """Send a delivery once. Return the error, without the URL and its secrets, or ""."""
         settings = webhook.settings
         entry = self._outbox.entry(delivery)
         tree = payload_of(entry, delivery.event, delivery.id, settings.text)
@@ -144,7 +143,7 @@ class WebhookWorker:
         if webhook.secret:
             headers[HEADER] = signature(webhook.secret, body, int(time.time()))
         try:
-            # The reply is not read: only its status counts.
+            # Only the status matters, so the body is not read.
             with self._client.stream(
                 "POST", settings.url, content=body, headers=headers, timeout=settings.timeout
             ) as reply:
@@ -154,14 +153,14 @@ class WebhookWorker:
 
 
 def backoff(attempts: int, first: float) -> float:
-    """A random wait of up to twice the last one, so that many deliveries do not come at once."""
+    """Exponential backoff with jitter, so that retries are spread out."""
     most = min(first * 2.0 ** min(attempts, 30), _LONGEST_WAIT)
     return random.uniform(most / 2, most)
 
 
 def gap_webhooks(setups: Mapping[str, Collection[str]]) -> dict[str, Webhook]:
-    """The `verdict.gap_webhook` of each route as a webhook; `setups` are the setups whose gaps each
-    URL receives. Processes other than gateways send their own gaps."""
+    """A webhook for each `verdict.gap_webhook` URL. `setups` maps each URL to the setups whose gaps
+    it receives. Other processes, such as the CLI, send their gaps themselves."""
     return {
         f"gap_webhook {hashlib.sha256(url.encode()).hexdigest()[:8]}": Webhook(
             WebhookSettings(url=url, events=(GAP,)), gaps_of=frozenset(ids)

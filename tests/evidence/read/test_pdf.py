@@ -11,7 +11,7 @@ import pytest
 
 from suffice.errors import Unreadable
 from suffice.evidence.read import read_bytes
-from suffice.evidence.read.pdf import _mended
+from suffice.evidence.read.pdf import _rejoined
 
 Write = Callable[..., bytes]
 
@@ -61,7 +61,7 @@ def test_word_split_at_a_line_end(pdf_of: Write) -> None:
     ],
 )
 def test_soft_hyphens(extracted: str, mended: str) -> None:
-    assert _mended(extracted) == mended
+    assert _rejoined(extracted) == mended
 
 
 def test_encrypted(locked_pdf: bytes) -> None:

@@ -242,7 +242,7 @@ def test_the_reason_names_answers_versions_and_dates(verifier: Verifier) -> None
     assert conflict.reason == (
         "“16 weeks” in Leave (version 1, effective 2023-01-01, expires 2024-01-01) against "
         "“18 weeks” in Leave (version 2, effective 2024-01-01); "
-        "these are two versions of one document"
+        "these are two versions of the same document"
     )
 
 

@@ -75,7 +75,7 @@ def test_scores_are_raw() -> None:
 def test_a_cosine_below_0_is_read_as_0_and_said() -> None:
     decision = LowerBound().decide(evidence(0.9, -0.3, -0.1))
     assert signals(decision)["mean"] == pytest.approx(0.3)
-    assert any("below 0 is read as 0" in reason for reason in decision.reasons)
+    assert any("below 0 counts as 0" in reason for reason in decision.reasons)
     noted = {signal.name: signal.note for signal in decision.signals}
     assert "2 passages" in noted["mean"]
 

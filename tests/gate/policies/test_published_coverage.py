@@ -142,4 +142,4 @@ def test_embeddings_may_be_required() -> None:
     strict = Coverage(CoverageSettings(require_embeddings=True, exact=True))
     assessed = strict.assess("alpha", [Context("alpha" * 300)], None)
     assert assessed.level is Level.INSUFFICIENT
-    assert assessed.missing == ("embeddings are required and no similarity is known",)
+    assert assessed.missing == ("embeddings are required, but no similarity is known",)

@@ -102,8 +102,8 @@ def test_a_certificate_that_was_edited_is_refused(write: Write, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("row", "message"),
     [
-        ({"record": "01j"}, "selected by the gate"),
-        ({"why": ["borderline"]}, "selected by the gate"),
+        ({"record": "01j"}, "gate or a review queue selected it"),
+        ({"why": ["borderline"]}, "gate or a review queue selected it"),
         ({"correct": None}, "“correct” is null"),
         ({"scores": {"gate": 2, "confidence": 0.5}}, "scores.gate"),
         ({"scores": None}, "needs “question”, “evidence” and “answer”, or “scores”"),

@@ -1,1 +1,1 @@
-"""An LLM as judge of claims."""
+"""Judges claims with an LLM."""

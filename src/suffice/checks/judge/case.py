@@ -1,4 +1,4 @@
-"""Builds the cases for the judge: a claim, its surroundings, cited passages and other passages."""
+"""Builds the cases for the judge: a claim with its context, the cited passages and others."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _AROUND = 2_000
 
 @dataclass(frozen=True, slots=True)
 class CaseFile:
-    """The cases of one draft. `room`: the maximum number of characters per case."""
+    """The cases of a draft. `room` is the maximum number of characters per case."""
 
     draft: Draft
     question: str
@@ -22,8 +22,7 @@ class CaseFile:
     marked: Mapping[int, Passage]
     """Retrieved passages by citation number."""
     others: tuple[Numbered, ...]
-    """All passages except those that try to instruct, which are shown only if a claim cites
-    them."""
+    """All passages except those with instructions, which are shown only if a claim cites them."""
 
     @classmethod
     def of(cls, draft: Draft, evidence: Evidence, room: int) -> CaseFile:
@@ -36,7 +35,7 @@ class CaseFile:
         return cls(draft, evidence.question, room, marked, others)
 
     def case(self, place: int) -> Case:
-        """A claim with all the passages it cites and as many others as fit; a claim without
+        """A claim with all the passages it cites and as many others as fit. A claim without
         citations gets all passages."""
         claim = self.draft.claims[place]
         cited = [Numbered(self.marked[n], n) for n in claim.cites if n in self.marked]
@@ -51,7 +50,7 @@ class CaseFile:
         return case
 
     def _around(self, place: int) -> str:
-        """The draft text from the previous claim to the next one."""
+        """The draft from the previous claim to the next claim."""
         near = self.draft.claims[max(0, place - 1) : place + 2]
         claim = self.draft.claims[place]
         start, end = min(one.start for one in near), max(one.end for one in near)

@@ -1,5 +1,6 @@
 """The last and most expensive check, off by default: an LLM answers five questions about a claim
-and its evidence. BACKED requires five PASS answers; in doubt the claim stays UNCHECKED."""
+and its evidence. A claim is BACKED only if all five answers are PASS; in doubt, it stays
+UNCHECKED."""
 
 from __future__ import annotations
 
@@ -24,7 +25,7 @@ class _Against(NamedTuple):
     kind: Hallucination
 
 
-# The finding for each FAIL; if there are several, the first in this order decides.
+# The finding for each FAIL. If there are several, the first in this order decides.
 _FAILED = {
     Question.EXACT: _Against(Support.CONTRADICTED, Code.CHANGED, Hallucination.FAITHFULNESS),
     Question.CONSISTENT: _Against(Support.CONTRADICTED, None, Hallucination.FAITHFULNESS),
@@ -36,7 +37,7 @@ _FAILED = {
 
 @dataclass(frozen=True, slots=True)
 class Judge:
-    """Judges one claim per request. `claims`: the only ones to judge (`None`: all)."""
+    """Judges one claim per request. `claims` limits which claims are judged (`None` for all)."""
 
     llm: Llm
     timeout: float = 60.0
@@ -64,7 +65,8 @@ class Judge:
         return self._finding(claim, self._answers(case, deadline - monotonic()), case)
 
     def _answers(self, case: Case, seconds: float) -> Answers:
-        """The LLM's answers; UNCERTAIN if it cannot be asked or its PASS cannot be trusted."""
+        """The answers of the LLM; UNCERTAIN if it cannot be asked or its PASS is not
+        trustworthy."""
         if not case.passages:
             return uncertain("there is no passage to compare with")
         if case.size > self.room:
@@ -102,8 +104,7 @@ class Judge:
         doubted = [question for question in Question if answers[question].mark is not Mark.PASS]
         if doubted:
             return self._open(claim, _sentences(answers, doubted))
-        # The judge found that every cited passage supports the claim, so the first one stands for
-        # all.
+        # Every cited passage supports the claim, so the finding names the first.
         place = sources[0].id if sources else None
         reason = _sentences(answers, [Question.FOUND])
         return Finding(claim, self.name, Support.BACKED, passage_id=place, reason=reason)
@@ -113,7 +114,7 @@ class Judge:
 
 
 def open_judge(settings: JudgeSettings, draft: DraftSettings) -> Judge:
-    """The judge described by the settings. Sends no request yet."""
+    """Open the judge described by the settings, without sending a request."""
     return Judge(open_llm(settings, draft), settings.timeout, settings.max_characters)
 
 

@@ -1,4 +1,4 @@
-"""The LLM behind the judge: an OpenAI-compatible endpoint."""
+"""The LLM that the judge calls at an OpenAI-compatible endpoint."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Llm(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Remote:
-    """An endpoint. Replies are returned unchanged; a reply that was cut off is an error."""
+    """An endpoint that returns replies unchanged. A reply that is cut off raises an error."""
 
     endpoint: Endpoint
     model: str = ""
@@ -39,8 +39,8 @@ class Remote:
 
 
 def open_llm(settings: JudgeSettings, draft: DraftSettings) -> Llm:
-    """The judge's own LLM, or the drafter's LLM and key if the judge has none. The drafter's key is
-    never sent to another URL."""
+    """The judge's LLM, or else the drafter's LLM and key. The drafter's key is never sent to
+    another URL."""
     url = settings.llm or draft.llm
     if not url.startswith(("http://", "https://")):
         raise SettingsError(

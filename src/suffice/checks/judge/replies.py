@@ -1,4 +1,4 @@
-"""Parses a judge's reply strictly: anything but the requested object means UNCERTAIN."""
+"""Parses the judge's reply strictly. Anything but the requested object means UNCERTAIN."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ Answers = Mapping[Question, Answer]
 
 
 def read_answers(reply: str, case: str) -> Answers:
-    """The answers in a reply that is exactly the requested object with the id of its case;
-    UNCERTAIN five times for any other reply."""
+    """The answers in a reply. If it is not exactly the requested object with the id of its case,
+    all answers are UNCERTAIN."""
     try:
         return _answers(json.loads(reply, object_pairs_hook=_once), case)
     except (ValueError, RecursionError) as problem:
@@ -46,7 +46,7 @@ def read_answers(reply: str, case: str) -> Answers:
 
 
 def uncertain(why: str) -> Answers:
-    """UNCERTAIN on all questions, for one reason."""
+    """UNCERTAIN for all questions, with the same reason."""
     return dict.fromkeys(Question, Answer(Mark.UNCERTAIN, why))
 
 
@@ -83,6 +83,6 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _line(text: str) -> str:
-    """The text as one line of printable characters, shortened to the limit."""
+    """The text as one printable line, shortened to the limit."""
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return line if len(line) <= _LONGEST else f"{line[:_LONGEST]}…"

@@ -1,7 +1,7 @@
-"""Reads files: bytes in, `Content` out, or `Unreadable` with the reason and the remedy.
+"""Reads files: takes bytes and returns `Content`, or raises `Unreadable` with a reason and remedy.
 
-Inside this package a reader raises `Unreadable("is empty")`, the predicate only; the functions here
-add the file name.
+Readers in this package raise only the predicate, such as `Unreadable("is empty")`. The functions
+here add the file name.
 """
 
 from __future__ import annotations
@@ -33,20 +33,20 @@ SUFFIXES: frozenset[str] = frozenset(_READERS)
 
 
 def read_bytes(data: bytes, suffix: str, name: str, max_bytes: int | None = None) -> Content:
-    """Read a document from memory. Bad data raises `Unreadable`, never anything else."""
+    """Read a document from memory. Bad data always raises `Unreadable`."""
     try:
         if max_bytes is not None:
             _check_size(len(data), max_bytes)
         return _read(data, suffix.lower())
     except Unreadable as flaw:
         raise Unreadable(f"{name} {flaw.message}.", remedy=flaw.remedy) from flaw
-    except Exception as error:  # a parser failure must cost one file, not the whole run
+    except Exception as error:  # a parser failure must affect only one file, not the whole run
         reason = str(error).strip().rstrip(".") or type(error).__name__
         raise Unreadable(f"{name} could not be read: {reason}.") from error
 
 
 def read_file(path: Path, max_bytes: int) -> tuple[bytes, Content]:
-    """Read a file of at most `max_bytes`. Also returns the bytes, for hashing."""
+    """Read a file of at most `max_bytes`. Return the bytes as well, for hashing."""
     try:
         data = _load(path, max_bytes)
     except Unreadable as flaw:
@@ -54,7 +54,7 @@ def read_file(path: Path, max_bytes: int) -> tuple[bytes, Content]:
     except FileNotFoundError as error:
         raise Unreadable(f"{path.name} no longer exists.") from error
     except PermissionError as error:
-        remedy = "Give the user that runs Suffice the right to read it."
+        remedy = "Give the user that runs Suffice permission to read it."
         raise Unreadable(
             f"{path.name} cannot be read: permission denied.", remedy=remedy
         ) from error
@@ -75,8 +75,7 @@ def _read(data: bytes, suffix: str) -> Content:
 
 
 def _load(path: Path, max_bytes: int) -> bytes:
-    """The bytes of a regular file. The size is checked first, so that a huge file is never
-    loaded."""
+    """The bytes of a regular file. The size is checked before a file is loaded."""
     status = path.stat()
     if stat.S_ISDIR(status.st_mode):
         raise Unreadable("is a folder, not a file")
@@ -85,7 +84,7 @@ def _load(path: Path, max_bytes: int) -> bytes:
     _check_size(status.st_size, max_bytes)
     with path.open("rb") as file:
         data = file.read(max_bytes + 1)
-    _check_size(len(data), max_bytes)  # it may have grown since
+    _check_size(len(data), max_bytes)  # it may have grown meanwhile
     return data
 
 

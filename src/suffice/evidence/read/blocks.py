@@ -1,4 +1,4 @@
-"""The blocks of a formatted document, and how they become one Markdown-like text."""
+"""Blocks of a formatted document, and their conversion to Markdown-like text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _MOST = 100_000_000  # characters
 
 
 class Shape(Enum):
-    """Block types, which determine the space after a block."""
+    """The type of a block, which determines the space after it."""
 
     TEXT = "text"
     LINE = "line"
@@ -24,16 +24,15 @@ class Shape(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A paragraph, heading, list item or table row; its text includes its Markdown mark (`# `, `-
-    `)."""
+    """A paragraph, heading, list item or table row. `text` includes its Markdown prefix, such as `#
+    `."""
 
     text: str
     shape: Shape = Shape.TEXT
 
 
 def join_blocks(blocks: list[Block]) -> str:
-    """Join blocks into one text. List items and table rows are adjacent; a blank line separates all
-    other blocks.
+    """Join blocks into one text, with blank lines between them except within lists and tables.
 
     The first row of a table is its header and gets a Markdown rule below it.
     """
@@ -50,8 +49,7 @@ def join_blocks(blocks: list[Block]) -> str:
 
 
 def join_lines(lines: Iterable[str]) -> str:
-    """Join lines into one text, with a size limit: keys repeated at every value can grow without
-    bound."""
+    """Join lines into one text. The size is limited, because keys are repeated for every value."""
     kept, size = [], 0
     for line in lines:
         kept.append(line)

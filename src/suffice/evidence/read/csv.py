@@ -1,4 +1,4 @@
-"""CSV: each row becomes one line in which every value follows its column name."""
+"""Reads CSV: each row becomes a line in which every value follows its column name."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SAMPLE = 50  # rows
 
 
 def read(data: bytes) -> Content:
-    """Lines of the form "Header: value; Header: value."; a table without rows keeps its headers."""
+    """Lines such as "Header: value; Header: value." Without rows, the headers alone."""
     text = decode(data)
     rows = _rows(text, _delimiter(text))
     first = next(rows, None)
@@ -31,7 +31,7 @@ def read(data: bytes) -> Content:
 
 
 def _rows(text: str, delimiter: str) -> Iterator[list[str]]:
-    """The non-empty rows, every cell on one line."""
+    """The non-empty rows, with each cell on one line."""
     csv.field_size_limit(max(csv.field_size_limit(), len(text)))
     for row in csv.reader(io.StringIO(text), delimiter=delimiter):
         cells = [" ".join(cell.split()) for cell in row]
@@ -40,7 +40,7 @@ def _rows(text: str, delimiter: str) -> Iterator[list[str]]:
 
 
 def _delimiter(text: str) -> str:
-    """The delimiter that splits the first rows most evenly into two or more cells."""
+    """The delimiter that most evenly splits the first rows into two or more cells."""
     return max(_DELIMITERS, key=lambda delimiter: _evenness(text, delimiter))
 
 
@@ -51,7 +51,7 @@ def _evenness(text: str, delimiter: str) -> tuple[float, int]:
 
 
 def _is_header(row: list[str]) -> bool:
-    """The first row is a header unless it contains only numbers."""
+    """Whether the first row is a header: it contains something other than numbers."""
     return not all(_is_number(cell) for cell in row if cell)
 
 

@@ -1,4 +1,4 @@
-"""Decodes bytes: UTF-8, or UTF-16 with a byte order mark. Nothing is guessed or replaced."""
+"""Decodes UTF-8, or UTF-16 with a byte order mark. Nothing is guessed or replaced."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _TOO_MANY_CONTROLS = 0.1
 
 
 def decode(data: bytes) -> str:
-    """The text of a text file, with `\\n` as the only line end; never blank."""
+    """The text of a file that is not blank, with `\\n` as the only line ending."""
     wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
     if not wide and b"\0" in data:
         raise _binary()
@@ -36,13 +36,12 @@ def decode(data: bytes) -> str:
 
 
 def unix_lines(text: str) -> str:
-    """The text with `\\n` as its only line end."""
+    """The text with `\\n` as the only line ending."""
     return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def storable(text: str) -> str:
-    """The text without characters that a database or a UTF-8 file cannot store. Offsets do not
-    change."""
+    """The text with characters that cannot be stored replaced. Offsets stay the same."""
     return replace_unstorable(text).replace("\r", "\n")
 
 

@@ -1,4 +1,4 @@
-"""Word: paragraphs, lists, tables and text boxes in order, as Markdown-like text with pages."""
+"""Reads Word files: paragraphs, lists, tables and text boxes in order, as Markdown-like text."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from suffice.evidence.read.blocks import Block, Shape, first_heading, join_block
 from suffice.evidence.read.ooxml import attribute, name_of, open_package
 from suffice.evidence.read.source import Content, FrontMatter
 
-# XML cannot contain these two characters, so they can mark page breaks in the text.
+# XML cannot contain these two characters, so they can safely mark page breaks.
 _ASKED, _RENDERED = "\f", "\v"
 _PAGE_BREAK = re.compile(r"[\f\v]")
 _SPACE_WITH_BREAKS = re.compile(r"[ \t\n\f\v]+")
@@ -28,7 +28,7 @@ _LIST = re.compile(r"list ?(?:bullet|number)")
 
 
 def read(data: bytes) -> Content:
-    """The text of the body. `pages` is empty if the file marks no page break."""
+    """The text of the body. `pages` is empty if the file has no page breaks."""
     package = open_package(data)
     blocks = _carry_breaks(_blocks(package.document, package.styles))
     text, pages = _paged(join_blocks(blocks))
@@ -52,7 +52,7 @@ def _blocks(container: Element, styles: Mapping[str, str]) -> Iterator[Block]:
 
 
 def _paragraph(paragraph: Element) -> tuple[str, list[Element]]:
-    """A paragraph's own text, and the text boxes anchored in it."""
+    """The text of a paragraph, and the text boxes anchored in it."""
     boxes: list[Element] = []
     return "".join(_runs(paragraph, boxes)).strip(" \t\n"), boxes
 
@@ -73,7 +73,7 @@ def _runs(element: Element, boxes: list[Element]) -> Iterator[str]:
 
 
 def _mark(paragraph: Element, styles: Mapping[str, str]) -> str:
-    """The Markdown mark of a heading or list item, by style name or id, or by numbering."""
+    """The Markdown prefix of a heading or list item, from its style or numbering."""
     declared = next((part for part in paragraph if name_of(part) == "w:pPr"), ())
     properties = {name_of(item): item for item in declared}
     style = attribute(properties.get("w:pStyle"), "val").lower()
@@ -89,7 +89,7 @@ def _mark(paragraph: Element, styles: Mapping[str, str]) -> str:
 
 
 def _marked(text: str, mark: str) -> Block:
-    """A block with its mark in front, but after its leading page breaks."""
+    """A block with its Markdown prefix, placed after leading page breaks."""
     if not mark:
         return Block(text)
     line = _one_line(text)
@@ -99,7 +99,7 @@ def _marked(text: str, mark: str) -> Block:
 
 
 def _within(element: Element, wanted: str) -> Iterator[Element]:
-    """The nearest descendants of that name."""
+    """The nearest descendants with that name."""
     for child in element:
         name = name_of(child)
         if name == wanted:
@@ -109,7 +109,7 @@ def _within(element: Element, wanted: str) -> Iterator[Element]:
 
 
 def _words(container: Element) -> str:
-    """All paragraphs in a table cell or text box, on one line."""
+    """The paragraphs of a table cell or text box, on one line."""
     pieces: list[str] = []
     for paragraph in _within(container, "w:p"):
         text, boxes = _paragraph(paragraph)
@@ -122,8 +122,7 @@ def _one_line(text: str) -> str:
 
 
 def _row(cells: list[str]) -> str:
-    """A table row. Each cell of a row split by a page break marks that break; only one mark is
-    kept."""
+    """A table row. If a page break splits it, every cell has the break; only one is kept."""
     cut = next((n for n, cell in enumerate(cells) if _PAGE_BREAK.search(cell)), None)
     kept = [cell if n == cut else _PAGE_BREAK.sub("", cell) for n, cell in enumerate(cells)]
     return " | ".join(kept) if any(_visible(cell) for cell in kept) else "".join(kept)
@@ -134,7 +133,7 @@ def _visible(text: str) -> bool:
 
 
 def _carry_breaks(blocks: Iterator[Block]) -> list[Block]:
-    """Drop blank blocks; their page breaks move to the next block."""
+    """Drop blank blocks and move their page breaks to the next block."""
     kept, carried = [], ""
     for block in blocks:
         if _visible(block.text):
@@ -146,7 +145,7 @@ def _carry_breaks(blocks: Iterator[Block]) -> list[Block]:
 
 
 def _paged(text: str) -> tuple[str, tuple[int, ...]]:
-    """The text without page breaks, and where each page begins: at its first visible character."""
+    """The text without page breaks, and the offset of the first visible character of each page."""
     parts = _PAGE_BREAK.split(_SPACE_WITH_BREAKS.sub(_breaks_last, text))
     starts, length = [0], 0
     for part in parts[:-1]:
@@ -156,6 +155,6 @@ def _paged(text: str) -> tuple[str, tuple[int, ...]]:
 
 
 def _breaks_last(space: re.Match[str]) -> str:
-    """White space first, then the breaks. A requested break that was also rendered is one break."""
+    """The white space, then the page breaks. A break both requested and rendered counts once."""
     breaks = "".join(_PAGE_BREAK.findall(space[0]))
     return _PAGE_BREAK.sub("", space[0]) + breaks.replace(_ASKED + _RENDERED, _ASKED)

@@ -1,6 +1,6 @@
-"""What a document declares about itself. An invalid declaration is an error.
+"""Reads what a document declares about itself.
 
-A guess could serve an expired or restricted document.
+An invalid declaration is an error: a guess could serve an expired or restricted document.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _SEEMS = re.compile(
     r"expir|valid|effective|in_force|until|version|supersed|sunset|obsolete|retire|withdrawn"
 )
-"""Keys that seem to concern validity. If one is not used, it is reported."""
-_LONGEST = 65_536  # a later rule of dashes does not close it
+"""Keys that look related to validity. They are reported if they are not used."""
+_LONGEST = 65_536  # the closing line must come before this offset
 _OPEN = re.compile(r"\s*---[ \t]*\n")
 _CLOSE = re.compile(r"^(?:-{3,}|\.{3})[ \t]*(?:\n|\Z)", re.MULTILINE)
 _DECLARES = re.compile(rf"(?:{'|'.join((*_KEYS, *_NAMES))})[ \t]*:", re.IGNORECASE)
@@ -74,7 +74,7 @@ _DATES = tuple(
 
 
 def split(text: str) -> tuple[FrontMatter, int]:
-    """The front matter at the very top of a text, and the offset where the body begins."""
+    """The front matter at the top of a text, and the offset where the body begins."""
     opened = _OPEN.match(text)
     closed = _CLOSE.search(text, opened.end(), _LONGEST) if opened else None
     if opened and not closed and _DECLARES.match(text, opened.end()):
@@ -88,8 +88,8 @@ def split(text: str) -> tuple[FrontMatter, int]:
 
 
 def declared(values: Mapping[str, object]) -> FrontMatter:
-    """Front matter from keys and plain values. Unknown keys are ignored; those that seem to concern
-    validity are reported."""
+    """Front matter from keys and plain values. Unknown keys are ignored, but keys that look related
+    to validity are reported."""
     known = _by_meaning(values)
     _check_spelling(known)
     texts = {key: _plain(key, known.get(key)) for key in _KEYS if key != "access"}
@@ -109,14 +109,14 @@ def declared(values: Mapping[str, object]) -> FrontMatter:
 
 
 def merged(front: FrontMatter, given: FrontMatter) -> FrontMatter:
-    """What a document declares, and what was declared beside it. Two different values for one key
-    are an error: a guess could serve an expired or restricted document."""
+    """The fields of a document merged with those of the request. Two different values for a key are
+    an error: a guess could serve an expired or restricted document."""
     changes: dict[str, Any] = {}
     for key in _KEYS:
         inside, beside = getattr(front, key), getattr(given, key)
         if inside and beside and inside != beside:
             raise Unreadable(
-                f"declares another '{key}' than the request",
+                f"declares a '{key}' that differs from the request",
                 remedy=f"Send '{key}' in one place only.",
             )
         changes[key] = inside or beside
@@ -134,7 +134,7 @@ def _check_order(effective: date | None, expires: date | None) -> None:
 
 
 def _by_meaning(values: Mapping[str, object]) -> dict[str, object]:
-    """Normalise the key names: `expiryDate` and `valid-until` become `expires`."""
+    """Normalise the keys: `expiryDate` and `valid-until` become `expires`."""
     known: dict[str, object] = {}
     for written, value in values.items():
         key = _CAMEL.sub("_", written.strip()).lower().replace("-", "_").replace(" ", "_")
@@ -147,7 +147,7 @@ def _by_meaning(values: Mapping[str, object]) -> dict[str, object]:
 
 
 def _check_spelling(keys: Iterable[str]) -> None:
-    """A misspelt `access` or `expires` must not make a document public or valid forever."""
+    """Reject misspelt keys, which could make a document public or valid forever."""
     for key in keys:
         meant = get_close_matches(key, ("access", "effective", "expires"), 1, cutoff=0.8)
         if meant and key not in meant:
@@ -157,10 +157,9 @@ def _check_spelling(keys: Iterable[str]) -> None:
 
 
 def _mapping(block: str) -> Mapping[str, object]:
-    """Parse a front matter block as YAML with all scalars as text, so that version 2.10 keeps its
-    zero."""
+    """Parse front matter as YAML, with all scalars as text: version 2.10 must not become 2.1."""
     try:
-        values = yaml.load(block, Loader=yaml.BaseLoader)  # builds text, lists and mappings only
+        values = yaml.load(block, Loader=yaml.BaseLoader)  # only creates text, lists and mappings
     except yaml.YAMLError as error:
         reason = getattr(error, "problem", None) or "it cannot be parsed"
         raise Unreadable(
@@ -178,7 +177,7 @@ def _mapping(block: str) -> Mapping[str, object]:
 
 
 def _plain(key: str, value: object) -> str | None:
-    """A scalar as one line of text; `None` if empty."""
+    """A scalar as one line of text; `None` if it is empty."""
     if value is None:
         return None
     if not isinstance(value, str):
@@ -218,7 +217,7 @@ def _kind(value: str | None) -> Kind | None:
 
 
 def _access(value: object) -> frozenset[str]:
-    """Labels, from a list or from comma-separated text."""
+    """Labels from a list or from comma-separated text."""
     labels: Iterable[object] = value if isinstance(value, list) else [value]
     plain = (_plain("access", label) or "" for label in labels)
     return frozenset(part.strip() for text in plain for part in text.split(",") if part.strip())

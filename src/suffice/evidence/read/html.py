@@ -1,4 +1,4 @@
-"""HTML: the visible text as Markdown-like text; malformed markup is tolerated."""
+"""Reads HTML: the visible text as Markdown-like text. Malformed markup is tolerated."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _TAG_BEGINS = re.compile(r"<[a-zA-Z/!?]")
 
 
 def read(data: bytes) -> Content:
-    """The visible text; `<title>` (or the first h1) and `<meta>` become front matter."""
+    """The visible text. `<title>` (or the first h1) and `<meta>` become front matter."""
     page = _Page()
     page.feed(_parsable(decode(data)))
     page.finish()
@@ -44,9 +44,9 @@ def read(data: bytes) -> Content:
 
 
 def _parsable(source: str) -> str:
-    """The source without scripts, styles and comments, and without a tag cut off at its end.
+    """The source without scripts, styles and comments, and without an incomplete tag at its end.
 
-    Unclosed ones cost html.parser quadratic time.
+    If unclosed, these cost html.parser quadratic time.
     """
     source = _UNSEEN.sub("", source)
     cut = _TAG_BEGINS.search(source, source.rfind(">") + 1)
@@ -64,7 +64,7 @@ class _Page(HTMLParser):
         self._inline: list[str] = []
         self._row: list[list[str]] = []
         self._prefix = ""
-        self._dropping: list[str] = []  # the dropped element we are in, one entry per level
+        self._dropping: list[str] = []  # the open dropped elements
         self._in_title = False
         self._in_pre = False
 
@@ -115,7 +115,7 @@ class _Page(HTMLParser):
             (self._row[-1] if self._row else self._inline).append(data)
 
     def finish(self) -> None:
-        """Close the elements that the markup left open."""
+        """Close all elements that are still open."""
         self.close()
         self._end_row()
         self._end_pre()
@@ -126,7 +126,7 @@ class _Page(HTMLParser):
             self.meta.setdefault(name, attrs.get("content"))
 
     def _break(self) -> None:
-        """A `<br>` ends a line of a paragraph; two in a row end the paragraph."""
+        """End a line of a paragraph at `<br>`, or the paragraph at two in a row."""
         if self._row or self._prefix:
             self.handle_data(" ")
             return
@@ -136,7 +136,7 @@ class _Page(HTMLParser):
             self.blocks[-1] = replace(self.blocks[-1], shape=Shape.LINE)
 
     def _flush(self) -> None:
-        """End the open block. In a table cell this is a space, in `<pre>` a line break."""
+        """End the open block: with a space in a table cell, with a line break in `<pre>`."""
         if self._row or self._in_pre:
             self.handle_data(" " if self._row else "\n")
             return
@@ -157,7 +157,7 @@ class _Page(HTMLParser):
         self._flush()
 
     def _end_pre(self) -> None:
-        """Fence preformatted text, so that a `#` in it is not read as a heading."""
+        """Put preformatted text in a code fence, so that a `#` in it does not become a heading."""
         if self._in_pre:
             text = "".join(self._inline).strip("\n")
             self._inline.clear()

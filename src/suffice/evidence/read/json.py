@@ -1,4 +1,4 @@
-"""JSON and JSON lines: flattened to "path.to.key: value" lines, one block per object."""
+"""Reads JSON and JSON lines: one "path.to.key: value" line per value, one block per object."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from suffice.evidence.read.decode import decode, unix_lines
 from suffice.evidence.read.frontmatter import KIND_NAMES, declared
 from suffice.evidence.read.source import Content, FrontMatter
 
-# Numbers are kept as written: 2.10 keeps its zero, and no number is too long.
+# Numbers are kept as written: 2.10 does not become 2.1, and no number is too long.
 _parse = partial(json.loads, parse_int=str, parse_float=str, parse_constant=str)
 
 
 def read(data: bytes) -> Content:
-    """The flattened text; the front matter keys of a top-level object are front matter."""
+    """The flattened text. Known keys of a top-level object become front matter."""
     text = decode(data)
     try:
         value = _load(text)
@@ -31,7 +31,7 @@ def read(data: bytes) -> Content:
 
 
 def _load(text: str) -> Any:
-    """One JSON value, or a list of values given one per line."""
+    """One JSON value, or a list of values from JSON lines."""
     try:
         return _parse(text)
     except json.JSONDecodeError as error:
@@ -55,7 +55,8 @@ def _invalid(error: json.JSONDecodeError, line: int) -> Unreadable:
 
 
 def _front(value: Any) -> FrontMatter:
-    """Dates and access labels must be valid; other keys often have another meaning in JSON."""
+    """Front matter of an object. Only dates and access labels must be valid: other keys often mean
+    something else in JSON."""
     if not isinstance(value, dict):
         return FrontMatter()
     return declared({key: item for key, item in value.items() if _declares(key.lower(), item)})
@@ -70,7 +71,7 @@ def _declares(key: str, item: Any) -> bool:
 
 
 def _lines(path: str, value: Any) -> Iterator[str]:
-    """The lines of a value; an empty line separates two blocks."""
+    """The lines of a value, with an empty line between blocks."""
     if isinstance(value, dict):
         for key, item in value.items():
             yield from _lines(f"{path}.{key}" if path else key, item)
@@ -85,5 +86,5 @@ def _lines(path: str, value: Any) -> Iterator[str]:
 
 
 def _scalar(value: Any) -> str:
-    """A scalar as JSON writes it, strings without their quotes."""
+    """A scalar as JSON writes it, but strings without quotes."""
     return unix_lines(value) if isinstance(value, str) else json.dumps(value)

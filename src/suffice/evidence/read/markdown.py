@@ -1,4 +1,4 @@
-"""Markdown and plain text: the file unchanged, with its front matter parsed."""
+"""Reads Markdown and plain text. The text stays unchanged; only front matter is parsed."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from suffice.evidence.read.decode import decode
 from suffice.evidence.read.frontmatter import split
 from suffice.evidence.read.source import Content
 
-# A short first line that stands alone and is not a sentence.
+# A short first line followed by a blank line, and not a sentence.
 _TITLE_LINE = re.compile(r"\s*(\S[^\n]{0,78}[^\s.!?:;,])[ \t]*\n[ \t]*\n")
 
 
 def read(data: bytes) -> Content:
-    """Markdown. Without a declared title, the first `# ` heading is the title."""
+    """Markdown. The first `# ` heading is the title unless a title is declared."""
     text = decode(data)
     front, body = split(text)
     title = front.title or first_heading(text, body)
@@ -23,7 +23,7 @@ def read(data: bytes) -> Content:
 
 
 def read_plain(data: bytes) -> Content:
-    """Plain text. `text` is the whole file; `body` starts after front matter and a title line."""
+    """Plain text. `text` is the whole file; `body` starts after the front matter and title line."""
     text = decode(data)
     front, body = split(text)
     line = _TITLE_LINE.match(text, body)

@@ -1,4 +1,4 @@
-"""Opens the package of a Word file, a zip of XML parts, with limits against hostile input."""
+"""Opens Word files, which are zip archives of XML parts, with limits against hostile input."""
 
 from __future__ import annotations
 
@@ -22,8 +22,7 @@ _DOCUMENT = re.compile(r"word/document\d*\.xml")
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """The parts of a Word file that a reader needs. `styles` maps style ids to names, both in lower
-    case."""
+    """The parts of a Word file that the reader needs. `styles` maps ids to names, in lower case."""
 
     document: Element
     styles: dict[str, str]
@@ -44,13 +43,13 @@ def open_package(data: bytes) -> Package:
 
 
 def name_of(element: Element) -> str:
-    """The name with its usual prefix, such as "w:p", whatever prefix the file uses."""
+    """The name with its standard prefix, such as "w:p", whatever prefix the file uses."""
     space, _, local = element.tag[1:].rpartition("}")
     return f"{_PREFIXES.get(space, '?')}:{local}"
 
 
 def attribute(element: Element | None, name: str) -> str:
-    """A Word attribute's value; empty if the attribute or the element is missing."""
+    """The value of a Word attribute; empty if the attribute or the element is missing."""
     if element is None:
         return ""
     spaces = (space for space, prefix in _PREFIXES.items() if prefix == "w")
@@ -82,7 +81,7 @@ def _title(core: Element | None) -> str | None:
 
 
 def _part(archive: ZipFile, name: str) -> Element | None:
-    """The root of one XML part; `None` if there is no such part."""
+    """The root element of an XML part; `None` if the part does not exist."""
     if name not in archive.NameToInfo:
         return None
     if archive.getinfo(name).file_size > _LARGEST_PART:
@@ -94,15 +93,14 @@ def _part(archive: ZipFile, name: str) -> Element | None:
 
 
 class _NoDoctype(TreeBuilder):
-    """Refuses document type declarations: Word writes none, and entities can expand without
-    bound."""
+    """Rejects document type declarations: Word writes none, and entities can expand endlessly."""
 
     def doctype(self, name: str, pubid: str | None, system: str | None) -> None:
         raise Unreadable("contains a document type declaration, which Word files never have")
 
 
 def _ole(data: bytes) -> Unreadable:
-    """An OLE container holds either an encrypted .docx or an old .doc file."""
+    """The error for an OLE container, which is an encrypted .docx or an old .doc file."""
     if "WordDocument".encode("utf-16-le") in data:
         return Unreadable("is an old Word file (.doc)", remedy="Save it as .docx.")
     return Unreadable("is encrypted", remedy="Remove the password, then read it again.")

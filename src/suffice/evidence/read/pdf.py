@@ -1,4 +1,4 @@
-"""PDF: the text layer, page by page, as pdfium extracts it."""
+"""Reads PDF: the text layer of each page, as extracted by pdfium."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SPLIT_WORD = re.compile(r"(?<=[^\W\d_])[\ufffe\x02](?=[^\W\d_A-Z])")
 
 
 def read(data: bytes) -> Content:
-    """The text of all pages; `pages` holds the offset of each page."""
+    """The text of all pages. `pages` holds the offset of each page."""
     with _PDFIUM:
         title, texts = _extract(data)
     if not any(text.strip() for text in texts):
@@ -31,7 +31,7 @@ def read(data: bytes) -> Content:
 
 
 def _first_line(texts: Sequence[str]) -> str:
-    """The first line, if it reads as a title: neither a sentence nor a form field. Few PDFs declare
+    """The first line if it looks like a title, not like a sentence or form field. Few PDFs declare
     a title."""
     lines = (line.strip() for text in texts for line in text.splitlines())
     first = next(filter(None, lines), "")
@@ -40,8 +40,8 @@ def _first_line(texts: Sequence[str]) -> str:
 
 
 def _extract(data: bytes) -> tuple[str, list[str]]:
-    """Title and page texts. Every handle is closed; otherwise pdfium keeps its memory."""
-    import pypdfium2  # takes 80 ms to load, and most runs read no PDF
+    """Title and page texts. All handles are closed, because pdfium would keep their memory."""
+    import pypdfium2  # takes 80 ms to load and is rarely needed
 
     try:
         document = pypdfium2.PdfDocument(data)
@@ -58,13 +58,12 @@ def _extract(data: bytes) -> tuple[str, list[str]]:
 
 def _page_text(document: Any, index: int) -> str:
     with closing(document[index]) as page, closing(page.get_textpage()) as layer:
-        return _mended(unix_lines(layer.get_text_range()))
+        return _rejoined(unix_lines(layer.get_text_range()))
 
 
-def _mended(text: str) -> str:
-    """Rejoin words split at a line end, where pdfium leaves U+FFFE (or U+0002) for hyphen and
-    break.
+def _rejoined(text: str) -> str:
+    """Rejoin words split across lines, where pdfium puts U+FFFE or U+0002 instead of the hyphen.
 
-    A word is joined; a possible range or name (2024-2025, COVID-19) keeps its hyphen.
+    The hyphen is restored in a possible range or name (2024-2025, COVID-19).
     """
     return re.sub("[\ufffe\x02]", "-", _SPLIT_WORD.sub("", text))

@@ -1,5 +1,4 @@
-"""The result of every reader: the stored text of one document, and what it declares about
-itself."""
+"""What every reader returns: the text of a document, and what it declares about itself."""
 
 from __future__ import annotations
 
@@ -20,17 +19,17 @@ class FrontMatter:
     kind: Kind | None = None
     access: frozenset[str] = frozenset()
     id: str | None = None
-    """Documents with the same id are versions of one document, whatever their file names."""
+    """Documents with the same id are versions of each other, whatever their file names."""
     unread: tuple[str, ...] = ()
-    """Keys that seem to concern validity and are not used."""
+    """Keys that look related to validity but are not used."""
 
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """A reader's result. `text` is the source text that all offsets refer to.
+    """The result of reading a document. All offsets refer to `text`.
 
-    `body` is the offset after front matter. `pages` holds the offset of each page, for formats with
-    pages. `markdown` means that `#` lines are headings.
+    `body` is the offset after the front matter. `pages` holds the offset of each page, if the
+    format has pages. If `markdown` is set, lines that start with `#` are headings.
     """
 
     text: str

@@ -1,1 +1,1 @@
-"""Conflict detection: passages of one evidence that answer the question differently."""
+"""Detects conflicts: retrieved passages that answer the question differently."""

@@ -1,4 +1,4 @@
-"""The kind of thing a question asks for: a date, a number, a name, or anything."""
+"""Determines what a question asks for: a date, a number, a name, or anything else."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _TO_SOMEBODY = re.compile(r"\w+ (?:you|any(?:one|body)|some(?:one|body))\b")
 
 
 class AnswerKind(StrEnum):
-    """What sort of thing a question asks for."""
+    """What a question asks for."""
 
     DATE = "date"
     NUMBER = "number"
@@ -30,7 +30,7 @@ class AnswerKind(StrEnum):
 
 
 def answer_kind(question: str) -> AnswerKind:
-    """The kind a question asks for, by its own words."""
+    """The kind of answer that the words of a question ask for."""
     folded = question.lower()
     if _yes_or_no(folded):
         return AnswerKind.ANYTHING
@@ -42,7 +42,8 @@ def answer_kind(question: str) -> AnswerKind:
 
 
 def _yes_or_no(folded: str) -> bool:
-    """Whether a question asks for no more than a yes: it begins with an auxiliary and not by asking
-    somebody. "Is it paid when I am ill?" does, "Can you tell me when it is paid?" does not."""
+    """Whether a question can be answered with yes or no: it begins with an auxiliary that does not
+    address anyone. "Is it paid when I am ill?" is such a question; "Can you tell me when it is
+    paid?" is not."""
     question = folded.strip()
     return auxiliaries(question)[:1] == [0] and not _TO_SOMEBODY.match(question)

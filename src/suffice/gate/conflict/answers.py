@@ -1,7 +1,7 @@
-"""Extracts candidate answers to a question from a passage: expressions of the kind asked for, those
-nearest to the question's words first.
+"""Extracts candidate answers from a passage: expressions of the kind asked for, ordered by how near
+they are to the words of the question.
 
-This uses rules, not a model. It proposes candidates, and the verifier judges them.
+It uses rules to propose candidates. The verifier judges them.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Span = tuple[int, int]
 
 # At this distance in words, a word of the question counts for a third.
 _REACH = 12
-# Extra distance of a word in another sentence.
+# The extra distance of a word in another sentence.
 _ANOTHER = 12
 _COMMON = 0.25
 DENIALS = frozenset("not no never nor neither without cannot".split())
@@ -46,22 +46,21 @@ _ENDS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A word: `text[start:end]` in normalised form, and the stem used for comparison."""
+    """A normalised word at `text[start:end]`, with its stem for comparison."""
 
     start: int
     end: int
     folded: str
     stem: str
     telling: bool
-    """Whether it may be a name: it contains a digit, or a capital that does not start a
-    sentence."""
+    """Whether it may be a name, with a digit or a capital not at the start of a sentence."""
     sentence: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A candidate answer. `weight` says how near the question's words are, as a share of the
-    maximum; `literal` is its value, if it has one."""
+    """A candidate answer. `weight` is how near the question's words are, relative to the maximum.
+    `literal` is its value, if it has one."""
 
     text: str
     start: int
@@ -74,18 +73,18 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A passage, parsed for one question."""
+    """A passage parsed for one question."""
 
     text: str
     words: tuple[Word, ...]
     spans: tuple[Span, ...]
     literals: tuple[Literal, ...]
     asked: Mapping[str, float]
-    """The stems of the question's words with their weights."""
+    """The weights of the question's words, by stem."""
     telling: frozenset[str]
-    """The names and numbers that are not in the question: they identify the subject."""
+    """The names and numbers that are not in the question and therefore identify the subject."""
     answers: tuple[Answer, ...] = ()
-    """Nearest first."""
+    """The candidate answers, nearest first."""
 
     @classmethod
     def of(cls, text: str, question: str) -> Reading:
@@ -137,8 +136,8 @@ class Reading:
 
 
 def words(text: str, spans: Sequence[Span] = ()) -> Iterator[Word]:
-    """The words of a text. The first word of a sentence is not a name because of its capital alone,
-    unless another capital follows or it is capitalised elsewhere too."""
+    """The words of a text. A capital at the start of a sentence makes a name only if another
+    capital follows or the word is capitalised elsewhere too."""
     found = list(WORD.finditer(text))
     starts = [start for start, _ in spans]
     homes = [bisect_right(starts, match.start()) for match in found]
@@ -157,7 +156,7 @@ def words(text: str, spans: Sequence[Span] = ()) -> Iterator[Word]:
 
 
 def names(held: Iterable[Word], asked: Container[str]) -> frozenset[str]:
-    """The words that may distinguish one subject from another, without the question's own."""
+    """The words that may distinguish one subject from another, except the question's words."""
     return frozenset(
         word.folded
         for word in held
@@ -166,7 +165,7 @@ def names(held: Iterable[Word], asked: Container[str]) -> frozenset[str]:
 
 
 def same_answer(first: Answer, second: Answer) -> bool:
-    """Whether two answers agree; one may be more precise."""
+    """Whether two answers agree. One may be more precise than the other."""
     if first.literal and second.literal:
         mine, theirs = first.literal, second.literal
         if _year(mine) is not None and _year(mine) == _year(theirs):
@@ -189,7 +188,7 @@ def _same(first: Literal, second: Literal) -> bool:
 
 
 def date_type(literal: Literal) -> str:
-    """The type of a date; only dates of one type are compared."""
+    """The type of a date. Only dates of the same type are compared."""
     if _year(literal) is not None:
         return "year"
     if literal.day and literal.day.weekday is not None:
@@ -206,7 +205,7 @@ def _year(literal: Literal) -> int | None:
 
 
 def word_weights(question: str) -> dict[str, float]:
-    """The weight of a word of the question: more for a rare word, none for a question word."""
+    """The weights of the question's words: higher for rare words, none for question words."""
     return {
         word.folded: _COMMON + (1 - _COMMON) * rarity(word.folded)
         for word in words(question)
@@ -216,7 +215,7 @@ def word_weights(question: str) -> dict[str, float]:
 
 def _answers(reading: Reading, kind: AnswerKind) -> Iterator[Answer]:
     found = [one for one in reading.literals if fits(one, kind) and not _repeats(reading, one)]
-    if kind is AnswerKind.DATE and not found:  # without a year: a rule for every year
+    if kind is AnswerKind.DATE and not found:  # without a year, it is a rule for every year
         found = list(_spans_of_time([one for one in reading.literals if _recurs(one)], reading))
     for literal in found:
         yield reading.answer(literal.start, literal.end, literal)
@@ -235,14 +234,13 @@ def fits(literal: Literal, kind: AnswerKind) -> bool:
 
 
 def _recurs(literal: Literal) -> bool:
-    """Whether this is a time of day, a day of the year or week, or an ordinal day ("the third
-    day")."""
+    """Whether a literal recurs: a time of day, a day of the year or week, or "the third day"."""
     counted = literal.kind is LiteralKind.ORDINAL and bool(_COUNTED & {*literal.nouns})
     return counted or literal.kind in (LiteralKind.TIME, LiteralKind.DATE)
 
 
 def _spans_of_time(found: Sequence[Literal], reading: Reading) -> Iterator[Literal]:
-    """ "14:00 to 19:00" is one answer, different from "14:00 to 18:00"."""
+    """Join times into periods: "14:00 to 19:00" differs from "14:00 to 18:00"."""
     last: Literal | None = None
     for one in found:
         times = last is not None and last.kind is one.kind is LiteralKind.TIME
@@ -258,7 +256,7 @@ def _spans_of_time(found: Sequence[Literal], reading: Reading) -> Iterator[Liter
 
 
 def _repeats(reading: Reading, literal: Literal) -> bool:
-    """Whether a name only repeats what the question names."""
+    """Whether a name only repeats a name in the question."""
     if literal.kind not in (LiteralKind.NAME, LiteralKind.QUOTATION):
         return False
     held = [reading.words[n].stem for n in reading.places(literal.start, literal.end)]
@@ -266,7 +264,7 @@ def _repeats(reading: Reading, literal: Literal) -> bool:
 
 
 def _predicates(reading: Reading) -> Iterator[Span]:
-    """Up to six words of a description, cut where a new clause begins."""
+    """Descriptions of up to six words, cut where a new clause begins."""
     for found in _IS_DESCRIBED_AS.finditer(reading.text):
         start, end = found.span("phrase")
         kept = [start, start]

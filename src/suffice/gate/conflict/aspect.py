@@ -1,10 +1,10 @@
-"""Decides whether two statements are about the same subject and the same aspect of it.
+"""Decides whether two statements are about the same aspect of the same subject.
 
 "Invoices are kept for 10 years" and "invoices are paid after 45 days" share a subject and a type of
-value but do not contradict each other. The question's words decide: a word that only one of the
-statements contains belongs to an aspect that only this one covers. Words of the sentence count in
-full, those of its paragraph and headings by half ("it lasts 6 months" under the heading
-"Probation"). Names are ignored, because many statements are about one company.
+value but do not contradict each other. The words of the question decide: a word that only one
+statement contains belongs to an aspect that the other does not cover. Words in the sentence count
+in full. Words in its paragraph and headings count half ("it lasts 6 months" under the heading
+"Probation"). Names are ignored, because many statements are about the same company.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from suffice.types import Passage
 
 _AROUND = 0.5
 _NEAREST = 3
-# Statements that share less than this part of the question's words are about different things. If
-# the question contains a name, fewer words remain, and a paraphrase weighs more.
+# Statements that share less than this part of the question's words are about different aspects.
+# With a name in the question, fewer words remain, so that a paraphrase has more effect.
 _ALIKE = 0.7
 _ALIKE_OF_ONE_NAME = 0.6
-# These words indicate the type of answer, not its subject.
+# These words ask for a type of answer and do not name its subject.
 _ONLY_ASK = frozenset(
     """amount number figure sum total value maximum minimum need needs needed high large big happen
     apply applies time times date day days deadline until long often soon far old""".split()
@@ -37,7 +37,7 @@ _ONLY_ASK = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """An answer with the statement that gives it."""
+    """An answer with the statement that contains it."""
 
     passage: Passage
     span: Span
@@ -57,7 +57,7 @@ class Stated:
 
     @property
     def column(self) -> str:
-        """The header of the column that contains the answer; empty outside tables."""
+        """The header of the table column that contains the answer; empty outside tables."""
         if self.answer.literal is None or not self.answer.literal.cell:
             return ""
         above = [row for row in table_rows(self.passage.text) if row.start <= self.answer.start]
@@ -72,7 +72,7 @@ def stated(view: View, passages: Sequence[Passage]) -> tuple[Stated, Stated]:
 
 
 def candidate_statements(passages: Sequence[Passage], readings: Sequence[Reading]) -> list[Stated]:
-    """All candidate answers of the passages, nearest to the question first."""
+    """The nearest candidate answers of each passage, with their statements."""
     return [
         Stated(passage, reading.sentence(answer.start), answer)
         for passage, reading in zip(passages, readings, strict=True)
@@ -82,34 +82,34 @@ def candidate_statements(passages: Sequence[Passage], readings: Sequence[Reading
 
 @dataclass(frozen=True)
 class Aspect:
-    """The subject of a question and what it asks about it, according to its words."""
+    """What a question asks about its subject, as given by its words."""
 
     question: str
     synonyms: Synonyms = field(default_factory=Synonyms.read)
     names: bool = True
-    """Whether names in the question count as its words."""
+    """Whether names in the question count as words."""
 
     @cached_property
     def side(self) -> Aspect:
-        """The words that ask about the named subject; all words, if there are no others."""
+        """The same question without its names, unless it has no other words."""
         return replace(self, names=False)
 
     def of_one(self, both: tuple[Stated, Stated], most: float) -> bool:
-        """Whether two statements are about the same, and as near to the question as any other; the
-        nearest one covers `most` of it."""
+        """Whether two statements are about the same aspect and cover nearly as much of the question
+        as the best statement, which covers `most` of it."""
         alike = _ALIKE if self.names or not self._names else _ALIKE_OF_ONE_NAME
         covered = min(self.covered(one) for one in both)
         return self.shared(*both) >= alike and covered >= alike * most and not both_hold(*both)
 
     def silent(self, stated: Stated) -> bool:
-        """Whether a statement or its context contains the name asked about, but no other word of
-        the question."""
+        """Whether a statement, with its context, contains the name in the question but none of its
+        other words."""
         held = self._held(stated)
         there = [held[word] for word in self._names & held.keys()]
         return bool(there) and min(there) > 0 and self.side.covered(stated) == 0
 
     def shared(self, first: Stated, second: Stated) -> float:
-        """The share of the question's words found in either statement that both contain."""
+        """Of the question's words that either statement contains, the share that both contain."""
         if not (self._of_its_column(first) and self._of_its_column(second)):
             return 0.0
         mine, theirs = self._held(first), self._held(second)
@@ -118,7 +118,7 @@ class Aspect:
         return both / either if either else 1.0
 
     def most(self, statements: Sequence[Stated]) -> float:
-        """The largest share of the question's words that one statement covers."""
+        """The largest share of the question's words that any statement covers."""
         return max(map(self.covered, statements), default=0.0)
 
     def covered(self, stated: Stated) -> float:
@@ -141,12 +141,12 @@ class Aspect:
 
     @cached_property
     def _names(self) -> frozenset[str]:
-        """The capitalised words; the first word is capitalised in any case."""
+        """The capitalised words, except the first word of the question."""
         return frozenset(word.folded for word in list(words(self.question))[1:] if word.telling)
 
     @cached_property
     def _forms(self) -> dict[str, list[frozenset[int]]]:
-        """The forms in which each word may occur: itself and its synonyms."""
+        """The forms in which each word may occur: the word itself and its synonyms."""
         return {word: self._alike(word) for word in self._asked}
 
     def _alike(self, word: str) -> list[frozenset[int]]:
@@ -162,15 +162,15 @@ class Aspect:
         }
 
     def _of_its_column(self, stated: Stated) -> bool:
-        """Whether the question asks for the column of a table value."""
+        """Whether the question asks about the table column of a value."""
         words = [w for w in content_words(stated.column) if not listed(w, _ONLY_ASK)]
         asked = stems(self.question)
         return not words or any(form <= asked for word in words for form in self._alike(word))
 
 
 def both_hold(first: Stated, second: Stated) -> bool:
-    """Whether two opposite bounds are compatible: "up to 45 euros" and "from 25 euros on" can both
-    be true, unless one of them is negated."""
+    """Whether an upper and a lower bound can both be true: "up to 45 euros" and "from 25 euros". If
+    only one of them is negated, they cannot."""
     bounds = first.answer.literal, second.answer.literal
     low = next((one.value for one in bounds if one and one.comparator.direction > 0), None)
     high = next((one.value for one in bounds if one and one.comparator.direction < 0), None)

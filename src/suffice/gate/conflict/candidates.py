@@ -1,8 +1,8 @@
-"""Finds the pairs of answers that may contradict each other, before a model judges them.
+"""Finds pairs of answers that may contradict each other, before a model judges them.
 
-A view is a pair of answers, one from each passage: either the position at which two otherwise equal
-texts differ, or what each passage seems to answer. It says how certainly the two differ as
-literals, and how certainly both are about the same thing.
+A view is a pair of answers from two passages: either the place where two otherwise equal texts
+differ, or what each passage seems to answer. It estimates how certainly the two differ in value,
+and how certainly both are about the same thing.
 """
 
 from __future__ import annotations
@@ -29,24 +29,24 @@ from suffice.text.rarity import weight
 _AROUND = 8
 _MOST = 12
 _FIRST = 3
-# From this nearness on, an answer is what is asked for: for a copy relative to the nearest answer
-# of its passage, for a statement in absolute terms.
+# An answer at least this near is what the question asks for. For copies, nearness is relative to
+# the nearest answer in the passage; for statements, it is absolute.
 _COPIED_NEAR = 0.3
 _STATED_NEAR = 0.2
 _LONGEST = 400
-# The sameness assumed without any names, and the one required if the question contains a name.
+# The sameness assumed without any names, and the sameness required if the question has a name.
 _PRESUMED = 0.15
 _TO_SHOW = 2.0
 _SETTLED = 0.3
-# A judge may also be a priest, but 16 weeks are never 18.
+# Descriptions may both be true (a judge can also be a priest), but 16 weeks are never 18.
 _BOTH_MAY_BE = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """`literal`: how certainly the answers differ as literals; `near`: how certainly they are what
-    is asked for, according to the words around them; `same`: how certainly they are about one
-    thing; all from 0 to 1. `copied`: the passages are wordings of one text. Spans refer to the
+    """A pair of answers. All scores are from 0 to 1: `literal` is how certainly the values differ,
+    `near` how certainly they are what is asked for, and `same` how certainly they are about the
+    same thing. `copied` means that the passages are versions of the same text. Spans refer to the
     passages' texts."""
 
     first: int
@@ -58,8 +58,7 @@ class View:
     same: float
     copied: bool
     agreed: Answer | None = None
-    """An answer that both passages give and that is nearer to the question than these; taken from
-    the first."""
+    """An answer in both passages that is nearer to the question than these, from the first."""
 
     @property
     def passages(self) -> tuple[int, int]:
@@ -67,7 +66,7 @@ class View:
 
 
 def views(readings: Sequence[Reading], question: str) -> list[View]:
-    """The possible differences of every pair of passages."""
+    """The possible differences between all pairs of passages."""
     kind = answer_kind(question)
     named = any(word.telling for word in list(words(question))[1:])
     found = {pair: slots(readings[pair[0]], readings[pair[1]]) for pair in partners(readings)}
@@ -89,7 +88,7 @@ class Both:
     theirs: Reading
 
     def copied(self, slot: Slot, kind: AnswerKind) -> View | None:
-        """The differences of two texts that otherwise agree."""
+        """The view for a place where two otherwise equal texts differ."""
         here, there = _answer(self.mine, slot.first, kind), _answer(self.theirs, slot.second, kind)
         if here is None or there is None or same_answer(here, there):
             return None
@@ -103,8 +102,9 @@ class Both:
         return replace(view, agreed=next((one for one in nearer if _gives(self.theirs, one)), None))
 
     def stated(self, named: bool) -> View | None:
-        """What each passage seems to answer: among their nearest comparable answers, the pair most
-        likely to be about one thing, in which neither passage contains the other's answer."""
+        """The view for what each passage seems to answer. Among the nearest comparable answers, it
+        takes the pair most likely to be about the same thing, and prefers answers that only one
+        passage gives."""
         mine = [(one, _gives(self.theirs, one)) for one in self.mine.answers[:_FIRST]]
         theirs = [(one, _gives(self.mine, one)) for one in self.theirs.answers[:_FIRST]]
         best: tuple[float, Answer, Answer, float] | None = None
@@ -135,25 +135,25 @@ class Both:
         return min(_relative(self.mine, here), _relative(self.theirs, there))
 
     def _same(self, here: Answer, there: Answer, named: bool) -> float:
-        """The share of the names around each answer that the other passage contains too."""
+        """The share of names near each answer that the other passage contains as well."""
         stated = _answer_words(here, there)
         mine, theirs = _around(self.mine, here) - stated, _around(self.theirs, there) - stated
         shared = weight(mine & self.theirs.telling) + weight(theirs & self.mine.telling)
         weights = weight(mine), weight(theirs)
-        if named and not self._nothing_else(stated):  # something else may have the same name
+        if named and not self._nothing_else(stated):  # another subject may have the same name
             return shared / (sum(weights) + _TO_SHOW)
         if named:
             return 1.0
         return (shared + _PRESUMED) / (2 * min(weights) + _PRESUMED)
 
     def _nothing_else(self, stated: frozenset[str]) -> bool:
-        """Whether the passages contain no names beyond those of the question, so that nothing
-        distinguishes two subjects of one name."""
+        """Whether the passages contain no names except those in the question and the answers, so
+        that nothing tells two subjects with the same name apart."""
         rest = (self.mine.telling | self.theirs.telling) - stated
         return all(word[0].isdigit() for word in rest)
 
     def _agreement(self) -> float:
-        """How near the nearest answer given by both passages is to the question."""
+        """How near to the question the nearest answer is that both passages give."""
         return max(
             (
                 self._near(one, other)
@@ -166,7 +166,7 @@ class Both:
 
 
 def _answer(reading: Reading, span: Span, kind: AnswerKind) -> Answer | None:
-    """The text of a slot, as an answer of the kind asked for."""
+    """The answer of the required kind at a place where two texts differ."""
     start, end = span
     for literal in reading.literals:
         if literal.start < end and start < literal.end and fits(literal, kind):
@@ -183,14 +183,13 @@ def _gives(reading: Reading, answer: Answer) -> bool:
 
 
 def _relative(reading: Reading, answer: Answer) -> float:
-    """How near an answer is to the question, relative to the nearest one of its passage."""
+    """How near an answer is to the question, relative to the nearest answer in its passage."""
     nearest = max([answer.weight, *(one.weight for one in reading.answers[:1])])
     return answer.weight / nearest if nearest else 1.0
 
 
 def _one_sort(mine: Answer, theirs: Answer) -> bool:
-    """Whether two answers can be compared: a year is not compared with a price, nor a number with a
-    phrase."""
+    """Whether two answers are comparable, unlike a year and a price, or a number and a phrase."""
     if mine.literal is None or theirs.literal is None:
         return mine.literal is theirs.literal
     if mine.literal.day or theirs.literal.day:
@@ -210,7 +209,7 @@ def _answer_words(*answers: Answer) -> frozenset[str]:
 
 
 def _statement(reading: Reading, answer: Answer) -> Span:
-    """The sentence that contains an answer; of a very long one, the part around the answer."""
+    """The sentence that contains an answer, or the part around the answer if it is very long."""
     start, end = reading.sentence(answer.start)
     half = _LONGEST // 2
     first = max(start, answer.start - half)

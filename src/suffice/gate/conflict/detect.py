@@ -1,9 +1,9 @@
 """Detects conflicts: passages that answer the question differently.
 
-    passages → candidate answers → pairs that differ as literals → verifier → score
+passages → candidate answers → pairs that differ in value → verifier → score
 
-Literal comparison and verifier decide together. A conflict is reported with the quotes of both
-sides.
+The comparison of values and the verifier decide together. A conflict is reported with quotes from
+both sides.
 """
 
 from __future__ import annotations
@@ -30,26 +30,25 @@ from suffice.settings import ConflictSettings
 from suffice.switch import rule
 from suffice.types import Conflict, Evidence, Passage
 
-# A pair that differs less than this as literals cannot become a conflict, so the verifier is not
-# asked.
+# A pair with a smaller difference in value cannot become a conflict, so the verifier is not asked.
 _WORTH = 0.5
 _RIVALS = 5
 _SURE = 0.8
-# A statement with this share of the question's words is clearly about what is asked.
+# A statement with this share of the question's words clearly answers it.
 _COVERED = 0.75
-# A statement without any of these words does not answer if it scores below this share of the
-# verifier's threshold.
+# A statement without any of these words does not answer the question if its score is below this
+# share of the verifier's threshold.
 _HARDLY = 0.6
-# A statement by itself answers from this share of the threshold on. Two statements under different
-# headings, which usually are about different things, need more on average.
+# A statement answers on its own from this share of the threshold. Statements under different
+# headings are usually about different things, so they need more on average.
 _ALONE, _ALONE_APART = 0.2, 1.7
 
 
 @dataclass(frozen=True)
 class Conflicts:
-    """Finds contradictions among passages. The work is linear in the number of passages: each is
-    compared with only the few that differ most. An LLM verifier only confirms what would be shown,
-    because each comparison would be a call."""
+    """Finds contradictions between passages. The work is linear in the number of passages, because
+    each is compared only with the few that differ most. An LLM verifier is only asked to confirm
+    conflicts before they are reported, because every comparison is a call."""
 
     verifier: Verifier
     settings: ConflictSettings = field(default_factory=ConflictSettings)
@@ -61,7 +60,7 @@ class Conflicts:
         object.__setattr__(self, "verifier", below_llm(self.verifier))
 
     def find(self, evidence: Evidence) -> tuple[Conflict, ...]:
-        """The conflicts, most certain first, then the ambiguous pairs."""
+        """The conflicts, most certain first, followed by the ambiguous pairs."""
         if not self.settings.enabled:
             return ()
         found = [one for one in self.compare(evidence) if self._reported(one)]
@@ -72,8 +71,7 @@ class Conflicts:
         )
 
     def _confirmed(self, conflict: Conflict, question: str) -> bool:
-        """Whether the LLM, if there is one and it answers, finds that one side contradicts the
-        other."""
+        """Whether the LLM, if it is available, finds that one side contradicts the other."""
         if self.llm is None:
             return True
         sides = (conflict.first_quote, conflict.second), (conflict.second_quote, conflict.first)
@@ -82,13 +80,13 @@ class Conflicts:
         return not scores or any(score.contradicted >= EVEN for score in scores)
 
     def compare(self, evidence: Evidence) -> list[Disagreement]:
-        """Every pair of passages that both answer the question, once, with its score."""
+        """All pairs of passages that both answer the question, each with its score."""
         passages = evidence.passages[: self.settings.max_passages]
         readings = [Reading.of(passage.text, evidence.question) for passage in passages]
         open_views = [
             view
             for view in views(readings, evidence.question)
-            if _apart(passages, view, evidence.then)
+            if _can_conflict(passages, view, evidence.then)
         ]
         best: dict[tuple[int, int], Disagreement] = {}
         judged = self._judged(open_views, readings, evidence.question)
@@ -101,8 +99,8 @@ class Conflicts:
 
     @rule("both answer", lambda self, found, evidence: found)
     def _both_answer(self, found: Sequence[Disagreement], evidence: Evidence) -> list[Disagreement]:
-        """Halve the score of a pair if one of its statements does not answer the question by
-        itself: answers to different questions do not contradict each other."""
+        """Halve the score of a pair if a statement does not answer the question on its own: answers
+        to different questions do not contradict each other."""
         sides = {
             n: list(zip(one.view.passages, one.view.statements, strict=True))
             for n, one in enumerate(found)
@@ -125,8 +123,9 @@ class Conflicts:
         ]
 
     def _answered(self, scores: Sequence[SufficiencyScore], *, apart: bool) -> bool:
-        """Whether both statements answer the question; clearly, if their headings differ."""
-        if any(self._answers_not(score, _ALONE) for score in scores):
+        """Whether both statements answer the question. Under different headings, they must score
+        higher."""
+        if any(self._falls_short(score, _ALONE) for score in scores):
             return False
         read = [score for score in scores if not score.unchecked]
         if not apart or not read:
@@ -143,7 +142,7 @@ class Conflicts:
     def _judged(
         self, found: Sequence[View], readings: Sequence[Reading], question: str
     ) -> list[Disagreement]:
-        """Score all of them in one verifier call."""
+        """Score all pairs in one verifier call."""
         asked = self._worth_asking(found)
         pairs = {n: pairs_to_judge(found[n], readings, question) for n in asked}
         every = list(dict.fromkeys(pair for some in pairs.values() for pair in some))
@@ -160,9 +159,9 @@ class Conflicts:
         passages: Sequence[Passage],
         aspect: Aspect,
     ) -> list[Disagreement]:
-        """Halve the score of a pair that would be reported, if the statements are not about the
-        same, or if one does not answer by itself. A statement that covers nearly all of the
-        question's words needs no confirmation."""
+        """Halve the score of a reportable pair if its statements are about different aspects, or if
+        one of them does not answer on its own. A statement with nearly all of the question's words
+        is not checked again."""
         every, side = candidate_statements(passages, readings), aspect.side
         most, asked_of = aspect.most(every), side.most(every)
         doubtful = {
@@ -190,8 +189,8 @@ class Conflicts:
         asked: Mapping[int, Sequence[tuple[Stated, float]]],
         question: str,
     ) -> list[Disagreement]:
-        """The pairs, with the score halved for those in `apart` and for those with a statement that
-        reaches less than its share of the verifier's threshold."""
+        """Halve the score of pairs in `apart`, and of pairs with a statement whose score is below
+        the required share of the verifier's threshold."""
         texts = dict.fromkeys(one.text for some in asked.values() for one, _ in some)
         pairs = [Pair(question, (text,)) for text in texts]
         scores = dict(zip(texts, self.verifier.sufficiency(pairs) if pairs else (), strict=True))
@@ -199,26 +198,26 @@ class Conflicts:
             replace(one, score=one.score / 2)
             if n in apart
             or any(
-                self._answers_not(scores[answer.text], least) for answer, least in asked.get(n, ())
+                self._falls_short(scores[answer.text], least) for answer, least in asked.get(n, ())
             )
             else one
             for n, one in enumerate(found)
         ]
 
-    def _answers_not(self, score: SufficiencyScore, least: float) -> bool:
-        """Whether a statement reaches this share of the verifier's threshold; true if it could not
-        be judged."""
+    def _falls_short(self, score: SufficiencyScore, least: float) -> bool:
+        """Whether a statement was judged and scores below this share of the threshold."""
         threshold = self.verifier.thresholds.of(score.tier).sufficiency
         return not score.unchecked and score.enough < least * threshold
 
     def _of_one_name(self, disagreement: Disagreement) -> bool:
-        """Whether the pair would be reported as different things of one name."""
+        """Whether the pair would be reported as different things with the same name."""
         return (
             self._reported(disagreement) and disagreement.ambiguous and not disagreement.view.copied
         )
 
     def _doubtful(self, disagreement: Disagreement) -> bool:
-        """Whether the pair would be reported although the subject of its statements is unclear."""
+        """Whether the pair would be reported although only its names show that the subject is the
+        same."""
         return (
             self._reported(disagreement)
             and not disagreement.view.copied
@@ -228,15 +227,15 @@ class Conflicts:
     def _unasked(
         self, disagreement: Disagreement, passages: Sequence[Passage], aspect: Aspect, most: float
     ) -> bool:
-        """Whether two wordings of one text differ in a sentence without any of the question's
-        words, while another sentence contains nearly all of them."""
+        """Whether two versions of a text differ in a sentence without any of the question's words,
+        while another sentence contains nearly all of them."""
         if not disagreement.view.copied or not self._reported(disagreement) or most < _COVERED:
             return False
         return not any(map(aspect.named, stated(disagreement.view, passages)))
 
     def _worth_asking(self, found: Sequence[View]) -> list[int]:
-        """The pairs that may become conflicts: each passage with a few earlier ones, most likely
-        the same subject first."""
+        """The pairs that may become conflicts, at most a few for each passage. Pairs that are most
+        likely about the same subject come first."""
         taken: Counter[int] = Counter()
         kept = []
         ranked = sorted(
@@ -256,8 +255,8 @@ class Conflicts:
         )
 
     def _scored(self, view: View, judgement: Judgement) -> Disagreement:
-        """The score of a pair. Two wordings of one text show their difference by themselves; for
-        two statements the verifier counts as much."""
+        """The score of a pair. For versions of the same text, the difference in value counts twice
+        as much as the verifier; for two statements, both count the same."""
         if view.copied:
             likely = judgement.own >= judgement.agreed
             asked_for = max(view.near, min(1.0, judgement.own / _SURE) if likely else 0.0)
@@ -277,14 +276,14 @@ def _headed_apart(view: View, passages: Sequence[Passage]) -> bool:
     return (first.title, *first.heading) != (second.title, *second.heading)
 
 
-def _apart(passages: Sequence[Passage], view: View, then: bool) -> bool:
-    """Whether two passages can conflict. A document with several values is about several things; if
-    the question is about another time, versions of a document are its history."""
+def _can_conflict(passages: Sequence[Passage], view: View, then: bool) -> bool:
+    """Whether two passages can conflict. Different values in one document belong to different
+    things. If the question is about another time, versions of a document are its history."""
     first, second = passages[view.first], passages[view.second]
     if then and first.family and first.family == second.family:
         return False
     if first.heading != second.heading and _are_rows(view, first, second):
-        return False  # the heading says whom or what a table is about: its rows alone do not
+        return False  # the heading, not the row, says what a table is about
     return not (first.edition == second.edition and first.document)
 
 

@@ -1,4 +1,4 @@
-"""Two compared passages, how the verifier judges them, and the wording of their conflict."""
+"""The verifier's judgement of two passages, and the message about their conflict."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ EVEN = 0.5
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """The verifier's judgement of a pair. `own`: each statement gives its own answer; `apart`: how
-    much more than the other's (one half: equally); `agreed`: the answer that both passages give is
-    the right one. Neutral where it cannot judge."""
+    """The verifier's judgement of a pair. `own` is how certainly each statement gives its own
+    answer, `apart` how much more certainly than the other's answer (one half means equally), and
+    `agreed` how certainly the answer in both passages is right. The defaults are neutral."""
 
     own: float = 0.0
     apart: float = EVEN
@@ -27,8 +27,8 @@ class Judgement:
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """Two passages and how certainly they answer differently. `ambiguous`: about different
-    things."""
+    """Two passages, and how certainly they answer differently. If `ambiguous`, they seem to be
+    about different things."""
 
     view: View
     judgement: Judgement
@@ -37,7 +37,7 @@ class Disagreement:
 
 
 def reported(disagreement: Disagreement, passages: Sequence[Passage]) -> Conflict:
-    """The conflict, with the quotes of both sides."""
+    """The conflict with quotes from both sides."""
     view = disagreement.view
     first, second = passages[view.first], passages[view.second]
     return Conflict(
@@ -59,16 +59,16 @@ def _reason(disagreement: Disagreement, first: Passage, second: Passage) -> str:
     mine, theirs = (answer.text for answer in disagreement.view.answers)
     reason = f"“{mine}” in {_source(first)} against “{theirs}” in {_source(second)}"
     if disagreement.judgement.unchecked:
-        reason += "; found by comparing values only, the verifier did not judge it"
+        reason += "; found by comparing values only: the verifier did not judge it"
     if disagreement.ambiguous:
         return f"{reason}; they seem to be about different things with the same name"
     if first.document and first.edition[:2] == second.edition[:2]:
-        return f"{reason}; these are two versions of one document"
+        return f"{reason}; these are two versions of the same document"
     return reason
 
 
 def _source(passage: Passage) -> str:
-    """The document with its version and dates, as far as they are known."""
+    """The document with its version and dates, if known."""
     parts = [f"version {passage.declared}"] if passage.declared else []
     if passage.effective:
         parts.append(f"effective {passage.effective.isoformat()}")
@@ -79,7 +79,7 @@ def _source(passage: Passage) -> str:
 
 
 def pairs_to_judge(view: View, readings: Sequence[Reading], question: str) -> tuple[Pair, ...]:
-    """Each answer with its own statement, then with the other's; last the answer that both give."""
+    """Each answer with its own statement, then with the other's, then the answer that both give."""
     mine, theirs = (one.text for one in view.answers)
     first = readings[view.first]
     here = first.text[slice(*view.statements[0])]
@@ -91,7 +91,7 @@ def pairs_to_judge(view: View, readings: Sequence[Reading], question: str) -> tu
 
 
 def judgement_of(pairs: Sequence[Pair], scores: Mapping[Pair, SupportScore]) -> Judgement:
-    """How the verifier judges a pair of passages, from its scores of those pairs of texts."""
+    """The verifier's judgement of two passages, from its scores for those pairs."""
     if not pairs:
         return Judgement()
     found = [scores[pair] for pair in pairs]
@@ -104,6 +104,6 @@ def judgement_of(pairs: Sequence[Pair], scores: Mapping[Pair, SupportScore]) -> 
 
 
 def _more(own: float, other: float) -> float:
-    """The odds of the first relative to both, as a share."""
+    """The odds of the first score as a share of both odds."""
     ours, theirs = own * (1 - other), other * (1 - own)
     return ours / (ours + theirs) if ours + theirs else EVEN

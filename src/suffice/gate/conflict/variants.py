@@ -1,4 +1,4 @@
-"""Finds passages that differ in one place only: two versions of a text, or a changed copy.
+"""Finds passages that are nearly equal: two versions of a text, or an altered copy.
 
 The words of two passages are aligned. Where both agree before and after a place, the texts in
 between are alternatives.
@@ -31,8 +31,8 @@ _OPPOSED = ("n't", "n’t")
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A place where one passage has `first` and the other `second` (spans in their texts). `kept`
-    is the share of the surrounding words that both have."""
+    """A place where one passage has `first` and the other has `second` (spans in their texts).
+    `kept` is the share of surrounding words that both have."""
 
     first: Span
     second: Span
@@ -44,15 +44,15 @@ class Slot:
 
 
 def partners(readings: Sequence[Reading]) -> list[tuple[int, int]]:
-    """The pairs of passages that share a sequence of words. An index of sequences yields at most a
-    few per passage, so the work grows with the passages and not with their pairs."""
+    """Pairs of passages that share sequences of words. An index yields at most a few pairs per
+    passage, so the work grows with the number of passages, not of pairs."""
     holders: dict[tuple[str, ...], list[int]] = defaultdict(list)
     for number, reading in enumerate(readings):
         for run in set(_runs(reading)):
             holders[run].append(number)
     shared: Counter[tuple[int, int]] = Counter()
     for numbers in holders.values():
-        if len(numbers) <= _CROWDED:  # a sequence in every passage does not indicate a copy
+        if len(numbers) <= _CROWDED:  # a sequence in many passages does not indicate a copy
             shared.update(combinations(numbers, 2))
     kept: Counter[int] = Counter()
     found = []
@@ -72,7 +72,7 @@ def _runs(reading: Reading) -> Iterator[tuple[str, ...]]:
 
 
 def slots(first: Reading, second: Reading) -> list[Slot]:
-    """The places where two passages differ within their shared text, in order."""
+    """The places where two passages differ within the text they share, in order."""
     mine, theirs = _to_align(first), _to_align(second)
     blocks = SequenceMatcher(None, mine, theirs, autojunk=False).get_opcodes()
     equal = [(a, b) for tag, a, end, b, _ in blocks if tag == "equal" for a, b in _steps(a, end, b)]
@@ -83,7 +83,7 @@ def slots(first: Reading, second: Reading) -> list[Slot]:
             continue
         if not _differ(first, range(a, a_end), second, range(b, b_end)):
             continue
-        more = 1 if tag in ("insert", "delete") else 0  # "allowed" beside "not allowed"
+        more = 1 if tag in ("insert", "delete") else 0  # compare "allowed" with "not allowed"
         here, there = _span(first, a, a_end + more), _span(second, b, b_end + more)
         if here and there:
             around = (_kept(first, a, a_end, matched[0]), _kept(second, b, b_end, matched[1]))
@@ -93,8 +93,8 @@ def slots(first: Reading, second: Reading) -> list[Slot]:
 
 
 def _to_align(reading: Reading) -> list[str]:
-    """The words as they are aligned: those of a question only with those of a question. Otherwise a
-    passage that repeats the question would hide that its statement differs."""
+    """The words to align. Words in questions only match words in questions, because a passage that
+    repeats the question would otherwise hide a difference in its statement."""
     asks = {
         n
         for n, (start, end) in enumerate(reading.spans, 1)
@@ -113,8 +113,8 @@ def _span(reading: Reading, start: int, end: int) -> Span | None:
 
 
 def _kept(reading: Reading, start: int, end: int, matched: set[int]) -> float:
-    """How far the passages agree right beside a slot, as a share of eight words, or of the sentence
-    if that is shorter; 0 if that is too little to tell."""
+    """How many words next to a place match without a gap, as a share of eight words or of a shorter
+    sentence; 0 if too few of them are content words."""
     place = min(start, len(reading.words) - 1)
     sentence = reading.places(*reading.sentence(reading.words[place].start))
     run: list[int] = []
@@ -126,8 +126,7 @@ def _kept(reading: Reading, start: int, end: int, matched: set[int]) -> float:
 
 
 def _differ(first: Reading, here: range, second: Reading, there: range) -> bool:
-    """Whether two wordings differ in more than style: other values, names or words, or a negation
-    on one side."""
+    """Whether two texts differ in more than style: in values, names or words, or by a negation."""
     mine, theirs = _content(first, here), _content(second, there)
     if _denied(first, here) != _denied(second, there):
         return True

@@ -1,1 +1,1 @@
-"""The policies that decide whether evidence is enough: one module a policy, one protocol."""
+"""The policies that decide whether evidence is enough. Each module implements one policy."""

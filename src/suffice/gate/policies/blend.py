@@ -1,8 +1,7 @@
-"""The blend of the learned gate: combines verifier, similarity, word coverage and number of
-passages into one probability.
+"""Combines verifier score, similarity, word coverage and number of passages into one probability.
 
-blend.json holds the weights and their origin. training/blend.py fits them on questions that the
-verifier was not trained on, and calibrates them on dev rows.
+blend.json contains the weights and their origin. training/blend.py fits them on questions that the
+verifier was not trained on, and calibrates them on development data.
 """
 
 from __future__ import annotations
@@ -21,17 +20,17 @@ from suffice.text.digest import word_prefixes
 from suffice.text.words import content_words
 from suffice.types import Evidence
 
-# Beyond this the verifier's probability is treated as certain.
+# Beyond this value, the verifier's probability counts as certain.
 _SURE = 6.0
-# Beyond this, more passages add nothing: how many are retrieved is a setting.
+# More passages than this add nothing, because the number retrieved is a setting.
 _MANY = 3
 _NUMBER = re.compile(r"\d+")
 
 
 @dataclass(frozen=True, slots=True)
 class Features:
-    """The features of the blend. `enough` is `None` if no verifier judged, `similarity` if no
-    passage has a known one."""
+    """The features of the blend. `enough` is `None` if no verifier judged, and `similarity` if it
+    is unknown for all passages."""
 
     enough: float | None
     similarity: float | None
@@ -39,7 +38,7 @@ class Features:
     count: int
 
     def values(self) -> dict[str, float]:
-        """The known features, scaled as the blend expects them."""
+        """The known features, scaled for the blend."""
         found = {"coverage": self.coverage, "count": log(min(max(self.count, 1), _MANY))}
         if self.similarity is not None:
             found["similarity"] = self.similarity
@@ -50,7 +49,7 @@ class Features:
 
 @dataclass(frozen=True, slots=True)
 class Blend:
-    """A linear model over the features, calibrated on rows that no weight was fitted on."""
+    """A linear model over the features, calibrated on separate data."""
 
     weights: Mapping[str, float]
     offset: float
@@ -64,7 +63,7 @@ class Blend:
 
 
 def features_of(evidence: Evidence, enough: float | None) -> Features:
-    """The features of the evidence, with the verifier's score."""
+    """The features of the evidence, including the verifier's score."""
     found = similarity(evidence)
     texts = [placed(item.passage) for item in evidence]
     known = found.best if found.scores else None
@@ -72,15 +71,15 @@ def features_of(evidence: Evidence, enough: float | None) -> Features:
 
 
 def word_coverage(question: str, texts: list[str]) -> float:
-    """The share of the question's words and numbers that the texts contain in some form."""
+    """The share of the question's words and numbers that the texts contain in any form."""
     asked = word_prefixes(" ".join([*content_words(question), *_NUMBER.findall(question)]))
     held = frozenset[str]().union(*(word_prefixes(text) for text in texts))
     return len(asked & held) / len(asked) if asked else 0.0
 
 
 def blend_for(tier: str, features: Features) -> Blend:
-    """The blend for the known features: with or without the verifier of that tier, with or without
-    similarity. A user's own verifier is treated as the fast tier."""
+    """The blend for the known features, with or without similarity and the verifier of that tier. A
+    user's verifier is treated like the fast tier."""
     blends = _blends()
     judge = "no verifier" if features.enough is None else tier if tier in blends else "fast"
     return blends[judge]["similarity" if features.similarity is not None else "no similarity"]

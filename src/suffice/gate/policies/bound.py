@@ -35,7 +35,7 @@ from suffice.types import Evidence, GateDecision, Level, Signal
 
 @dataclass(frozen=True, slots=True)
 class LowerBound:
-    """Opens if mean − ε ≥ τ: relevant on average, with enough passages to be confident of it."""
+    """Opens if mean − ε ≥ τ: relevant on average, with enough passages to be confident."""
 
     settings: BoundSettings = field(default_factory=BoundSettings)
 
@@ -69,7 +69,7 @@ class LowerBound:
 
 
 def choose(settings: BoundSettings) -> Inequality:
-    """The inequality from the settings, or the one that suits the retrieval method."""
+    """The inequality from the settings, or the best for the retrieval method."""
     known = settings.variance or None
     suited = {
         "independent": "hoeffding",
@@ -90,7 +90,7 @@ def choose(settings: BoundSettings) -> Inequality:
 
 
 def adaptive(settings: BoundSettings) -> Adaptive:
-    """The tightest bound that needs no estimate; Azuma only if its `c` can make it the tightest."""
+    """The tightest bound that needs no estimate, including Azuma only if it can be tightest."""
     variance = settings.variance
     bernstein = Bernstein(variance) if variance else EmpiricalBernstein()
     narrow = (

@@ -1,4 +1,4 @@
-"""The published checkpoint: enough passages, and a good enough best one."""
+"""The published checkpoint policy: enough passages, and a good best passage."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from suffice.types import Evidence, GateDecision, Level, Signal
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """Opens with at least three passages and a best similarity of .65 or more."""
+    """Opens with at least three passages and a best similarity of at least .65."""
 
     settings: CheckpointSettings = field(default_factory=CheckpointSettings)
 
@@ -37,7 +37,7 @@ class Checkpoint:
         )
 
     def _against(self, found: Similarity) -> Iterator[str]:
-        """The unmet conditions, in words."""
+        """Descriptions of the conditions that are not met."""
         if not found.passages:
             yield NO_PASSAGE
             return

@@ -1,7 +1,7 @@
-"""The published weighted score: coverage, relevance, density and count.
+"""The published weighted score of coverage, relevance, density and count.
 
-By default it compares whole words, and stale contexts lose weight; `exact` follows the published
-form (published_coverage.py).
+By default, it compares whole words, and stale contexts have less weight. `exact` follows the
+published form (published_coverage.py).
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from suffice.types import Evidence, GateDecision, Level, Signal
 
 _NO_EMBEDDINGS = 0.15
 _DEFAULT_TEMPERATURE = 37.0
-_NEEDS_EMBEDDINGS = "embeddings are required and no similarity is known"
+_NEEDS_EMBEDDINGS = "embeddings are required, but no similarity is known"
 
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """A passage as this score reads it. `temperature` is the source's own activity measure; `dated`
-    is the day since which it applies (`None`: unknown, so never stale)."""
+    """A passage as used by this score. `temperature` is the source's own measure of activity.
+    `dated` is the day since which it applies; without it, the context is never stale."""
 
     content: str
     summary: str = ""
@@ -39,8 +39,8 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """The score and its four parts, each in [0, 1] (relevance is `None` without embeddings). An
-    exact score is not clipped: a cosine or temperature below 0 is used unchanged."""
+    """The score and its four parts, each in [0, 1]. Relevance is `None` without embeddings. An
+    exact score is not clipped: a negative cosine or temperature is used as it is."""
 
     total: float
     coverage: float
@@ -54,8 +54,8 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Assessment:
-    """The level, what the contexts lack, with (`missing`) or without (`against`) the question's
-    words, and what supports them."""
+    """The level, what supports the contexts, and what they lack, with the question's words
+    (`missing`) or without (`against`)."""
 
     level: Level
     score: Score
@@ -77,7 +77,7 @@ class Coverage:
 
     settings: CoverageSettings = field(default_factory=CoverageSettings)
     day: date | None = None
-    """The day that determines which contexts are stale; `None`: the day of the decision."""
+    """The day that decides which contexts are stale; by default, the day of the decision."""
 
     def decide(self, evidence: Evidence) -> GateDecision:
         found = similarity(evidence)
@@ -97,7 +97,7 @@ class Coverage:
     def assess(
         self, question: str, contexts: Sequence[Context], best_cosine: float | None
     ) -> Assessment:
-        """Assess any contexts, passages or not."""
+        """Assess contexts, which need not be passages."""
         settings = self.settings
         score = coverage_score(
             question,
@@ -143,7 +143,7 @@ class Coverage:
             yield f"{score.stale} of {score.contexts} contexts are older than {days} days"
 
     def _oldest(self) -> date | None:
-        """The first day that is not stale; `None`: no limit, as in the published form."""
+        """The first day that is not stale; `None` for no limit, as in the published form."""
         if self.settings.exact:
             return None
         day, back = self.day or today(), self.settings.recency_days
@@ -175,9 +175,9 @@ def coverage_score(
     *,
     as_published: bool = False,
 ) -> Score:
-    """The score of a question against contexts. A context dated before `oldest` does not count
-    towards `min_contexts`; its text still counts. `as_published`: terms also match inside words,
-    and a question without terms is covered."""
+    """The score of contexts for a question. A context dated before `oldest` does not count towards
+    `min_contexts`, but its text does. With `as_published`, terms also match inside words, and a
+    question without terms counts as covered."""
     texts = [f"{context.content} {context.summary}" for context in contexts]
     if as_published:
         asked = published.terms(question)
@@ -206,7 +206,7 @@ def coverage_score(
 
 
 def _contexts(evidence: Evidence) -> list[Context]:
-    """The contexts, each distinct passage once."""
+    """The distinct passages as contexts."""
     passages = {passage.id: passage for passage in evidence.passages}.values()
     return [Context(p.text, p.summary, p.temperature, p.effective or p.since) for p in passages]
 

@@ -1,5 +1,4 @@
-"""The learned policy: a calibrated blend of verifier score, similarity, word coverage and number of
-passages."""
+"""The learned policy: a calibrated blend of verifier score and three measures of the evidence."""
 
 from __future__ import annotations
 
@@ -15,7 +14,7 @@ from suffice.settings import LearnedSettings
 from suffice.types import Evidence, GateDecision, Level, Signal
 
 Aspects = Callable[[Evidence], tuple[str, ...]]
-"""Names the parts of a question that the evidence does not cover."""
+"""Returns the parts of a question that the evidence does not cover."""
 _ENOUGH = "the LLM found that the passages answer the question, and quoted where"
 _NOT_ENOUGH = "the LLM found that the passages do not answer the question"
 _NO_SIMILARITY = "no similarity is known for these passages; judged without it"
@@ -23,8 +22,8 @@ _NO_SIMILARITY = "no similarity is known for these passages; judged without it"
 
 @dataclass(frozen=True, slots=True)
 class Learned:
-    """Opens at even odds, or at the probability that the settings give; below `sufficient` with a
-    caveat. Evidence near the threshold, or that no verifier could read, goes to a person."""
+    """Opens at even odds, or at the configured probability; below `sufficient`, with a caveat.
+    Evidence near the threshold, or that no verifier could read, goes to human review."""
 
     verifier: Verifier
     settings: LearnedSettings = field(default_factory=LearnedSettings)
@@ -67,7 +66,7 @@ class Learned:
         )
 
     def _by_llm(self, evidence: Evidence, score: SufficiencyScore) -> GateDecision:
-        """The LLM's judgement is final: it is neither blended nor overruled."""
+        """The LLM's judgement, which is final and not blended."""
         opens = self.verifier.thresholds.of(LLM).sufficiency
         enough = score.enough >= opens
         level = Level.SUFFICIENT if enough else Level.INSUFFICIENT

@@ -1,4 +1,4 @@
-"""The `Policy` protocol: decides, before generation, whether the evidence is sufficient."""
+"""The `Policy` protocol: decides before generation whether the evidence is sufficient."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from suffice.types import Evidence, GateDecision
 
 
 class Policy(Protocol):
-    """Decides from the evidence alone; the same evidence gives the same decision."""
+    """Decides from the evidence alone. The same evidence gives the same decision."""
 
     def decide(self, evidence: Evidence, /) -> GateDecision: ...
 
 
 def known_policy(name: str) -> Any:
-    """The policy name, or an error that lists the available ones."""
+    """Return a valid policy name, or raise an error that lists the available policies."""
     names = get_args(get_type_hints(GateSettings)["policy"])
     if name not in names:
         raise SettingsError(f"Unknown policy '{name}'.", remedy=f"Use one of {', '.join(names)}.")
@@ -35,7 +35,7 @@ def known_policy(name: str) -> Any:
 def open_policy(
     settings: GateSettings, verifier: Verifier, aspects: Aspects = missing_aspects
 ) -> Policy:
-    """The policy that the settings name."""
+    """Open the policy named in the settings."""
     if settings.policy == "learned":
         return Learned(verifier, settings.learned, aspects)
     if settings.policy == "reranked":

@@ -1,4 +1,4 @@
-"""The terms and messages of the published weighted score, word for word."""
+"""The terms and messages of the published weighted score, verbatim."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ _NAMED = 3
 
 
 def terms(question: str) -> list[str]:
-    """The distinct words of three or more Latin letters, without the stop words, in their order."""
+    """The distinct words of at least three Latin letters, in order and without stop words."""
     found = _TERM.findall(question.lower())
     return list(dict.fromkeys(word for word in found if word not in STOP_WORDS))
 
 
 def lacking(asked: Sequence[str], texts: Sequence[str]) -> list[str]:
-    """The terms that occur nowhere in the texts, not even inside a longer word."""
+    """The terms that do not occur in the texts, not even inside longer words."""
     held = " ".join(texts).lower()
     return [term for term in asked if term not in held]
 
 
 def aspects(missing: Sequence[str], density: float, contexts: int, wanted: int) -> Iterator[str]:
-    """What is missing, in the published order: at most three terms, detail, contexts."""
+    """What is missing, in the published order: at most three terms, then detail, then contexts."""
     yield from (f"Query term '{term}' not found in context" for term in missing[:_NAMED])
     if density < THIN:
         yield "Retrieved context lacks detailed information"
@@ -40,7 +40,7 @@ def aspects(missing: Sequence[str], density: float, contexts: int, wanted: int) 
 
 
 def factors(coverage: float, relevance: float | None) -> Iterator[str]:
-    """What supports the contexts: only coverage and relevance are listed."""
+    """What supports the contexts. Only coverage and relevance are listed."""
     if coverage > GOOD:
         yield f"Good keyword coverage ({coverage:.0%})"
     if relevance is not None and relevance > GOOD:

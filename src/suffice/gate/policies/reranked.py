@@ -1,4 +1,4 @@
-"""The published reranking policy: passages that the verifier finds irrelevant are dropped."""
+"""The published reranking policy, which drops passages that the verifier finds irrelevant."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from suffice.types import Evidence, Exclusion, GateDecision, Level, Retrieved, S
 
 @dataclass(frozen=True, slots=True)
 class Reranked:
-    """Opens if at least one passage alone answers the question with the required probability."""
+    """Opens if a single passage answers the question with the required probability."""
 
     verifier: Verifier
     settings: RerankedSettings = field(default_factory=RerankedSettings)

@@ -1,4 +1,4 @@
-"""The similarities that the policies use: raw, never normalised over the other passages."""
+"""The similarities used by the policies: raw, and never normalised across passages."""
 
 from __future__ import annotations
 
@@ -16,8 +16,7 @@ NO_SIMILARITY = "no similarity is known for these passages; the coverage policy 
 class Similarity:
     """The known cosines as scores in [0, 1], in the order of the evidence.
 
-    A repeated passage counts once. A cosine below 0 counts as 0 and one above 1 as 1; `clipped` is
-    the number of these.
+    A repeated passage counts once. Cosines outside [0, 1] are clipped, and `clipped` counts them.
     """
 
     scores: tuple[float, ...]
@@ -34,13 +33,13 @@ class Similarity:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes on how the scores were read."""
+        """Notes on how the scores were derived."""
         lines = []
         if self.clipped:
-            ends = "similarity below 0 is read as 0, above 1 as 1"
+            ends = "similarity below 0 counts as 0, above 1 as 1"
             lines.append(f"{ends} ({counted(self.clipped)})")
         if self.scores and self.unknown:
-            lines.append(f"{counted(self.unknown)} without a known similarity left out")
+            lines.append(f"left out {counted(self.unknown)} without a known similarity")
         return tuple(lines)
 
 
@@ -63,5 +62,5 @@ def _clipped(raw: Sequence[float], passages: int) -> Similarity:
 
 
 def counted(count: int, of: str = "passage") -> str:
-    """ "1 passage", "2 passages"."""
+    """A count with its noun: "1 passage", "2 passages"."""
     return f"{count} {of}{'' if count == 1 else 's'}"

@@ -1,4 +1,4 @@
-"""The published similarity tiers: one strong passage, two good ones, or three fair ones."""
+"""The published similarity tiers: one strong passage, two good passages or three fair passages."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from suffice.settings import TiersSettings
 from suffice.types import Evidence, GateDecision, Level, Signal
 
 _ROUNDING = 1e-9
-"""Tolerance for rounding: three passages of .30 have a mean of .30."""
+"""Tolerance for rounding: three passages of .30 must have a mean of .30."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tiers:
     """Opens if max ≥ .40, or max ≥ .35 with two relevant, or mean ≥ .30 with three relevant.
 
-    The mean is that of all passages: the mean of those at .30 or more is never below .30.
+    The mean is over all passages. Over the relevant passages alone, it would never be below .30.
     """
 
     settings: TiersSettings = field(default_factory=TiersSettings)

@@ -1,4 +1,4 @@
-"""The gate switched off: evidence is not judged, and any passage may be drafted from."""
+"""Disables the gate: evidence is not judged, and drafts may use any passage."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ OFF = "the gate is switched off"
 
 @dataclass(frozen=True, slots=True)
 class Ungated:
-    """Opens on any passage; without one it stays closed, because nothing could back an answer."""
+    """Opens with any passage. Without passages it stays closed: nothing could back an answer."""
 
     def decide(self, evidence: Evidence) -> GateDecision:
         if not evidence:

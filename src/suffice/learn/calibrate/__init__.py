@@ -1,1 +1,1 @@
-"""Thresholds with a guarantee on the error rate of served answers, from labelled answers."""
+"""Calibration: derives thresholds with a guaranteed error rate from labelled answers."""

@@ -42,16 +42,16 @@ from suffice.verdict.thresholds import (
 
 _SCORES = ("gate", "confidence")
 SELECTION = 0.3
-"""The share of the rows that determines the order of the tests."""
+"""The share of the rows used to order the tests."""
 FEWEST = 30
-"""With fewer rows than this to determine the order, fixed pairs are tested instead."""
+"""With fewer rows than this for ordering, fixed pairs are tested instead."""
 _STRICT = (0.8, 0.9)
-"""The stricter gate and confidence that are tested besides those in force if rows are few."""
+"""With few rows, these stricter thresholds (gate, confidence) are tested besides those in force."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """The promise to certify, and how to choose among the thresholds that keep it."""
+    """The guarantee to certify, and how to choose among the thresholds that meet it."""
 
     alpha: float = 0.05
     delta: float = 0.05
@@ -71,7 +71,7 @@ class Rule:
     settings: CollectionSettings
     models: Mapping[str, str]
     gated: bool
-    """The gate's score has a threshold that can be tuned."""
+    """Whether the gate's score has a threshold that can be tuned."""
 
 
 def calibrate(
@@ -93,7 +93,7 @@ def calibrate(
         )
     digests = tuple(label.digest for label in labels)
     selection = split(digests)
-    floor = _raised(floors or (0.0, 0.0), rule, wish)
+    floor = _raised_floor(floors or (0.0, 0.0), rule, wish)
     family, grid = _tests(table, selection, floor, rule, wish)
     run = _run(labels, rule, wish, now, earlier, (family, floor, grid.pairs))
     promise = Promise(wish.alpha, run.level, wish.false_withhold)
@@ -129,15 +129,15 @@ def calibrate(
 
 
 def _reference(table: Table, gate: float) -> tuple[float, ...]:
-    """The confidences to compare live answers with: those of the rows that get a draft. Scores
-    without a probability are 0 or 1, which no probability is."""
+    """The confidences of the rows that pass the gate, to compare live answers with. Scores of
+    exactly 0 or 1 are not probabilities and are left out."""
     known = (table.confidence > 0) & (table.confidence < 1)
     return tuple(round(float(one), 6) for one in table.confidence[known & (table.gate >= gate)])
 
 
 def split(digests: Sequence[str]) -> Flags:
-    """The rows that determine the order of the tests. A row stays on its side when others are
-    added, and its side does not depend on the judgement."""
+    """The rows used to order the tests. The choice for a row depends neither on the other rows nor
+    on the judgement."""
     sides = [hashlib.sha256(f"selection {one}".encode()).digest()[0] for one in digests]
     return np.array(sides) < SELECTION * 256
 
@@ -145,7 +145,7 @@ def split(digests: Sequence[str]) -> Flags:
 def _tests(
     table: Table, selection: Flags, floor: tuple[float, float], rule: Rule, wish: Wish
 ) -> tuple[Family, Grid]:
-    """Which pairs of thresholds are tested, and how."""
+    """The pairs of thresholds to test, and the method."""
     family = wish.family
     if family is None:
         few = len(table) * SELECTION < FEWEST
@@ -170,8 +170,9 @@ def _floor(labels: Sequence[Label], served: Sequence[Action]) -> tuple[float, fl
     return max(gate), max(own)
 
 
-def _raised(floor: tuple[float, float], rule: Rule, wish: Wish) -> tuple[float, float]:
-    """If answers with a caveat are not covered, the gate must not let through more of them."""
+def _raised_floor(floor: tuple[float, float], rule: Rule, wish: Wish) -> tuple[float, float]:
+    """The floor, raised so that the gate does not let through more answers with a caveat if the
+    guarantee does not cover them."""
     if not rule.gated or Action.CAVEAT in wish.served:
         return floor
     opens = in_force(rule.settings, WITH_CAVEAT).gate or 0.0
@@ -187,8 +188,8 @@ def _run(
     tests: tuple[Any, ...],
 ) -> Run:
     """This calibration, with the part of δ that it may spend. Repeating a calibration on the same
-    rows spends nothing: the result is the same. The tested thresholds identify it as well, because
-    they depend on those in force."""
+    rows spends nothing, as the result is the same. The digest includes the tested thresholds,
+    because they depend on those in force."""
     history = earlier.history if earlier else ()
     parts = (rule.models, policy_of(rule.settings), wish.served, wish.false_withhold, tests)
     name = hashlib.sha256(repr((*parts, wish.final)).encode()).hexdigest()[:16]
@@ -227,7 +228,7 @@ def _method(found: Selected, table: Table, selection: Flags, wish: Wish) -> dict
 def _measured(
     table: Table, selection: Flags, found: Selected, thresholds: Thresholds
 ) -> dict[str, Any]:
-    """The rates of the chosen thresholds, on the rows that tested them."""
+    """The rates of the chosen thresholds on the rows used for testing."""
     if found.family is Family.FIXED_SEQUENCE:
         table = table.rows(~selection)
     return rates(table, served_by(table, thresholds))
@@ -241,7 +242,7 @@ def _needed(
     run: Run,
     earlier: Certificate | None,
 ) -> tuple[Mapping[str, Any], ...]:
-    """More labels are tested at the level of the calibration after this one."""
+    """How many more labels are needed, tested at the level of the next calibration."""
     past = [one for one in earlier.history if not one.repeats(run)] if earlier else []
     runs = 1 + max(len(of_series(past, number)) for number in run.series)
     level = wish.delta / ((runs + 1) * (runs + 2))

@@ -1,6 +1,6 @@
-"""The certificate: thresholds, what they promise, and the data and setup they were made for.
+"""The certificate: thresholds, what they guarantee, and the data and setup they were made for.
 
-It is the file that `verdict.thresholds_file` names. The field names are those of the JSON.
+The setting `verdict.thresholds_file` names its JSON file, which has the same field names.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from suffice.types import Action
 from suffice.verdict.thresholds import Thresholds, certificate_id
 
 VERSION = 1
-_REMEDY = "Use a file that suffice calibrate wrote."
+_REMEDY = "Use a file written by suffice calibrate."
 
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
     """With probability at least 1 − `delta`, at most a share `alpha` of the answers served with
-    these thresholds is wrong, on questions like those of the labels. `thresholds` is `None` if
+    these thresholds are wrong, for questions like the labelled ones. `thresholds` is `None` if
     nothing could be certified."""
 
     alpha: float
@@ -43,7 +43,7 @@ class Certificate:
     policy: Mapping[str, str] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
     drafts: str = ""
-    """`written`: from texts, as an LLM writes them; `recorded`: from scores that came with rows."""
+    """`written`: scored from LLM-style texts; `recorded`: from scores supplied with the rows."""
     coverage: Mapping[str, Any] = field(default_factory=dict)
     served_error: Mapping[str, Any] = field(default_factory=dict)
     false_withhold: Mapping[str, Any] = field(default_factory=dict)
@@ -61,7 +61,7 @@ class Certificate:
 
     @property
     def id(self) -> str:
-        """A digest of everything but the history."""
+        """A digest of everything except the history."""
         return certificate_id(self.tree())
 
     @property
@@ -85,7 +85,7 @@ class Certificate:
         return {one.name: plain(getattr(self, one.name), whole=True) for one in fields(self)}
 
     def write(self, path: Path) -> None:
-        """Replace the file atomically, so that a reader never sees half of it."""
+        """Replace the file atomically, so that no reader sees a partial file."""
         text = json.dumps({"id": self.id, **self.tree()}, indent=1, ensure_ascii=False)
         beside = path.with_name(f"{path.name}.part")
         try:
@@ -98,14 +98,14 @@ class Certificate:
 
     @classmethod
     def read(cls, path: Path) -> Certificate:
-        """The certificate in a file. A file that was changed by hand is refused."""
+        """Read a certificate. A file that was edited by hand is refused."""
         if not path.is_file():
             raise SourceMissing(f"There is no file {path}.", remedy="Run: suffice calibrate LABELS")
         try:
             tree = json.loads(path.read_text(encoding="utf-8"))
             named = tree.pop("id")
             if any(isinstance(one, str) for one in tree.get("rows", ())):
-                tree["rows"] = [tree["rows"]]  # written before series were kept apart
+                tree["rows"] = [tree["rows"]]  # the format before series were separated
             found = value_of(cls, tree)
         except (OSError, ValueError, TypeError, KeyError, AttributeError) as problem:
             raise Unreadable(f"{path} is not a certificate.", remedy=_REMEDY) from problem
@@ -117,7 +117,7 @@ class Certificate:
         return found
 
     def after(self, earlier: Certificate | None, run: Run, rows: tuple[str, ...]) -> Certificate:
-        """This certificate with the history of the earlier one, and its own run."""
+        """This certificate with its own run added to the history of the earlier one."""
         past = earlier.history if earlier else ()
         past = tuple(one for one in past if not one.repeats(run))
         used = list(earlier.rows) if earlier else []
@@ -134,7 +134,7 @@ class Certificate:
         return max(self.delta - max(spent, default=0.0), 0.0)
 
     def or_else(self, earlier: Certificate | None) -> Certificate:
-        """What to write to the file: if this certifies nothing, the earlier thresholds stay in
+        """The certificate to write: if this one certifies nothing, the earlier thresholds stay in
         force, with the history of both."""
         if self.certified or earlier is None or not earlier.certified:
             return self

@@ -1,8 +1,8 @@
-"""How likely each pair of thresholds is to pass its test, estimated on the rows that set the order.
+"""Estimates how likely each pair of thresholds is to pass its test, on the rows used for ordering.
 
-Counts of wrong answers among few rows are noisy, and the best of hundreds of pairs is mostly the
+Counts of wrong answers in few rows are noisy, and the best of hundreds of pairs is often just the
 luckiest. So a logistic regression on the log-odds of both scores smooths the counts first. If the
-model is wrong, fewer thresholds are certified; the promise does not depend on it.
+model fits badly, fewer thresholds are certified, but the guarantee still holds.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ def expected_errors(table: Table) -> Numbers:
 def strength(
     table: Table, grid: Grid, alpha: float, rows: int, false_withhold: float | None = None
 ) -> Numbers:
-    """How many standard errors below its limit the error rate of each pair is expected to be, when
-    tested on `rows` rows. With a limit on false withholding, the smaller of the two margins."""
+    """The number of standard errors by which the error rate of each pair is expected to stay below
+    its limit in a test on `rows` rows. With a limit on false withholding, the smaller margin."""
     served, wrong = table.served(grid), expected_errors(table)
     found = _margin(table, served, wrong, alpha, rows)
     if false_withhold is None:

@@ -1,5 +1,5 @@
-"""The figures of a certificate: rates with intervals, by group, and how they depend on the
-thresholds. Each is a tree of plain values for the JSON file and the report."""
+"""The figures of a certificate: rates with intervals, by group, and by threshold. Each is a tree of
+plain values for the JSON file and the report."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def served_by(table: Table, thresholds: Thresholds) -> Flags:
 
 
 def rates(table: Table, served: Flags) -> Tree:
-    """Coverage, the error rate among the served, and the share of correct answers withheld."""
+    """Coverage, the error rate of served answers, and the share of correct answers withheld."""
     return {
         "coverage": table.rate(served),
         "served_error": table.rate(table.wrong, served),
@@ -37,7 +37,7 @@ def rates(table: Table, served: Flags) -> Tree:
 
 
 def outcome(table: Table, thresholds: Thresholds) -> Tree:
-    """The rates with some thresholds, and the thresholds."""
+    """The thresholds and the rates they give."""
     numbers = {"gate": thresholds.gate, "confidence": thresholds.confidence}
     return {"thresholds": numbers, **rates(table, served_by(table, thresholds))}
 
@@ -64,8 +64,8 @@ def all_figures(
 
 
 def groups(table: Table, labels: Sequence[Label], served: Flags) -> Tree:
-    """The rates of each collection and kind. The promise holds for all rows together, not for each
-    group."""
+    """The rates of each collection and kind. The guarantee holds for all rows together, not for
+    each group."""
     found: Tree = {"collection": {}, "kind": {}}
     for field, name, rows in groups_of(labels):
         found[field][name] = {"n": len(rows), **rates(table.rows(rows), served[rows])}
@@ -121,8 +121,8 @@ def reliability(table: Table) -> list[Tree]:
 
 
 def gate_rates(table: Table, labels: Sequence[Label], thresholds: Thresholds) -> Tree | None:
-    """How often the gate is closed although it should open, and open although it should not. The
-    truth is “sufficient” if every row has it, and otherwise whether the answer is correct."""
+    """How often the gate is wrongly closed and wrongly open. The truth is “sufficient” if every row
+    has this field, otherwise whether the answer is correct."""
     if thresholds.gate is None:
         return None
     told = [label.sufficient for label in labels]
@@ -140,7 +140,7 @@ def kinds(
     table: Table, labels: Sequence[Label], scores: Sequence[Scores], served: Flags
 ) -> list[Tree]:
     """For each labelled kind of error: how many are served, and which kind the checks found in the
-    others. Correct answers are a kind of their own."""
+    others. Correct answers count as a separate kind."""
     rows: dict[str, list[int]] = {}
     for number, label in enumerate(labels):
         name = "correct" if not table.wrong[number] else label.kind or "wrong"

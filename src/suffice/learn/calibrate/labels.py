@@ -1,8 +1,8 @@
-"""Reads labelled answers: JSON lines of question, evidence, answer and whether it is correct, or
+"""Reads labelled answers: JSON lines with question, evidence, answer and whether it is correct, or
 the export of the review queue.
 
-A certificate covers the answers that the rows were sampled from. Rows that the gate selected say
-nothing about the others, unless the probability of each selection is known.
+A certificate covers the answers that the rows were sampled from. If the gate selected the rows,
+they say nothing about other answers, unless the probability of each selection is known.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ _SELECTED = ("record", "why")
 
 @dataclass(frozen=True, slots=True)
 class Scores:
-    """What the decision rule says about an answer if both thresholds are 0. `action` is `None` if
-    the rules beside the thresholds are not known and assumed to be met."""
+    """The result of the decision rule for an answer if both thresholds are 0. `action` is `None` if
+    the other rules are unknown and assumed to be met."""
 
     gate: float
     confidence: float
@@ -68,8 +68,8 @@ class Scores:
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """An answer with its evidence and a person's judgement. `correct` is `None` for an answer that
-    was drawn for review and not judged."""
+    """An answer with its evidence and a person's judgement. `correct` is `None` if the answer was
+    sampled for review but not judged."""
 
     digest: str
     correct: bool | None
@@ -78,14 +78,14 @@ class Label:
     answer: str = ""
     probability: float | None = None
     least_probability: float = 1.0
-    """The smallest probability that any answer could have had, drawn or not."""
+    """The smallest probability of selection that any answer could have had, selected or not."""
     collection: str = "default"
     kind: str = ""
     sufficient: bool | None = None
     scores: Scores | None = None
     floor: Mapping[str, Mapping[str, float | None]] | None = None
-    """The thresholds in force when the row was selected, of SERVE (`serve`) and of all released
-    answers (`caveat`): no looser ones can be certified."""
+    """The thresholds in force when the row was selected, for SERVE (`serve`) and for all released
+    answers (`caveat`). Looser thresholds cannot be certified."""
 
 
 def read_labels(path: Path) -> list[Label]:
@@ -103,7 +103,7 @@ def read_labels(path: Path) -> list[Label]:
 
 
 def data_digest(labels: Sequence[Label]) -> str:
-    """The sha256 of the rows, their judgements, weights and scores, in any order."""
+    """The sha256 of the rows, their judgements, weights and scores, regardless of order."""
     lines = sorted(
         f"{label.digest} {label.correct} {label.probability} {label.least_probability} "
         f"{label.scores}"
@@ -113,8 +113,8 @@ def data_digest(labels: Sequence[Label]) -> str:
 
 
 def _digest(row: Row) -> str:
-    """Identifies the answer, whatever else a row says about it: with another comment, judgement or
-    group, it is not a new one. The scores identify a row only if it has no text."""
+    """Identifies the answer: a different comment, judgement or group does not make it a new one.
+    The scores identify a row only if it has no text."""
     evidence = row.get("evidence")
     found = {
         "record": row.get("record"),
@@ -131,13 +131,13 @@ def _digest(row: Row) -> str:
 
 
 def _check_selection(rows: Sequence[Row], path: Path) -> None:
-    """Refuse rows that were selected by the gate with unknown probabilities."""
+    """Refuse rows that the gate selected with unknown probabilities."""
     known = sum(row.get("probability") is not None for row in rows)
     picked = next((n for n, row in enumerate(rows, 1) if _selected(row)), None)
     if picked is not None:
         raise LabelsError(
-            f"{path}, row {picked}: it was selected by the gate or a review queue, and has no "
-            "“probability” of being selected.",
+            f"{path}, row {picked}: the gate or a review queue selected it, but its “probability” "
+            "of being selected is missing.",
             remedy="Export the queue with its probabilities: suffice review export --out "
             "labels.jsonl. Or label answers that were drawn at random, served or not.",
         )
@@ -150,8 +150,8 @@ def _check_selection(rows: Sequence[Row], path: Path) -> None:
 
 
 def _check_least(rows: Sequence[Row], path: Path) -> None:
-    """Refuse weights without a bound: the rows cannot show it, because the answers with the
-    smallest probability are those most likely to be missing."""
+    """Refuse weights without a bound. The rows cannot show the bound, because answers with the
+    smallest probability are the most likely to be missing."""
     for number, row in enumerate(rows, 1):
         own, least = row.get("probability"), row.get("least_probability")
         if own is None and least is None:
@@ -160,7 +160,7 @@ def _check_least(rows: Sequence[Row], path: Path) -> None:
             raise LabelsError(
                 f"{path}, row {number}: “probability” is {own}, “least_probability” is {least}.",
                 remedy="Export the queue again: suffice review export --out labels.jsonl. In your "
-                "own rows, write as “least_probability” the smallest probability with which any "
+                "own rows, set “least_probability” to the smallest probability with which any "
                 "answer was selected.",
             )
 
@@ -180,7 +180,7 @@ def _label(row: Row, digest: str, where: str) -> Label:
     scores = _scores(row["scores"], where) if row.get("scores") else None
     if scores is None and not (answer and row.get("question") and "evidence" in row):
         raise LabelsError(
-            f"{where}: it needs “question”, “evidence” and “answer”, or “scores”.",
+            f"{where} needs “question”, “evidence” and “answer”, or “scores”.",
             remedy='Add the texts, or "scores": {"gate": 0.8, "confidence": 0.9}.',
         )
     evidence = row.get("evidence", ())
@@ -201,9 +201,11 @@ def _label(row: Row, digest: str, where: str) -> Label:
 
 
 def _correct(row: Row, where: str) -> bool | None:
-    """Whether the whole answer is supported: all of its claims are."""
+    """Whether the whole answer is supported: all of its claims are, and nobody judged the answer
+    itself to be wrong."""
     if "claims" in row:
-        return all(claim["correct"] for claim in row["claims"])
+        whole = row.get("correct") is not False
+        return whole and all(claim["correct"] for claim in row["claims"])
     if "label" in row:
         return bool(row["label"] == SUPPORTED)
     if "correct" not in row:

@@ -17,8 +17,8 @@ _SHOWN = 5
 
 @dataclass(frozen=True, slots=True)
 class Needed:
-    """With this many more labels, a certificate with this coverage is likely (about even odds), if
-    the error rate among the served answers is what these rows suggest."""
+    """With this many more labels, a certificate with this coverage has about even odds, if the
+    error rate of served answers is what these rows suggest."""
 
     coverage: float
     error: float
@@ -28,8 +28,8 @@ class Needed:
 
 
 def needed(table: Table, grid: Grid, promise: Promise, testing: float) -> list[Needed]:
-    """The fewest labels for each of several coverages, the fewest first. `testing` is the share of
-    the labels used for testing. Empty if no thresholds bring the error rate below α."""
+    """The number of labels needed for each of several coverages, fewest first. `testing` is the
+    share of labels used for testing. Empty if no thresholds bring the error rate below α."""
     served = table.served(grid)
     coverage, error = table.share(served), _suggested(table, served)
     best: dict[int, Needed] = {}
@@ -47,14 +47,14 @@ def needed(table: Table, grid: Grid, promise: Promise, testing: float) -> list[N
 
 
 def _suggested(table: Table, served: Flags) -> Numbers:
-    """The error rate among the served answers, shrunk towards one half by one row: 0 wrong of 3
+    """The error rate of served answers, shrunk towards one half by one pseudo-row: 0 wrong of 3
     does not mean a rate of 0."""
     rows = served.sum(axis=-1)
     return np.asarray((table.share(table.wrong & served, served) * rows + 0.5) / (rows + 1))
 
 
 def rows_needed(error: float, promise: Promise) -> int | None:
-    """How many served rows it takes to show that an error rate is below α; `None`: too many."""
+    """The number of served rows needed to show that an error rate is below α; `None`: too many."""
 
     def passes(rows: int) -> bool:
         return at_most(round(error * rows), rows, promise.alpha) <= promise.level
@@ -63,7 +63,7 @@ def rows_needed(error: float, promise: Promise) -> int | None:
 
 
 def _frontier(found: list[Needed]) -> list[Needed]:
-    """Those that give more coverage for more labels."""
+    """The entries with more coverage than all that need fewer labels."""
     kept: list[Needed] = []
     for one in found:
         if not kept or one.coverage > kept[-1].coverage:

@@ -1,4 +1,4 @@
-"""The plots of a calibration's report, as one PNG. Needs matplotlib, from the extra `learn`."""
+"""The plots of a calibration report, as one PNG. Needs matplotlib, from the extra `learn`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def need_plots() -> None:
 
 
 def picture(certificate: Certificate) -> bytes:
-    """Risk against coverage, reliability, and the effect of each threshold."""
+    """A PNG with risk against coverage, reliability, and the effect of each threshold."""
     need_plots()
     import matplotlib
 

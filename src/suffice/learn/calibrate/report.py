@@ -145,7 +145,7 @@ def _details(figures: Tree) -> Iterator[str]:
             rates = ("coverage", "served_error", "false_withhold")
             rows = [(n, g["n"], *(_rate(g[one]) for one in rates)) for n, g in groups.items()]
             yield _table((field, "rows", "served", "wrong among served", "correct withheld"), rows)
-    yield '<p class="note">The promise holds for all rows together, not for each group.</p>'
+    yield '<p class="note">The guarantee holds for all rows together, not for each group.</p>'
 
 
 def _history(made: Certificate) -> str:

@@ -34,14 +34,14 @@ from suffice.verdict.thresholds import Thresholds, policy_of
 
 @dataclass(frozen=True, slots=True)
 class Scorer:
-    """Decides on labelled answers as the pipeline does, with both thresholds at 0."""
+    """Scores labelled answers with the pipeline, with both thresholds set to 0."""
 
     settings: CollectionSettings
     pipelines: dict[bool, Pipeline]
-    """With and without citation marks in the answer."""
+    """Keyed by whether the answer lacks citations."""
     served: tuple[Action, ...]
     key: str
-    """Identifies models, settings and what counts as served. Scores with another key are not
+    """Identifies the models, the settings and the served actions. Scores with another key are not
     reused."""
 
     @classmethod
@@ -80,7 +80,7 @@ class Scorer:
         if not draft.claims:
             return Scores(decision.score, 0.0, Action.WITHHOLD)
         findings = pipeline.check(draft, found)
-        # The confidence is that of an open gate: how sure the answer is does not depend on it.
+        # The gate is assumed open, because the confidence in an answer does not depend on it.
         opened = decision if decision.open else replace(decision, level=Level.PARTIAL)
         routes = read_routes(self.settings.verdict.routes)
         verdict = decide(found, opened, draft, findings, routes)
@@ -90,8 +90,8 @@ class Scorer:
 
 
 def score(labels: Sequence[Label], scorer: Scorer, path: Path, progress: Progress) -> list[Scores]:
-    """The scores of all labels. Those that come with a row are used; the others are computed, and
-    appended to `path` one by one."""
+    """The scores of all labels. Scores supplied with a row are used as they are; the others are
+    computed and appended to `path` one by one."""
     known = dict(_known(path, scorer.key))
     missing = [one for one in labels if one.scores is None and one.digest not in known]
     if missing:
@@ -124,8 +124,8 @@ def _line(key: str, digest: str, scores: Scores) -> str:
 
 
 def _known(path: Path, key: str) -> Iterator[tuple[str, Scores]]:
-    """The scores in the file that were made with the same models and settings. A line that was cut
-    off by an interruption is skipped."""
+    """The scores in the file that were made with the same models and settings. A truncated line is
+    skipped."""
     if not path.is_file():
         return
     for line in path.read_text(encoding="utf-8").splitlines():

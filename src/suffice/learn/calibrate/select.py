@@ -1,4 +1,4 @@
-"""Learn-then-Test (Angelopoulos et al. 2021): which pairs of thresholds keep the promise.
+"""Learn-then-Test (Angelopoulos et al. 2021): finds pairs of thresholds that meet the guarantee.
 
 Each pair is a hypothesis, "the error rate among the served answers is above α", with a p-value. The
 probability of rejecting any true hypothesis must stay below δ. So one part of the rows determines
@@ -33,15 +33,15 @@ class Family(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """The error rate among the served is at most `alpha`, with probability 1 − `level`; where set,
-    at most `false_withhold` of the correct answers are withheld."""
+    """With probability 1 − `level`, the error rate of served answers is at most `alpha`; if set, at
+    most a share `false_withhold` of the correct answers is withheld."""
 
     alpha: float
     level: float
     false_withhold: float | None = None
 
     def pvalues(self, table: Table, grid: Grid) -> Numbers:
-        """The p-value of each pair: that of the promise that is harder to keep."""
+        """The p-value of each pair: the larger one if there are two limits."""
         served = table.served(grid)
         wrong = np.broadcast_to(table.wrong, served.shape)
         found = ratio_test(wrong, served, self.alpha, table.weights, table.largest)
@@ -60,7 +60,7 @@ class Costs:
     withheld: float = 0.0
 
     def of(self, table: Table, served: Flags) -> Numbers:
-        """What each pair of thresholds costs; if no cost is set, minus the share that it serves."""
+        """The cost of each pair of thresholds; if no costs are set, minus the share it serves."""
         if not self.wrong and not self.withheld:
             return -table.share(served)
         wrong, withheld = table.share(served & table.wrong), table.share(~served & ~table.wrong)
@@ -69,8 +69,8 @@ class Costs:
 
 @dataclass(frozen=True, slots=True)
 class Selected:
-    """The result: the pairs in the order in which they were tested, their p-values, and how many of
-    them passed. `best` is the place of the chosen pair in `grid`."""
+    """The result: the pairs in the order of testing, their p-values, and which of them passed.
+    `best` is the index of the chosen pair in `grid`."""
 
     family: Family
     grid: Grid
@@ -100,7 +100,7 @@ def fixed_sequence(
 
 
 def sequence(surest: Numbers, coverage: Numbers) -> Places:
-    """The order of tests: the safest pair first, then each that serves more than all before it."""
+    """The order of tests: the safest pair, then each that serves more than all before it."""
     order = np.lexsort((-coverage, -surest))
     most = np.maximum.accumulate(np.concatenate([[0.0], coverage[order]]))[:-1]
     return np.asarray(order[coverage[order] > most])
@@ -115,7 +115,7 @@ def bonferroni(table: Table, grid: Grid, promise: Promise, costs: Costs | None =
 
 
 def _best(table: Table, grid: Grid, passed: Any, costs: Costs) -> int | None:
-    """The cheapest certified pair. Any choice among the certified keeps the promise."""
+    """The cheapest certified pair. Choosing any certified pair meets the guarantee."""
     places = np.flatnonzero(passed)
     if not len(places):
         return None

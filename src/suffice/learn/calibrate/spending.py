@@ -1,9 +1,9 @@
-"""How much of δ each calibration may spend if rows are used more than once.
+"""The share of δ that each calibration may spend if rows are used more than once.
 
-Another calibration after a failure, on the same rows or with more, is another chance to succeed by
-luck. So the k-th calibration on the same rows is tested at level δ/(k(k+1)); these levels add up to
-at most δ. A calibration on rows that no earlier one used starts a new series with the full δ. One
-that uses rows of several series counts in each of them.
+Another calibration after a failure, on the same rows or more, is another chance to succeed by luck.
+So the k-th calibration on the same rows is tested at level δ/(k(k+1)); these levels add up to at
+most δ. A calibration on rows that no earlier one used starts a new series with the full δ. One that
+uses rows of several series counts in each of them.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from suffice.errors import LabelsError
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One calibration in the history of a certificate: when, on which rows, what it promised with
-    which `rule`, and the part of δ that it spent (`level`)."""
+    """One calibration in the history of a certificate: its time, rows, guarantee and `rule`, and
+    the part of δ that it spent (`level`)."""
 
     time: str
     data: str
@@ -27,15 +27,15 @@ class Run:
     level: float
     certified: bool
     fresh: bool
-    """None of its rows was used by an earlier calibration."""
+    """Whether no earlier calibration used any of its rows."""
     rule: str = ""
-    """A digest of models, policy, options and tested thresholds: with the same rows, it gives the
-    same result."""
+    """A digest of models, policy, options and tested thresholds. The same rule on the same rows
+    gives the same result."""
     series: tuple[int, ...] = (0,)
-    """The numbers of the series that it counts in."""
+    """The numbers of the series in which it counts."""
 
     def repeats(self, other: Run) -> bool:
-        """Whether both are the same calibration of the same rows."""
+        """Whether both are the same calibration on the same rows."""
         same = (self.data, self.rule, self.alpha, self.delta)
         return same == (other.data, other.rule, other.alpha, other.delta)
 
@@ -48,8 +48,8 @@ def level_of(
     *,
     final: bool = False,
 ) -> tuple[float, tuple[int, ...]]:
-    """The level of the next calibration, and the series that it counts in. `used` are the rows of
-    each series. `final`: spend all that remains of δ."""
+    """The level of the next calibration, and the series in which it counts. `used` holds the rows
+    of each series. `final` spends all that remains of δ."""
     own = set(rows)
     shared = tuple(n for n, past in enumerate(used) if not own.isdisjoint(past))
     series = shared or (len(used),)

@@ -1,4 +1,4 @@
-"""Labelled answers as arrays: which are served and wrong, for many thresholds at once."""
+"""Labelled answers as arrays: shows which are served and wrong, for many thresholds at once."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from suffice.pvalues import Flags, Numbers, interval
 from suffice.types import Action
 
 DECIMALS = 4
-"""Thresholds are rounded to this, so that the file and the routing table hold the same number."""
+"""Thresholds have this many decimals, so that the file and the routing table agree."""
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
     """One entry per row. `allowed`: every rule besides the two thresholds is met. `weights` are
     inverse sampling probabilities; `None`: all rows count the same. `largest` is the largest weight
-    that a row could have had, drawn or not."""
+    that any answer could have had, sampled or not."""
 
     gate: Numbers
     confidence: Numbers
@@ -33,7 +33,7 @@ class Table:
     def of(
         cls, labels: Sequence[Label], scores: Sequence[Scores], served: Sequence[Action]
     ) -> Table:
-        """An answer that was sampled for review but not judged counts as wrong."""
+        """The table of these labels. An answer that was sampled but not judged counts as wrong."""
         chances = [label.probability for label in labels if label.probability is not None]
         least = min((label.least_probability for label in labels), default=1.0)
         return cls(
@@ -61,7 +61,7 @@ class Table:
         )
 
     def served(self, grid: Grid) -> Flags:
-        """Which rows (second axis) are served at which thresholds (first axis)."""
+        """Whether each row (second axis) is served at each pair of thresholds (first axis)."""
         opens = self.gate >= grid.gate[:, None]
         return np.asarray(opens & (self.confidence >= grid.confidence[:, None]) & self.allowed)
 
@@ -127,8 +127,8 @@ class Grid:
 
 
 def _quantiles(scores: Numbers, floor: float, steps: int) -> list[float]:
-    """Thresholds with an equal share of the rows between them, and the floor itself. Rounded down,
-    so that the row that gave the threshold reaches it."""
+    """Thresholds with equal shares of the rows between them, and the floor itself. They are rounded
+    down, so that the row that gave a threshold reaches it."""
     found = np.quantile(scores, np.arange(steps) / steps) if len(scores) else np.array([])
     scale = 10**DECIMALS
     floors = np.floor(found * scale) / scale

@@ -1,1 +1,1 @@
-"""Golden sets: questions with the expected outcome, run before a deployment."""
+"""Golden sets: questions with expected outcomes, run before a deployment."""

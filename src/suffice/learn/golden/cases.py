@@ -3,7 +3,7 @@
     {"question": "When is pay day?", "verdict": "SERVE", "answers_all": [["25th", "25 of"]]}
     {"question": "Who is king?", "answerable": false}
 
-The fields are those of `suffice eval`, and `verdict`: one verdict or a list of allowed ones.
+The fields are those of `suffice eval`, plus `verdict`: one verdict or a list of allowed ones.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class GoldenCase:
-    """A question with the allowed actions (empty: any that suits the question)."""
+    """A question with the allowed actions (empty: any that fits the question)."""
 
     question: Question
     allowed: tuple[Action, ...] = ()
@@ -51,7 +51,7 @@ class GoldenCase:
 
 
 def read_golden(path: Path) -> tuple[GoldenCase, ...]:
-    """The cases of a file. Each question may occur once in a collection."""
+    """The cases of a file. A collection may contain each question once."""
     cases = tuple(
         _case(row, f"{path}, row {number}")
         for number, row in enumerate(read_rows(path, ("question",), _KINDS), 1)
@@ -82,7 +82,7 @@ def _case(row: dict[str, Any], where: str) -> GoldenCase:
             )
     if answerable and not allowed and not answers:
         raise Unreadable(
-            f"{where}: it is answerable, but answers_all is missing.",
+            f"{where}: the question is answerable, but answers_all is missing.",
             remedy="Add answers_all: groups of texts. A right answer contains one of each group.",
         )
     question = Question(row["question"], answerable, answers, str(row.get("collection") or ""))

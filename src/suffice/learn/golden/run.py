@@ -19,7 +19,7 @@ Answers = Callable[[GoldenCase], Verdict]
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The outcome of one case. `released` is kept to see what changed."""
+    """The outcome of one case. `released` is kept to show what changed."""
 
     passed: bool
     action: str
@@ -52,12 +52,12 @@ def read_run(path: Path) -> Run:
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as problem:
         raise Unreadable(
             f"{path} is not a run of a golden set.",
-            remedy="Use a file that suffice golden run wrote.",
+            remedy="Use a file written by suffice golden run.",
         ) from problem
 
 
 def run(cases: Sequence[GoldenCase], answer: Answers, path: Path, progress: Progress) -> Run:
-    """Ask every question. Nothing is recorded in the log."""
+    """Ask every question, without writing to the log."""
     found: dict[str, Outcome] = {}
     for number, case in enumerate(cases, 1):
         verdict = answer(case)
@@ -83,8 +83,8 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Cases that passed and now fail, that failed and now pass, that fail in both runs, that fail
-    and are new, and that were removed."""
+    """Cases grouped by change: passed and now fail, failed and now pass, fail in both runs, new and
+    fail, and removed."""
 
     regressions: tuple[Difference, ...] = ()
     fixed: tuple[Difference, ...] = ()
@@ -94,7 +94,7 @@ class Comparison:
 
 
 def compare(before: Run | None, now: Run) -> Comparison:
-    """The differences between a run and an earlier one; without one, every failure is new."""
+    """Compare a run with an earlier one. Without an earlier run, every failure is new."""
     known = before.cases if before else {}
     pairs = [Difference(name, known[name], one) for name, one in now.cases.items() if name in known]
     return Comparison(

@@ -1,1 +1,1 @@
-"""Monitoring: metrics with their alarms, the guarantee of the thresholds, deep checks, gaps."""
+"""Monitoring: metrics and alarms, the guarantee of the thresholds, deep checks, knowledge gaps."""

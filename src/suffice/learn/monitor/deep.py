@@ -12,17 +12,14 @@ from importlib.util import find_spec
 from typing import Any
 
 from suffice.errors import StoreError
-from suffice.evidence.documents import StoredDocuments
-from suffice.evidence.index import Filter
-from suffice.evidence.store import Store
 from suffice.learn.monitor.observe import DEEP_CHECK
 from suffice.models.catalog import FAST, open_verifier
 from suffice.models.embedder import Embedder
 from suffice.models.verifier import LLM, Verifier
 from suffice.record.about import about
-from suffice.record.decision import Decision, decision_of
+from suffice.record.decision import decision_of
 from suffice.record.log import Log
-from suffice.record.replay import Replay
+from suffice.record.replay import Replay, stored_documents
 from suffice.record.setup import setup_of
 from suffice.settings import Settings
 from suffice.types import Verdict
@@ -56,16 +53,15 @@ class DeepChecks:
     verifier: Verifier
 
     def check(self, record: str) -> str:
-        """Check a recorded answer again and record the result; return its id, or "" if there is no
-        draft that can be read."""
+        """Check a recorded answer again and record the result. Return the id of that record, or ""
+        if there is no readable draft."""
         entry = self.log.entry(record)
         try:
             decision = decision_of(entry)
         except StoreError:  # parts were erased or are not stored: no later attempt would help
             return ""
         setup, _ = setup_of(self.log.entry(str(entry.fields()["setup"])))
-        allowed = _readable(decision)
-        documents = StoredDocuments(Store(self.log.database), allowed)
+        documents = stored_documents(self.log.database, decision)
         found = Replay(setup, self.embedder, self.verifier, documents).again(decision)
         if decision.verdict is None or found is None or found.draft is None:
             return ""
@@ -78,13 +74,6 @@ class DeepChecks:
         made = about(entry, DEEP_CHECK, result)
         self.log.append(made)
         return made.id
-
-
-def _readable(decision: Decision) -> Filter:
-    """What the caller could read, which is at least the passages of the evidence."""
-    passages = decision.evidence.passages
-    labels = frozenset(label for passage in passages for label in passage.access)
-    return Filter(collection=passages[0].collection if passages else "default", labels=labels)
 
 
 def _numbers(verdict: Verdict) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 """Knowledge gaps by topic: withheld questions that one missing document would answer.
 
-Wordings of a question are grouped by the mean similarity of their embeddings (average linkage). A
-question that the documents now answer is not a gap, whatever the reason it was withheld.
+Questions are grouped by the mean similarity of their embeddings (average linkage). A question that
+the documents now answer is not a gap, whatever the reason it was withheld.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from suffice.review.gaps import Gap
 from suffice.types import Source
 
 SIMILAR = 0.40
-"""Mean similarity at which questions count as one topic. On 753 labelled questions about 126
+"""The mean similarity at which questions count as one topic. On 753 labelled questions about 126
 documents, this cut-off gives the best agreement between pairs in one group and pairs about one
 document (F1, built-in embedder)."""
 MOST_WORDINGS = 2_000
@@ -31,9 +31,9 @@ Answered = Callable[[str], tuple[bool, tuple[Source, ...]]]
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A gap. `question` is its most frequent wording and `wordings` are all of them; `recent` and
-    `before` count the last seven days and the seven before, `new` says that it was first asked in
-    the last seven days."""
+    """A knowledge gap. `question` is its most frequent wording and `wordings` are all of them.
+    `recent` counts the last seven days, `before` the seven days before, and `new` says that it was
+    first asked in the last seven days."""
 
     question: str
     wordings: tuple[str, ...]
@@ -72,8 +72,8 @@ def backlog(
 
 
 def clusters(vectors: Vectors, similar: float = SIMILAR) -> list[list[int]]:
-    """Groups of rows whose mean similarity is high, by average linkage. The mean similarity of two
-    groups of unit vectors is the product of their mean vectors."""
+    """Groups of rows with a high mean similarity, by average linkage. The mean similarity of two
+    groups of unit vectors is the dot product of their mean vectors."""
     means = np.array(vectors, dtype=np.float64)
     groups = [[n] for n in range(len(means))]
     table = means @ means.T
@@ -119,7 +119,7 @@ def _topic(gaps: Sequence[Gap], nearest: dict[str, tuple[Source, ...]], now: dat
 
 
 def _nearest(sources: Sequence[Source]) -> tuple[Source, ...]:
-    """The nearest documents of all wordings, each once."""
+    """The documents nearest to any wording, without duplicates."""
     ranked = sorted(sources, key=lambda one: -(one.relevance or 0.0))
     each = {(one.carried, one.document): one for one in reversed(ranked)}
     return tuple(sorted(each.values(), key=lambda one: -(one.relevance or 0.0)))[:_NEAREST]

@@ -32,8 +32,8 @@ def _files(settings: Settings) -> Iterator[str]:
 
 
 def in_force(certificate: Certificate | None, state: Guarantee) -> Thresholds:
-    """The thresholds to apply: the certified ones; while the guarantee is suspended, for each the
-    stricter of certified and default; without a certificate, the defaults."""
+    """The thresholds to apply: the certified ones or, without a certificate, the defaults. While
+    the guarantee is suspended, each is the stricter of certified and default."""
     own = certificate.applied if certificate else None
     if own is None:
         return default_thresholds(None)

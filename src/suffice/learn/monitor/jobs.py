@@ -1,4 +1,4 @@
-"""Jobs of the monitor that wait for a worker: deep checks and e-mails. Processes share them."""
+"""The monitor's job queue for deep checks and e-mails, shared by all processes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["DEEP_CHECK", "MAIL", "Claimed", "Jobs"]
 MAIL = "mail"
 ATTEMPTS = 5
 _CLAIM = 600.0
-"""Seconds after which another process may take over the job of one that died."""
+"""Seconds after which another process may take over the job of a process that died."""
 _WAIT = 60.0
 
 
@@ -29,7 +29,7 @@ class Claimed:
 
 
 class Jobs:
-    """Safe to share between threads and processes."""
+    """The job queue. Safe across threads and processes."""
 
     def __init__(self, database: Database, clock: Callable[[], float] = time.time) -> None:
         self._database = database

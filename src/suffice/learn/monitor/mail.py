@@ -26,7 +26,7 @@ class Mailer:
 
     @classmethod
     def of(cls, settings: MailSettings, environ: Mapping[str, str] | None = None) -> Mailer | None:
-        """The mailer of the settings; `None` if no server is named."""
+        """The configured mailer; `None` if no mail server is set."""
         environ = os.environ if environ is None else environ
         if not settings.host:
             return None
@@ -44,7 +44,7 @@ class Mailer:
         return cls(settings, password, _context(settings.ca_file))
 
     def send(self, entry: Entry) -> str:
-        """Send the message about the record of an alarm; return why it failed, or ""."""
+        """Send the message about a recorded alarm. Return why it failed, or ""."""
         try:
             server = self._connected()
             try:
@@ -80,7 +80,7 @@ class Mailer:
         message["Subject"] = f"Suffice: {entry.kind} {found.get('what')}{metric}"
         message["From"] = self.settings.sender
         message["To"] = ", ".join(self.settings.to)
-        message["Message-ID"] = f"<{entry.id}@suffice>"  # the same for each attempt
+        message["Message-ID"] = f"<{entry.id}@suffice>"  # the same for every attempt
         lines = (str(found.get("text")), "", f"Time: {entry.time}", f"Record: {entry.id}")
         message.set_content("\n".join((*lines, "", "Details: suffice monitor")))
         return message

@@ -20,15 +20,15 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 Counts = NDArray[np.int64]
 CELLS = 240
-"""Cells of the grid on which scores are ranked. Ties are broken at random, so the grid costs a
-little power but no validity, and the state has the same size after any number of scores."""
+"""The number of grid cells for ranking scores. Ties are broken at random, so the grid costs a
+little power but no validity, and the size of the state does not depend on the number of scores."""
 _SURE = 6.0
 """Log-odds beyond which scores are not distinguished."""
 _HALF = 500.0
 """Half of the capital is reserved for changes after this many scores."""
 _SLOPES = (0.5, 1.0, 1.6)
 _TAILS = ((0.5, 0.5), (0.2, 1.0), (0.1, 1.0), (0.05, 1.0), (0.05, 3.0), (0.02, 3.0))
-"""Bets that a tail of this probability is hit more often: by this factor, less one."""
+"""Bets (probability, gain): scores fall into this tail 1 + gain times as often as expected."""
 
 
 class Side(Enum):
@@ -45,8 +45,8 @@ class Side(Enum):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Martingale:
-    """The state of one test, or of many equally long ones in the leading dimensions. `counts` are
-    earlier scores by cell, `capital` is what each bet has won, `steps` the number of bets made."""
+    """The state of one test, or of many equally long tests along the leading dimensions. `counts`
+    holds the earlier scores by cell, `capital` what each bet has won, `steps` the bets made."""
 
     side: Side
     counts: Counts
@@ -55,7 +55,7 @@ class Martingale:
 
     @classmethod
     def of(cls, side: Side, reference: Any = ()) -> Martingale:
-        """A new test; `reference` are scores that the first live score is already ranked among."""
+        """A new test. The first live score is ranked among the `reference` scores."""
         scores = np.asarray(reference, dtype=float)
         lead = scores.shape[:-1]
         counts = np.zeros((*lead, CELLS), dtype=np.int64)
@@ -85,7 +85,7 @@ class Martingale:
         return np.asarray(self.capital.sum(axis=-1) + _reserve(self.steps))
 
     def restarted(self) -> Martingale:
-        """The same earlier scores, and new capital."""
+        """The test with the same earlier scores and fresh capital."""
         return Martingale(self.side, self.counts, np.zeros_like(self.capital))
 
 
@@ -116,7 +116,7 @@ def _count(counts: Counts, cell: Counts) -> None:
 
 
 def _payoffs(rank: Array, side: Side) -> Array:
-    """What each bet pays; the mean over uniform ranks is 1."""
+    """The payoff of each bet; its mean over uniform ranks is 1."""
     paid: list[Array] = []
     for sign in side.value:
         high = rank if sign > 0 else 1 - rank

@@ -1,4 +1,4 @@
-"""The six metrics: what each one measures, and its published alarm."""
+"""The six metrics: what each measures, and its published alarm."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from suffice.settings import MonitorSettings
 
 
 class Metric(StrEnum):
-    """The metrics under the names with which they are exported."""
+    """The metrics, with the names under which they are exported."""
 
     FAITHFULNESS = "faithfulness"
     """Share of an answer's claims that are backed."""
     FACT_SCORE = "fact_score"
-    """Share of the atomic facts of its claims that are backed."""
+    """Share of the atomic facts in an answer's claims that are backed."""
     WITHHOLD_RATE = "withhold_rate"
     """Share of questions without a released answer (WITHHOLD or REVIEW)."""
     FABRICATED = "fabricated_citation_rate"
-    """Share of answers with a draft that cited a source that does not exist."""
+    """Share of answers whose draft cited a source that does not exist."""
     RETRIEVAL_NULL = "retrieval_null_rate"
     """Share of searches that found no passage similar to the question."""
     CORRECTIONS = "user_correction_rate"
@@ -46,7 +46,7 @@ Days = Mapping[str, Mean]
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """A metric now, and what it is compared with."""
+    """The recent mean of a metric, and the baseline it is compared with."""
 
     window: Mean
     baseline: Mean
@@ -62,9 +62,8 @@ Exceeded = Callable[[Figures, MonitorSettings], bool]
 
 @dataclass(frozen=True, slots=True)
 class Definition:
-    """The alarm of a metric: `alarm` describes it in words, `exceeded` tells whether the limit is
-    crossed. The alarm also needs a test for a change in the direction `side` to reject; `None`: no
-    test."""
+    """The alarm of a metric. `alarm` describes it in words, and `exceeded` tells whether the limit
+    is crossed. The test for a change in the direction `side` must reject too; `None`: no test."""
 
     alarm: Callable[[MonitorSettings], str]
     exceeded: Exceeded
@@ -112,7 +111,7 @@ METRICS: Mapping[Metric, Definition] = {
 
 
 def figures(days: Days, today: date, settings: MonitorSettings) -> Figures:
-    """The mean over the newest days, and over the days before them."""
+    """The means over the newest days and over the days before them."""
     begin = today - timedelta(days=settings.window_days - 1)
     first = begin - timedelta(days=settings.baseline_days)
     return Figures(

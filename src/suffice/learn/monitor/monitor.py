@@ -1,4 +1,4 @@
-"""The monitor of one log: reads new records, keeps the metrics, reports what has changed.
+"""The monitor of one log: reads new records, updates the metrics and reports changes.
 
 >>> monitor = Monitor(log, settings)
 >>> monitor.catch_up()
@@ -38,14 +38,14 @@ _URGENT = ("raised", "suspended")
 
 @dataclass(frozen=True, slots=True)
 class Monitor:
-    """Safe to share between threads. Any number of processes may monitor one log."""
+    """Monitors one log. Thread-safe; any number of processes may monitor it."""
 
     log: Log
     settings: Settings
     certificates: Mapping[str, Certificate] = field(default_factory=dict)
     """The certificates that the settings name, by file."""
     deep: bool = False
-    """Whether answers are sampled for deep checks: there is a worker that runs them."""
+    """Whether answers are sampled for deep checks, which need a worker."""
     clock: Clock = now
     seconds: Callable[[], float] = time.time
     chance: Callable[[], float] = field(default=random.SystemRandom().random)
@@ -90,7 +90,7 @@ class Monitor:
         found = list(changes(before, after, self.settings.monitor))
         if not observed and not found and after == before:
             return False
-        # Written before the state: a crash in between repeats them under the same ids.
+        # Written before the state: after a crash in between, they are repeated with the same ids.
         self._report(found)
         if not self.store.save(after, version, self._jobs(observed, found), self.seconds()):
             return True  # another process was first
@@ -108,7 +108,7 @@ class Monitor:
         return [observe(entry_of(row), similar) for row in rows], len(rows) == _PORTION
 
     def _report(self, found: Sequence[Change]) -> None:
-        """Write changes to the log: they cannot be removed unnoticed, and webhooks send them."""
+        """Write changes to the log, so that removing them is detectable and webhooks send them."""
         for one in found:
             fields = {"about": one.about, "what": one.what, "text": one.text}
             figures = {"value": one.value, "baseline": one.baseline}

@@ -1,4 +1,4 @@
-"""What a record of the log says about the metrics."""
+"""Extracts observations for the metrics from log records."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ _OPEN = (Level.SUFFICIENT.value, Level.PARTIAL.value)
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """One value of a metric. `counts` says whether it adds to the number of observations: a
-    correction adds to the corrections of the answers that were counted before."""
+    """One value of a metric. `counts` says whether it adds to the number of observations. A
+    correction does not: its answer was already counted."""
 
     metric: Metric
     value: float
@@ -34,7 +34,7 @@ class Observation:
 
 @dataclass(frozen=True, slots=True)
 class DeepCheck:
-    """The result of a deep check: faithfulness as decided and as checked again, and whether the
+    """The result of a deep check: faithfulness as first decided and as rechecked, and whether the
     action changed."""
 
     released: float
@@ -53,8 +53,8 @@ class Covered:
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """The observations in one record, what a guarantee needs to know about its answer, and whether
-    there is a draft for a deep check."""
+    """The observations in one record, the scores that the guarantee is tested on, and whether there
+    is a draft for a deep check."""
 
     id: str
     sequence: int
@@ -71,7 +71,7 @@ class Observed:
 
 
 def observe(entry: Entry, similar: float) -> Observed:
-    """Read a record. Parts that were erased or not stored are skipped. A search found nothing if no
+    """Read a record, skipping parts that were erased or not stored. A search counts as empty if no
     passage reaches the similarity `similar`."""
     if entry.kind == FEEDBACK:
         down = values(entry.payload, ("rating",)).get("rating") == Rating.DOWN.value
@@ -86,7 +86,7 @@ def observe(entry: Entry, similar: float) -> Observed:
         *_searched(found, gated, similar),
         *(_decided(found, outcome, gated) if outcome else ()),
     )
-    # A verdict that repeats another one, or that a reviewer wrote, is not a new sample.
+    # A verdict that repeats another or was written by a reviewer is not a new sample.
     new = not outcome.get("repeats") and (not gated or gate.get("level") in _OPEN)
     drafted = (found.get("drafts") or {}).get("draft") is not None
     return Observed(

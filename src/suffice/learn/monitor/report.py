@@ -1,4 +1,4 @@
-"""The state of the monitor as a tree for JSON; the command line, the API and the metrics use it."""
+"""The state of the monitor as a JSON tree, for the command line, the API and the metrics."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The state of the monitor, in one row of the store.
 
 An update reads the row, computes without a lock, and writes only if the row has not changed since.
-Of several processes that update at the same time one succeeds, and the others start again from its
-result: each record is counted exactly once.
+If several processes update at once, one succeeds and the others start again from its result, so
+each record is counted exactly once.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Alarm:
 
 @dataclass(frozen=True, slots=True)
 class DeepCounts:
-    """Deep checks so far: answers, answers with a different action, and the sums of faithfulness as
+    """Deep checks so far: answers, answers whose action changed, and the sums of faithfulness as
     released and as rechecked."""
 
     count: int = 0
@@ -68,8 +68,8 @@ class Tested:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """Everything that the monitor knows; `sequence` and `time` are those of the last record read,
-    `sampled` the time up to which the weekly sample was drawn."""
+    """Everything that the monitor knows. `sequence` and `time` belong to the last record read;
+    `sampled` is the time up to which the weekly sample was drawn."""
 
     sequence: int = 0
     time: str = ""
@@ -115,7 +115,7 @@ class Job:
 
 
 class StateStore:
-    """Reads and writes the state. Safe to share between threads and processes."""
+    """Reads and writes the state. Safe across threads and processes."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

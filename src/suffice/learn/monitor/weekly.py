@@ -1,4 +1,4 @@
-"""The weekly sample: served and withheld answers that go to the review queue, drawn at random.
+"""The weekly sample: randomly drawn served and withheld answers for the review queue.
 
 Each stratum (served, withheld) is a simple random sample without replacement from the answers of
 the week that are not already in the queue. The sampling probability of an answer is stored with it,
@@ -32,7 +32,7 @@ _SERVED = (Action.SERVE.value, Action.CAVEAT.value, Action.CONFLICT.value)
 
 @dataclass(slots=True)
 class Stratum:
-    """A reservoir: after any number of answers, each is held with the same probability."""
+    """A reservoir sample: at any time, each answer so far is in it with the same probability."""
 
     wanted: int
     draw: random.Random
@@ -62,8 +62,8 @@ class Weekly:
     random: random.Random = field(default_factory=random.SystemRandom)
 
     def due(self, sampled: str, now: datetime) -> str | None:
-        """The end of the week to draw from; `None` if the week is not over. The first call starts
-        the first week."""
+        """The end of the week to sample; `None` if the week is not over. The first call starts the
+        first week."""
         if not sampled:
             return timestamp(now)
         return timestamp(read(sampled) + WEEK) if now - read(sampled) >= WEEK else None
@@ -89,7 +89,7 @@ class Weekly:
         return len(drawn)
 
     def offer(self, connection: Connection, week: Choice, strata: dict[bool, Stratum]) -> None:
-        """Offer each answer of a week that is not queued to its stratum, served or withheld."""
+        """Offer each answer of the week that is not queued to its stratum, served or withheld."""
         queued = week.narrowed(select(RECORDS.c.id)).where(RECORDS.c.kind == QUEUE)
         known = {subject_of(id) for id in connection.scalars(queued)}
         asked = week.narrowed(select(RECORDS.c.id, RECORDS.c.payload))

@@ -1,4 +1,4 @@
-"""Runs the monitor in its own thread, never on the event loop or in the path of a request."""
+"""Runs the monitor in its own thread, never on the event loop or while a request waits."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _JOIN = 1.0
 
 
 class MonitorWorker:
-    """Updates the monitor until it is closed. Every process of a gateway has one; the store
-    decides which of them counts a record, checks an answer or sends a message."""
+    """Updates the monitor until it is closed. Every gateway process has a worker; the store decides
+    which of them counts a record, checks an answer or sends a message."""
 
     def __init__(
         self,
@@ -35,7 +35,7 @@ class MonitorWorker:
         self.change(monitor)
 
     def change(self, monitor: Monitor) -> None:
-        """Use another monitor, with changed settings, from the next round on."""
+        """Use another monitor from the next round on, after settings changed."""
         self._mailer = Mailer.of(monitor.settings.monitor.mail)
         self._monitor = monitor
 
@@ -73,7 +73,7 @@ class MonitorWorker:
             self._do(job)
 
     def _next(self, kinds: tuple[str, ...]) -> Claimed | None:
-        """Deep checks wait while requests need the models."""
+        """The next job. Deep checks wait while requests need the models."""
         able = kinds if self._idle() else tuple(kind for kind in kinds if kind != DEEP_CHECK)
         return self._jobs.claim(able) if able else None
 
@@ -88,7 +88,7 @@ class MonitorWorker:
             _LOG.warning("Monitor: gave up on job %s: %s", job.id, problem)
 
     def _done(self, job: Claimed) -> str:
-        """Do a job once; return why it failed, or ""."""
+        """Run a job once. Return why it failed, or ""."""
         if job.kind == MAIL and self._mailer is not None:
             return self._mailer.send(self._monitor.log.entry(job.record))
         if job.kind == DEEP_CHECK and self._deep is not None:
@@ -97,7 +97,7 @@ class MonitorWorker:
 
 
 class _Once:
-    """Opens the deep checks, whose models are large, when the first one is due."""
+    """Opens the deep checks when the first is due, because their models are large."""
 
     def __init__(self, open_: Callable[[], DeepChecks]) -> None:
         self._open = open_

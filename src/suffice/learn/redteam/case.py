@@ -1,4 +1,4 @@
-"""An attack, its cases, and what a correct system does."""
+"""Attacks, their cases, and what a correct system does."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def cited(statement: str, *numbers: int) -> str:
 def draft_trial(
     text: str, passages: Sequence[Passage], *, serve: bool = False, question: str = ""
 ) -> Trial:
-    """A draft that a correct system serves, or does not serve."""
+    """The trial of a draft that a correct system serves, or does not serve."""
     return Trial(SERVED if serve else STOPPED, question, text, tuple(passages))
 
 
@@ -76,7 +76,7 @@ class Attack(Protocol):
     def correct(self) -> str: ...
 
     def cases(self, material: Material) -> Iterator[Case]:
-        """Cases in a random but reproducible order; none if the documents offer no material."""
+        """The cases in a random but reproducible order; none if the documents offer no material."""
         ...
 
 

@@ -52,7 +52,7 @@ _YEAR = re.compile(r"\b(?:19|20)\d\d\b")
 _HEDGED = frozenset("may might could".split())
 """Hedges: "may" and "may not" do not contradict each other."""
 _MAIN_VERBS = frozenset("have has had do does did".split())
-"""Not always auxiliaries: "They have two weeks" is not negated by one "not"."""
+"""Not always auxiliaries: adding "not" does not negate "They have two weeks"."""
 _ADVERB = re.compile(r" (?:\w+ly|only|also|always|still|just|both|either)\b")
 _SERIES = re.compile(r"\b(?:and|or)\b[^,]*,(?!\d)")
 """A list that may go on from the words before it: "B, or C applies, the rule …"."""
@@ -74,7 +74,7 @@ def number_edits(fact: Fact, random: Random) -> Iterator[Edit]:
     """One number replaced by another that does not occur in the passage."""
     for literal in fact.literals:
         digits = _DIGITS.search(literal.text)
-        if literal.kind not in QUANTITIES or digits is None or _part_of_more(fact.text, literal):
+        if literal.kind not in QUANTITIES or digits is None or _may_be_part(fact.text, literal):
             continue
         number = int(digits[0].replace(",", ""))
         bound = literal.comparator not in (Comparator.EXACTLY, Comparator.ABOUT)
@@ -86,7 +86,7 @@ def number_edits(fact: Fact, random: Random) -> Iterator[Edit]:
 
 
 def date_edits(fact: Fact, random: Random) -> Iterator[Edit]:
-    """Another month, year or day of the month."""
+    """A date with another month, year or day of the month."""
     for literal in fact.literals:
         if literal.kind is not LiteralKind.DATE:
             continue
@@ -108,13 +108,13 @@ def unit_edits(fact: Fact, random: Random) -> Iterator[Edit]:
 
 
 def value_edits(fact: Fact, random: Random) -> Iterator[Edit]:
-    """Every edit of a number or a date, which is how conflicting and outdated documents differ."""
+    """All edits of a number or a date: conflicting and outdated documents differ in these."""
     yield from number_edits(fact, random)
     yield from date_edits(fact, random)
 
 
 def negated(fact: Fact) -> Edit | None:
-    """The opposite statement, made with one "not"."""
+    """The opposite statement, made by adding "not"."""
     head = fact.auxiliary
     if fact.verb is None or not head or head in _HEDGED | _MAIN_VERBS:
         return None
@@ -176,17 +176,17 @@ def respelled(fact: Fact) -> Iterator[Edit]:
             )
 
 
-def _part_of_more(text: str, literal: Literal) -> bool:
-    """Whether a number may be something else: a year, one side of "1:1", one end of a range, the
-    number of an item "(2)"."""
+def _may_be_part(text: str, literal: Literal) -> bool:
+    """Whether a number may be a year, part of a ratio ("1:1") or a range, or the number of an item
+    ("(2)")."""
     around = text[max(0, literal.start - 1) : literal.start] + text[literal.end : literal.end + 1]
     year = literal.kind is LiteralKind.NUMBER and bool(_YEAR.fullmatch(literal.text))
     return year or any(char in ":/-–" for char in around) or around == "()"
 
 
 def forbidden(edit: Edit) -> tuple[str, ...]:
-    """What must not be released: the false statement, and its false value if it has one. A number of
-    one or two digits alone is not forbidden: a true text has such numbers too, as in "[3]"."""
+    """What must not be released: the false statement, and its false value if it has one. A bare
+    number of one or two digits is not forbidden: true texts have such numbers too, as in "[3]"."""
     telling = re.search(r"\d", edit.new) and not re.fullmatch(r"\d{1,2}", edit.new)
     value = (edit.new,) if telling else ()
     return edit.text.rstrip("."), *value

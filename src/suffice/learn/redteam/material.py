@@ -20,20 +20,20 @@ from suffice.text.words import STOP_WORDS, auxiliaries, content_words
 from suffice.types import Passage
 
 _SHORTEST, _LONGEST = 6, 40
-"""Words of a statement."""
+"""The minimum and maximum number of words in a statement."""
 _LEAST_CONTENT = 3
-"""Content words of a statement: with fewer, it says too little on its own."""
+"""The minimum number of content words; with fewer, a statement says too little on its own."""
 # Statements are plain text: this module does not interpret markup, links or code.
 _MARKUP = re.compile(r"[|`*#<>{}\[\]\\=]|&\w+;|https?:|www\.|\n")
 _JOINED = re.compile(r"(?:And|But|Or|So|Then|Thus)\b")
 _ROW = re.compile(r"(?P<key>[^:;]+): (?P<label>[^;]+); (?P<rest>.+)\.")
 _CELL = re.compile(r"(?:^|; )(?P<column>[^:;]+): (?P<value>[^;]+)")
 _LONGEST_CELL = 6
-"""Words of a cell that a statement can be made of."""
+"""The maximum number of words in a table cell that is turned into a statement."""
 _LONGEST_SUBJECT = 8
 _HEAD = re.compile(r"(?P<head>[\w'’]+)(?P<not> (?:not|never|no)\b)?")
 _NEGATED = re.compile(r"cannot|.*n['’]t")
-# Words that begin a clause of its own before the main verb.
+# Words that begin a separate clause before the main verb.
 _CLAUSE = re.compile(
     r"\b(?:if|when|while|because|that|which|who|whose|where|how|what)\b|[:;]"
     # These are prepositions too: only at the start do they begin a clause, or a purpose.
@@ -48,8 +48,8 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """A sentence of a passage that stands alone. `verb`: where its first auxiliary starts, if it
-    has one ("must", "is")."""
+    """A sentence of a passage that can be understood alone. `verb` is the offset of its first
+    auxiliary ("must", "is"), if it has one."""
 
     text: str
     passage: Passage
@@ -62,7 +62,7 @@ class Fact:
 
     @property
     def framed(self) -> bool:
-        """Whether a phrase stands before the subject: "In 2023, …"."""
+        """Whether a phrase precedes the subject: "In 2023, …"."""
         return "," in self.text[: self.verb or 0]
 
     @property
@@ -117,7 +117,7 @@ class Material:
         return Random(f"{self.seed} {name}")
 
     def shuffled(self, name: str, most: int = 400) -> list[Fact]:
-        """Facts in a random order that alternates between the documents."""
+        """Facts in a random order that alternates between documents."""
         random = self.random(name)
         return take_turns(random, self.facts)[:most]
 
@@ -128,8 +128,8 @@ class Material:
 
 
 def facts(passage: Passage) -> Iterator[Fact]:
-    """The sentences of a passage that can be understood by themselves, and the values of its
-    tables as sentences."""
+    """The sentences of a passage that can be understood alone, and the values of its tables as
+    sentences."""
     for start, end in sentences(passage.text):
         said = readable(ITEM_MARK.sub("", passage.text[start:end], count=1)).strip()
         if fact := _fact(said, passage):
@@ -153,7 +153,7 @@ def _cells(text: str) -> Iterator[str]:
 
 
 def lowered(text: str) -> str:
-    """A phrase as written inside a sentence: only words that are never names lose their capital."""
+    """The phrase in mid-sentence case: only words that are never names lose their capital."""
     first = text.split()[0].lower() if text.split() else ""
     common = first in STOP_WORDS - {"i"}
     return text[:1].lower() + text[1:] if common else text
@@ -172,7 +172,7 @@ def _fact(said: str, passage: Passage, least: int = _LEAST_CONTENT) -> Fact | No
 
 
 def take_turns(random: Random, found: Sequence[Fact]) -> list[Fact]:
-    """The facts in a random order: one from each document, then another from each, and so on."""
+    """The facts in a random order, taking one from each document in turn."""
     groups: dict[str, list[Fact]] = {}
     for fact in found:
         groups.setdefault(fact.passage.document, []).append(fact)

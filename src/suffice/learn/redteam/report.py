@@ -36,7 +36,7 @@ def report(found: Iterable[tuple[Attack, Sequence[Outcome]]]) -> Report:
 
 def figures(outcomes: Sequence[Outcome]) -> Report:
     """How many attacks ended in the right action and how many twins were served, with exact 95 %
-    intervals (Clopper-Pearson), which treat cases as independent. `served_plain`: attacks that were
+    intervals (Clopper-Pearson), which treat cases as independent. `served_plain` counts attacks
     served without a caveat."""
     if not outcomes:
         return {"cases": 0, "note": "no material in the documents"}
@@ -44,7 +44,7 @@ def figures(outcomes: Sequence[Outcome]) -> Report:
 
 
 def interval(hits: int, n: int, confidence: float = 0.95) -> list[float]:
-    """The exact interval of a share (Clopper-Pearson).
+    """The exact confidence interval of a share (Clopper-Pearson).
 
     >>> [round(end, 3) for end in interval(9, 10)]
     [0.555, 0.997]
@@ -62,7 +62,7 @@ def documents_hash(passages: Iterable[Passage]) -> str:
 
 
 def compare(now: Mapping[str, Any], last: Mapping[str, Any]) -> Report:
-    """What changed since the last run. Cases are compared one by one where both runs have them."""
+    """What changed since the last run. Cases that both runs have are compared one by one."""
     before = {_key(one): one for one in last["cases"]}
     changed = [(before[_key(one)], one) for one in now["cases"] if _key(one) in before]
     return {
@@ -110,7 +110,7 @@ def read_report(path: Path) -> Report:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as problem:
         raise Unreadable(
-            f"{path} cannot be read: {problem}.", remedy="Use a report that suffice redteam wrote."
+            f"{path} cannot be read: {problem}.", remedy="Use a report written by suffice redteam."
         ) from problem
     if not isinstance(found, dict) or found.get("format") != FORMAT:
         raise Unreadable(
@@ -120,7 +120,7 @@ def read_report(path: Path) -> Report:
 
 
 def _root(low_side: Callable[[float], bool]) -> float:
-    """The share at which a condition that holds for small shares stops holding."""
+    """The largest share for which the condition holds, by bisection."""
     low, high = 0.0, 1.0
     for _ in range(_STEPS):
         middle = (low + high) / 2

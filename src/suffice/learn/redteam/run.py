@@ -1,4 +1,4 @@
-"""Runs the cases against the system and keeps the results."""
+"""Runs the cases against the system and collects the results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from suffice.types import Passage, Retrieved, Verdict
 
 @dataclass(frozen=True, slots=True)
 class Altered:
-    """A retriever without some documents and with planted passages, which come first."""
+    """A retriever that hides some documents and puts planted passages first."""
 
     search: Retriever
     hidden: frozenset[str]
@@ -31,7 +31,7 @@ class Altered:
 
 
 class Target(Protocol):
-    """What is attacked."""
+    """The system under attack."""
 
     def decide(self, trial: Trial) -> Verdict: ...
 
@@ -81,7 +81,7 @@ class Outcome:
 def attack_all(
     attacks: Sequence[Attack], material: Material, system: Target, most: int, progress: Progress
 ) -> Iterator[tuple[Attack, list[Outcome]]]:
-    """Every attack with at most `most` outcomes; none if the documents offer no material."""
+    """Each attack with at most `most` outcomes; none if the documents offer no material."""
     prepared = [(attack, first(attack.cases(material), most)) for attack in attacks]
     total, done = sum(len(cases) for _, cases in prepared), 0
     for attack, cases in prepared:

@@ -1,5 +1,5 @@
-"""A checkpoint: the signed state of the log at a time, to be stored outside the reach of those who
-can write to the log."""
+"""A checkpoint: the signed state of the log at one time, to be stored where those who can write to
+the log cannot change it."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ _SQLITE = b"SQLite format 3\0"
 
 
 class Place(Protocol):
-    """Stores checkpoints and returns those stored."""
+    """Stores checkpoints and returns the stored ones."""
 
     def keep(self, point: Checkpoint) -> None: ...
 
@@ -30,7 +30,7 @@ class Place(Protocol):
 
 
 def place(where: str) -> Place:
-    """Parse a destination: an HTTP URL, a store (URL or file), or a file of JSON lines."""
+    """Parse a destination: an HTTP URL, a store (URL or file), or a JSON lines file."""
     if where.startswith(("http://", "https://")):
         return _Url(where)
     return _Store(where) if "://" in where or _is_store(Path(where)) else _File(Path(where))

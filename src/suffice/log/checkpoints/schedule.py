@@ -1,7 +1,7 @@
-"""Schedules checkpoints: after a number of records, or after some minutes if there are new ones.
+"""Schedules checkpoints: after a number of records, or after some minutes if there are new records.
 
 The head row holds the state of the log and the last checkpoint. If several processes share a log,
-the first one that finds a checkpoint due writes it.
+the first to find a checkpoint due writes it.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Signer:
         return not head.checkpoint_time or self.clock() - read(head.checkpoint_time) >= passed
 
     def write(self, *, always: bool = False) -> Checkpoint | None:
-        """Write a checkpoint if one is due. If a destination fails, it stays due."""
+        """Write a checkpoint if one is due. If a destination fails, the checkpoint stays due."""
         key = read_key(self.settings.key_file)
         head = self._claim(always)
         if head is None:
@@ -84,8 +84,8 @@ class Signer:
 
 
 class Schedule:
-    """Writes checkpoints in a background thread, so no answer waits for them. Failures are logged
-    and retried."""
+    """Writes checkpoints in a background thread, so that answers do not wait for them. Failures are
+    logged and retried."""
 
     def __init__(self, signer: Signer) -> None:
         self._signer = signer
@@ -104,7 +104,7 @@ class Schedule:
             self._wake.set()
 
     def close(self) -> None:
-        """Write a checkpoint that is due, and stop the thread."""
+        """Write a checkpoint if one is due, and stop the thread."""
         with self._lock:
             self._closed = True
         self._wake.set()

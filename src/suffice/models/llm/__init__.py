@@ -5,5 +5,5 @@ ask      the endpoint, budgets and costs
 replies  strict parsing of replies
 quotes   whether quotes occur in the passages
 cache    judgements in memory
-verifier the tier: the cheaper tier first, the LLM if that is not certain
+verifier the tier: asks the LLM where the cheaper tier is uncertain
 """

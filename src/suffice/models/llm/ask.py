@@ -1,4 +1,4 @@
-"""One call of the LLM within the budget of a request, and the total cost of all calls."""
+"""Calls the LLM within the budget of a request, and adds up the cost of all calls."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from suffice.models.wire.blocking import ask
 from suffice.models.wire.endpoint import Endpoint
 from suffice.settings import LlmSettings
 
-_SIGNS_A_TOKEN = 3
-"""Deliberately low, so that an estimate is rarely below the actual count."""
+_CHARS_PER_TOKEN = 3
+"""A low number of characters per token, so that estimates rarely fall below the actual count."""
 _JSON = {"response_format": {"type": "json_object"}}
 _SHORT = "Raise verifier.llm.max_tokens for a reasoning model."
 
 
 @dataclass(slots=True)
 class Budget:
-    """The remaining budget of one request: calls, tokens, and seconds since its start."""
+    """What is left for a request: calls, tokens, and seconds since its start."""
 
     settings: LlmSettings
     calls: int = 0
@@ -33,7 +33,7 @@ class Budget:
         return self.settings.total_seconds - (monotonic() - self.started)
 
     def spent(self, prompt: int) -> str:
-        """The reason a call with this many tokens is no longer possible, or ""."""
+        """Why a call with this many tokens is not possible any more; empty if it is."""
         limits = self.settings
         if self.calls >= limits.total_calls:
             return (
@@ -54,7 +54,7 @@ class Budget:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """The cost so far. `cached` judgements are free."""
+    """The cost so far. Judgements from the cache are free."""
 
     calls: int = 0
     tokens: int = 0
@@ -86,7 +86,7 @@ class Meter:
 
 @dataclass(frozen=True, slots=True)
 class Llm:
-    """An OpenAI-compatible endpoint and a model there."""
+    """A model at an OpenAI-compatible endpoint."""
 
     endpoint: Endpoint
     model: str
@@ -97,8 +97,8 @@ class Llm:
         return self.model or "llm"
 
     def reply(self, prompt: Prompt, budget: Budget) -> str:
-        """The reply, unparsed. Raises a `ModelError` if the budget is used up, the endpoint fails,
-        or the reply was cut off."""
+        """The raw reply. Raise `ModelError` if the budget is used up, or if the call fails or is
+        cut off."""
         size = _estimate(prompt.text)
         if why := budget.spent(size):
             raise ModelError(f"{why[0].upper()}{why[1:]}.", remedy="Raise that setting.")
@@ -119,4 +119,4 @@ class Llm:
 
 
 def _estimate(text: str) -> int:
-    return -(-len(text) // _SIGNS_A_TOKEN)
+    return -(-len(text) // _CHARS_PER_TOKEN)

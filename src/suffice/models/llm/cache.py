@@ -1,4 +1,4 @@
-"""An in-memory LRU cache of judgements; thread-safe."""
+"""A thread-safe LRU cache of judgements, in memory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ V = TypeVar("V")
 
 
 class Cache(Generic[V]):
-    """At most `size` values; the least recently used value is dropped first."""
+    """Holds at most `size` values and drops the least recently used."""
 
     def __init__(self, size: int) -> None:
         self.size = size
@@ -38,5 +38,5 @@ class Cache(Generic[V]):
 
 
 def cache_key(*parts: str | Sequence[str]) -> str:
-    """A key that is unique to these parts: the sha256 of their JSON."""
+    """A key unique to these parts: the sha256 of their JSON."""
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""Groups pairs into calls: one call for all claims of an answer."""
+"""Groups pairs into calls, so that all claims of an answer share one call."""
 
 from __future__ import annotations
 
@@ -9,28 +9,27 @@ from suffice.models.llm.prompt import ClaimToJudge, Prompt
 from suffice.models.verifier import Pair
 
 MOST_CLAIMS = 32
-"""Claim limit of one call: with more claims the reply becomes long and its last judgements
-unreliable."""
+"""The claim limit of a call. With more claims, the last judgements become unreliable."""
 
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One call: its prompt, and which pair (by number) asks about which of its claims."""
+    """One call: its prompt, and the pairs (by number) that ask about its claims."""
 
     prompt: Prompt
     pairs: Mapping[int, int]
 
     def places(self, pair: Pair) -> dict[int, int]:
-        """Maps the numbered passages to their places in the evidence of a pair, where present."""
+        """Maps the passage numbers of the prompt to positions in the pair's evidence."""
         held = {text: place for place, text in reversed(list(enumerate(pair.evidence)))}
         numbered = enumerate(self.prompt.passages, 1)
         return {n: held[text] for n, text in numbered if text in held}
 
 
 def cases(pairs: Sequence[Pair], asked: Sequence[int]) -> Iterator[Case]:
-    """Claims of one answer share a call even if they cite different passages: the prompt shows all
-    passages and states which ones a claim may be judged by. Without an answer, claims with the same
-    evidence share a call."""
+    """Group the claims. Claims of an answer share a call even if they cite different passages: the
+    prompt shows all passages and says which ones apply to each claim. Without an answer, claims
+    with the same evidence share a call."""
     groups: dict[tuple[object, ...], list[int]] = {}
     for n in asked:
         pair = pairs[n]

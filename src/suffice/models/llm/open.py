@@ -19,7 +19,7 @@ _REMEDY = "Set verifier.llm.url to the base URL of an OpenAI-compatible endpoint
 def open_llm_verifier(
     inner: Verifier, settings: LlmSettings, draft: DraftSettings | None = None
 ) -> LlmVerifier:
-    """`inner` with the configured LLM. The drafter's key is sent to the drafter's URL only."""
+    """The verifier `inner` with the configured LLM. Only the drafter's URL gets its key."""
     shared = draft if settings.url == DRAFT else None
     url = shared.llm if shared else settings.url
     if not url.startswith(("http://", "https://")):
@@ -31,6 +31,6 @@ def open_llm_verifier(
     key_env = settings.key_env or (shared.key_env if shared else "")
     model = settings.model or (shared.model if shared else "")
     endpoint = chat_endpoint(url, key_env, "verdict", settings.total_seconds, settings.retries)
-    # Notes are shown to callers, who need not know the URL.
+    # Notes are shown to callers, who should not see the URL.
     llm = Llm(replace(endpoint, called="the endpoint"), model)
     return LlmVerifier(inner, llm, settings, Cache(settings.cache_size))

@@ -1,9 +1,8 @@
-"""Builds the prompts. The evidence comes first, so that a provider's cache serves the next question
-on it.
+"""Builds the prompts. The evidence comes first, so that providers can cache it between questions.
 
-The prompt texts are versioned files in models/prompts; their versions are part of the verifier's id
-and of every cache key. Passages, question and claims are data: each is enclosed in a fence whose
-mark is derived from the content and occurs in none of the texts.
+The prompt texts are versioned files in models/prompts. Their versions are part of the verifier's id
+and of every cache key. Passages, question and claims are data: each is fenced by a mark that is
+derived from the content and occurs in none of the texts.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ _PARTS = "\n=====\n"
 
 @dataclass(frozen=True, slots=True)
 class ClaimToJudge:
-    """A claim, and the passages (counted from 1) it may be judged by; empty: all."""
+    """A claim, and the passages (counted from 1) it is judged by; all if empty."""
 
     claim: str
     passages: tuple[int, ...] = ()
@@ -36,7 +35,7 @@ class ClaimToJudge:
 
 @dataclass(frozen=True, slots=True)
 class Prompt:
-    """The complete prompt of one call: the same content gives the same text. Without claims it asks
+    """The complete prompt of a call. The same content gives the same text. Without claims, it asks
     whether the passages are enough."""
 
     passages: tuple[str, ...]
@@ -63,8 +62,7 @@ class Prompt:
 
     @property
     def format(self) -> Mapping[str, Any]:
-        """The reply schema for `response_format`. It depends on the version only: passages and
-        claims cannot change it."""
+        """The reply schema for `response_format`. It depends on the version alone."""
         name, schema = self.version.replace("-", "_"), _SCHEMAS[self.version]
         held = {"name": name, "strict": True, "schema": schema}
         return {"type": "json_schema", "json_schema": held}
@@ -73,8 +71,8 @@ class Prompt:
         passages = [visible(text) for text in self.passages]
         rest = [visible(self.question), *(visible(one.claim) for one in self.claims)]
         last = fence([*passages, *rest])
-        # The mark depends on the passages only, so that other claims on them share the beginning of
-        # the prompt.
+        # The mark depends only on the passages, so that prompts for other claims start with the
+        # same text.
         first = fence(passages)
         first = last if any(first in text for text in rest) else first
         for n, text in enumerate(passages, 1):
@@ -86,7 +84,7 @@ class Prompt:
 
 
 def _lines(claims: Sequence[ClaimToJudge], texts: Sequence[str]) -> Iterator[str]:
-    """One line per claim, quoted as JSON, so that a claim cannot forge another line."""
+    """One line per claim, quoted as JSON so that a claim cannot forge another line."""
     for n, (one, text) in enumerate(zip(claims, texts, strict=True), 1):
         only = ", ".join(map(str, one.passages))
         limit = f" (judge by passages {only} only)" if only else ""
@@ -100,7 +98,7 @@ def visible(text: str) -> str:
 
 @cache
 def _file(version: str) -> tuple[str, str]:
-    """The system message and the closing text of a prompt."""
+    """The system message and the final text of a prompt."""
     path = resources.files("suffice.models") / "prompts" / f"{version}.txt"
     system, _, closing = path.read_text("utf-8").partition(_PARTS)
     return system.strip(), closing.strip()

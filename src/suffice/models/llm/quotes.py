@@ -1,8 +1,8 @@
 """Checks whether a quote occurs literally in a passage.
 
-White space, case, invisible characters and the shape of quotation marks and dashes are ignored.
-Letters, digits and their order must match. A quote must not begin or end inside a word or a number:
-"18 weeks of leave" does not occur in "118 weeks of leave".
+White space, case, invisible characters and the style of quotation marks and dashes are ignored.
+Letters and digits must match in order. A quote cannot begin or end inside a word or number: "18
+weeks of leave" does not occur in "118 weeks of leave".
 """
 
 from __future__ import annotations
@@ -13,35 +13,33 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
 _WORDS = 3
-_SIGNS = 12
-"""Minimum length of a quote: this many words or, in scripts without spaces between words, this many
-letters."""
+_LETTERS = 12
+"""A quote needs this many words or this many letters, because some scripts have no spaces."""
 _LONGEST = 4_000
 _SHAPES = str.maketrans(dict.fromkeys('"“”„‟«»‘’‚‛‹›`´′″', "'") | dict.fromkeys("‐‑‒–—―−", "-"))
 _ELIDED = re.compile(r"\s*[\[(]?\.{3,}[\])]?\s*")
-_UNPARTED = "\u2e80"
-"""From this character on: scripts without spaces between words."""
+_UNSPACED = "\u2e80"
+"""The first character of scripts without spaces between words."""
 
 
-@lru_cache(maxsize=512)  # a passage is processed once for all claims of an answer
+@lru_cache(maxsize=512)  # so that a passage is normalised once for all claims of an answer
 def folded(text: str) -> str:
-    """The normalised text for comparing quotes."""
+    """The text normalised for comparing quotes."""
     seen = "".join(char for char in text if unicodedata.category(char) != "Cf")
     plain = unicodedata.normalize("NFKC", seen).casefold().translate(_SHAPES)
     return " ".join(plain.split())
 
 
 def place_of(quote: str, passages: Sequence[str], named: int | None = None) -> int | None:
-    """The passage that contains the quote: the one it is attributed to, or the first other one.
-    `None` if no passage contains it or the quote is too short."""
+    """The passage that contains the quote: the passage it names, or else the first that does.
+    `None` if no passage contains it or it is too short."""
     order = [n for n in (named,) if n is not None and 0 <= n < len(passages)]
     order += (n for n in range(len(passages)) if n != named)
     return next((n for n in order if occurs_in(quote, passages[n])), None)
 
 
 def occurs_in(quote: str, passage: str) -> bool:
-    """Whether a quote of a few words occurs in a passage, whole or, if it elides text with "...",
-    part by part in this order."""
+    """Whether a quote occurs in a passage. Parts separated by "..." must occur in order."""
     words, text = folded(quote).strip("' "), folded(passage)
     if len(words) > _LONGEST:
         return False
@@ -49,7 +47,7 @@ def occurs_in(quote: str, passage: str) -> bool:
 
 
 def _in_order(parts: Iterable[str], text: str) -> bool:
-    """Whether every part is long enough and begins after the previous one."""
+    """Whether every part is long enough and follows the previous part."""
     start = 0
     found = False
     for part in (part for part in parts if part):
@@ -62,7 +60,7 @@ def _in_order(parts: Iterable[str], text: str) -> bool:
 
 def _long_enough(part: str) -> bool:
     letters = sum(char.isalnum() for char in part)
-    return letters >= _SIGNS or len(re.findall(r"\w+", part)) >= _WORDS
+    return letters >= _LETTERS or len(re.findall(r"\w+", part)) >= _WORDS
 
 
 def _pattern(part: str) -> re.Pattern[str]:
@@ -72,4 +70,4 @@ def _pattern(part: str) -> re.Pattern[str]:
 
 
 def _parted(char: str) -> bool:
-    return char.isalnum() and char < _UNPARTED
+    return char.isalnum() and char < _UNSPACED

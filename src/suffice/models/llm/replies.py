@@ -1,4 +1,4 @@
-"""Parses the reply of the LLM strictly: the requested object, or a `ValueError`."""
+"""Parses the reply of the LLM strictly. Anything but the requested object raises a `ValueError`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 _LINE = 200
 _MOST_MISSING = 5
 _LINK = re.compile(r"://|\bwww\.", re.IGNORECASE)
-# Servers without structured output return reasoning before the answer, and code fences.
+# Without structured output, servers return reasoning before the answer, and code fences.
 _THOUGHT = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 _FENCED = re.compile(r"\A\s*```(?:json)?\s*\n(.*)\n\s*```\s*\Z", re.DOTALL)
 
@@ -27,7 +27,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Quoted:
-    """A quote attributed to a passage, counted from 1; 0: no passage."""
+    """A quote and the number of its passage, from 1; 0 means no passage."""
 
     passage: int
     quote: str
@@ -35,7 +35,7 @@ class Quoted:
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
-    """The judgement on one claim, not yet verified."""
+    """The judgement on one claim, before its quotes are verified."""
 
     verdict: Verdict
     quoted: Quoted
@@ -43,7 +43,7 @@ class Ruling:
 
 @dataclass(frozen=True, slots=True)
 class Assessment:
-    """The judgement on whether passages are enough, not yet verified."""
+    """The judgement on whether passages are enough, before its quotes are verified."""
 
     enough: bool
     quotes: tuple[Quoted, ...]
@@ -51,7 +51,7 @@ class Assessment:
 
 
 def read_rulings(reply: str, claims: int) -> tuple[Ruling, ...]:
-    """One ruling for each claim, in order."""
+    """The rulings on all claims, in order."""
     rows = _object(_loaded(reply), "verdicts")["verdicts"]
     found: dict[int, Ruling] = {}
     for row in _list(rows):
@@ -79,7 +79,7 @@ def read_assessment(reply: str) -> Assessment:
 
 
 def shown_missing(missing: tuple[str, ...]) -> tuple[str, ...]:
-    """The missing parts as a refusal may show them: a few lines without links."""
+    """The missing parts for display in a refusal: a few lines without links."""
     return tuple(line for line in missing if not _LINK.search(line))[:_MOST_MISSING]
 
 
@@ -132,7 +132,7 @@ def _quoted(entry: dict[str, Any]) -> Quoted:
 
 
 def _line(text: str) -> str:
-    """One line of printable, storable characters."""
+    """The text as one line of printable characters."""
     line = " ".join("".join(c if c.isprintable() else " " for c in text).split())
     return line if len(line) <= _LINE else f"{line[:_LINE]}…"
 

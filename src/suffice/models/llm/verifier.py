@@ -1,8 +1,8 @@
-"""The llm tier: the cheaper tier judges first, and the user's LLM if that tier is not certain.
+"""The llm tier: asks the user's LLM where the cheaper tier is uncertain.
 
-The LLM's judgement is then final, in both directions. It counts only with a quote that occurs in
-the passages. If the LLM fails or its judgement does not count, the cheaper tier's score stands,
-with a note that gives the reason.
+The LLM then has the last word, for and against, but only with a quote that occurs in the passages.
+If the LLM fails or its judgement does not count, the cheaper tier's score is used, with a note that
+gives the reason.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from suffice.models.verifier import (
 )
 from suffice.settings import LlmSettings
 
-# The LLM gives a category, not a probability. The value is high, so that no threshold in use
-# exceeds it, but below 1, since an LLM with a genuine quote can still be wrong.
+# The LLM gives a category, not a probability. The value is above any threshold in use, but below 1,
+# because an LLM can be wrong even with a genuine quote.
 SURE = 0.95
 _REST = (1 - SURE) / 2
 _Key = tuple[str | tuple[str, ...], ...]
@@ -37,7 +37,7 @@ _Key = tuple[str | tuple[str, ...], ...]
 
 @dataclass(frozen=True)
 class LlmVerifier:
-    """`inner` with an LLM on top. Each call of `support` or `sufficiency` has one budget."""
+    """The verifier `inner` with an LLM on top. Each call of a method has its own budget."""
 
     inner: Verifier
     llm: Llm
@@ -53,7 +53,7 @@ class LlmVerifier:
 
     @property
     def thresholds(self) -> Thresholds:
-        """The inner tier's thresholds for its scores; one half for the LLM's."""
+        """The thresholds of the inner tier for its scores, and one half for the LLM's scores."""
         inner = self.inner.thresholds
         tiers = {**inner.tiers, self.inner.tier: inner, LLM: Thresholds()}
         return replace(inner, tiers=tiers)
@@ -99,8 +99,7 @@ class LlmVerifier:
         return scores
 
     def _asks(self, pair: Pair, chance: float, unchecked: str) -> bool:
-        """Whether to ask the LLM. It may be able to read what the inner tier could not, if there is
-        any text."""
+        """Whether to ask the LLM. It may read what the inner tier cannot, but not empty text."""
         if self.settings.ask == "never" or not (
             _tells(pair.text) and any(map(_tells, pair.evidence))
         ):
@@ -111,7 +110,7 @@ class LlmVerifier:
     def _judged(
         self, case: Case, pairs: Sequence[Pair], budget: Budget
     ) -> Iterator[tuple[int, Word | NoWord]]:
-        """A result for each pair of a case, in one call."""
+        """The result for each pair of a case, from one call."""
         try:
             rulings = read_rulings(self.llm.reply(case.prompt, budget), len(case.prompt.claims))
         except (SufficeError, ValueError) as problem:
@@ -171,13 +170,13 @@ class LlmVerifier:
         self.cache.put(self._name(key), word)
 
     def _name(self, key: _Key) -> str:
-        """The cache key: model, prompt version and content."""
+        """The cache key, from the model, prompt version and content."""
         return cache_key(self.llm.endpoint.url, self.llm.model, *key)
 
 
 def below_llm(verifier: Verifier) -> Verifier:
-    """The tier below an LLM, for work on many small pairs, each of which would be a separate call;
-    any other verifier is returned unchanged."""
+    """The tier below an LLM, for many small pairs that would each be a separate call. Any other
+    verifier is returned unchanged."""
     return verifier.inner if isinstance(verifier, LlmVerifier) else verifier
 
 
@@ -190,7 +189,7 @@ def _tells(text: str) -> bool:
 
 
 def _why(problem: SufficeError | ValueError) -> str:
-    """The error as part of a sentence."""
+    """The error, phrased as part of a sentence."""
     if isinstance(problem, SufficeError):
         reason = problem.message.rstrip(".")
         return f"{reason[:1].lower()}{reason[1:]}"

@@ -1,7 +1,7 @@
 """Decides which judgements of the LLM count: only those that its quotes prove.
 
-A judgement in favour of a claim or of passages does not count if its quote occurs in no passage, or
-if the quoted passage, the claim or the question tries to influence the judge.
+A positive judgement does not count if its quote occurs in no passage, or if the quoted passage, the
+claim or the question tries to influence the judge.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ _UNPROVED = "its quote is not in the passages"
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """A judgement on a claim that counts: never `unsure`. `passage` is an index into the
-    evidence."""
+    """A valid judgement on a claim, never `unsure`. `passage` is an index into the evidence."""
 
     verdict: Verdict
     passage: int | None = None
@@ -29,7 +28,7 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class Enough:
-    """A judgement on passages that counts."""
+    """A valid judgement on whether passages are enough."""
 
     enough: bool
     passage: int | None = None
@@ -38,13 +37,13 @@ class Enough:
 
 @dataclass(frozen=True, slots=True)
 class NoWord:
-    """No judgement that counts, with the reason."""
+    """Why there is no valid judgement."""
 
     why: str
 
 
 def support_word(ruling: Ruling, pair: Pair, places: Mapping[int, int]) -> Word | NoWord:
-    """Verify a ruling. `places` maps the numbered passages to the evidence."""
+    """Verify a ruling. `places` maps passage numbers to positions in the evidence."""
     if ruling.verdict is Verdict.UNSURE:
         return NoWord("it is not sure either")
     if ruling.verdict is Verdict.NOT_MENTIONED:
@@ -75,7 +74,7 @@ def enough_word(assessment: Assessment, pair: Pair) -> Enough | NoWord:
 
 
 def _steered(pair: Pair, place: int) -> str:
-    """Names the text that tries to influence the judge; empty if there is none."""
+    """Which text tries to influence the judge; empty if none does."""
     texts = {
         "what is judged": pair.text,
         "the question": pair.question,

@@ -1,6 +1,6 @@
-"""Calls to an OpenAI-compatible URL.
+"""Calls an OpenAI-compatible URL.
 
-A core without I/O builds requests, classifies replies and parses them (`endpoint`, `failures`,
-`attempts`, `replies`, `sse`). `blocking` drives it in a thread, `suffice.server.openai.upstream` on
-the event loop.
+Code without I/O builds requests, and classifies and parses replies (`endpoint`, `failures`,
+`attempts`, `replies`, `sse`). `blocking` runs it in a thread, and `suffice.server.openai.upstream`
+on the event loop.
 """

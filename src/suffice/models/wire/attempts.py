@@ -1,4 +1,4 @@
-"""The attempts of one call, without I/O: what to send, when to wait, when to give up."""
+"""The attempts of a call, without I/O: what to send, when to wait and when to give up."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _FIRST_WAIT, _LONGEST_WAIT = 0.5, 8.0
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The status and the headers of a reply."""
+    """The status and headers of a reply."""
 
     status: int
     headers: Mapping[str, str]
@@ -22,12 +22,12 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """Read the whole body of the reply and close it."""
+    """A step: read the whole body of the reply and close it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Wait before the next attempt, because the last one failed."""
+    """A step: wait before the next attempt, because the last attempt failed."""
 
     seconds: float
     failed: CallFailed
@@ -40,9 +40,11 @@ Attempts = Generator[Step, Head | bytes | None, None]
 def attempts(
     endpoint: Endpoint, body: Body | None, deadline: float, clock: Callable[[], float]
 ) -> Attempts:
-    """Yields steps and expects a `Head` for `Send`, the bytes for `Read`, nothing for `Wait`;
-    exceptions of the HTTP client are thrown in. Returns when the last reply sent has a success
-    status and is still open; raises `CallFailed` when no attempt is left."""
+    """Yield the steps of a call. The caller sends back a `Head` for `Send`, bytes for `Read` and
+    nothing for `Wait`, and throws in exceptions of the HTTP client.
+
+    Returns once a reply with a success status is open. Raises `CallFailed` when no attempt is left.
+    """
     tries = 0
     while True:
         wait = uniform(0.5, 1) * min(_FIRST_WAIT * 2**tries, _LONGEST_WAIT)

@@ -1,4 +1,4 @@
-"""Calls that block the thread: the whole reply, or its events."""
+"""Calls that block the thread, for whole replies or streams of events."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def ask(endpoint: Endpoint, body: Body, timeout: float | None = None) -> dict[str, Any]:
-    """The JSON object of the reply."""
+    """The reply as a JSON object."""
     deadline = _deadline(endpoint, timeout)
     with _opened(endpoint, body, deadline) as reply:
         return next(_values(ReplyReader(endpoint), reply, deadline))
@@ -29,8 +29,8 @@ def ask(endpoint: Endpoint, body: Body, timeout: float | None = None) -> dict[st
 def events(
     endpoint: Endpoint, body: Body, timeout: float | None = None
 ) -> Iterator[dict[str, Any]]:
-    """The JSON object of each server-sent event, until `[DONE]`. A stream that breaks off raises an
-    error at that point."""
+    """The server-sent events as JSON objects, until `[DONE]`. Raise an error if the stream
+    breaks."""
     deadline = _deadline(endpoint, timeout)
     with _opened(endpoint, body, deadline) as reply:
         kind = reply.headers.get("content-type", "")
@@ -38,7 +38,7 @@ def events(
 
 
 def _deadline(endpoint: Endpoint, timeout: float | None) -> float:
-    """When this call must end: the deadline of the work that makes it applies too."""
+    """When this call must end. It also ends at the deadline of the calling task."""
     work = current()
     left = None if work is None else work.left
     return monotonic() + min(t for t in (endpoint.timeout, timeout, left) if t is not None)
@@ -46,7 +46,7 @@ def _deadline(endpoint: Endpoint, timeout: float | None) -> float:
 
 @contextmanager
 def _opened(endpoint: Endpoint, body: Body, deadline: float) -> Iterator[httpx2.Response]:
-    """A reply with a success status."""
+    """An open reply with a success status."""
     import httpx2
 
     with endpoint.failures(), httpx2.Client(verify=_certificates()) as client:
@@ -120,7 +120,7 @@ def _parts(endpoint: Endpoint, reply: httpx2.Response, deadline: float) -> Itera
 
 @cache
 def _certificates() -> ssl.SSLContext:
-    """The trusted certificates, cached: loading them takes longer than many calls."""
+    """The trusted certificates, cached because loading them takes longer than many calls."""
     import httpx2
 
     return httpx2.create_ssl_context()

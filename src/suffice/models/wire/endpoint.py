@@ -1,4 +1,4 @@
-"""One URL that is called with JSON: the request to send, and the errors that name it."""
+"""A URL that is called with JSON: the request to send, and errors about it."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _encoded(value: Any) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Codec:
-    """JSON to and from bytes. `decode` raises `ValueError`."""
+    """Converts JSON to bytes and back. `decode` raises `ValueError`."""
 
     encode: Callable[[Any], bytes] = _encoded
     decode: Callable[[bytes], Any] = json.loads
@@ -53,10 +53,10 @@ class Send:
 @dataclass(frozen=True, slots=True)
 class Endpoint:
     """A URL that accepts JSON by POST. `wanted` names the expected result in error messages.
-    `timeout` covers a whole call, retries and their waits included; no single wait is longer than
-    `patience`. `spare` lists parameters that some servers reject, each with its alternative name
-    ("" to omit it); `lesser` holds a value to try once before that. `called` replaces the URL in
-    error messages for readers who need not know it."""
+    `timeout` covers a whole call including retries, and `patience` limits each wait between them.
+    `spare` lists parameters that some servers reject, with an alternative name ("" to omit it);
+    `lesser` holds a value to try first. `called` replaces the URL in error messages for readers who
+    should not see it."""
 
     url: str
     key: str = field(default="", repr=False)
@@ -72,7 +72,7 @@ class Endpoint:
 
     @property
     def name(self) -> str:
-        """The URL as it may be shown: without user, password and query."""
+        """The URL for display, without user, password and query."""
         if self.called:
             return self.called
         try:
@@ -82,7 +82,7 @@ class Endpoint:
         return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="").geturl()
 
     def request(self, body: Body | None, seconds: float) -> Send:
-        """The request with this body; without one, a GET request."""
+        """The request with this body, or a GET request without a body."""
         if seconds <= 0:
             raise self.late()
         # No compression, so that the size limit applies to the bytes received.
@@ -97,7 +97,7 @@ class Endpoint:
         return Send("POST", self.url, headers, self.codec.encode(body), seconds)
 
     def problem(self, why: str, remedy: str, detail: str = "", **more: Any) -> CallFailed:
-        """The error for a call that failed; see `CallFailed` for further fields."""
+        """The error for a failed call. `CallFailed` explains the other fields."""
         detail = detail.replace(self.key, "…") if self.key else detail
         message = f"{self.name} returned no {self.wanted}: {why.rstrip('.')}."
         return CallFailed(message, remedy=remedy, detail=detail, **more)
@@ -110,7 +110,7 @@ class Endpoint:
         error = self._error_in(data)
         why = f"it answered {phrase(status)}"
         why += f" and asks to wait {wait:.0f} s" if wait else ""
-        # A reader who does not know the URL cannot act on a remedy about it.
+        # Readers who cannot see the URL cannot act on a remedy about it.
         remedy = "" if self.called else remedy_of(status)
         detail = message_of(error) if error else ""
         if self.key and isinstance(error, dict):
@@ -130,8 +130,8 @@ class Endpoint:
         return value.get("error") if isinstance(value, dict) else None
 
     def spared(self, body: Body | None, message: str) -> Body | None:
-        """The body without the optional parameter that a refusal names, or with its lesser
-        value; `None` if it names none."""
+        """The body without the optional parameter that a refusal names, or with its lesser value;
+        `None` if it names none."""
         for name, other in self.spare.items():
             if body and name in body and re.search(rf"\b{name}\b", message):
                 if body[name] != self.lesser.get(name, body[name]):
@@ -141,7 +141,7 @@ class Endpoint:
         return None
 
     def failure(self, problem: Exception) -> CallFailed:
-        """An exception of the HTTP client as the failure of a call; others are raised again."""
+        """The `CallFailed` for an HTTP client exception. Other exceptions are raised again."""
         import httpx2
 
         if isinstance(problem, CallFailed):
@@ -163,7 +163,7 @@ class Endpoint:
 
     @contextmanager
     def failures(self) -> Iterator[None]:
-        """Raise exceptions of the HTTP client as failures of this call."""
+        """Convert exceptions of the HTTP client to `CallFailed`."""
         try:
             yield
         except CallFailed:
@@ -173,5 +173,5 @@ class Endpoint:
 
 
 def endpoint_url(base: str, path: str) -> str:
-    """The full URL of `path` under a base URL; a base that already ends with it is unchanged."""
+    """The full URL of `path` under a base URL. A base that already ends with it is unchanged."""
     return base.rstrip("/").removesuffix(f"/{path}").rstrip("/") + f"/{path}"

@@ -1,4 +1,4 @@
-"""How a call can fail: its kind, a message with a remedy, and how long to wait before the next."""
+"""Failures of a call: their kind, a message with a remedy, and how long to wait before a retry."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from suffice.errors import ModelUnreachable
 AGAIN = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
 """Statuses of temporary failures: the same request may succeed later."""
 PASSED = frozenset({400, 404, 413, 415, 422})
-"""Statuses about the request itself: no other attempt would help."""
+"""Statuses about the request itself: a retry would not help."""
 QUOTED = 300
 _LONGEST_NAME = 100
 
@@ -29,7 +29,7 @@ NAMED = "Correct the request as the server describes."
 
 
 class Kind(StrEnum):
-    """What went wrong, as the metrics name it."""
+    """What went wrong, as named in the metrics."""
 
     CONNECTION = "connection"
     TIMEOUT = "timeout"
@@ -43,10 +43,10 @@ class Kind(StrEnum):
 
 
 class CallFailed(ModelUnreachable):
-    """A call without a usable reply. `status` is the HTTP status of the reply (0: there was none),
-    `wait` the seconds that the server asks to wait, `code` and `param` are from its error object.
-    `detail` is the server's own text: unchecked, it may quote the prompt, and it is in no message.
-    `again`: another attempt may succeed."""
+    """A call without a usable reply. `status` is the HTTP status (0 without a reply), `wait` the
+    number of seconds that the server asks to wait, and `code` and `param` come from its error
+    object. `detail` is the server's own text. It is untrusted, may quote the prompt, and is part of
+    no message. With `again`, another attempt may succeed."""
 
     def __init__(
         self,
@@ -91,7 +91,7 @@ def remedy_of(status: int) -> str:
 
 
 def phrase(status: int) -> str:
-    """A status with its standard name. The server's own wording is not used."""
+    """A status with its standard phrase, not the server's."""
     try:
         return f"{status} {HTTPStatus(status).phrase}"
     except ValueError:
@@ -99,7 +99,7 @@ def phrase(status: int) -> str:
 
 
 def retry_after(headers: Mapping[str, str]) -> float | None:
-    """The wait that the server requests, in seconds; the header may also hold a date."""
+    """The number of seconds that the server asks to wait. The header may also give a date."""
     value = headers.get("retry-after", "").strip()
     try:
         seconds = float(value)
@@ -113,7 +113,7 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
 
 
 def message_of(error: Any) -> str:
-    """The message of an error object, on one line and shortened."""
+    """The message of an error object, shortened to one line."""
     message = error.get("message") if isinstance(error, dict) else error
     return clipped(message if isinstance(message, str) else json.dumps(error))
 

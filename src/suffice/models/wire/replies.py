@@ -1,4 +1,4 @@
-"""The bytes of a reply as JSON objects: one for a whole reply, one for each event of a stream."""
+"""Parses replies into JSON objects: one for a whole reply, or one for each event of a stream."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from suffice.models.wire.sse import DONE, EventReader
 
 @dataclass(slots=True)
 class ReplyReader:
-    """Feed it the parts of a reply, then `close` it. `stream`: the reply is a stream of events;
-    `ends`: it must end with `[DONE]`."""
+    """Parses a reply that is fed in parts and then closed. With `stream`, the reply is a stream of
+    events; with `ends`, it must end with `[DONE]`."""
 
     endpoint: Endpoint
     stream: bool = False
     ends: bool = True
     done: bool = False
-    """`[DONE]` was received: there is nothing more to read."""
+    """Whether `[DONE]` was received, so that nothing is left to read."""
     pending: int = 0
-    """Bytes that were received since the last value."""
+    """The number of bytes received since the last value."""
     _size: int = 0
     _parts: list[bytes] = field(default_factory=list)
     _events: EventReader = field(default_factory=EventReader)
 
     @classmethod
     def of_stream(cls, endpoint: Endpoint, content_type: str, *, ends: bool = True) -> ReplyReader:
-        """For a request that asked for a stream. A server that does not stream sends one object,
-        which becomes one event."""
+        """The reader for a request that asked for a stream. A server that does not stream sends one
+        object, which becomes one event."""
         whole = not content_type or re.search("json|html", content_type)
         return cls(endpoint, stream=not whole, ends=ends)
 
@@ -69,7 +69,7 @@ class ReplyReader:
 
 
 def parsed(endpoint: Endpoint, data: bytes, *, error: bool = False) -> dict[str, Any]:
-    """The JSON object in these bytes. An object that reports an error is raised as one."""
+    """The JSON object in these bytes. Raise an error if it reports an error."""
     try:
         value = endpoint.codec.decode(data)
     except (ValueError, RecursionError):

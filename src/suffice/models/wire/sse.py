@@ -1,4 +1,4 @@
-"""Parse server-sent events incrementally: from parts of any size, with any line endings."""
+"""Parses server-sent events incrementally, from parts of any size and with any line endings."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ Sent = tuple[str, bytes]
 
 @dataclass(slots=True)
 class EventReader:
-    """Feed it bytes; `close` returns a last event that lacks its final empty line."""
+    """Parses bytes fed in parts. `close` returns a last event that lacks its final empty line."""
 
     _rest: bytes = b""
     _parts: list[bytes] = field(default_factory=list)
-    """Parts of an unfinished line, after `_rest`."""
+    """Parts of an incomplete line, after `_rest`."""
     _name: str = ""
     _data: list[bytes] = field(default_factory=list)
     _begun: bool = False
@@ -30,7 +30,7 @@ class EventReader:
         self._parts = []
         if not self._begun and len(part) >= len(_BOM):
             self._begun, part = True, part.removeprefix(_BOM)
-        # A part may end between the two bytes of a CRLF.
+        # A part may end inside a CRLF.
         part, later = (part[:-1], b"\r") if part.endswith(b"\r") else (part, b"")
         if b"\r" in part:
             part = part.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
@@ -64,6 +64,6 @@ class EventReader:
 
 
 def _separate(first: bytes, second: bytes) -> bool:
-    """Whether two data lines are two events although no empty line separates them: within one JSON
-    value, no object follows another without a comma."""
+    """Whether two data lines are separate events although no empty line is between them: within a
+    JSON value, no object follows another without a comma."""
     return first.endswith(b"}") and (second.startswith(b"{") or second == DONE)

@@ -1,4 +1,4 @@
-"""Documents and search results in a message: the evidence that a request carries."""
+"""Read the documents and search results in a message as evidence."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def given_of(block: Mapping[str, Any], where: str) -> Given:
 
 
 def as_text(given: Given) -> str:
-    """The passage as part of a conversation, in tags, so that it is not taken for the question."""
+    """The passage as text in `<document>` tags, so that it is not taken for the question."""
     if isinstance(given, str) or not isinstance(given, dict):
         return f"<document>\n{given}\n</document>"
     return f"<document title={quoteattr(str(given['title']))}>\n{given['text']}\n</document>"

@@ -21,7 +21,7 @@ PING = b'event: ping\ndata: {"type": "ping"}\n\n'
 
 
 def error_body(fault: ApiError) -> dict[str, Any]:
-    """The response body. `code` and `param` are those of OpenAI's format."""
+    """The response body, with `code` and `param` from OpenAI's format."""
     other = "invalid_request_error" if fault.status < 500 else "api_error"
     error: dict[str, Any] = {"type": _TYPES.get(fault.status, other), "message": fault.message}
     named = {"code": fault.code, "param": fault.param}

@@ -34,7 +34,7 @@ def message_object(
 
 
 def framed(model: str) -> dict[str, Any]:
-    """The message before it has any content."""
+    """An empty message."""
     return {
         "id": f"msg_{new_id()}",
         "type": "message",
@@ -63,14 +63,14 @@ def stop_reason(choice: Choice) -> str:
 
 
 def blocks_of(choice: Choice) -> list[Block]:
-    """The content: text, and calls of tools."""
+    """The content blocks: text and tool calls."""
     text = choice.content or choice.refusal
     blocks: list[Block] = [{"type": "text", "text": text}] if text else []
     return blocks + [tool_use(one) for one in calls_of(choice.message)]
 
 
 def calls_of(message: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    """The tool calls of a chat message, the legacy form included."""
+    """The tool calls of a chat message, including a legacy `function_call`."""
     calls = message.get("tool_calls")
     found = [one for one in calls if isinstance(one, dict)] if isinstance(calls, list) else []
     legacy = message.get("function_call")
@@ -89,7 +89,7 @@ def tool_use(call: Mapping[str, Any]) -> Block:
 
 
 def _input(arguments: Any) -> dict[str, Any]:
-    """The arguments as an object, which this API requires."""
+    """The arguments as a JSON object, which this API requires."""
     try:
         value = json.loads(arguments or "{}")
     except (TypeError, ValueError, RecursionError):

@@ -31,13 +31,13 @@ class MessageFormat:
 
     model: str
     named: bool = False
-    """Whether findings are sent as events with their own type."""
+    """Send findings as events with their own type."""
     _begun: bool = False
     _blocks: int = 0
     _open: bool = False
-    """Whether the last block, a text, is still open."""
+    """Whether the last block is a text block that is still open."""
     _calls: dict[int, dict[str, Any]] = field(default_factory=dict)
-    """Tool calls by their index. They are sent at the end: a client runs none before that."""
+    """Tool calls by index; they are sent at the end."""
     _choice: Choice | None = None
     _finish: str = "stop"
 
@@ -89,7 +89,7 @@ class MessageFormat:
             self._join(index if isinstance(index, int) else n, call)
 
     def _join(self, index: int, call: Raw) -> None:
-        """Add a part of a tool call to what came of it before."""
+        """Append a chunk to a tool call."""
         held = self._calls.setdefault(index, {"id": None, "function": {}})
         held["id"] = held["id"] or call.get("id")
         function = call.get("function")

@@ -1,5 +1,5 @@
-"""Translate Messages API requests into chat completion requests, so that both APIs share one code
-path and the same checks."""
+"""Translate Messages API requests into chat completion requests, so that both get the same
+checks."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _DOCUMENTS = ("document", "search_result")
 
 
 def as_chat(body: Mapping[str, Any], *, grounded: bool = True) -> dict[str, Any]:
-    """Translate a request body. `grounded`: documents in it are evidence, and the prompt gets them
-    as such; otherwise they stay in the conversation as text."""
+    """Translate a request body. If `grounded`, its documents become evidence; otherwise they stay
+    in the conversation as text."""
     _checked(body)
     chat = {name: body[name] for name in _SAME if body.get(name) is not None}
     chat["max_tokens"] = int(body["max_tokens"])
@@ -84,7 +84,7 @@ def _system(system: Any) -> list[Part]:
 def _translated(
     n: int, message: Mapping[str, Any], documents: list[Given] | None
 ) -> Sequence[Part]:
-    """The chat messages for one message: results of tools become messages of their own."""
+    """Translate one message. Each tool result becomes a separate chat message."""
     content, role = message["content"], message["role"]
     if isinstance(content, str):
         return [{"role": role, "content": content}]
@@ -155,7 +155,7 @@ def _tools(body: Mapping[str, Any]) -> dict[str, Any]:
 
 def _tool(n: int, tool: Any) -> Part:
     if not isinstance(tool, dict) or tool.get("type") not in (None, "custom"):
-        raise bad("Only client tools are supported, not server tools.", f"tools[{n}].type")
+        raise bad("Server tools are not supported; send client tools.", f"tools[{n}].type")
     function = {"name": tool.get("name"), "parameters": tool.get("input_schema")}
     if tool.get("description"):
         function["description"] = tool["description"]

@@ -1,7 +1,7 @@
 """The council: several judges vote on whether the evidence supports an answer.
 
-The gate comes first: if it finds the context insufficient, no majority overrules it. A judge that
-fails or cannot decide abstains.
+The gate decides first: if it finds the context insufficient, no majority can overrule it. A judge
+that fails or cannot decide abstains.
 """
 
 from __future__ import annotations
@@ -43,8 +43,7 @@ class Ballot:
 
 @dataclass(frozen=True, slots=True)
 class Motion:
-    """The answer to vote on, with its question and passages. The mark [n] in the answer cites the
-    n-th passage."""
+    """An answer to vote on, with its question and passages. [n] in it cites the n-th passage."""
 
     question: str
     answer: str
@@ -66,8 +65,8 @@ class Advice:
 
 
 def advise(gate: GateDecision, ballots: Sequence[Ballot], *, answered: bool = True) -> Advice:
-    """Combine the gate's decision with the votes: a recommendation needs more than half of all
-    judges, and an abstention does not count as approval."""
+    """Combine the gate's decision with the votes. APPROVE or REJECT needs more than half of all
+    judges; an abstention counts for neither."""
     concerns = [_lack(gate)] if not gate.open and gate.level is not Level.CONFLICT else []
     concerns += [conflict.reason for conflict in gate.conflicts if conflict.reason]
     concerns += [f"{one.judge}: {one.reason}" for one in ballots if one.vote is not Vote.APPROVE]
@@ -95,7 +94,7 @@ def _count(ballots: Sequence[Ballot], vote: Vote) -> int:
 
 
 def _lack(gate: GateDecision) -> str:
-    """A sentence with the score and what is missing."""
+    """Describe insufficient context: the score and what is missing."""
     missing = "; ".join(gate.missing) or "; ".join(gate.reasons)
     detail = f": missing {missing}" if gate.missing else f": {missing}" if missing else ""
     return f"Insufficient context (score {gate.score:.2f}, {gate.level.value}){detail}"

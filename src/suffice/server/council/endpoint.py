@@ -40,7 +40,7 @@ from suffice.types import Evidence, GateDecision, Retrieved
 
 @dataclass(frozen=True, slots=True)
 class Put:
-    """A request to the council. Without an answer, the council votes on one that is quoted from the
+    """A request to the council. If it has no answer, the vote is on quotations from the
     documents."""
 
     question: str
@@ -65,7 +65,7 @@ def read_put(body: dict[str, Any], route: Route, limits: LimitSettings) -> Put:
 
 
 class Council:
-    """One per app. The built-in verifiers are opened once, on first use."""
+    """The council of an app. The built-in verifiers are opened once, on first use."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -105,7 +105,7 @@ class Council:
         return motion, replace(advice, concerns=(*advice.concerns, *absent)), record
 
     def _members(self, gateway: Gateway) -> tuple[list[Member], list[str]]:
-        """The fast and the strong verifier, and a message for each that could not be opened."""
+        """The fast and the strong verifier, and an error for each that could not be opened."""
         with self._lock:
             if self._opened is None:
                 own, settings = gateway.parts.verifier, gateway.state.settings.verifier
@@ -136,7 +136,7 @@ def _moved(pipeline: Pipeline, put: Put) -> tuple[Evidence, GateDecision, str, s
 
 
 def _judges(gateway: Gateway, settings: CouncilSettings) -> list[ModelJudge]:
-    """The upstreams of the configured routes; a route without an upstream is skipped."""
+    """The upstreams of the configured routes. Routes without an upstream are skipped."""
     found = []
     for name in settings.judges:
         route = gateway.state.routes.get(name)
@@ -149,7 +149,7 @@ def _judges(gateway: Gateway, settings: CouncilSettings) -> list[ModelJudge]:
 async def _asked(
     judges: Sequence[ModelJudge], motion: Motion, settings: CouncilSettings, *, ask: bool
 ) -> list[Ballot]:
-    """Ask all judges concurrently. With insufficient context, no model is called."""
+    """Ask all judges concurrently. If the context is insufficient, no model is called."""
     if not ask:
         return [Ballot(one.name, Vote.ABSTAIN, NOT_ASKED) for one in judges]
 

@@ -1,8 +1,8 @@
-"""A model as a judge of the council: its prompt, and the strict parsing of its reply.
+"""A model as a judge of the council: its prompt, and a strict parser for its reply.
 
-Question, answer and passages are data, each between fences. The reply must repeat the mark of the
-fences; any other reply counts as an abstention, and so does an approval if one of the texts asks
-for it.
+The question, the answer and the passages are data, each between fences. The reply must repeat the
+label of the fences; any other reply counts as an abstention. An approval also counts as an
+abstention if one of the texts tries to dictate the vote.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def mark_of(motion: Motion) -> str:
 
 
 def asked(motion: Motion) -> tuple[Message, Message]:
-    """The prompt: rules, data, then the reply format, so that our instructions come last."""
+    """The prompt: rules, then data, then the reply format, so that instructions come last."""
     mark = mark_of(motion)
     parts = [
         fenced(mark, f"passage {n}", one.text, described(one))

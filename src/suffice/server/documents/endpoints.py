@@ -1,6 +1,6 @@
 """`/v1/documents`: upload, list, show, retire and re-index, for keys with the role `librarian`.
 
-A librarian works on the collections of its key, and on documents that its labels let it read.
+A librarian can access only the collections of its key and the documents that its labels permit.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _PAGE, _MOST = 100, 1_000
 
 
 async def add(context: RequestContext) -> Response:
-    """Upload one or several files. One that cannot be read does not stop the others."""
+    """Upload files. A file that cannot be read does not stop the others."""
     _enter(context)
     upload = await read_upload(context)
     _may_use(context, upload.collection)
@@ -75,8 +75,7 @@ def _all_reasons(done: list[dict[str, Any]]) -> str:
 
 
 async def list_(context: RequestContext) -> Response:
-    """The documents that the caller may read, by name; `after` is the last name of the page
-    before."""
+    """List the readable documents by name. `after` is the last name of the previous page."""
     _enter(context)
     fields = dict(context.request.query_params)
     collection, after = collection_of(fields), fields.get("after", "")
@@ -96,7 +95,7 @@ async def list_(context: RequestContext) -> Response:
 
 
 async def show(context: RequestContext) -> Response:
-    """A document: all its versions, and the text of one of them."""
+    """Show a document: all its versions, and the text of one version."""
     _enter(context)
     name, collection, version = _named(context)
 
@@ -158,7 +157,7 @@ async def _answer(context: RequestContext, work: Work, *, stream: bool) -> Respo
 
 
 async def _told(job: Job) -> AsyncGenerator[bytes, None]:
-    """Progress as events, then the result or an error."""
+    """Progress events, then the result or an error."""
     while (step := await job.steps.get()) is not None:
         what, done, total = step
         yield event({"step": what, "done": done, "total": total}, "progress")
@@ -209,7 +208,7 @@ def _reads(context: RequestContext, version: VersionInfo) -> bool:
 
 
 def _mine(context: RequestContext, versions: list[VersionInfo], name: str) -> list[VersionInfo]:
-    """The versions that the caller may read. A document without any is reported as missing."""
+    """The versions that the caller may read. Raise `DocumentMissing` if there are none."""
     found = [one for one in versions if _reads(context, one)]
     if not found:
         raise DocumentMissing(f"There is no document '{name}'.")

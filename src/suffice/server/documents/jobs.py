@@ -1,5 +1,5 @@
-"""One thread per process that changes documents, so that indexing holds no inference thread and the
-event loop only waits. Other processes wait for the store's writer lock."""
+"""Change documents in one thread per process, so that indexing blocks neither the inference threads
+nor the event loop. Other processes wait for the store's write lock."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from suffice.errors import SufficeError
 from suffice.server.errors import busy
 
 _WAITING = 32
-"""Jobs that may wait; their files are held in memory."""
+"""Maximum number of queued jobs. Their files are held in memory."""
 Step = tuple[str, int, int]
 Work = Callable[[Callable[[str, int, int], None]], Any]
-"""Receives a progress callback."""
+"""A job's function. It receives a progress callback."""
 
 
 class Stopped(SufficeError):
-    """The gateway stops. What was committed stays, and the next run continues from it."""
+    """The gateway is shutting down. Committed changes are kept, and a later run continues."""
 
 
 class Job:
-    """A change in progress. `steps` yields its progress, then `None`; `result` has its outcome."""
+    """A job in progress. `steps` yields its progress, then `None`; `result` is the outcome."""
 
     def __init__(self) -> None:
         self.steps: asyncio.Queue[Step | None] = asyncio.Queue()
@@ -32,7 +32,7 @@ class Job:
 
 
 class DocumentJobs:
-    """Runs changes one after the other."""
+    """Runs jobs one at a time."""
 
     def __init__(self) -> None:
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="documents")
@@ -40,9 +40,9 @@ class DocumentJobs:
         self._closing = False
 
     def start(self, work: Work) -> Job:
-        """Start or queue a change; raise 429 if too many wait. It goes on if its caller leaves."""
+        """Start or queue a job; raise 429 if the queue is full. A disconnect does not cancel it."""
         if self._waiting >= _WAITING:
-            raise busy("Too many changes of documents are waiting. Try again later.", 10)
+            raise busy("Too many document changes are queued. Try again later.", 10)
         job, loop = Job(), asyncio.get_running_loop()
 
         def say(step: Step | None) -> None:
@@ -68,6 +68,6 @@ class DocumentJobs:
         self._waiting -= 1
 
     def close(self) -> None:
-        """Stop at the next step of the running change; drop those that wait."""
+        """Stop the running job at its next step and drop the queued jobs."""
         self._closing = True
         self._thread.shutdown(wait=False, cancel_futures=True)

@@ -1,5 +1,4 @@
-"""Read an upload: files in a multipart form, or one file as the raw body, with what is declared
-beside them."""
+"""Read an upload: files in a multipart form, or one file as the raw body, and their metadata."""
 
 from __future__ import annotations
 
@@ -19,7 +18,7 @@ from suffice.settings import LimitSettings
 from suffice.sql.storable import is_storable
 
 DECLARED = ("title", "version", "effective", "expires", "kind", "access", "id")
-"""What may be declared beside a file, with the meanings of front matter."""
+"""Metadata fields of an upload; they mean the same as in front matter."""
 _OTHERS = ("name", "collection", "stream")
 _LONGEST_NAME = 500
 _FIELD = 65_536
@@ -27,7 +26,7 @@ _FIELD = 65_536
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file to index, under its document name."""
+    """A file to index and its document name."""
 
     name: str
     data: bytes
@@ -35,7 +34,7 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """The files of a request, and what is declared beside all of them."""
+    """The files of a request, and the metadata that applies to all of them."""
 
     files: tuple[File, ...]
     given: FrontMatter
@@ -52,7 +51,7 @@ async def read_upload(context: RequestContext) -> Upload:
             if kind == "multipart/form-data":
                 files, more = await _form(context, limits)
                 if twice := sorted(fields.keys() & more.keys()):
-                    raise bad(f"'{twice[0]}' is sent in the form and in the URL.", twice[0])
+                    raise bad(f"'{twice[0]}' is given both in the form and in the URL.", twice[0])
                 fields |= more
             else:
                 files = [File("", await _raw(context, limits))]
@@ -69,7 +68,7 @@ async def _raw(context: RequestContext, limits: LimitSettings) -> bytes:
 async def _form(
     context: RequestContext, limits: LimitSettings
 ) -> tuple[list[File], dict[str, str]]:
-    """The files and fields of a form. Large files are spooled to disk while they arrive."""
+    """The files and fields of a form. Large files are spooled to disk."""
     parser = MultiPartParser(
         context.request.headers,
         context.stream(limits.upload_bytes),
@@ -90,7 +89,7 @@ async def _form(
             if isinstance(value, UploadFile):
                 files.append(File(value.filename or "", await value.read()))
             elif key in fields:
-                raise bad(f"'{key}' is sent twice.", key)
+                raise bad(f"'{key}' is given twice.", key)
             else:
                 fields[key] = value
     finally:
@@ -104,9 +103,9 @@ def _checked(files: list[File], fields: Mapping[str, str]) -> Upload:
             allowed = ", ".join((*_OTHERS, *DECLARED))
             raise bad(f"Unknown field '{key[:60]}'. Allowed: {allowed}.", key[:60])
     if not files:
-        raise bad("The form has no file. Send it as a part with a file name.", "file")
+        raise bad("The form contains no file. Send the file as a part with a file name.", "file")
     if "name" in fields and len(files) > 1:
-        raise bad("'name' can be given for one file only.", "name")
+        raise bad("'name' can only be given for a single file.", "name")
     named = [File(document_name(fields.get("name") or one.name), one.data) for one in files]
     if len({one.name for one in named}) < len(named):
         raise bad("Two files have the same name.", "file")
@@ -132,13 +131,13 @@ def flag(fields: Mapping[str, str], name: str) -> bool:
 
 
 def document_name(name: str) -> str:
-    """A document name: a relative path, as an indexed folder would give it."""
+    """Validate a document name: a relative path, like those in an indexed folder."""
     if not name:
-        raise bad("The file has no name. Send it as '?name=leave.md'.", "name")
+        raise bad("The file has no name. Add it to the URL, for example '?name=leave.md'.", "name")
     parts = name.split("/")
     odd = any(part in ("", ".", "..") or part != part.strip() for part in parts)
     if odd or "\\" in name or not name.isprintable() or not is_storable(name):
         raise bad(f"{name[:100]!r} is not a valid document name: use a relative path.", "name")
     if len(name) > _LONGEST_NAME:
-        raise bad(f"A document name has at most {_LONGEST_NAME} characters.", "name")
+        raise bad(f"A document name can have at most {_LONGEST_NAME} characters.", "name")
     return name

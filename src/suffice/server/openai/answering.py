@@ -1,9 +1,9 @@
-"""Answer one request:
+"""Answer a request:
 
     question ─▶ evidence ─▶ gate ─▶ upstream ─▶ checks ─▶ verdict ─▶ record
 
-The steps are those of the pipeline. Search and checks run in the inference threads; no thread is
-held while the upstream writes. Cancelling the task cancels the upstream call.
+The steps are those of the pipeline. Search and checks run in the inference threads, but no thread
+waits for the upstream. Cancelling the task cancels the upstream call.
 """
 
 from __future__ import annotations
@@ -53,17 +53,17 @@ _A_FINDING = 200
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """The released choices, and the raw reply of the upstream (`None`: it was not called)."""
+    """The released choices, and the upstream's raw reply (`None` if it was not called)."""
 
     choices: Sequence[Choice]
     raw: Raw | None = None
     usage: Mapping[str, Any] = field(default_factory=lambda: added({}))
     trace: Trace | None = None
-    """How the evidence was found; `None`: the answer is not to be repeated from a cache."""
+    """How the evidence was found; `None` if the answer must not be cached."""
 
     @property
     def size(self) -> int:
-        """About how many characters the response takes."""
+        """The approximate size of the response, in characters."""
         verdicts = [one.verdict for one in self.choices if one.verdict is not None]
         findings = sum(len(one.findings) for one in verdicts)
         return sum(len(one.content or "") for one in self.choices) + _A_FINDING * findings
@@ -74,7 +74,7 @@ class Answering(Drafting):
     """Checks the drafts of one request and decides what is released."""
 
     async def whole(self) -> Answered:
-        """The whole answer, with its verdicts."""
+        """The complete answer, with its verdicts."""
         pipeline, turn, closed = await self.begun()
         if closed is not None:
             return replace(self.refused(closed), trace=turn.trace)
@@ -91,7 +91,7 @@ class Answering(Drafting):
     async def _settled(
         self, pipeline: Pipeline, turn: Turn, one: Written, refusal: Verdict | None
     ) -> Choice:
-        """The choice to release in place of the upstream's."""
+        """Check one of the upstream's choices and return the choice to release."""
         if one.draft is None:
             return await self._called(pipeline, turn, one, refusal)
         if refusal is not None:
@@ -104,8 +104,8 @@ class Answering(Drafting):
     async def _called(
         self, pipeline: Pipeline, turn: Turn, one: Written, refusal: Verdict | None
     ) -> Choice:
-        """A turn in which the model calls tools. What the arguments state is checked like an
-        answer, and if it is withheld, no call is released."""
+        """Handle a choice that calls tools. Statements in the arguments are checked like an answer;
+        if they are withheld, no call is released."""
         text = content_of(one.choice)
         most = self.asked.most
         kept = await self.work.run(beside_call, text, most)
@@ -146,9 +146,8 @@ class Answering(Drafting):
         return stated_in(one.choice, self.asked.offer, known)
 
     async def judged(self, pipeline: Pipeline, turn: Turn, one: Written) -> tuple[Verdict, Raw]:
-        """The verdict on a draft, after the revisions that the settings allow, and the upstream
-        choice it applies to. It is recorded once, when the released text is known: a thread that
-        outlives its timeout or its caller records nothing."""
+        """The verdict on a draft, after any revisions, and the upstream choice it applies to. It is
+        recorded here, once: threads that outlive their timeout or their caller record nothing."""
         try:
             verdict, choice = await self._decided(pipeline, turn, one)
         except asyncio.CancelledError:
@@ -185,12 +184,12 @@ class Answering(Drafting):
         steps: Generator[Brief, Round | SufficeError, Revised],
         came: Round,
     ) -> Written | Revised:
-        """The next draft, or all rounds if there is no further one."""
+        """The next draft, or all rounds if there are no more drafts."""
         try:
             brief = steps.send(came)
             try:
                 _, again = await self.written(pipeline, turn, brief)
-                if again[0].draft is None:  # it calls a tool instead
+                if again[0].draft is None:  # the model calls a tool instead of revising
                     steps.send(EMPTY)
             except UpstreamFault as problem:
                 steps.send(problem)
@@ -200,7 +199,7 @@ class Answering(Drafting):
         return again[0]
 
     async def in_time(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Run checks within `check_seconds`; raises `TimeoutError` and ends them after that."""
+        """Run checks for at most `check_seconds`, then cancel them and raise `TimeoutError`."""
         return await self.work.run_within(self.route.settings.check_seconds, call, *args, **kwargs)
 
     def _concluded(
@@ -217,7 +216,7 @@ class Answering(Drafting):
             raise problem.fault
         # Nothing was sent yet, so quotations are possible even in signal mode.
         pipeline = replace(pipeline, verdict_settings=self.route.base.verdict_settings)
-        # The upstream's own words about its failure are unchecked text.
+        # The upstream's error message is unchecked text.
         failed = ModelUnreachable(f"{FAILED}: status {problem.status}.")
         try:
             verdict = await self.work.run(pipeline.quote_instead, turn, failed)
@@ -233,7 +232,7 @@ class Answering(Drafting):
     def released_choice(
         self, verdict: Verdict, choice: Raw | None = None, shaped: Raw | None = None
     ) -> Choice:
-        """The choice to release, with as much about a withheld draft as the caller may see."""
+        """The choice to release. It shows as much of a withheld draft as the caller may see."""
         shown = disclosure(self.caller, self.route.settings)
         made = decided(verdict, choice, structured=self.asked.structured, shown=shown)
         return replace(made, shaped=shaped) if shaped else made

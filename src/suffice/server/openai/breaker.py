@@ -1,4 +1,4 @@
-"""A circuit breaker: an upstream that keeps failing is left out for a while, then tried once."""
+"""A circuit breaker: stop calling an upstream that keeps failing, then try a single request."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ class State(StrEnum):
     CLOSED = "closed"
     """Requests are sent."""
     HALF_OPEN = "half_open"
-    """The pause is over: one request at a time is sent, and decides."""
+    """The pause is over. One trial request at a time decides whether to close again."""
     OPEN = "open"
     """No request is sent."""
 
 
 @dataclass(slots=True)
 class Breaker:
-    """Counts consecutive faults. Call `enter` before a request; if it returns true, call exactly
-    one of `succeeded`, `failed` and `left` afterwards. Not thread-safe: used on the event loop."""
+    """Counts consecutive faults. Call `enter` before a request. If it returns true, call exactly
+    one of `succeeded`, `failed` and `left` afterwards. Not thread-safe."""
 
     settings: BreakerSettings = field(default_factory=BreakerSettings)
     clock: Callable[[], float] = time.monotonic
@@ -30,7 +30,7 @@ class Breaker:
     """Whether the last fault was a rate limit."""
     _faults: int = 0
     _until: float | None = None
-    """When the pause ends; `None`: closed."""
+    """When the pause ends; `None` if closed."""
     _trying: bool = False
 
     @property
@@ -68,5 +68,5 @@ class Breaker:
         self._trying = False
 
     def left(self) -> None:
-        """The request ended without a result, for example because the client disconnected."""
+        """End a request without a result, for example because the client disconnected."""
         self._trying = False

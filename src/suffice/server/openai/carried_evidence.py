@@ -1,4 +1,4 @@
-"""The question of a conversation, and the evidence it carries.
+"""Find the question of a conversation and the evidence in its messages.
 
 The question is the last user turn. A follow-up that depends on earlier turns ("and for part-time
 staff?") is joined with them.
@@ -21,14 +21,14 @@ Message = Mapping[str, Any]
 _TURNS = 3
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|\n")
 _LONGEST_SENTENCE = 1_000
-# A complete question stands alone, however short; "How long?" and "Part-time staff?" do not.
+# A complete question can be short. "How long?" and "Part-time staff?" are incomplete.
 _ASKS = re.compile(
     r"(?:what|when|where|who|whom|whose|which|how|is|are|was|were|do|does|did|can|could|may|might|"
     r"must|shall|should|will|would|has|have|had|tell|list|name|show|explain|describe)\b",
     re.IGNORECASE,
 )
 _ALONE = 4
-"""Content words that a phrase without a question word needs to stand alone."""
+"""Number of content words with which a phrase without a question word is complete."""
 _MEASURES = frozenset("long many much often old far big high soon late early fast".split())
 _LEANS = re.compile(
     r"(?:and|but|or|so|also|then|what about|how about|why|same|ok(?:ay)?|in that case|otherwise)\b",
@@ -50,8 +50,8 @@ _LAST_ASKED = re.compile(
 
 
 def question_of(messages: Sequence[Message], shape: Shape | None = None) -> str:
-    """The question of the last user turn, with the earlier turns it depends on. `shape` is the
-    route's own prompt. A turn longer than a question may be is shortened to what it asks."""
+    """The question of the last user turn, joined with the earlier turns it depends on. `shape` is
+    the route's prompt template. A turn that is too long is shortened to its question."""
     users = (one for one in messages if one.get("role") == "user")
     turns = [text for one in users if (text := _asked(one, shape))]
     if not turns:
@@ -65,7 +65,7 @@ def question_of(messages: Sequence[Message], shape: Shape | None = None) -> str:
 
 
 def leans(question: str) -> bool:
-    """Whether a question depends on earlier turns to be understood."""
+    """Whether a question can only be understood with earlier turns."""
     if _LEANS.match(question) or _STANDS_FOR.search(question):
         return True
     words = [word for word in content_words(question) if word not in _MEASURES]
@@ -79,10 +79,10 @@ def evidence_of(
     users: bool | None = None,
     shape: Shape | None = None,
 ) -> list[Given]:
-    """The passages in system and tool messages, in order. In a system message, passages must be
-    marked by tags or numbers, or stand in a prompt of a known shape. With `all_of_it`, a system
-    message without marks is itself a passage. `users` (by default `all_of_it`): passages in user
-    turns count too."""
+    """The passages in system and tool messages, in order. Passages in a system message must be
+    marked by tags or numbers, or be part of a known prompt template. With `all_of_it`, system
+    messages are passages themselves if no passage is marked. `users` includes user turns (default:
+    `all_of_it`)."""
     users = all_of_it if users is None else users
     found: list[Given] = []
     whole: list[Given] = []
@@ -127,8 +127,8 @@ def _asked(message: Message, shape: Shape | None) -> str:
 
 
 def _shortened(question: str) -> str:
-    """A question within the limit: of a longer text, the last sentence that asks, else the last
-    one."""
+    """The question, within the length limit. Of a longer text, keep the last sentence that ends
+    with a question mark, else the last sentence."""
     if len(question) <= LONGEST_QUESTION:
         return question
     found = [part for one in _SENTENCE.split(question) if (part := one.strip())]

@@ -72,7 +72,7 @@ async def answer(context: RequestContext, route: Route, asked: ChatRequest) -> A
 
 
 async def _grounded(context: RequestContext, route: Route, asked: ChatRequest) -> Answered:
-    """The answer from the documents, repeated from the cache if it is enabled and holds it."""
+    """Answer from the documents, or from the cache if it is enabled and has the answer."""
     work, cache = context.gateway.work, context.gateway.cache
     limits = context.gateway.state.settings.server.cache
     key = ""
@@ -95,8 +95,7 @@ async def in_shadow(
     asked: ChatRequest,
     shape: Callable[[Raw], Raw] = dict,
 ) -> Response:
-    """The upstream's reply, in the shape of the endpoint. The verdict on it is in the record and in
-    the headers."""
+    """The upstream's reply in the endpoint's format, with the verdict in the headers."""
     answering = Answering(
         route, context.caller, asked, context.gateway.work, as_drafted=True, marks=False
     )

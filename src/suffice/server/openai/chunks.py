@@ -1,4 +1,4 @@
-"""A completion as chunks that SDKs can parse."""
+"""Split a completion into chunks that SDKs can parse."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def chunk(
 def chunks(
     whole: Mapping[str, Any], choices: Sequence[Choice], *, usage: bool
 ) -> Iterator[dict[str, Any]]:
-    """A decided completion as chunks: role, content, finish reason with the verdict, and usage if
+    """The chunks of an answer: role, content, finish reason with verdict, and usage if
     requested."""
     base = frame(whole)
     for n, choice in enumerate(choices):

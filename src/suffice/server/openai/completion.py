@@ -25,8 +25,8 @@ _CHOICE = ("index", "message", "delta", "finish_reason", "logprobs")
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """One released choice: its content, and the verdict on it (`None`: a tool call). `message` has
-    the other fields of the upstream's message."""
+    """A released choice: its content and its verdict (`None` for a tool call). `message` has the
+    other fields of the upstream's message."""
 
     content: str | None
     verdict: Verdict | None
@@ -38,7 +38,7 @@ class Choice:
     gate: GateDecision | None = None
     """The gate decision if there is no verdict."""
     shaped: Mapping[str, Any] = field(default_factory=dict)
-    """The `suffice` object if there is no verdict; otherwise fields added to it."""
+    """The `suffice` object if there is no verdict; otherwise fields to add to it."""
     shown: Disclosure = Disclosure.RELEASED
 
     @property
@@ -53,8 +53,7 @@ class Choice:
 
 
 def spoken(verdict: Verdict) -> str:
-    """A verdict as text for a reader: the answer with its caveat, both sides of a conflict, or a
-    refusal with next steps."""
+    """A verdict as text: an answer with its caveat, both sides of a conflict, or a refusal."""
     if verdict.action is Action.SERVE:
         return verdict.released
     if verdict.action is Action.CAVEAT:
@@ -71,15 +70,15 @@ def decided(
     structured: bool = False,
     shown: Disclosure = Disclosure.RELEASED,
 ) -> Choice:
-    """Apply a verdict to an upstream's choice (`None`: there is none). Structured output stays as
-    it was written; a refusal then goes into the `refusal` field."""
+    """Apply a verdict to an upstream's choice, if there is one. Structured output is not changed; a
+    refusal of it goes into the `refusal` field."""
     choice = choice or {}
     told = spoken(disclosed(verdict, shown))
     message = _object(choice.get("message"))
     written, finish = message.get("content"), finish_of(choice.get("finish_reason"))
     kept = verdict.served and verdict.action is not Action.CONFLICT
     same = kept and isinstance(written, str) and verdict.released == written.strip()
-    # Other fields belong to the upstream's text, and are released only together with it.
+    # The other fields describe the upstream's text, so they are released only with it.
     others = beside(message, *_SAID) if same else {}
     rest = _rest(choice, str(written)) if same else {}
     if structured and kept:
@@ -96,7 +95,7 @@ def passed_on(
     gate: GateDecision | None = None,
     reason: str = NOT_AN_ANSWER,
 ) -> Choice:
-    """A turn in which the model calls tools: it is passed on, marked as not an answer."""
+    """Pass on a choice that calls tools, marked as not an answer."""
     message = _object(choice.get("message"))
     calls = {key: message[key] for key in _CALLS if message.get(key)}
     shaped: dict[str, Any] = {
@@ -114,7 +113,7 @@ def passed_on(
 
 
 def noted(choice: Choice, note: str) -> Choice:
-    """The choice with one more note in its `suffice` object."""
+    """Add a note to the `suffice` object of a choice."""
     notes = choice.suffice.get("notes") or []
     return replace(choice, shaped={**choice.shaped, "notes": [*notes, note]})
 
@@ -125,8 +124,8 @@ def completion(
     choices: Sequence[Choice],
     usage: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """The complete response. Id, time and model name are the gateway's own; other fields of the
-    upstream's reply pass through unless they contain text."""
+    """The complete response. The gateway sets id, time and model name; the upstream's other fields
+    pass through unless they contain text."""
     fields = {key: value for key, value in (raw or {}).items() if value is not None}
     first = choices[0]
     return {
@@ -155,7 +154,7 @@ def completion(
 
 
 def framed(model: str) -> dict[str, Any]:
-    """The fields that identify a reply. An upstream could write anything into its own."""
+    """The fields that identify a reply. The upstream's own fields could contain any text."""
     return {"id": f"chatcmpl-{new_id()}", "created": int(time.time()), "model": model}
 
 
@@ -178,8 +177,15 @@ def suffice_of(verdict: Verdict, shown: Disclosure = Disclosure.RELEASED) -> dic
         "rescue": verdict.rescue.value if verdict.rescue else None,
         "cached": bool(verdict.repeats),
         "repeats": verdict.repeats or None,
+        "review_url": review_url(verdict),
         "notes": list(verdict.notes),
     }
+
+
+def review_url(verdict: Verdict) -> str | None:
+    """Where a caller asks for the decision on an answer that was left to a person."""
+    held = verdict.action is Action.REVIEW and verdict.record
+    return f"/v1/reviews/{verdict.record}" if held else None
 
 
 def gate_of(gate: GateDecision) -> dict[str, Any]:

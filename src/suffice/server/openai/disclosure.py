@@ -1,7 +1,7 @@
-"""What a response says about a draft that was not released.
+"""What a response shows of a draft that was not released.
 
-The words of a withheld draft are unchecked text, so they stay in the record. A reviewer, or any
-caller of a route that allows it, receives them truncated; other callers receive spans and statuses.
+A withheld draft is unchecked text, so it stays in the record. Reviewers, and all callers of a route
+that allows it, get its claims truncated; other callers get only spans and statuses.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ _LONGEST = 200
 
 
 class Disclosure(StrEnum):
-    """Which words of a draft the caller receives."""
+    """How much of a draft the caller gets."""
 
     RELEASED = "released"
-    """Only released ones."""
+    """Only released text."""
     EXCERPT = "excerpt"
     """Withheld claims too, truncated."""
     ALL = "all"
-    """All of them: the caller wrote them, or they were already streamed."""
+    """All text, because the caller wrote it or it was already streamed."""
 
 
 def disclosure(caller: Principal, route: RouteSettings) -> Disclosure:
@@ -40,8 +40,8 @@ def disclosure(caller: Principal, route: RouteSettings) -> Disclosure:
 
 
 def disclosed(verdict: Verdict, shown: Disclosure) -> Verdict:
-    """The verdict with no words of a withheld draft in its reason and notes, unless they may be
-    shown. What the record holds is unchanged."""
+    """Remove quotations of a withheld draft from the reason and notes of a verdict, unless they may
+    be shown. The record is not changed."""
     notes = tuple(_without_prose(note) for note in verdict.notes)
     if shown is not Disclosure.RELEASED:
         return replace(verdict, notes=notes)
@@ -88,7 +88,7 @@ def _cut(text: str, shown: Disclosure) -> str:
 
 
 def _released(verdict: Verdict) -> bool:
-    """Whether the verdict's draft is what was released."""
+    """Whether the verdict's draft was released."""
     return verdict.action in (Action.SERVE, Action.CAVEAT)
 
 
@@ -102,5 +102,5 @@ def _hidden(verdict: Verdict) -> Iterator[Claim]:
 
 
 def _without_prose(note: str) -> str:
-    """A note on a failed embedder without the error that its server sent."""
+    """Remove the embedding server's error message from a note."""
     return f"{KEYWORDS_ONLY}." if note.startswith(KEYWORDS_ONLY) else note

@@ -1,6 +1,6 @@
-"""The first half of a request: search, gate, and the drafts that the upstream writes.
+"""The first half of answering a request: search, gate and drafts.
 
-No thread is held while the upstream writes. Cancelling the task cancels the upstream call.
+No thread waits for the upstream. Cancelling the task cancels the upstream call.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Raw = Mapping[str, Any]
 
 @dataclass(slots=True)
 class Drafting:
-    """One request of one caller on one route."""
+    """A request of a caller on a route."""
 
     route: Route
     caller: Principal
@@ -41,7 +41,7 @@ class Drafting:
     dropped: int = 0
     """The number of calls to tools that were not offered."""
     spent: list[Raw] = field(default_factory=list)
-    """The replies so far, for their usage."""
+    """The upstream replies so far, for their token usage."""
 
     def __post_init__(self) -> None:
         self.marks = (
@@ -49,7 +49,7 @@ class Drafting:
         )
 
     async def begun(self) -> tuple[Pipeline, Turn, Verdict | None]:
-        """Search and gate; also returns the recorded verdict if nothing is to be drafted."""
+        """Search and run the gate. The verdict is set if no draft is needed."""
         return await self.work.run(self._begin)
 
     def _begin(self) -> tuple[Pipeline, Turn, Verdict | None]:
@@ -66,7 +66,7 @@ class Drafting:
 
     @property
     def _may_call(self) -> bool:
-        """Whether to call the model although the gate is closed: its tools may bring evidence."""
+        """Whether to call the model despite a closed gate, because its tools may find evidence."""
         takes = self.route.settings.evidence != "index"
         return self.asked.tools and takes and self.route.url
 
@@ -75,7 +75,7 @@ class Drafting:
         return self.body(turn, replace(PLAIN, conflicts=turn.gated.decision.conflicts))
 
     def body(self, turn: Turn, brief: Brief, *, bare: bool = False) -> dict[str, Any]:
-        """A request to the upstream; `bare` adds no evidence and no rules."""
+        """A request to the upstream. If `bare`, no evidence and no rules are added."""
         route = self.route
         body = forwarded(self.asked.body, route.model(self.asked.body.get("model")))
         if bare:
@@ -92,7 +92,7 @@ class Drafting:
     async def written(
         self, pipeline: Pipeline, turn: Turn, brief: Brief, *, bare: bool = False
     ) -> tuple[Raw | None, Sequence[Written]]:
-        """The upstream's reply and its drafts; `None` if a built-in drafter writes."""
+        """The upstream's reply (`None` if a built-in drafter was used) and its drafts."""
         brief = replace(brief, conflicts=turn.gated.decision.conflicts)
         with turn.timings.measure("draft"):
             if self.route.upstream is None:
@@ -115,5 +115,5 @@ class Drafting:
 
 
 def _used(draft: Draft) -> Raw:
-    """The usage of a built-in drafter, which reports one number, in the upstream's format."""
+    """The token usage of a built-in drafter, in the upstream's format."""
     return {"usage": {"completion_tokens": draft.tokens, "total_tokens": draft.tokens}}

@@ -25,7 +25,7 @@ class Ending(Protocol):
     """What the gateway adds to a stream."""
 
     async def heard(self, streamed_choice: StreamedChoice, flow: Flow) -> None:
-        """Called when more of a choice was forwarded."""
+        """Called when a part of a choice was forwarded."""
         ...
 
     async def ended(self, streamed_choice: StreamedChoice, flow: Flow) -> tuple[str, Choice]:
@@ -35,8 +35,8 @@ class Ending(Protocol):
 
 @dataclass
 class Flow:
-    """One stream of at most `n` choices. Iterate over `events`; closing the iterator early cancels
-    the upstream call. `untouched`: chunks are forwarded unchanged and nothing is added."""
+    """A stream of at most `n` choices. Iterate over `events`; closing the iterator early cancels
+    the upstream call. If `untouched`, chunks are forwarded unchanged and nothing is added."""
 
     upstream: UpstreamClient
     body: Raw
@@ -44,12 +44,12 @@ class Flow:
     stream_format: StreamFormat
     n: int = 1
     most: int = 100_000
-    """The limit of a choice, in characters: the stream ends there, unless it is `untouched`."""
+    """Maximum length of a choice, in characters. The stream ends there unless it is `untouched`."""
     untouched: bool = False
     offered: frozenset[str] | None = None
-    """The tools that may be called; `None`: any."""
+    """The tools that may be called; `None` allows any."""
     reading: Callable[[], AbstractContextManager[None]] = nullcontext
-    """Entered while the upstream writes, to measure it."""
+    """Context manager that is active while the upstream writes, to measure the time."""
     frame: dict[str, Any] = field(default_factory=dict)
     """Fields that all chunks of the upstream share, such as id and model."""
     streamed_choices: dict[int, StreamedChoice] = field(default_factory=dict)
@@ -66,14 +66,14 @@ class Flow:
             self._out.put_nowait(one)
 
     def start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
-        """Run a task beside the stream; it is cancelled when the stream ends."""
+        """Run a background task. It is cancelled when the stream ends."""
         task = asyncio.create_task(work)
         self._started.add(task)
         task.add_done_callback(self._started.discard)
         return task
 
     async def events(self) -> AsyncGenerator[bytes, None]:
-        """The events to send; failures are raised."""
+        """Yield the events to send, and raise failures."""
         self.start(self._run())
         try:
             while (entry := await self._out.get()) is not None:
@@ -92,7 +92,7 @@ class Flow:
                 await self._pump()
             await self._end()
             self._out.put_nowait(None)
-        except Exception as problem:  # raised again by `events`, which the response reads
+        except Exception as problem:  # raised again in `events`
             self._out.put_nowait(problem)
 
     async def _pump(self) -> None:
@@ -105,7 +105,7 @@ class Flow:
                     ):
                         break
         except UpstreamFault:
-            # A stream that breaks off after its first text is judged as far as it came.
+            # If a stream fails after its first text, judge the text received so far.
             if not any(one.text or one.finish for one in self.streamed_choices.values()):
                 raise
         if not self.streamed_choices:

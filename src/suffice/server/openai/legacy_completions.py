@@ -51,7 +51,7 @@ def as_chat(body: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(prompt, list) and len(prompt) == 1:
         prompt = prompt[0]
     if not isinstance(prompt, str):
-        raise bad("'prompt' must be a string, or a list of one string.", "prompt")
+        raise bad("'prompt' must be a string or a list of one string.", "prompt")
     for name in _UNSUPPORTED:
         if body.get(name):
             raise bad(f"'{name}' is not supported.", name)

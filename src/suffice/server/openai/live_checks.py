@@ -1,9 +1,8 @@
-"""Signal mode: tokens are streamed, and each complete sentence is checked while the next is
-written.
+"""Signal mode: stream tokens, and check each complete sentence while the next one arrives.
 
 Findings are sent in valid chunks with an empty delta and a `suffice` field. A claim that fails its
-checks is retracted by its span as soon as that is known. The verdict covers the whole text and uses
-the same steps as buffer mode.
+checks is retracted at once, by its span. The verdict covers the whole text and uses the same steps
+as buffer mode.
 """
 
 from __future__ import annotations
@@ -55,8 +54,8 @@ class LiveChecks:
             self._checking = flow.start(self._check_waiting(flow))
 
     async def _check_waiting(self, flow: Flow) -> None:
-        """Check complete sentences, one choice after the other; sentences that end meanwhile are
-        checked together. A failure here is reported by the verdict."""
+        """Check complete sentences, one choice at a time. Sentences that become complete during a
+        check are checked together. The verdict reports failures."""
         while self._waiting:
             streamed_choice = self._waiting.pop(next(iter(self._waiting)))
             try:
@@ -73,7 +72,7 @@ class LiveChecks:
     async def _report(
         self, flow: Flow, streamed_choice: StreamedChoice, draft: Draft, found: tuple[Finding, ...]
     ) -> None:
-        """Send findings and retractions that were not sent yet."""
+        """Send new findings and retractions."""
         size = len(draft.claims) * len(found)
         flow.say(await offload(size, list, self._reports(flow, streamed_choice, draft, found)))
 

@@ -1,8 +1,7 @@
 """Pass the upstream's other fields through, unless they contain text.
 
-These fields are not checked. Therefore reasoning, annotations, audio and every value that reads as
-text are removed; names, numbers and addresses pass. Fields that the gateway writes itself are
-removed too.
+These fields are not checked, so reasoning, annotations, audio and all values that read as text are
+removed; names, numbers and addresses pass. Fields that the gateway sets are removed too.
 """
 
 from __future__ import annotations
@@ -14,34 +13,34 @@ from typing import Any
 
 OURS = ("suffice", "sufficiency")
 _FRAME = ("id", "object", "created", "model")
-"""Fields that the gateway writes itself."""
+"""Fields that the gateway sets."""
 _TIERS = frozenset({"auto", "default", "flex", "scale", "priority"})
 _FINISHES = frozenset({"stop", "length", "content_filter"})
 _CALLED = frozenset({"tool_calls", "function_call"})
 _TOKEN = ("token", "logprob", "bytes")
 _UNCHECKED = re.compile(r"reasoning|think|thought|audio|transcript|annotation", re.IGNORECASE)
 _OPAQUE = re.compile(r"signature$|encrypted", re.IGNORECASE)
-"""Values that only the upstream can read, and that clients send back to it."""
+"""Opaque values that clients send back to the upstream."""
 _WORDS = 3
 _DEEPEST = 16
 _ADDRESS = re.compile(r"[a-z][a-z0-9+.-]*://\S*\Z", re.IGNORECASE)
 _PART = re.compile(r"[^\W\d_]{2,}")
 _LETTER = re.compile(r"[^\W\d_]")
-# Scripts that put no spaces between words.
+# Scripts without spaces between words.
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]{4}")
 
 _TEXT = object()
 
 
 def beside(fields: Mapping[str, Any], *apart: str) -> dict[str, Any]:
-    """The fields that may be released, except `apart`, which the caller handles itself."""
+    """The fields that may be released, except those in `apart`."""
     plain = _within(without_reasoning(fields, *apart, *_FRAME, *_NAMED), 0)
     named = {name: told(fields[name]) for name, told in _NAMED.items() if fields.get(name)}
     return {**plain, **{name: value for name, value in named.items() if value}}
 
 
 def finish_of(reason: Any, calls: Any = False) -> str:
-    """The finish reason, if OpenAI's API has it; `calls`: whether the choice calls tools."""
+    """Map a finish reason to one of OpenAI's. `calls`: whether the choice calls tools."""
     if calls:
         return reason if reason in _CALLED else "tool_calls"
     return reason if isinstance(reason, str) and reason in _FINISHES else "stop"
@@ -52,7 +51,7 @@ def _tier(value: Any) -> str | None:
 
 
 def _fingerprint(value: Any) -> str | None:
-    """A hash: clients compare fingerprints and never read them."""
+    """Hash a fingerprint. Clients only compare fingerprints."""
     if not isinstance(value, str):
         return None
     return f"fp_{hashlib.sha256(value.encode(errors='replace')).hexdigest()[:10]}"
@@ -65,8 +64,8 @@ _NAMED: dict[str, Callable[[Any], str | None]] = {
 
 
 def without_reasoning(fields: Mapping[str, Any], *apart: str) -> dict[str, Any]:
-    """The fields without reasoning, audio and those that the gateway writes. They may still contain
-    text: of a field that grows in a stream, that is known at the end only."""
+    """The fields without reasoning, audio and those that the gateway sets. They may still contain
+    text: whether a streamed field is text is known only at its end."""
     return {
         name: value
         for name, value in fields.items()
@@ -88,13 +87,13 @@ def logprobs_of(logprobs: Any, text: str) -> Any:
 
 
 def _of_token(token: Mapping[str, Any]) -> dict[str, Any]:
-    """A token without its alternatives: another text could be read from them."""
+    """A token without its alternatives, which could spell a different text."""
     own = {name: token[name] for name in _TOKEN if name in token}
     return {**own, "top_logprobs": []}
 
 
 def _joined(tokens: list[Any]) -> str | None:
-    """The text that tokens spell, from their bytes, because tokens can split a character."""
+    """The text of the tokens, decoded from bytes because a token can split a character."""
     if not all(isinstance(one, dict) for one in tokens):
         return None
     try:
@@ -135,7 +134,7 @@ def _within(fields: Mapping[str, Any], depth: int) -> dict[str, Any]:
 
 
 def _quiet(value: Any, depth: int) -> Any:
-    """A value without the texts in it."""
+    """Remove text from a value."""
     if isinstance(value, str):
         return _TEXT if reads_as_text(value) else value
     if not isinstance(value, dict | list):
@@ -146,7 +145,7 @@ def _quiet(value: Any, depth: int) -> Any:
         return _within(value, depth + 1)
     quiet = [kept for one in value if (kept := _quiet(one, depth + 1)) is not _TEXT]
     words = filter(_is_word, quiet)
-    # A list may spell out a text word by word.
+    # A list can contain a text word by word.
     return [one for one in quiet if not _is_word(one)] if reads_as_text(" ".join(words)) else quiet
 
 

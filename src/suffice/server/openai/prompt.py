@@ -21,8 +21,8 @@ _SYSTEM = ("system", "developer")
 
 
 def forwarded(body: Mapping[str, Any], model: str) -> dict[str, Any]:
-    """The request to forward: all fields except ours, with the upstream's model name and without
-    streaming."""
+    """The request to forward: all fields except `suffice`, with the upstream's model name and
+    without streaming."""
     rest = {key: value for key, value in body.items() if key not in (OURS, "stream_options")}
     if model:
         rest["model"] = model
@@ -56,7 +56,7 @@ def with_evidence(
 
 
 def _with_system(messages: Sequence[Mapping[str, Any]], added: str) -> list[Mapping[str, Any]]:
-    """Append to an existing system message: some models accept only one."""
+    """Append to an existing system message, because some models accept only one."""
     first, rest = messages[0], list(messages[1:])
     if first.get("role") not in _SYSTEM:
         return [{"role": "system", "content": added}, *messages]

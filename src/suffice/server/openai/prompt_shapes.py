@@ -1,9 +1,8 @@
-"""Prompts of RAG frameworks and chat UIs: where the carried context is, and where the question.
+"""Prompt templates of RAG frameworks and chat UIs, to find the context and the question.
 
-A shape is the prompt's own template with `{context}`, `{question}` and `{other}` for its parts.
-Any run of whitespace in it matches any other. To support another prompt, add a line to `SHAPES`; a
-route can name its own template in `prompt`. `tests/frameworks` verifies the shapes with the
-packages.
+A shape is a prompt template with `{context}`, `{question}` and `{other}` for its parts. Whitespace
+in it matches any whitespace. To support another prompt, add a line to `SHAPES`; a route can set its
+own template in `prompt`. `tests/frameworks` tests the shapes against the packages.
 
 These texts come from callers, so the running time stays linear in their length: each literal part
 of a template is searched for once.
@@ -31,7 +30,7 @@ class Shape:
 
     def read(self, text: str) -> dict[str, str] | None:
         """The parts of a prompt; `None` if it does not have this shape. Text before the first
-        literal is an instruction of the application."""
+        literal is ignored: it is the application's instruction."""
         place, found = 0, {}
         if (first := self.literals[0]) is not None:
             opened = first.search(text)
@@ -42,7 +41,7 @@ class Shape:
             if literal is None:
                 end, place_after = len(text), len(text)
             else:
-                # A context may repeat the words that follow it; the last ones are the prompt's.
+                # The context may contain this literal; the last occurrence belongs to the prompt.
                 all_of = literal.finditer(text, place)
                 ends = [*all_of][-1:] if name == CONTEXT else [*islice(all_of, 1)]
                 if not ends:
@@ -55,7 +54,7 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """A prompt taken apart; `question` is empty if the prompt has none."""
+    """The parts of a prompt. `question` is empty if the prompt has none."""
 
     context: str = ""
     question: str = ""
@@ -67,7 +66,7 @@ def read_shape(template: str) -> Shape:
     parts = tuple(pieces[1::2])
     if not parts or set(parts) - {CONTEXT, QUESTION, OTHER} or len(set(parts)) < len(parts):
         raise SettingsError(
-            f"Not a prompt template: {template[:80]!r}.",
+            f"Invalid prompt template: {template[:80]!r}.",
             remedy="Write your prompt with {question} and {context}, each once; {other} stands for "
             "a part to ignore. Example: 'Context: {context} Question: {question} Answer:'",
         )
@@ -75,7 +74,7 @@ def read_shape(template: str) -> Shape:
     if any(one is None for one in literals[1:-1]) or not any(literals):
         raise SettingsError(
             f"The parts of the prompt template {template[:80]!r} are not separated by text.",
-            remedy="Put the words of your prompt between {context} and {question}.",
+            remedy="Put the text of your prompt between {context} and {question}.",
         )
     return Shape(literals, parts)
 
@@ -86,8 +85,8 @@ def _literal(text: str) -> re.Pattern[str] | None:
 
 
 def parts_of(text: str, own: Shape | None = None) -> Parts | None:
-    """The context and the question of a prompt of a known shape, the route's own first; `None`: the
-    shape is not known."""
+    """The context and the question of a prompt, or `None` if its shape is unknown. `own`, the
+    route's shape, is tried first."""
     for shape in (own, *SHAPES) if own else SHAPES:
         if found := shape.read(text):
             return Parts(found.get(CONTEXT, ""), found.get(QUESTION, ""))
@@ -144,5 +143,5 @@ _NEXT_ITEM = re.compile(r"\[END CONTEXT \d+\]\s*(?:\[CONTEXT \d+\]:)?")
 
 
 def passages_in(context: str) -> list[str]:
-    """The passages of a context: AnythingLLM marks each; elsewhere it is one."""
+    """The passages of a context. Only AnythingLLM marks each passage; otherwise there is one."""
     return [part.strip() for part in _NEXT_ITEM.split(context) if part.strip()]

@@ -24,9 +24,9 @@ _ROLES = ("system", "developer", "user", "assistant", "tool", "function")
 
 @dataclass(frozen=True, slots=True)
 class ChatRequest:
-    """A parsed request. `body` is the original body. `structured`: the answer has a format (such as
-    JSON) that added text would break. `tools`: the model may call tools instead of answering.
-    `events`: the stream sends findings as named events."""
+    """A parsed request. `body` is the original body. `structured`: the answer has a format, such as
+    JSON, that added text would break. `tools`: the model may call tools instead of answering.
+    `events`: send findings as named events in the stream."""
 
     body: Mapping[str, Any]
     question: str
@@ -41,7 +41,7 @@ class ChatRequest:
     tag: str = ""
     offer: Offer = NO_TOOLS
     most: int = 100_000
-    """The limit of a draft, in characters."""
+    """Maximum length of a draft, in characters."""
 
     @property
     def model(self) -> str:
@@ -103,11 +103,11 @@ def _messages(messages: Any) -> Sequence[Mapping[str, Any]]:
 
 
 def _wanted(wanted: Any, route: RouteSettings) -> str:
-    """The evidence source: a request may restrict what its route allows."""
+    """The evidence source. A request can narrow what its route allows."""
     if wanted not in _FROM:
         raise bad(f"'{OURS}.from' must be one of {', '.join(_FROM)}.", f"{OURS}.from")
     if route.evidence != "both" and wanted != route.evidence:
-        raise bad(f"This route takes its evidence from the {route.evidence}.", f"{OURS}.from")
+        raise bad(f"This route only accepts evidence from the {route.evidence}.", f"{OURS}.from")
     return str(wanted)
 
 
@@ -135,13 +135,13 @@ def _carried(
 
 @lru_cache(maxsize=256)
 def route_shape(template: str) -> Shape | None:
-    """The prompt shape that a route names; `None`: it names none."""
+    """The prompt shape of a route; `None` if it has none."""
     return read_shape(template) if template else None
 
 
 def _within(found: Sequence[Given], limits: LimitSettings) -> tuple[Retrieved, ...]:
-    """The passages in messages, as far as the limits allow: a long turn is no error, and what is
-    left out is no evidence."""
+    """The passages in messages, up to the limits. Exceeding them is not an error here; the
+    remaining passages are not used."""
     room, kept = limits.evidence_characters, []
     for one in given(found[: limits.evidence_passages]):
         room -= len(one.passage.text)

@@ -57,8 +57,7 @@ def _asked(context: RequestContext, route: Route, body: Mapping[str, Any]) -> Ch
 
 
 def _readable(context: RequestContext, route: Route, body: Mapping[str, Any]) -> ChatRequest | None:
-    """The parsed request, or `None`: in shadow mode, a request that cannot be judged is forwarded
-    anyway."""
+    """The parsed request. In shadow mode, `None` if it cannot be judged; it is forwarded anyway."""
     try:
         return _asked(context, route, body)
     except (ApiError, SufficeError):

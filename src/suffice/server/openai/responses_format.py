@@ -28,13 +28,13 @@ _FIELDS = {"output_text": "text", "refusal": "refusal"}
 
 @dataclass(slots=True)
 class ResponsesFormat:
-    """Events of a response. Findings are sent in `response.in_progress` events, which carry nothing
-    else and which SDKs pass on with all their fields."""
+    """Events of a response. Findings are sent in `response.in_progress` events, because SDKs pass
+    these on with all their fields."""
 
     body: Raw
     model: str
     named: bool = False
-    """Whether findings are sent as events with their own type."""
+    """Send findings as events with their own type."""
     _frame: dict[str, Any] = field(default_factory=dict)
     _items: list[Item] = field(default_factory=list)
     _calls: dict[int, int] = field(default_factory=dict)
@@ -90,7 +90,7 @@ class ResponsesFormat:
         yield event(raw, str(raw.get("type") or ""))
 
     def passed_end(self, spent: Raw) -> Iterator[bytes]:
-        yield from ()  # the upstream's last event is the end
+        yield from ()  # the upstream sends the final event itself
 
     def waiting(self) -> bytes:
         return KEEP_ALIVE
@@ -105,7 +105,7 @@ class ResponsesFormat:
         yield from self._part(text_part(text))
 
     def _part(self, part: Item) -> Iterator[bytes]:
-        """Extend the message: continue its last part or add a new one."""
+        """Extend the message: continue its last part or add a new part."""
         yield from self._begun()
         n = next((n for n, one in enumerate(self._items) if one["type"] == "message"), None)
         if n is None:

@@ -21,7 +21,7 @@ def response_object(
 
 
 def framed(body: Mapping[str, Any], model: str) -> dict[str, Any]:
-    """The response object before it has any output."""
+    """A response object without output."""
     return {
         "id": f"resp_{new_id()}",
         "object": "response",

@@ -1,5 +1,5 @@
-"""Shadow mode of `/v1/responses`: request and reply pass unchanged through the upstream's own
-`/responses`; the verdict on the answer is only recorded."""
+"""Shadow mode of `/v1/responses`: forward requests unchanged to the upstream's `/responses`, return
+its replies unchanged, and only record the verdict."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ _FAILED = "The upstream returned no answer: its response reports an error."
 async def shadowed(
     context: RequestContext, route: Route, body: Body, model: str, asked: ChatRequest | None
 ) -> Response:
-    """`asked` is the parsed request; `None` if it cannot be judged, for example because it
-    continues a conversation that only the upstream has."""
+    """Forward a request. `asked` is the parsed request, or `None` if it cannot be judged, for
+    example because it continues a conversation that only the upstream knows."""
     assert route.upstream is not None
     sent = {key: value for key, value in body.items() if key != OURS}
     sent |= {"model": model} if model else {}

@@ -1,5 +1,5 @@
-"""Translate Responses API requests into chat completion requests, so that both APIs share one code
-path and the same checks."""
+"""Translate Responses API requests into chat completion requests, so that both get the same
+checks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 from suffice.server.errors import bad
 
-# Fields with another name or format in chat completions, or that need a server with state.
+# Fields that chat completions name or format differently, or that need a stateful server.
 _TRANSLATED = frozenset(
     "input instructions tools tool_choice text max_output_tokens reasoning store include "
     "previous_response_id conversation background truncation stream stream_options n".split()

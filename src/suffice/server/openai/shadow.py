@@ -45,7 +45,7 @@ def shadow_headers(verdicts: Sequence[Verdict] = ()) -> dict[str, str]:
 
 
 async def judged(answering: Answering, raw: Mapping[str, Any]) -> list[Verdict]:
-    """The verdicts on a reply in shadow mode. A failure is logged and does not affect the reply."""
+    """Record the verdicts on a reply. A failure is logged and does not affect the reply."""
     try:
         pipeline, turn, closed = await answering.begun()
         if closed is not None:
@@ -61,5 +61,5 @@ async def judged(answering: Answering, raw: Mapping[str, Any]) -> list[Verdict]:
             if one.draft is not None
         ]
     except SufficeError as problem:
-        log.warning("Shadow mode: the verdict failed: %s", description_of(problem))
+        log.warning("Shadow mode: could not reach a verdict: %s", description_of(problem))
         return []

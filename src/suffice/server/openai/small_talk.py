@@ -1,8 +1,8 @@
-"""Small talk ("Hello!", "thanks"): answered by the upstream without evidence, if the route allows.
+"""Small talk ("Hello!", "thanks"): the upstream answers without evidence, if the route allows it.
 
-A turn is small talk if nothing is left of it to search for: only greetings, or no content words at
-all. The reply must state nothing either. Statements are removed from it, because no evidence
-supports them, and a reply of statements only is withheld.
+A turn is small talk if there is nothing to search for: it has only greetings, or no content words
+at all. Statements are removed from the reply, because no evidence supports them. A reply that
+consists only of statements is withheld.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _TOOLS = ("tools", "tool_choice", "functions", "function_call", "parallel_tool_c
 
 
 def is_small_talk(messages: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether the last user turn asks and states nothing that documents could answer."""
+    """Whether the last user turn contains nothing that documents could answer."""
     turns = [text_of(one.get("content")).strip() for one in messages if one.get("role") == "user"]
     if not turns or not turns[-1] or len(turns[-1]) > _LONGEST or not _latin(turns[-1]):
         return False
@@ -51,7 +51,7 @@ def is_small_talk(messages: Sequence[Mapping[str, Any]]) -> bool:
     rest = [one.words for one in claims(turns[-1]) if one.kind is not StatementKind.GREETING]
     if not rest:
         return True
-    # "Why?" after another turn asks about it.
+    # "Why?" after another turn asks about that turn.
     left = " ".join(rest)
     return len(turns) == 1 and not content_words(left) and not re.search(r"\d", left)
 
@@ -115,7 +115,7 @@ def judged(asked: ChatRequest, one: Written) -> Verdict:
 
 
 def _unstated(draft: Draft) -> str:
-    """The text without its claims; empty if something that could be one is left."""
+    """The text without its claims; empty if the rest could still contain a claim."""
     text = draft.text
     for claim in sorted(draft.claims, key=lambda one: one.start, reverse=True):
         text = f"{text[: claim.start]}{text[claim.end :]}"

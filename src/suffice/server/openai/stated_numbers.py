@@ -1,8 +1,8 @@
 """Bare numbers in the arguments of a tool call, such as `{"days_per_week": 12}`.
 
-A number that stands in the evidence or in the conversation is passed on. Of the others, those whose
-name shares a word with the question answer it, and are checked like an answer; the rest are named
-in a note, because they may be plain parameters, such as `{"top": 5}`.
+A number that occurs in the evidence or in the conversation is passed on. Another number is checked
+like an answer if its name shares a word with the question. The rest are listed in a note, because
+they may be plain parameters, such as `{"top": 5}`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _PARTS = re.compile(r"(?<=[a-z])(?=[A-Z])|[\W_]+|\d+")
 # "1,500" has a separator, "1,5" a decimal comma, which is no JSON number.
 _GROUPED = re.compile(r",(?=\d{3}(?:\D|$))")
 _LARGEST = 400
-"""Powers of ten: a larger number is no number that a document states."""
+"""Maximum power of ten. Documents do not state larger numbers."""
 _LONGEST = 60
 
 
@@ -49,7 +49,7 @@ class Known:
 
 
 def number_in(value: object) -> Decimal | None:
-    """The number that a JSON value is, or that a string consists of."""
+    """A JSON number, or a string that is a number, as a decimal."""
     if isinstance(value, bool) or not isinstance(value, str | int | float):
         return None
     try:
@@ -60,7 +60,7 @@ def number_in(value: object) -> Decimal | None:
 
 
 def stated(path: str, number: Decimal) -> str:
-    """What a named number states, as a sentence."""
+    """A named number as a sentence."""
     return f"The {_words(path)} is {number}."
 
 

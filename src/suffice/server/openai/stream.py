@@ -1,5 +1,5 @@
-"""Streaming by the mode of the route: `buffer` holds the text until the verdict, `signal` streams
-it and reports findings as they come."""
+"""Stream an answer in the mode of its route: `buffer` holds the text until the verdict, `signal`
+streams it at once and reports findings as they are made."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ async def streamed(
     answer: Answers,
     stream_format: StreamFormat,
 ) -> Response:
-    """A streamed response; a failure before its first event sets the HTTP status."""
+    """A streamed response. A failure before its first event sets the HTTP status."""
     settings = route.settings
     if route.url and (settings.shadow or not settings.grounding):
         ending = (
@@ -123,7 +123,7 @@ async def _or_instead(
     instead: Callable[[UpstreamFault], Awaitable[Answered]],
     stream_format: StreamFormat,
 ) -> Sent:
-    """A stream, or its replacement if the upstream fails before its first event."""
+    """The stream, or a replacement if the upstream fails before its first event."""
     begun = False
     try:
         async for one in flowing:
@@ -196,7 +196,7 @@ async def _sent(first: asyncio.Future[bytes], events: Sent, stream_format: Strea
 
 @dataclass(frozen=True, slots=True)
 class Marked:
-    """A stream of chat without documents: it ends with a note that it is unverified."""
+    """Ends a stream of chat without documents with a note that it is unverified."""
 
     context: RequestContext
     route: Route
@@ -229,7 +229,7 @@ class Marked:
 
 @dataclass(frozen=True, slots=True)
 class Shadowed:
-    """A stream in shadow mode: nothing is added, and the verdict is only recorded."""
+    """Adds nothing to a stream in shadow mode; the verdict is only recorded."""
 
     context: RequestContext
     route: Route

@@ -22,7 +22,7 @@ class StreamFormat(Protocol):
     """Formats one stream, from its first event to its last."""
 
     def heard(self, raw: Raw, going: Sequence[Raw]) -> Iterator[bytes]:
-        """Events for an upstream's chunk; `going` are the parts of its choices to forward."""
+        """Events for an upstream's chunk. `going` has the parts of its choices to forward."""
         ...
 
     def found(self, index: int, kind: str, said: Raw) -> Iterator[bytes]:
@@ -42,7 +42,7 @@ class StreamFormat(Protocol):
         ...
 
     def passed(self, raw: Raw) -> Iterator[bytes]:
-        """Events for an upstream's chunk in shadow mode, which changes nothing."""
+        """Events for an upstream's chunk in shadow mode, unchanged."""
         ...
 
     def passed_end(self, spent: Raw) -> Iterator[bytes]:
@@ -54,14 +54,14 @@ class StreamFormat(Protocol):
         ...
 
     def waiting(self) -> bytes:
-        """Sent from time to time while the next event is pending."""
+        """Sent to keep the connection open while no event is ready."""
         ...
 
 
 @dataclass(slots=True)
 class ChatFormat:
     """Chunks of a chat completion. Findings are sent as valid chunks with an empty delta. `shape`
-    translates each chunk, for an API with chunks of another shape."""
+    translates each chunk for an API with a different chunk format."""
 
     asked: ChatRequest
     shape: Callable[[Raw], Raw] = dict
@@ -71,7 +71,7 @@ class ChatFormat:
 
     def heard(self, raw: Raw, going: Sequence[Raw]) -> Iterator[bytes]:
         fields = {key: raw[key] for key in raw if key not in _APART}
-        if fields != self._last_fields:  # most chunks differ in their choices only
+        if fields != self._last_fields:  # most chunks differ only in their choices
             self._last_fields = fields
             known = {key: fields[key] for key in fields if fields[key] is not None}
             self._shared = beside(known)

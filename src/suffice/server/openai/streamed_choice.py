@@ -1,4 +1,4 @@
-"""One choice of a stream as it grows: what to forward, and which of its claims are complete."""
+"""A choice that is being streamed: what to forward, and which of its claims are complete."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from suffice.server.openai.tool_calls import call_id, name_of
 from suffice.server.openai.upstream_drafts import Written, beginning, draft_of
 from suffice.types import Draft, Passage
 
-# A sentence is over when a space follows its citation marks, or when the next one has begun.
+# A sentence ends when a space follows its citation marks, or when the next sentence begins.
 _OVER = re.compile(
     r"[.!?][\"”’)*_]*+(?P<marks>(?:\s*\[\d[\d, –-]*\])+)?(?(marks)\s+|\s+(?=[^\s\[]))|\n"
 )
@@ -27,11 +27,10 @@ _CHOICE = frozenset({"index", "message", "delta", "finish_reason", "logprobs"})
 @dataclass(slots=True)
 class StreamedChoice:
     """`text` is the text forwarded so far. `held` is the reasoning before it, which is not
-    forwarded, like every unchecked field. `checked` is the offset up to which claims were checked,
-    and `again` the text length at which to look for new ones. `over` is the end of the last
-    complete sentence in the text `scanned` so far. `calls` has the last chunk of a tool call; calls
-    to other tools than those `offered` (`None`: any) are `dropped`. `long`: the text exceeds the
-    limit of `most` characters, and the rest of it is dropped."""
+    forwarded. `checked` is the offset up to which claims were checked, and `again` the text length
+    at which to look for more. `over` is the end of the last complete sentence in the text `scanned`
+    so far. `calls` has the last chunk of a tool call; `dropped` is set if a tool was called that is
+    not `offered` (`None`: any), and `long` if the text was truncated to `most` characters."""
 
     index: int
     offered: frozenset[str] | None = None
@@ -54,8 +53,8 @@ class StreamedChoice:
     _begun: bool = False
 
     def hear(self, choice: Mapping[str, Any]) -> dict[str, Any]:
-        """The part of an upstream's chunk to forward. The finish reason and the fields beside the
-        text wait for the verdict."""
+        """The part of an upstream's chunk to forward. The finish reason and fields other than text
+        and tool calls wait for the verdict."""
         delta = choice.get("delta") or choice.get("message")
         delta = delta if isinstance(delta, dict) else {}
         self.finish = str(choice.get("finish_reason") or self.finish)
@@ -74,8 +73,7 @@ class StreamedChoice:
         return self._piece(forwarded, choice.get("logprobs")) if forwarded else {}
 
     def _offered(self, made: Any) -> Any:
-        """The parts of tool calls to forward: those of tools that the request offers. The first
-        part of a call has its name."""
+        """The parts of calls to offered tools. The first part of a call names its tool."""
         if self.offered is None:
             return made
         if isinstance(made, dict):
@@ -94,8 +92,7 @@ class StreamedChoice:
         return kept
 
     def flush(self) -> dict[str, Any]:
-        """Text held back until the end of the stream: the beginning of a tag that was never
-        completed, or a refusal if there is no other text."""
+        """The text held back until the end: an incomplete tag, or a refusal without other text."""
         if not (self.held or self.text):
             self.held = storable(self._refused)
         thought = None if self.text else thought_aloud(self.held)
@@ -106,7 +103,7 @@ class StreamedChoice:
         return self._piece({"content": text}, None)
 
     def _kept(self, more: str, length: int) -> str:
-        """The part of a text that the limit leaves room for."""
+        """The part of a text that fits within the limit."""
         if length + len(more) <= self.most:
             return more
         self.long, self.finish = True, "length"
@@ -119,7 +116,7 @@ class StreamedChoice:
             self.text += content
             return content
         self.held += content
-        if self._thinking and ">" not in content:  # no tag ends here
+        if self._thinking and ">" not in content:  # no tag can end here
             return ""
         begins = answer_begins(self.held)
         if begins is None:
@@ -146,8 +143,8 @@ class StreamedChoice:
 
     @property
     def grown(self) -> bool:
-        """Whether `finished` may find new claims. It is called for every chunk, so it scans only
-        the new text."""
+        """Whether `finished` may find new claims. Called for every chunk, so it scans only new
+        text."""
         for found in _OVER.finditer(self.text, self.scanned):
             self.over = found.start()
         # Only the last punctuation mark so far can still become the end of a sentence.
@@ -156,8 +153,8 @@ class StreamedChoice:
         return self.over >= self.checked and len(self.text) >= self.again
 
     def finished(self, passages: Sequence[Passage]) -> Draft | None:
-        """The text up to the last complete sentence, with its unchecked claims; `None` if there is
-        no new one. It reads the whole text, so do not call it on the event loop."""
+        """The text up to the last complete sentence, with its unchecked claims; `None` if there are
+        none. It reads the whole text, so do not call it on the event loop."""
         text = self.text
         overs = list(_OVER.finditer(text, self.checked))
         if not overs or len(text) < self.again:
@@ -179,7 +176,7 @@ class StreamedChoice:
     def written(
         self, passages: Sequence[Passage], model: str, *, structured: bool, tokens: int = 0
     ) -> Written:
-        """The complete choice; a text without a finish reason counts as cut off."""
+        """The complete choice. A text without a finish reason counts as truncated."""
         if self.calls:
             return Written(self.choice, None)
         draft = self.drafted(passages, model, structured=structured, tokens=tokens)
@@ -202,6 +199,6 @@ class StreamedChoice:
 
     @property
     def choice(self) -> dict[str, Any]:
-        """The choice in the format of a reply without streaming."""
+        """The choice in the format of a non-streamed reply."""
         message = {**self.others, **self.calls, "content": self.held + self.text}
         return {**self.rest, "message": message, "finish_reason": self.finish or "length"}

@@ -1,5 +1,5 @@
-"""Find the passages in a prompt, as RAG frameworks and chat UIs mark them: in tags, numbered, or
-under a heading.
+"""Find the passages in a prompt that RAG frameworks and chat UIs mark: in tags, numbered, or under
+a heading.
 
 These texts come from callers, so the running time must stay linear in their length: the search for
 a closing tag stops at the next opening tag of the same kind, and whitespace is scanned once.
@@ -19,7 +19,7 @@ _SOURCE = re.compile(
 )
 _NAME = re.compile(r"\b(?:name|title|source)\s*=\s*[\"']([^\"']+)[\"']", re.IGNORECASE)
 _ID = re.compile(r"\bid\s*=\s*[\"']([^\"']+)[\"']", re.IGNORECASE)
-# LibreChat: files with a name and the passages found in them, as one text or as items.
+# LibreChat: named files and the passages found in them, as one text or as items.
 _FILE = re.compile(
     r"<file>\s*<filename>(?P<name>[^<]*)</filename>(?P<rest>(?:(?!<file>).)*?)</file>", re.DOTALL
 )
@@ -31,7 +31,7 @@ _TITLE = re.compile(
 
 
 def context_in(text: str) -> tuple[int, int, int, int] | None:
-    """Start and end of the context in a prompt, with its tags and without them."""
+    """The span of the context in a prompt, with its tags and without them."""
     ends: dict[str, int] = {}
     for opened in _OPENED.finditer(text):
         name = opened[1].lower()

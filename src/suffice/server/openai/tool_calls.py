@@ -1,9 +1,9 @@
-"""Tool calls of an upstream: which are passed on, and what their arguments state.
+"""Tool calls of an upstream: which calls are passed on, and what their arguments state.
 
 A call to a tool that was not offered is dropped. With `tools: check`, arguments are checked like an
 answer, because structured output by function calling puts the answer there. If the request forces
-the call, all arguments are the answer; otherwise those strings are checked that state something: a
-sentence, or a quantity with its unit. A search query or a name states nothing. For bare numbers see
+the call, all arguments are the answer. Otherwise only strings that state something are checked:
+sentences, and quantities with a unit, but not queries or names. For bare numbers see
 `stated_numbers`.
 """
 
@@ -33,8 +33,7 @@ Call = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """The tools that a request offers. `forced`: the model must call one, so that its arguments are
-    the answer."""
+    """The tools that a request offers. `forced`: the model must call one of them."""
 
     names: frozenset[str] = frozenset()
     forced: bool = False
@@ -46,10 +45,10 @@ class Stated:
 
     texts: tuple[str, ...] = ()
     fields: tuple[Mapping[str, Any], ...] = ()
-    """For each call the name of the tool and the fields that were checked."""
+    """For each call, the name of the tool and the fields that were checked."""
     structured: bool = False
     unknown: tuple[str, ...] = ()
-    """The names of numbers that were not checked and that nobody mentioned before."""
+    """The names of unchecked numbers that occur neither in the evidence nor in the conversation."""
 
     def draft(self, passages: Sequence[Passage], drafter: str) -> Draft:
         text = "\n\n".join(self.texts)
@@ -70,7 +69,7 @@ def offer_of(body: Mapping[str, Any]) -> Offer:
 
 
 def only_offered(raw: Mapping[str, Any], names: frozenset[str]) -> tuple[dict[str, Any], int]:
-    """A completion with only the calls of offered tools, and the number of calls dropped."""
+    """The completion with calls to offered tools only, and the number of dropped calls."""
     choices, dropped = raw.get("choices"), 0
     kept = []
     for choice in choices if isinstance(choices, list) else ():
@@ -87,7 +86,8 @@ def only_offered(raw: Mapping[str, Any], names: frozenset[str]) -> tuple[dict[st
 
 
 def cleaned(made: Any, names: frozenset[str]) -> Any:
-    """A `tool_calls` list or a `function_call` with offered tools only, and without other text."""
+    """A `tool_calls` list or `function_call` with calls to offered tools only, and no other
+    text."""
     if isinstance(made, list):
         return [_clean(one) for one in made if name_of(one) in names]
     if isinstance(made, dict) and made.get("name") in names:
@@ -96,21 +96,20 @@ def cleaned(made: Any, names: frozenset[str]) -> Any:
 
 
 def name_of(call: Any) -> str | None:
-    """The name of the tool that a call names."""
+    """The name of the called tool."""
     inner = _described(call) if isinstance(call, dict) else None
     name = inner.get("name") if isinstance(inner, dict) else None
     return name if isinstance(name, str) else None
 
 
 def call_id(value: Any) -> str:
-    """The upstream's id of a call, or one of ours if it reads as text."""
+    """The upstream's id of a call, or a new id if it reads as text."""
     usable = isinstance(value, str) and value.isascii() and value.isprintable()
     return value if usable and len(value) <= 64 and not reads_as_text(value) else f"call_{new_id()}"
 
 
 def stated_in(choice: Mapping[str, Any], offer: Offer, known: Known) -> Stated:
-    """What the arguments of a choice's calls state. It reads the texts, so do not call it on the
-    event loop."""
+    """What the arguments of a choice's calls state. Slow: do not call it on the event loop."""
     texts: list[str] = []
     fields: list[Mapping[str, Any]] = []
     unknown: list[str] = []
@@ -127,7 +126,7 @@ def stated_in(choice: Mapping[str, Any], offer: Offer, known: Known) -> Stated:
 
 
 def _found(arguments: str, known: Known) -> tuple[list[tuple[str, str]], list[str]]:
-    """The fields that state something, each with its text, and the names of unknown numbers."""
+    """The fields that state something, with their texts, and the names of unknown numbers."""
     found: list[tuple[str, str]] = []
     unknown: list[str] = []
     for path, value in _values(arguments):
@@ -167,8 +166,7 @@ def _calls(message: Any) -> Iterator[tuple[str, str]]:
 
 
 def _values(arguments: str) -> Iterator[tuple[str, str | int | float]]:
-    """The strings and numbers in arguments with their paths; arguments that are not JSON are one
-    text."""
+    """The strings and numbers in the arguments, with their paths. Invalid JSON is one string."""
     try:
         value = json.loads(arguments, object_pairs_hook=list)
     except (ValueError, RecursionError):
@@ -184,7 +182,7 @@ def _leaves(value: Any, path: str, depth: int) -> Iterator[tuple[str, str | int 
         yield path, json.dumps(value)
     elif isinstance(value, list):
         for n, one in enumerate(value):
-            # A pair is a field of an object; a name used twice is kept twice.
+            # Objects are parsed as lists of pairs, to keep duplicate names.
             if isinstance(one, tuple):
                 name = "…" if reads_as_text(one[0]) else one[0]
                 yield from _leaves(one[1], f"{path}.{name}".lstrip("."), depth + 1)
@@ -205,7 +203,7 @@ def _clean(call: Mapping[str, Any]) -> Call:
 
 
 def _described(tool: Any) -> Any:
-    """The description of a function or custom tool, or the call of one."""
+    """The function or custom tool object inside a tool definition or a call."""
     if not isinstance(tool, dict):
         return None
     return next((tool[kind] for kind in _KINDS if isinstance(tool.get(kind), dict)), None)

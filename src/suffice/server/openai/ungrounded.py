@@ -68,7 +68,7 @@ async def marked(
 
 
 def unverified(question: str, text: str, draft: Draft) -> Verdict:
-    """The verdict on an unchecked answer: released because the route allows it, with a caveat."""
+    """The verdict on an unchecked answer, which the route releases with a caveat."""
     evidence = Evidence(question)
     released = text.strip()
     return Verdict(

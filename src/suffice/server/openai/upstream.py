@@ -1,5 +1,4 @@
-"""The client for a route's upstream: sends a request and returns a completion or a stream, within a
-timeout.
+"""The client for a route's upstream. It returns a completion or a stream, within a timeout.
 
 Every failure is an `UpstreamFault` with the status for our caller. Only the configured address is
 called, and the upstream's key never appears in a response, error or log.
@@ -31,7 +30,8 @@ from suffice.server.telemetry.stats import FIELDS, NOW, TEXTS, upstream_failed
 log = logging.getLogger("suffice.server")
 _MOST_BYTES, _MOST_STREAMED = 16_000_000, 64_000_000
 _PATIENCE = 10.0
-"""The longest wait before a retry. A caller told to wait longer gets the upstream's 429 at once."""
+"""Maximum seconds to wait before a retry. If the upstream asks for more, its 429 is returned at
+once."""
 _CODEC = Codec(encode, decode)
 CHAT, RESPONSES = "chat/completions", "responses"
 _CODES = {429: "upstream_rate_limit", 503: "upstream_unavailable", 504: "upstream_timeout"}
@@ -39,15 +39,15 @@ _STATUSES = {Kind.RATE_LIMIT: 429, Kind.OPEN: 503, Kind.TIMEOUT: 504}
 Body = Mapping[str, Any]
 
 EMPTY = CallFailed(
-    "The upstream gave no answer: its reply contains no text.",
+    "The upstream returned no answer: its reply contains no text.",
     remedy="Check that the model writes text; for a reasoning model, raise the token limit.",
     kind=Kind.EMPTY,
 )
 
 
-_LATER = "Try again later; if it persists, ask the operator of the gateway."
+_LATER = "Try again later. If the problem persists, ask the operator of the gateway."
 _REMEDIES = {
-    Kind.DENIED: "The operator of the gateway has to check the upstream's API key.",
+    Kind.DENIED: "Ask the operator of the gateway to check the upstream's API key.",
     Kind.EMPTY: EMPTY.remedy,
     Kind.OPEN: "Try again later.",
 }
@@ -65,8 +65,8 @@ def _remedy(failed: CallFailed) -> str:
 
 
 class UpstreamFault(ModelUnreachable):
-    """A failed upstream call, in our own words, with the status for our caller. Its kind is added
-    to the statistics of the current request, whether or not the request succeeds in the end."""
+    """A failed upstream call, with a message and a status for our caller. Its kind is added to the
+    statistics of the current request, even if the request succeeds in the end."""
 
     def __init__(self, failed: CallFailed) -> None:
         super().__init__(failed.message, remedy=_remedy(failed))
@@ -98,8 +98,8 @@ def _name(value: str | None) -> str | None:
 
 
 def noted(failed: CallFailed) -> None:
-    """Count and log a failed attempt. The upstream's text may quote the prompt: it is logged only
-    where texts may be."""
+    """Count and log a failed attempt. The upstream's message may quote the prompt, so it is logged
+    only if texts may be logged."""
     upstream_failed(failed.kind)
     fields = {"upstream_status": failed.status, "upstream_code": _name(failed.code)}
     extra = {FIELDS: fields, TEXTS: {"upstream_message": failed.detail}}
@@ -108,7 +108,7 @@ def noted(failed: CallFailed) -> None:
 
 
 class UpstreamClient(Protocol):
-    """The upstream of a route: one address, or several."""
+    """The upstream of a route, with one or several addresses."""
 
     async def ask(self, body: Body, path: str = CHAT) -> dict[str, Any]:
         """The complete reply to a POST request."""
@@ -119,14 +119,14 @@ class UpstreamClient(Protocol):
         ...
 
     def events(self, body: Body, path: str = CHAT) -> AsyncGenerator[dict[str, Any], None]:
-        """The chunks of a streamed reply; a server that does not stream yields one."""
+        """The chunks of a streamed reply; a single chunk if the server does not stream."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Upstream:
-    """One base URL and the client that calls it. `until` is a deadline on the clock of the event
-    loop instead of `timeout`."""
+    """A base URL and its client. `until`, a deadline on the event loop's clock, replaces
+    `timeout`."""
 
     base: str
     key: str = field(repr=False)
@@ -148,7 +148,7 @@ class Upstream:
         endpoint, until = self._endpoint(path, _MOST_STREAMED), self._until(until)
         with _faults(endpoint):
             async with self._opened(endpoint, body, until) as reply:
-                # Streams of other paths end with a final event of their own.
+                # Streams of other paths have their own final event.
                 kind = reply.headers.get("content-type", "")
                 reader = ReplyReader.of_stream(endpoint, kind, ends=path == CHAT)
                 async for value in _values(reader, reply, until):
@@ -182,7 +182,7 @@ class Upstream:
     async def _opened(
         self, endpoint: Endpoint, body: Body | None, until: float
     ) -> AsyncIterator[httpx2.Response]:
-        """A reply with a success status."""
+        """Open a reply with a success status."""
         if (stats := NOW.get()) is not None and body is not None:
             stats.model = str(body.get("model") or "")
         reply = await self._sent(endpoint, body, until)

@@ -23,8 +23,8 @@ _BROKE_OFF = {
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """One choice of an upstream and its draft (`None`: it calls tools). `long`: the text exceeds
-    the limit, and the draft is its beginning, without claims."""
+    """An upstream's choice and its draft (`None` if it calls tools). `long`: the text exceeds the
+    limit, and the draft is only its beginning, without claims."""
 
     choice: Mapping[str, Any]
     draft: Draft | None
@@ -39,8 +39,8 @@ def written(
     n: int | None = None,
     most: int,
 ) -> list[Written]:
-    """The choices of a completion in order, at most `n`. A choice without text has an empty draft;
-    a text of more than `most` characters is not read."""
+    """The first `n` choices of a completion. A choice without text has an empty draft; a text of
+    more than `most` characters is not split into claims."""
     choices = raw.get("choices")
     found = [one for one in choices if isinstance(one, dict)] if isinstance(choices, list) else []
     tokens = usage_of(raw)["total_tokens"]
@@ -61,12 +61,12 @@ def _too_long(choice: Mapping[str, Any], raw: Mapping[str, Any], most: int) -> W
 
 
 def beginning(text: str, most: int, drafter: str) -> Draft:
-    """The beginning of a text that is too long to be read."""
+    """A draft with the beginning of a text that exceeds the limit."""
     return Draft(storable(text[:most]), drafter=drafter, cut=True)
 
 
 def beside_call(text: str, most: int) -> str | None:
-    """The text beside a tool call, if it states nothing that would have to be checked."""
+    """The text next to a tool call, or `None` if it contains claims, which would need checks."""
     if len(text) > most:
         return None
     return None if text and draft_of(text, ()).claims else text
@@ -100,7 +100,7 @@ def draft_of(
     structured: bool = False,
     tokens: int = 0,
 ) -> Draft:
-    """A text as a draft; structured output is read as lines of its names and values."""
+    """A text as a draft. Structured output is flattened to lines of names and values."""
     notes = tuple(filter(None, [_BROKE_OFF.get(finish, "")]))
     if structured and (thought := thought_aloud(text)) != 0:
         text, notes = "" if thought is None else text[thought:], (*notes, THOUGHT)
@@ -139,19 +139,19 @@ def usage_of(raw: Mapping[str, Any]) -> dict[str, int]:
 
 
 def _count(value: Any) -> int:
-    """A number of tokens; 0 if the value is not a plausible one."""
+    """A token count; 0 if the value is not plausible."""
     return value if isinstance(value, int) and 0 <= value <= _MOST_TOKENS else 0
 
 
 def estimated(body: Mapping[str, Any], said: int) -> dict[str, int]:
-    """Estimate the usage from characters if none was reported (the upstream counts nothing, or the
-    client disconnected), so that limits apply there too. `said`: characters of the reply."""
+    """Estimate the usage from the number of characters if the upstream did not report it, so that
+    limits still apply. `said` is the number of characters of the reply."""
     asked, said = len(encode(body)) // _A_TOKEN, said // _A_TOKEN
     return {"prompt_tokens": asked, "completion_tokens": said, "total_tokens": asked + said}
 
 
 def added(first: Mapping[str, Any], *others: Mapping[str, Any]) -> dict[str, Any]:
-    """The summed usage of several calls; other fields of the first call's usage are kept."""
+    """The total usage of several calls. Other fields of the first call's usage are kept."""
     reported = first.get("usage")
     total = usage_of(first)
     for other in others:

@@ -1,7 +1,7 @@
-"""Several upstreams of one route: chosen by weight, with fallback and a circuit breaker for each.
+"""Several upstreams of a route, chosen by weight, each with a circuit breaker and fallback.
 
-A request moves on to the next upstream if one fails before its first token: no connection, a
-timeout, a rate limit, an error of the server. An error in the request itself is returned at once.
+If an upstream fails before its first token (connection, timeout, rate limit, server error), the
+next one is called. An error in the request itself is returned at once.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Target:
     current: int = 0
 
     def body(self, body: Body) -> Body:
-        """The request with this upstream's name for the model."""
+        """The request body with this upstream's name for the model."""
         asked = body.get("model") or ""
         name = self.models.get(asked) or self.model or asked
         return body if name == asked else {**body, "model": name}
@@ -52,7 +52,7 @@ class Target:
         try:
             yield
         except UpstreamFault as fault:
-            if fault.passed:  # it answered: the request is at fault
+            if fault.passed:  # the upstream works; the request is at fault
                 self.breaker.succeeded()
             else:
                 self.breaker.failed(fault.wait, limited=fault.kind is Kind.RATE_LIMIT)
@@ -116,10 +116,10 @@ class Upstreams:
         raise _told(faults, self.targets)
 
     def _tries(self, faults: Sequence[UpstreamFault]) -> Iterator[tuple[Target, Upstream]]:
-        """The upstreams to call, in order. Only the last one is retried."""
+        """The upstreams to call, in order. Only the last call is retried."""
         ready = [one for one in self._ordered() if one.breaker.ready]
         for n, target in enumerate(ready):
-            # Another request may have taken the trial of a half-open breaker meanwhile.
+            # Another request may already be the trial of a half-open breaker.
             if not target.breaker.enter():
                 continue
             if faults:
@@ -128,7 +128,7 @@ class Upstreams:
             yield target, target.upstream if last else replace(target.upstream, retries=0)
 
     def _ordered(self) -> list[Target]:
-        """The next upstream of a smooth weighted round-robin, then the others by weight."""
+        """The next upstream by smooth weighted round-robin, then the others by weight."""
         ready = [one for one in self.targets if one.weight and one.breaker.ready]
         for one in ready:
             one.current += one.weight
@@ -150,7 +150,7 @@ class Upstreams:
 async def _begun(
     events: AsyncGenerator[dict[str, Any], None], path: str, first: float, upstream: Upstream
 ) -> list[dict[str, Any]]:
-    """The chunks up to the first one with a token."""
+    """The chunks up to the first chunk with a token."""
     held = []
     try:
         async with asyncio.timeout_at(first):
@@ -164,7 +164,7 @@ async def _begun(
 
 
 def _has_token(value: Mapping[str, Any]) -> bool:
-    """Whether a chunk has more than a role."""
+    """Whether a chunk contains more than a role."""
     choices = value.get("choices")
     for choice in choices if isinstance(choices, list) else ():
         if not isinstance(choice, dict):
@@ -177,7 +177,7 @@ def _has_token(value: Mapping[str, Any]) -> bool:
 
 
 def _told(faults: Sequence[UpstreamFault], targets: Sequence[Target]) -> UpstreamFault:
-    """The fault for the caller: a rate limit if there was one, because it says when to retry."""
+    """The fault to report: a rate limit if there is one, because it says when to retry."""
     limited = [one for one in faults if one.kind is Kind.RATE_LIMIT]
     if limited:
         return min(limited, key=lambda one: one.wait)

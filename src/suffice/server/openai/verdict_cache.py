@@ -1,8 +1,8 @@
-"""A cache of verdicts for requests that are sent again.
+"""A cache of verdicts for repeated requests.
 
-The key holds everything a verdict depends on: the request with its question (only whitespace is
-normalised), the rights of the caller, the version of the documents and of the index, the settings
-and models, the day, and the last review decision. Any change of one of them is a new key.
+The key contains everything a verdict depends on: the request and its question (only whitespace is
+normalised), the caller's rights, the version of the documents and the index, the settings and
+models, the date, and the last review decision.
 """
 
 from __future__ import annotations
@@ -37,9 +37,9 @@ from suffice.types import Code, Verdict
 _NOT_ASKED = (
     "stream stream_options user metadata store safety_identifier prompt_cache_key suffice".split()
 )
-"""Fields of a request that do not change its answer."""
+"""Request fields that do not affect the answer."""
 _PERSONS = (*DECIDED, "erasure")
-"""Records after which nothing is repeated: a person judged an answer or erased one."""
+"""Kinds of records that invalidate the cache: a person judged or erased an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ class _Kept:
 
 
 class VerdictCache:
-    """Safe to share between threads. `find` reads the store, so it runs outside the event loop."""
+    """A thread-safe cache. `find` reads the store, so do not call it on the event loop."""
 
     def __init__(self, store: Store, clock: Callable[[], float] = time.monotonic) -> None:
         self._store = store
@@ -61,8 +61,7 @@ class VerdictCache:
     def find(
         self, route: Route, caller: Principal, asked: ChatRequest
     ) -> tuple[str, Answered | None]:
-        """The cache key of a request, and the cached answer if there is one, recorded anew for this
-        caller."""
+        """The cache key of a request, and the cached answer, if any, recorded for this caller."""
         key = self._key(route, caller, asked)
         with self._lock:
             kept = self._kept.get(key)
@@ -75,7 +74,7 @@ class VerdictCache:
         return key, _repeated(kept, route, caller, asked.tag)
 
     def keep(self, key: str, answered: Answered, limits: CacheSettings) -> None:
-        """Keep an answer, unless a failure affected it."""
+        """Cache an answer, unless a failure affected it."""
         if answered.trace is None or not all(_whole(one.verdict) for one in answered.choices):
             return
         kept = _Kept(tuple(answered.choices), answered.trace, self._clock() + limits.seconds)
@@ -100,7 +99,7 @@ class VerdictCache:
         return hashlib.sha256(canonical(parts).encode()).hexdigest()
 
     def _documents(self) -> list[object]:
-        """The version of the evidence. The index follows the store, so both count."""
+        """The version of the evidence: that of the store and, as it may lag, that of the index."""
         store = self._store
         decided = select(func.max(RECORDS.c.sequence)).where(RECORDS.c.kind.in_(_PERSONS))
         with store.database.reading() as connection:
@@ -131,7 +130,7 @@ def _whole(verdict: Verdict | None) -> bool:
 
 
 def _repeated(kept: _Kept, route: Route, caller: Principal, tag: str) -> Answered:
-    """The answer with new records that name those they repeat. It took no time and no tokens."""
+    """The cached answer with new records that refer to the originals, without timings or tokens."""
     sink = route.recording(caller, tag)
     assert sink is not None
     made: dict[str, Verdict] = {}

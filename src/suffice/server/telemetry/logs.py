@@ -1,6 +1,6 @@
-"""Logs as JSON lines: one for each request and each event, with the id of the request.
+"""Logs as JSON lines: one line for each request and each event, with the request id.
 
-They contain no text of questions, documents or answers unless `server.log_text` is set.
+They contain no text from questions, documents or answers unless `server.log_text` is set.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _CHAIN = 5
 
 
 class JsonLines(logging.Formatter):
-    """Format a log record as one line of JSON. `text`: whether error messages may be included; they
-    can quote a document."""
+    """Formats log records as JSON lines. `text` includes error messages, which can quote
+    documents."""
 
     def __init__(self, text: Callable[[], bool] = lambda: False) -> None:
         super().__init__()
@@ -66,7 +66,7 @@ def _places(problem: BaseException) -> str:
 
 
 def description_of(problem: SufficeError, *, with_text: bool = False) -> str:
-    """The text of an error for the log. Store errors are logged in full; other messages can quote a
+    """The log text of an error. Store errors are logged in full. Other messages can quote a
     document, so only the type and the remedy are logged unless `with_text` is set."""
     if with_text or isinstance(problem, StoreError):
         return str(problem)
@@ -78,8 +78,7 @@ def start_logs(
     text: Callable[[], bool] = lambda: False,
     others: Sequence[str] = (),
 ) -> None:
-    """Write everything that is logged under `suffice` to the stream as JSON lines, and warnings of
-    the other loggers."""
+    """Log `suffice` records, and warnings of other loggers, to the stream as JSON lines."""
     handler = logging.StreamHandler(stream or sys.stderr)
     handler.setFormatter(JsonLines(text))
     for name in ("suffice", *others):

@@ -83,7 +83,7 @@ class Metrics:
         )
         self._fallbacks = Counter(
             "suffice_upstream_fallbacks",
-            "Calls that failed at this upstream, so that the route's next one was called.",
+            "Calls that failed at this upstream and were sent to the next upstream of the route.",
             ["route", "upstream"],
             registry=own,
         )
@@ -96,7 +96,7 @@ class Metrics:
         )
         self._cache = Counter(
             "suffice_cache_requests",
-            "Requests that asked the cache of verdicts, by result: hit or miss.",
+            "Lookups in the verdict cache, by result: hit or miss.",
             ["route", "result"],
             registry=own,
         )
@@ -108,7 +108,7 @@ class Metrics:
         )
         self._fabricated = Counter(
             "suffice_fabricated_citations",
-            "Claims that cited a source that does not exist, in any draft.",
+            "Claims in any draft that cited a source that does not exist.",
             ["route"],
             registry=own,
         )
@@ -120,7 +120,7 @@ class Metrics:
         )
         self._under_way = Gauge(
             "suffice_requests_under_way",
-            "Requests admitted and not answered yet.",
+            "Requests in progress.",
             registry=own,
             multiprocess_mode="livesum",
         )
@@ -197,8 +197,8 @@ class Metrics:
 def metrics_for(
     authenticator: Callable[[], Authenticator], metrics: Metrics
 ) -> Callable[[Request], Awaitable[Response]]:
-    """`GET /metrics`. It needs a key for all routes, because it reports on all of them, and it is
-    answered even while the gateway refuses other requests."""
+    """`GET /metrics`. It needs a key for all routes, because it covers all of them. It works even
+    while the gateway refuses other requests."""
 
     async def endpoint(request: Request) -> Response:
         try:
@@ -215,8 +215,8 @@ def metrics_for(
 
 
 class _Published(Collector):
-    """The counted metrics, and those computed from them. The latter are gauges, because a counter
-    would be exposed with the suffix `_total`."""
+    """Exports the counted metrics and those computed from them. The latter are gauges, because a
+    counter would get the suffix `_total`."""
 
     def __init__(self, source: Collector) -> None:
         self._source = source
@@ -260,14 +260,13 @@ def _sums(counted: Iterable[Metric], name: str, label: str = "") -> dict[str, fl
 
 
 def endpoint_of(path: str) -> str:
-    """The path without the route name, which a caller could make up."""
+    """The path without the route name, because callers could make up any name."""
     _, version, rest = path.partition("/v1/")
     kind = next((one for one in ("models", "documents") if rest.startswith(f"{one}/")), rest)
     return f"/v1/{kind}" if version else path
 
 
 def gates_of(stats: RequestStats) -> list[GateDecision]:
-    """The gate decisions of a request: the choices of one answer share one, and `/v1/check` has
-    none."""
+    """The gate decisions of a request. The choices of an answer share one; `/v1/check` has none."""
     gates = stats.gates or [verdict.gate for verdict in stats.verdicts[:1]]
     return [gate for gate in gates if gate.policy != "none"]

@@ -1,4 +1,4 @@
-"""`process_…` metrics: processor time, memory and open files, summed over all workers."""
+"""`process_…` metrics: CPU time, memory and open files, summed over all workers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _LIVE_WORKER = re.compile(r"gauge_live\w+_(\d+)\.db")
 
 
 def live_processes(shared: str | None) -> set[int]:
-    """The process ids of all workers that count in the shared folder; else this process."""
+    """The process ids of the workers that share the folder; without it, this process."""
     if not shared:
         return {os.getpid()}
     files = (_LIVE_WORKER.fullmatch(file.name) for file in Path(shared).glob("gauge_live*.db"))
@@ -25,8 +25,8 @@ def live_processes(shared: str | None) -> set[int]:
 
 
 class Processes(Collector):
-    """Sums the metrics of several processes. The start time is that of the oldest. Empty where
-    there is no `/proc`."""
+    """Sums the metrics of several processes. The start time is that of the oldest process. There
+    are no metrics if there is no `/proc`."""
 
     def __init__(self, pids: Callable[[], Iterable[int]]) -> None:
         self._pids = pids

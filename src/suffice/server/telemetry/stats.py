@@ -1,5 +1,5 @@
-"""Statistics of a request for logs, metrics and spans. The only text they hold is that of verdicts,
-which is logged only if `server.log_text` is set."""
+"""Statistics of a request for logs, metrics and spans. The only texts in them are those of
+verdicts, which are logged only if `server.log_text` is set."""
 
 from __future__ import annotations
 
@@ -16,9 +16,8 @@ from suffice.types import GateDecision, Verdict
 
 @dataclass(slots=True)
 class RequestStats:
-    """Filled while the request is served, and passed to the listeners when it ends. `began` is a
-    value of `time.perf_counter`; `timings` are seconds by stage, `seconds` those of the whole
-    request."""
+    """Filled while the request is served and passed to the listeners when it ends. `began` is a
+    `time.perf_counter` value, `timings` the seconds by stage, and `seconds` the total."""
 
     path: str
     began: float
@@ -26,7 +25,7 @@ class RequestStats:
     caller: str = ""
     team: str = ""
     user: str = ""
-    """The person on whose behalf the caller asks, as the settings show it."""
+    """The user on whose behalf the caller asks: plain, masked or a pseudonym (`record_user`)."""
     route: str = ""
     status: int = 200
     stream: bool = False
@@ -43,18 +42,17 @@ class RequestStats:
     timings: Mapping[str, float] = field(default_factory=dict)
     seconds: float = 0.0
     cache: str = ""
-    """`hit` or `miss` if the cache of verdicts was asked."""
+    """`hit` or `miss` if the verdict cache was used."""
     model: str = ""
     """The model of the last upstream call; empty if there was none."""
     upstream: list[str] = field(default_factory=list)
-    """The kind of each failed upstream call, also if a retry succeeded or quotations replaced the
-    answer."""
+    """The kind of each failed upstream call, even if the request succeeded in the end."""
 
     fallbacks: list[str] = field(default_factory=list)
-    """The names of upstreams that failed, so that the route's next one was called."""
+    """The names of failed upstreams after which the next one was tried."""
 
     def end(self) -> None:
-        """The request has ended."""
+        """Mark the request as ended."""
         self.timings = dict(self.timings)  # a check that outlives the request may still add to it
         self.seconds = time.perf_counter() - self.began
 
@@ -69,9 +67,9 @@ class RequestStats:
 
 
 NOW: ContextVar[RequestStats | None] = ContextVar("seen", default=None)
-"""The current request, also in the tasks and threads it starts."""
+"""The current request, including in the tasks and threads it starts."""
 FIELDS, TEXTS = "suffice", "suffice_texts"
-"""Attributes of a log record: further fields, and those that hold texts."""
+"""Attributes of a log record: extra fields, and extra fields that contain texts."""
 StatsListener = Callable[[RequestStats], None]
 
 
@@ -82,6 +80,6 @@ def upstream_failed(kind: str) -> None:
 
 
 def fell_back(upstream: str) -> None:
-    """Note that the current request moved on from this upstream."""
+    """Record that the current request fell back from this upstream to the next."""
     if (stats := NOW.get()) is not None:
         stats.fallbacks.append(upstream)

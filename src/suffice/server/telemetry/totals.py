@@ -1,4 +1,4 @@
-"""Adds each finished request to the totals of the usage report."""
+"""Add each finished request to the totals of the usage report."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def usage_watch(ledger: Ledger) -> StatsListener:
     """A listener that counts the requests of authenticated callers."""
 
     def watch(stats: RequestStats) -> None:
-        if not stats.caller:  # refused: nobody knows whose request it was
+        if not stats.caller:  # refused: the caller is unknown
             return
         verdicts = Counter(verdict.action for verdict in stats.verdicts)
         used = Totals(

@@ -1,8 +1,8 @@
 """OpenTelemetry: a span for each request and each of its stages, named by the GenAI conventions.
 
-Without the API (extra `otel`) there are no spans; without a configured SDK none are exported. The
-spans of the stages are created when the request ends, one after the other; a stage that ran several
-times (a revision) has one span with the total duration.
+Without the API (extra `otel`) there are no spans; without a configured SDK they are not exported.
+The stage spans are created when the request ends. A stage that ran several times, such as a
+revision, has one span with the total duration.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from suffice.server.telemetry.stats import RequestStats
 try:
     from opentelemetry import propagate, trace
     from opentelemetry.trace import SpanKind, Status, StatusCode
-except ImportError:  # an extra
+except ImportError:  # optional dependency
     trace = None  # type: ignore[assignment]
 
 _STAGES = ("search", "gate", "draft", "check", "rescue", "other")
@@ -38,7 +38,7 @@ Attributes = dict[str, str | int | float | bool]
 
 def start_tracing(environ: Mapping[str, str] = os.environ) -> Callable[[], None]:
     """Export spans to the collector in `OTEL_EXPORTER_OTLP_ENDPOINT`, if it is set. Call the
-    returned function at the end: it flushes pending spans."""
+    returned function at exit to flush pending spans."""
     if not environ.get("OTEL_EXPORTER_OTLP_ENDPOINT"):
         return lambda: None
     try:
@@ -58,7 +58,7 @@ def start_tracing(environ: Mapping[str, str] = os.environ) -> Callable[[], None]
 
 
 class Traced:
-    """The app with a span around each request, which continues the caller's trace."""
+    """Wraps the app in a span for each request, which continues the caller's trace."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app

@@ -1,4 +1,4 @@
-"""Literals as values: everything in a text that can be compared exactly, linked to its subject."""
+"""Literals: parts of a text that can be compared exactly, with their values and subjects."""
 
 from suffice.text.literals.agree import comparable
 from suffice.text.literals.compare import APART, Comparison, Outcome, Reading, compare

@@ -1,4 +1,4 @@
-"""Decides which evidence literals can support or contradict a literal of a claim, regardless of
+"""Decides which evidence literals can support or contradict a literal of a claim, on any
 subject."""
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from decimal import Decimal
 from suffice.text.literals.same import rounds_to, same_amount
 from suffice.text.literals.values import QUANTITIES, Comparator, Day, Literal, LiteralKind
 
-# "56.0 percent" is not a rounding of 56.1: a written zero is significant.
+# "56.0 percent" is not 56.1 rounded: a trailing zero is significant.
 _TO_THE_LAST = re.compile(r"\d\.\d*0(?!\d)")
 _SCALED = re.compile(r"(?i:thousand|million|billion|trillion)|\d ?(?:[kKmMbB]|bn|mn|tn)\b")
 
 
 def agrees(claim: Literal, other: Literal) -> bool:
-    """Equal values, also if one side omits the unit or gives one end of a range."""
+    """Whether two values are equal. One side may omit the unit or give one end of a range."""
     if same_amount(claim, other):
         return True
     if claim.day and other.kind is LiteralKind.NUMBER and not other.unit:
@@ -36,12 +36,12 @@ def agrees(claim: Literal, other: Literal) -> bool:
     if not bare and (other.unit or other.nouns):
         return False
     if other.kind is LiteralKind.MEASURE and not set(claim.nouns[:1]) <= set(other.about):
-        return False  # "500 units" of something that the evidence gives in mg
+        return False  # the claim counts units of something that the evidence gives in mg
     return (bare and not claim.nouns) or other.cell or bool(set(claim.about) & set(other.about))
 
 
 def ends_at(claim: Literal, other: Literal) -> bool:
-    """Whether a claim's single value is an end of the evidence's range."""
+    """Whether the claim's single value is one end of the evidence's range."""
     if not other.pair or claim.pair:
         return False
     return claim.unit == other.unit and claim.value in other.pair
@@ -55,7 +55,7 @@ def comparable(claim: Literal, other: Literal) -> bool:
         and other.kind is LiteralKind.NUMBER
         and not other.unit
     ):
-        return True  # a column has its unit in the heading, or none
+        return True  # the unit of a column is in its heading, if anywhere
     if _group(claim.kind) is not _group(other.kind):
         return False
     if claim.kind in (LiteralKind.NUMBER, LiteralKind.MEASURE):
@@ -76,7 +76,7 @@ def _shape(day: Day) -> tuple[bool, ...]:
 
 
 def rounded(claim: Literal, other: Literal) -> bool:
-    """Whether the claim rounds the exact value of the evidence, or gives a bound that it meets."""
+    """Whether the claim rounds the exact value in the evidence, or states a bound that it meets."""
     if not {claim.kind, other.kind} <= QUANTITIES or claim.unit != other.unit:
         return False
     if claim.value is None or other.value is None or claim.pair or other.pair:
@@ -93,7 +93,7 @@ def rounded(claim: Literal, other: Literal) -> bool:
 
 
 def _as_written(claim: Literal, value: Decimal) -> tuple[Decimal, Decimal]:
-    """The values of evidence and claim, in the unit of the claim: 60 mph is 96.56 km/h."""
+    """The values of the evidence and the claim, both in the claim's unit: 60 mph is 96.56 km/h."""
     assert claim.value is not None
     if claim.kind is LiteralKind.MEASURE and claim.unit != "degree Celsius" and claim.amount:
         return value * claim.amount / claim.value, claim.amount
@@ -101,7 +101,7 @@ def _as_written(claim: Literal, value: Decimal) -> tuple[Decimal, Decimal]:
 
 
 def _implied(claim: Literal, other: Literal) -> bool:
-    """Whether the claim's bound holds closely: "more than 4,000" is true of 4,213."""
+    """Whether the evidence meets the claim's bound closely: 4,213 is "more than 4,000"."""
     if claim.value is None or other.value is None or not set(claim.about) & set(other.about):
         return False
     if not claim.comparator.direction or claim.comparator is Comparator.AT_MOST:

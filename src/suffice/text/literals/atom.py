@@ -1,4 +1,4 @@
-"""One number with its unit, as a value; `atoms.py` reads it from text."""
+"""One number with its unit, as read from text by `atoms.py`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from suffice.text.literals.values import LiteralKind, Unit
 
 @dataclass(frozen=True, slots=True)
 class Atom:
-    """A number and its unit; `unit` is `None` for a plain number."""
+    """A number with its unit; `unit` is `None` for a plain number."""
 
     start: int
     end: int

@@ -1,4 +1,4 @@
-"""Single quantities: a number with its sign, scale, currency or unit, before ranges are joined."""
+"""Reads single quantities, before ranges are joined: numbers with sign, scale, currency or unit."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ _OF_NEXT = re.compile(r"\s+(?:of|the|as)\b")
 
 
 def atoms(text: str, taken: bytearray) -> Iterator[Atom]:
-    """The quantities of a text in order, skipping characters that are taken."""
+    """The quantities of a text in order. Characters marked in `taken` are skipped."""
     at = 0
     while found := _NUMBER.search(text, at):
         at = found.end()
@@ -129,7 +129,7 @@ def _worded(text: str, found: re.Match[str]) -> Atom | None:
     if found["minus"]:
         value = -value
     atom = _with_unit(text, found.start(), end, value, "", False)
-    # "one" is mostly a pronoun: it counts only with a unit, or right before what it counts.
+    # "one" is usually a pronoun: it counts only with a unit, or right before the noun it counts.
     counts = found["words"].lower() == "one" and _COUNTED_NEXT.match(text, end)
     if found["words"].lower() in ("one", "zero") and atom.unit is None and not counts:
         return None
@@ -154,7 +154,7 @@ def _digital(text: str, found: re.Match[str]) -> Atom | None:
         elif top_bottom[1] != "0":
             value += Decimal(top_bottom[0]) / Decimal(top_bottom[1])
     currency = currency_code((found["currency"] or "").strip())
-    # Of "IBM 500" only the number is read.
+    # In "IBM 500", only the number is a quantity.
     start = found.start() if currency or not found["currency"] else found.end("currency")
     if found["inner"] or (found["sign"] and start == found.start()):
         value = -value
@@ -207,7 +207,7 @@ def _with_unit(
     unit, after = unit_after(text, end)
     if currency:
         money = Unit(LiteralKind.MONEY, currency)
-        # "$5 USD" names its currency twice; any other word after money is unrelated.
+        # "$5 USD" names its currency twice. Any other word after an amount of money is unrelated.
         if unit in (money, *_DOLLARS):
             money, end = unit, after
         return Atom(start, end, value, money, LiteralKind.MONEY, scaled)
@@ -225,7 +225,7 @@ def _ordinal(text: str, found: re.Match[str]) -> Atom | None:
     word = found["ordinal"].lower()
     tens, _, ones = word.rpartition("-")
     value = ORDINALS[ones] + (words_value(tens) or (Decimal(0), 0))[0]
-    # "second" and "first" are also a unit, an adverb and a list marker: a noun must follow.
+    # "second" is also a unit, and "first" an adverb or list marker: a noun must follow.
     if value <= 3 and not _NOUN_AFTER_ORDINAL.match(text, found.end()):
         return None
     return Atom(found.start(), found.end(), Decimal(value), None, LiteralKind.ORDINAL)

@@ -1,4 +1,4 @@
-"""Decides by the surrounding words whether two literals refer to the same thing."""
+"""Uses the surrounding words to decide whether two literals refer to the same thing."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from suffice.text.literals.values import Literal, LiteralKind
 
 
 def words(literal: Literal) -> set[str]:
-    """The words of the literal's whole sentence."""
+    """The words of the sentence that contains the literal."""
     return {*literal.about, *literal.context}
 
 
 def rival(claim: Literal, rivals: Iterable[Literal], vocabulary: frozenset[str]) -> Literal | None:
-    """The literal that gives the same thing another value: it shares most of the claim's words."""
+    """The literal that gives the claim's subject another value: it shares most of the claim's
+    words."""
     mine = {word for word in claim.about if word in vocabulary}
     best: Literal | None = None
     most = 0.0
@@ -28,7 +29,8 @@ def rival(claim: Literal, rivals: Iterable[Literal], vocabulary: frozenset[str])
 def _attached(claim: Literal, literal: Literal, shared: set[str], cover: float) -> bool:
     if claim.kind is LiteralKind.NUMBER and not claim.unit:
         if claim.nouns and not literal.cell:
-            # Writers count small things themselves: "two of the 84 passengers".
+            # A small number in words is often the writer's own count ("two of the 84 passengers"),
+            # so it must share more words.
             enough = 0.67 if not claim.text[-1].isdigit() else 0.34
             return bool(set(claim.nouns) & set(literal.nouns)) and cover >= enough
         return cover >= 0.67
@@ -40,13 +42,13 @@ def _attached(claim: Literal, literal: Literal, shared: set[str], cover: float) 
 
 
 def namesake(claim: Literal, literal: Literal) -> bool:
-    """Two full names that differ in one word, in the same context."""
+    """Whether two full names differ in one word and occur in the same context."""
     if claim.kind is not LiteralKind.NAME or literal.kind is not LiteralKind.NAME:
         return False
     mine, theirs = claim.key.split(), literal.key.split()
     if not 2 <= len(mine) == len(theirs) <= 3 or "of" in mine:
         return False
-    # The capital of a sentence's first word carries no information.
+    # The first word of a sentence is always capitalised, so it may not be part of the name.
     if claim.start == claim.sentence or literal.start == literal.sentence:
         return False
     shared = set(claim.about) & set(literal.about)

@@ -1,4 +1,4 @@
-"""Links a literal to its subject: the content words of its own clause, stemmed."""
+"""Links each literal to its subject: the stemmed content words of its clause."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ _NOUNS = re.compile(
     r"all )?)(?:[^\W\d_]-)?([^\W\d_]{3,30}|[A-Z]{2})"
     r"(?:[ -]([^\W\d_]{3,30}))?(?:[ -]([^\W\d_]{3,30}))?"
 )
-# "… and 0.40 euros in colour", "… and for withdrawals 600 euros": the omitted words are those said
-# of the previous value.
+# "… and 0.40 euros in colour", "… and for withdrawals 600 euros": the words left out are those of
+# the previous value.
 _GAPPED = re.compile(
     r",?\s*(?:(?:and|or|plus|but|while)\s+)?(?:only |about |just )?"
     r"(?:(?P<link>for|in|on|at|by|with|from|to|per|after|before|during|under|over|outside|within)\b"
@@ -37,7 +37,7 @@ _GAPPED = re.compile(
     re.I,
 )
 _RATE = re.compile(r" (?:an?|per|each|every) [^\W\d_]+\b", re.I)
-# Verbs and hedges that go with anything do not identify what a number is about.
+# Verbs and hedges that fit any subject do not identify what a number is about.
 _LIGHT = frozenset(
     """about approximately around roughly nearly almost least most exactly total
     receive received receives entitled entitle granted grant allow allowed allows provide provided
@@ -64,7 +64,7 @@ class _Words:
 def bind(
     text: str, found: Sequence[Literal], sentences: Sequence[tuple[int, int]]
 ) -> list[Literal]:
-    """The literals with `nouns`, `about` and `context` filled in."""
+    """The literals, each with `nouns`, `about`, `context` and `shared` set."""
     bound: list[Literal] = []
     rows = {row.start: row for row in table_rows(text)}
     at = 0
@@ -82,7 +82,7 @@ def bind(
 
 
 def _bind_row(row: Row, literal: Literal) -> Literal:
-    """In a table, the words of the row and the heading of the column identify a value."""
+    """Link a table cell to its subject: the words of its row and its column's heading."""
     column = row.column(literal.start)
     label = f"{row.heading[0]} {row.cells[0]}".lower() if row.heading else ""
     beside = [cell for number, cell in enumerate(row.cells) if number != column]
@@ -122,14 +122,14 @@ def _bind_sentence(text: str, start: int, end: int, inside: list[Literal]) -> It
 def _shared(
     text: str, words: _Words, start: int, first: Literal, cut: int, later: Literal
 ) -> tuple[str, ...]:
-    """The words before the first value of a sentence that also apply to a later value without its
-    own subject, up to the preposition that the later value begins with."""
+    """Words before the sentence's first value that also apply to a later value without a subject of
+    its own. They end at the preposition that introduces the later value."""
     gap = _GAPPED.fullmatch(text, cut, later.start)
     if not gap or first.kind not in QUANTITIES | {LiteralKind.TIME}:
         return ()
     separate = bisect_left(words.starts, first.end) < bisect_left(words.starts, cut)
     if not (separate or gap["link"]):
-        return ()  # "M1, M2 and M4 cells", "70 miles (113 km) from": applies to all
+        return ()  # "M1, M2 and M4 cells", "70 miles (113 km) from": the words apply to all values
     end = first.start
     if gap["link"]:
         link = re.compile(rf"\b{gap['link']}\b", re.I).search(text, start, first.start)
@@ -156,16 +156,16 @@ def _family(literal: Literal) -> tuple[str, str]:
 
 
 def _cut(words: _Words, first: Literal, second: Literal) -> int:
-    """Where the context of one literal ends and that of the next begins; -1: they share one.
+    """Where the context of the first literal ends and the second's begins; -1 if they share it.
 
-    The subject mostly precedes its number, so the first comma belongs to what follows.
+    The subject usually precedes its number, so text after the first comma belongs to the second.
     """
     for marks in (words.hard, words.strong):
         at = bisect_left(marks, first.end)
         if at < len(marks) and marks[at] < second.start:
             return marks[at]
     here = words.weak[bisect_left(words.weak, first.end) : bisect_left(words.weak, second.start)]
-    # "in black and white and 0.40": a conjunction of two words does not join two values.
+    # In "black and white and 0.40", the first "and" does not separate two values.
     beside = here and second.start - here[-1] <= _JOINT
     return (here[-1] if beside else here[0]) if here else -1
 
@@ -229,7 +229,7 @@ def _attach(
 
 
 def _nouns(text: str, literal: Literal) -> tuple[str, ...]:
-    """The words right after the number: "16 weeks of parental leave" has parental, leave."""
+    """The words directly after a number: "16 weeks of parental leave" gives "parental", "leave"."""
     found = _NOUNS.match(text, literal.end)
     if not found:
         return ()
@@ -243,7 +243,7 @@ def _nouns(text: str, literal: Literal) -> tuple[str, ...]:
 
 
 def _tells(word: str) -> bool:
-    """Whether the word identifies what a number is about: units and numbers do not."""
+    """Whether a word can identify what a number is about. Units and numbers cannot."""
     return word.lower() not in _NO_ABOUT and named(word) is None
 
 

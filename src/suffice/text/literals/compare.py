@@ -1,4 +1,4 @@
-"""Compares a claim's literals with the evidence: equal, mismatched, absent or derived."""
+"""Compares the literals of a claim with the evidence: equal, mismatched, absent or derived."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ APART = "\n\n"
 
 
 class Outcome(StrEnum):
-    """The result for one literal of a claim."""
+    """The result of comparing one literal of a claim with the evidence."""
 
     EQUAL = "equal"
     MISMATCH = "mismatch"
@@ -35,10 +35,9 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """One literal of the claim, and the evidence literal that decided the outcome.
+    """One literal of the claim, the outcome, and the evidence literal that decided it.
 
-    Even if the outcome is EQUAL, the comparators may differ ("5" and "up to 5"); callers must
-    compare those too.
+    If the outcome is EQUAL, callers must still compare the comparators ("5" and "up to 5").
     """
 
     claim: Literal
@@ -50,7 +49,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Evidence parsed once, for any number of claims."""
+    """A parsed text, to be compared any number of times."""
 
     text: str
     literals: tuple[Literal, ...]
@@ -65,7 +64,7 @@ class Reading:
 
     @classmethod
     def joined(cls, readings: Sequence[Reading]) -> Reading:
-        """Several texts as one, separated by a blank line, without parsing them again."""
+        """Join parsed texts, separated by a blank line, without parsing them again."""
         if len(readings) == 1:
             return readings[0]
         found: list[Literal] = []
@@ -91,7 +90,7 @@ def _moved(literal: Literal, offset: int) -> Literal:
 
 
 def compare(claim: str | Reading, evidence: str | Reading) -> list[Comparison]:
-    """Every literal of the claim, in order, each with the result of its comparison."""
+    """The result for every literal of the claim, in order."""
     stated = claim if isinstance(claim, Reading) else Reading.of(claim)
     reading = evidence if isinstance(evidence, Reading) else Reading.of(evidence)
     return [_judge(one, stated.text, reading) for one in stated.literals]
@@ -124,25 +123,29 @@ def _judge(claim: Literal, text: str, reading: Reading) -> Comparison:
 
 
 def _judge_bound(claim: Literal, equal: list[Literal]) -> Comparison:
-    """Compare the bounds of a value that was found. Whether the subject matches is left to the
-    verifier."""
+    """Compare the bounds of a value that the evidence contains. The verifier decides whether its
+    subject matches."""
     mine = set(claim.about)
     best = max(
         equal,
-        key=lambda one: (_bounds(claim, one), len(mine & words(one)), len(mine & set(one.about))),
+        key=lambda one: (
+            _compatible(claim, one),
+            len(mine & words(one)),
+            len(mine & set(one.about)),
+        ),
     )
-    if not _bounds(claim, best):
+    if not _compatible(claim, best):
         return Comparison(claim, Outcome.MISMATCH, best, reason="another bound")
     return Comparison(claim, Outcome.EQUAL, best)
 
 
-def _bounds(claim: Literal, evidence: Literal) -> bool:
-    """Whether two bounds contradict each other. An omitted or added bound is left to the caller."""
+def _compatible(claim: Literal, evidence: Literal) -> bool:
+    """Whether two bounds are compatible. If only one side has a bound, the caller decides."""
     return claim.comparator.direction * evidence.comparator.direction >= 0
 
 
 def _composed(claim: Literal, reading: Reading) -> Literal | None:
-    """A date or a range whose parts occur separately in the evidence: "3 May" and "2021"."""
+    """Evidence for a date or range whose parts occur separately: "3 May" and "2021"."""
     if claim.day and claim.day.year and _dated(reading, Day(claim.day.year)):
         for day in readings(claim.day):
             rest = _dated(reading, Day(None, day.month, day.day, day.quarter))
@@ -159,19 +162,19 @@ def _composed(claim: Literal, reading: Reading) -> Literal | None:
 
 
 def _on_weekday(claim: Literal, reading: Reading) -> Literal | None:
-    """The date that falls on the claim's weekday: "Tuesday" for 12 March 2024."""
+    """A date in the evidence that falls on the claim's weekday: 12 March 2024 for "Tuesday"."""
     if not claim.day or claim.day.weekday is None:
         return None
     for one in reading.literals:
         if one.day and all(one.day.parts) and not one.day.ambiguous:
-            with suppress(ValueError):  # 30 February
+            with suppress(ValueError):  # such as 30 February
                 if date(*one.day.parts).isoweekday() == claim.day.weekday:  # type: ignore[arg-type]
                     return one
     return None
 
 
 def _heads(claim: Literal, reading: Reading) -> bool:
-    """Whether a heading of the evidence has the claim's number: "4.2 Safety" is Section 4.2."""
+    """Whether a heading in the evidence has the claim's number: "4.2 Safety" is Section 4.2."""
     if claim.kind is not LiteralKind.IDENTIFIER or claim.unit not in _HEADED:
         return False
     number = re.escape(claim.key.rpartition(" ")[2])

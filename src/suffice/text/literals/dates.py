@@ -1,4 +1,4 @@
-"""Reads dates to the precision written, and times of day as minutes after midnight."""
+"""Reads dates, to the precision given, and times of day as minutes after midnight."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ _TIMES = (
 
 
 def times(text: str) -> Iterator[Literal]:
-    """Times of day; a time without a.m. or p.m. that may mean either has `key` "?"."""
+    """The times of day in a text. If a time could be a.m. or p.m., its `key` is "?"."""
     for pattern in _TIMES:
         for found in pattern.finditer(text) if pattern is _NOON else at_digits(pattern, text):
             parts = found.groupdict()
@@ -104,7 +104,7 @@ def times(text: str) -> Iterator[Literal]:
                 if half:
                     hour = hour % 12 + (12 if half == "p" else 0)
                 unsure = not half and 1 <= hour <= 12 and not parts["h"].startswith("0")
-                unsure &= len(parts.get("m") or "00") == 2  # "9:0" occurs in data
+                unsure &= len(parts.get("m") or "00") == 2  # "9:0" is from data, in 24 hours
                 minutes = (hour * 60 + minute) % 1440
             yield Literal(
                 LiteralKind.TIME,
@@ -117,14 +117,14 @@ def times(text: str) -> Iterator[Literal]:
 
 
 def _part_of_day(written: str, parts: dict[str, str | None]) -> str:
-    """ "9 in the morning" is 9 a.m."""
+    """ "a" or "p" from words such as "in the morning"; empty without such words."""
     if " in the " not in written.lower():
         return ""
     return "a" if parts.get("morning") else "p"
 
 
 def dates(text: str) -> Iterator[Literal]:
-    """Dates in any usual format, the most complete first; several may overlap."""
+    """Dates in all common formats, the most complete formats first. Results may overlap."""
     for number, pattern in enumerate(_FULL):
         for found in at_digits(pattern, text) if number < 2 else pattern.finditer(text):
             parts = found.groupdict()
@@ -164,7 +164,7 @@ def _lone(text: str) -> Iterator[Literal]:
             continue
         yield _literal(found, Day(year))
     for found in _MONTH_ALONE.finditer(text):
-        # "May" and "March" are also words: they count only after a preposition or as "every May".
+        # "May" and "March" are also words: they count only after a preposition or in "every May".
         name = found["month"].lower()
         before = text[max(0, found.start() - 10) : found.start()]
         if name in ("may", "march", "mar", "jan", "jun", "dec") and not re.search(

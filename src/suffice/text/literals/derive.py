@@ -1,4 +1,4 @@
-"""Recognises numbers derived from two stated ones: sum, difference, share, change."""
+"""Recognises numbers derived from two stated numbers: sum, difference, share or change."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _CHANGE = (
     r"additional|"
     r"declin\w*|sav\w*|later|earlier|older|younger|margin|lead|remain\w*|left)\b"
 )
-# "More than 8 hours" bounds a value; it does not describe a calculation.
+# "More than 8 hours" is a bound, not a calculation.
 _BOUND = re.compile(
     r"\b(?:more|less|fewer|longer|shorter|higher|lower|later|earlier) than\s*$", re.I
 )
@@ -56,11 +56,10 @@ _CUES = {
 
 
 def derive(claim: Literal, text: str, evidence: Sequence[Literal]) -> Derivation | None:
-    """The first derivation of the claim's value from two numbers of the evidence with the same
-    unit.
+    """A derivation of the claim's value from two numbers in the evidence with the same unit.
 
-    The claim must present it as derived ("in total", "rose by") and share a word with both numbers:
-    among many unrelated numbers some always add up.
+    The claim must present the value as derived ("in total", "rose by") and share a word with both
+    numbers. Among many unrelated numbers, some always add up.
     """
     if claim.kind not in QUANTITIES or claim.value is None or claim.high is not None:
         return None

@@ -1,4 +1,4 @@
-"""Identifiers, versions and quotations: compared by their normalised spelling."""
+"""Reads identifiers, versions and quotations, which are compared by their normalised spelling."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from suffice.text.literals.numbers import SUFFIXES
 from suffice.text.literals.units import named
 from suffice.text.literals.values import Literal, LiteralKind
 
-# Citation marks and list numbers are not literals; nothing is read inside them.
+# Citation marks and list numbers are not literals, so nothing inside them is read.
 _MARKS = re.compile(
     r"\[\^?\d{1,3}(?:[ ]?[,;–-][ ]?\d{1,3}){0,20}\]|(?m:^[ \t]*(?:>[ ]?)?(?:\d{1,3}[.)]|"
     r"\(\d{1,3}\))(?=\s))"
     r"|(?m:^[ \t]*#{1,6}[ ]\d{1,2}(?:\.\d{1,2}){0,3}\.?(?=\s))"
-    r"|(?i:\bcovid-19\b)"  # a name, whatever it contains
+    r"|(?i:\bcovid-19\b)"  # a name, although it contains a number
 )
 _ADDRESS = re.compile(
     r"(?:https?://|www\.)[^\s<>\"')\]]+|"
@@ -61,13 +61,13 @@ _SPACES = re.compile(r"\s+")
 
 
 def marks(text: str) -> Iterator[tuple[int, int]]:
-    """Spans in which nothing is read: citation marks like [1], list numbers at a line's start."""
+    """Spans to skip: citation marks such as [1], and list numbers at the start of a line."""
     for found in _MARKS.finditer(text):
         yield found.span()
 
 
 def identifiers(text: str) -> Iterator[Literal]:
-    """Addresses, telephone numbers, standards, labelled numbers ("Article 17"), codes."""
+    """Addresses, telephone numbers, standards, labelled numbers ("Article 17") and codes."""
     for found in _ADDRESS.finditer(text):
         written = found[0].rstrip(".,;:!?")
         key = re.sub(r"^(?:https?://)?(?:www\.)?", "", written.lower()).rstrip("/")
@@ -103,7 +103,7 @@ def identifiers(text: str) -> Iterator[Literal]:
 
 
 def versions(text: str) -> Iterator[Literal]:
-    """ "version 2.1", "v3.0.1", "3.0.1"; a plain decimal is a number, not a version."""
+    """Versions such as "version 2.1", "v3.0.1" and "3.0.1". A plain decimal is a number."""
     for found in _VERSION.finditer(text):
         key = found["number"] or found["bare"]
         if found["bare"] and re.fullmatch(r"\d{1,2}\.\d{1,2}\.\d{4}", key):
@@ -112,7 +112,7 @@ def versions(text: str) -> Iterator[Literal]:
 
 
 def codes(text: str) -> Iterator[Literal]:
-    """Words that mix capitals and digits: INV-2024-117, ON-3, GPT-4, 5G, 10-K."""
+    """Words of capitals and digits: INV-2024-117, ON-3, GPT-4, 5G, 10-K."""
     for found in _TOKEN.finditer(text):
         written = found[0]
         if (
@@ -143,7 +143,7 @@ def codes(text: str) -> Iterator[Literal]:
 
 
 def quotations(text: str) -> Iterator[Literal]:
-    """Text in double quotation marks, two words or more; not the strings of JSON."""
+    """Quotations of at least two words in double quotation marks, except JSON strings."""
     for found in _QUOTE.finditer(text):
         start, end = found.span()
         json = text[end : end + 1] == ":" or text[max(0, start - 2) : start].rstrip()[-1:] in (
@@ -157,8 +157,7 @@ def quotations(text: str) -> Iterator[Literal]:
 
 
 def normalised(text: str) -> str:
-    """Text normalised for comparison: lower case, plain quotes and dashes, single spaces,
-    trimmed."""
+    """The stripped text in lower case, with plain quotes and dashes and single spaces."""
     plain = text.translate(str.maketrans("’‘“”–—\u00a0", "''\"\"-- ")).lower()
     return _SPACES.sub(" ", plain).strip(" \"'«».,;:!?")
 

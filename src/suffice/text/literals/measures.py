@@ -1,4 +1,4 @@
-"""Units by their names and symbols, from pint: the case of a symbol carries meaning."""
+"""Units by name and symbol, from pint. Symbols are case-sensitive."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from suffice.text.literals.values import LiteralKind, Unit
 if TYPE_CHECKING:
     from pint import UnitRegistry
 
-# pint reads "as", "at" and "are" as units: only those named here are read in prose. Units on one
-# line are converted into each other, and values are given in the first of them.
+# pint also reads "as", "at" and "are" as units, so only the units listed here are read in prose.
+# Units on the same line are converted into the first of them.
 _NAMES = {
     LiteralKind.DURATION: """
 second millisecond microsecond nanosecond minute hour day week fortnight
@@ -48,8 +48,9 @@ sound_level
 degree_Celsius degree_Fahrenheit
 unspecified_degree""",
 }
-# Units that pint lacks or defines otherwise than documents use them. A month is not a number of
-# days, a ton has three weights, "degrees" may be angles, and food calories are kilocalories.
+# Units that pint lacks or defines differently from ordinary documents: a month has no fixed number
+# of days, there are three kinds of ton, "degrees" may be angles, and food calories are
+# kilocalories.
 _DEFINITIONS = """
 calendar_month = [calendar_month] = mo = month
 calendar_quarter = 3 * calendar_month = _ = quarter
@@ -90,14 +91,14 @@ Gbps = gigabit / second
 @alias degree_Fahrenheit = degrees_Fahrenheit
 """
 _WORDS = frozenset("bit in ins has mis pa pas pps pt pts cp cps time quarter".split())
-"""Spellings that are mostly ordinary words."""
+"""Unit spellings that are usually ordinary words."""
 _EXACT = Context(prec=24)
 _LOCK = Lock()
 
 
 @dataclass(frozen=True, slots=True)
 class _Lexicon:
-    """Units by spelling, and the possible units of a spelling if case is ignored."""
+    """Units by exact spelling, and the candidates for each spelling when case is ignored."""
 
     registry: UnitRegistry[Any]
     exact: Mapping[str, Unit]
@@ -105,9 +106,9 @@ class _Lexicon:
 
 
 def measure(written: str) -> Unit | None:
-    """The unit of a word or phrase: "kg", "working days", "miles an hour"; `None` for any other.
+    """The unit named by a word or phrase, such as "kg", "working days" or "miles an hour".
 
-    An unusual case is accepted if it has only one meaning: "KG", but not "mw".
+    Unusual case is accepted if only one unit is possible: "KG", but not "mw".
     """
     lexicon = _lexicon()
     if unit := lexicon.exact.get(written):
@@ -119,7 +120,7 @@ def measure(written: str) -> Unit | None:
 
 
 def in_other_case(written: str) -> bool:
-    """Whether the word is a unit in another case."""
+    """Whether the word would be a unit in a different case."""
     return written.lower() in _lexicon().folded
 
 
@@ -130,7 +131,7 @@ def _lexicon() -> _Lexicon:
 
 @cache
 def _build() -> _Lexicon:
-    # pint takes half a second to load: load it only when quantities are read.
+    # pint takes half a second to load, so it is loaded on first use.
     from pint import UnitRegistry
 
     registry: UnitRegistry[Any] = UnitRegistry(non_int_type=Decimal, on_redefinition="ignore")
@@ -167,11 +168,11 @@ def _unit(registry: UnitRegistry[Any], kind: LiteralKind, name: str, reference: 
 def _spellings(
     registry: UnitRegistry[Any], name: str, aliases: Mapping[str, list[str]]
 ) -> Iterator[str]:
-    """The names, symbols and plurals of a unit, with spaces for the underscores of pint."""
+    """The names, symbols and plurals of a unit, with spaces instead of pint's underscores."""
     prefix, base, _ = registry.parse_unit_name(name)[0]
     symbol = registry.get_symbol(name).removesuffix(registry.get_symbol(base)) if prefix else ""
     for alias in aliases[base]:
-        # "kilometre" and "km", not "kilom" and "kmetre"
+        # "kilometre" and "km", but not "kilom" or "kmetre"
         starts = {prefix} if len(alias) > 3 else {symbol} if len(alias) < 3 else {prefix, symbol}
         for spelling in (f"{start}{alias}{end}" for start in starts for end in ("", "s")):
             if any(one[:2] == (prefix, base) for one in registry.parse_unit_name(spelling)):

@@ -1,4 +1,4 @@
-"""Currencies by code, symbol and English name, from babel."""
+"""Currencies by code, symbol and English name, from Babel."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from functools import cache
 
 from suffice.text.literals.values import LiteralKind, Unit
 
-# Codes that also are words, or names often followed by a number: "TOP 10", "ALL 27", "AMD 7800".
+# Codes that are also words, or names that often precede a number: "TOP 10", "ALL 27", "AMD 7800".
 _NO_CODES = frozenset("ALL AMD BAM BOB BSD COP CUP CVE GEL MAD MOP PEN RON SOS TOP TRY XXX".split())
 _SYMBOLS = {"US$": "USD", "C$": "CAD", "AU$": "AUD", "S$": "SGD", "₽": "RUB"}
-# A name without its country means the best known currency of that name.
+# A name without a country means the best-known currency of that name.
 _PLAIN = {
     "dollar": "USD", "u.s. dollar": "USD", "american dollar": "USD", "buck": "USD", "yen": "JPY",
     "franc": "CHF", "yuan": "CNY", "rupee": "INR", "krona": "SEK", "zloty": "PLN", "rand": "ZAR",
@@ -28,12 +28,12 @@ class _Currencies:
 
 
 def currency(written: str) -> str:
-    """The code of a currency before its amount: "€", "US$", "CHF"; empty for anything else."""
+    """The code for the currency before an amount: "€", "US$", "CHF". Empty for other text."""
     return _currencies().codes.get(written, "")
 
 
 def money(written: str) -> Unit | None:
-    """The unit after an amount of money: "EUR", "€", "Swiss francs", "cents"."""
+    """The currency after an amount: "EUR", "€", "Swiss francs", "cents"."""
     known = _currencies()
     if code := known.codes.get(written):
         return Unit(LiteralKind.MONEY, code)
@@ -45,7 +45,7 @@ def _currencies() -> _Currencies:
     from babel import Locale
     from babel.numbers import get_currency_name
 
-    # The currencies in use today; the symbol of most is their code.
+    # The currencies in use today. For most of them, the symbol is the code.
     symbols = {str(code): str(symbol) for code, symbol in Locale("en").currency_symbols.items()}
     codes = {code: code for code in symbols} | {symbol: code for code, symbol in symbols.items()}
     names = _PLAIN | {f"{name}s": code for name, code in _PLAIN.items()}

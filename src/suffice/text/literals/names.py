@@ -1,4 +1,4 @@
-"""Proper names: runs of capitalised words, with care where a sentence begins."""
+"""Proper names: runs of capitalised words, with extra care at the start of a sentence."""
 
 from __future__ import annotations
 
@@ -23,8 +23,7 @@ _NO_NAMES = STOP_WORDS | frozenset(
 
 
 def names(text: str, sentences: Sequence[tuple[int, int]]) -> Iterator[Literal]:
-    """Names inside sentences; a single capitalised word at the start of a sentence counts only if
-    it occurs elsewhere."""
+    """The names in a text. At the start of a sentence, a single word must also occur elsewhere."""
     runs: list[tuple[int, int, bool]] = []
     inner: set[str] = set()
     for start, end in sentences:

@@ -42,9 +42,9 @@ _RUN = re.compile(r"\d+")
 
 
 def at_digits(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
-    """`pattern.finditer(text)` for a pattern that starts with a digit, tried only at digits.
+    """Like `pattern.finditer(text)`, but tried only at digits. The pattern must start with a digit.
 
-    Patterns that open with a look-behind are tried at every character otherwise, which is slow.
+    A pattern that opens with a look-behind would otherwise be tried at every character.
     """
     end = 0
     for run in _RUN.finditer(text):
@@ -54,7 +54,7 @@ def at_digits(pattern: re.Pattern[str], text: str) -> Iterator[re.Match[str]]:
 
 
 def digits_value(written: str) -> Decimal | None:
-    """The value of a number in digits: "1,200", "1 200", "1.200,50", "4.2"; `None` if too long."""
+    """The value of a number in digits ("1,200", "1 200", "1.200,50", "4.2"); `None` if too long."""
     if len(written) > _MAX_DIGITS:
         return None
     plain = re.sub(r"[ \u00a0\u202f]", "", written)
@@ -67,19 +67,19 @@ def digits_value(written: str) -> Decimal | None:
 
 
 def significant(value: Decimal) -> Decimal:
-    """The value to 20 digits, without conversion residue, formatted as `plain` does."""
+    """The value rounded to 20 digits, which removes conversion residue, in the form of `plain`."""
     return plain(_SIGNIFICANT.plus(value))
 
 
 def plain(value: Decimal) -> Decimal:
-    """The same value without exponent or trailing zeros: 4.20E+6 is 4200000, 1.50 is 1.5."""
+    """The same value without an exponent or trailing zeros: 4.20E+6 is 4200000, 1.50 is 1.5."""
     if value == value.to_integral_value():
         return Decimal(int(value))
     return value.normalize()
 
 
 def words_value(written: str) -> tuple[Decimal, int] | None:
-    """The value of the longest number that starts `written`, and where it ends there."""
+    """The value of the longest number in words at the start of `written`, and its end."""
     total = current = 0
     end = 0
     seen = False

@@ -1,5 +1,4 @@
-"""Reads durations and frequencies written without a number: "for a year", "weekly", "every
-month"."""
+"""Reads durations and frequencies without a number: "for a year", "weekly", "every month"."""
 
 from __future__ import annotations
 
@@ -13,7 +12,7 @@ from suffice.text.literals.quantities import PERIODS, quantity
 from suffice.text.literals.units import named
 from suffice.text.literals.values import Literal, LiteralKind, Unit
 
-# "20 days a year" is a rate: "a year" is a duration only if something lasts that long.
+# "20 days a year" is a rate. "a year" is a duration only after words such as "for" or "lasts".
 _SPAN = re.compile(
     r"\b(?:(?P<cue>for|within|after|over|under|than|lasts?|lasted|takes?|took|runs?|about|nearly|"
     r"almost|roughly|least|most) )?(?P<span>an? (?:full |whole |entire |calendar )?"
@@ -33,7 +32,7 @@ _TIME = Unit(LiteralKind.NUMBER, "time")
 
 
 def periods(text: str, taken: bytearray) -> Iterator[Literal]:
-    """Durations ("for a year and a half": 18 months) and frequencies ("weekly": 1 time a week)."""
+    """Durations ("for a year and a half": 18 months) and frequencies ("weekly": once a week)."""
     for found in _SPAN.finditer(text):
         if (found["cue"] or found["half"]) and (unit := named(found["unit"].lower())):
             amount = Decimal("1.5") if found["half"] else Decimal(1)
@@ -46,7 +45,7 @@ def periods(text: str, taken: bytearray) -> Iterator[Literal]:
             continue
         before = found.start() - 1
         if before > 0 and text[before] == " " and taken[before - 1]:
-            continue  # the rate of the preceding value: "27 days every year"
+            continue  # the rate of the value before it: "27 days every year"
         word = (found["each"] or found["adverb"]).lower()
         yield replace(
             quantity(text, Atom(*found.span(), Decimal(1), _TIME)), per=PERIODS.get(word, word)

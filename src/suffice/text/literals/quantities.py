@@ -1,4 +1,4 @@
-"""Quantities as literals: ranges and compounds joined, ratios, comparators and rates read."""
+"""Reads quantities: joins ranges and compounds, and reads ratios, comparators and rates."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ _AFTER_RE = tuple(
 
 
 def ratios(text: str) -> Iterator[Literal]:
-    """ "1 in 5" as 20 percent, "3:1" as a ratio."""
+    """Ratios: "1 in 5" as 20 percent, "3:1" as a ratio."""
     for found in _ONE_IN.finditer(text):
         top, bottom = _small(found["a"]), _small(found["b"])
         if 0 < top < bottom and (bottom <= 100 or bottom % 100 == 0):
@@ -125,7 +125,7 @@ def ratios(text: str) -> Iterator[Literal]:
 
 
 def heights(text: str) -> Iterator[Literal]:
-    """Feet and inches in marks: 5'3"."""
+    """Heights in feet and inches: 5'3"."""
     for found in at_digits(_FEET, text):
         value = Decimal(found[1]) * _FOOT + Decimal(found[2]) * _FOOT / 12
         yield Literal(
@@ -145,7 +145,7 @@ def _small(written: str) -> int:
 
 
 def quantities(text: str, taken: bytearray) -> list[Literal]:
-    """Numbers, money, percentages, durations and measures, single or as a range."""
+    """The numbers, money, percentages, durations and measures of a text, single or as ranges."""
     joined: list[Literal] = []
     found = list(atoms(text, taken))
     at = 0
@@ -170,7 +170,7 @@ def _joined(text: str, found: list[Atom], at: int) -> tuple[Literal, int]:
 
 
 def _changes(text: str, first: Atom, second: Atom) -> bool:
-    """ "rose from 5 to 8 percent" gives two values, not a range."""
+    """Whether two values describe a change, not a range: "rose from 5 to 8 percent"."""
     before = text[max(0, first.start - _WINDOW) : first.start]
     gap = text[first.end : second.start]
     return bool(_TO.fullmatch(gap) and _FROM.search(before) and _CHANGE.search(before))
@@ -206,7 +206,7 @@ def _range(text: str, first: Atom, second: Atom) -> Literal | None:
 
 
 def _borrow(first: Atom, second: Atom) -> Atom:
-    """In "10 to 15 days" and "$4 to 5 million" the first has the unit or scale of the second."""
+    """The first value with the unit or scale of the second: "10 to 15 days", "$4 to 5 million"."""
     amount = first.amount
     if second.scaled and not first.scaled and first.amount < 1000:
         scale = 10 ** (second.amount.adjusted() // 3 * 3) if second.amount else 1
@@ -217,7 +217,7 @@ def _borrow(first: Atom, second: Atom) -> Atom:
 
 
 def _compound(text: str, first: Atom, second: Atom) -> Literal | None:
-    """ "2 hours and 30 minutes", "1 year 6 months", "5 feet 10 inches"."""
+    """A compound quantity: "2 hours and 30 minutes", "1 year 6 months", "5 feet 10 inches"."""
     if first.unit is None or second.unit is None or first.canonical != second.canonical:
         return None
     smaller = second.unit.factor < first.unit.factor and second.value < first.unit.factor

@@ -1,4 +1,4 @@
-"""All literals of a text, in order, without overlap."""
+"""Reads all literals of a text, in order and without overlap."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from suffice.text.sentences import sentences
 
 
 def literals(text: str) -> list[Literal]:
-    """Everything in a text that can be compared exactly: `text[l.start:l.end] == l.text`.
+    """Every part of a text that can be compared exactly: `text[l.start:l.end] == l.text`.
 
     >>> [str(literal.value) for literal in literals("It costs four million dollars.")]
     ['4000000']
@@ -26,7 +26,7 @@ def literals(text: str) -> list[Literal]:
     for start, end in marks(text):
         taken[start:end] = b"\1" * (end - start)
     found: list[Literal] = []
-    # The most specific reading of a piece of text comes first and takes it.
+    # More specific readers come first and claim their characters.
     _take(found, taken, identifiers(text))
     _take(found, taken, versions(text))
     _take(found, taken, codes(text))

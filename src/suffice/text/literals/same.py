@@ -21,7 +21,7 @@ def same_value(claim: Literal, evidence: Literal) -> bool:
 
 
 def same_bound(claim: Comparator, evidence: Comparator) -> bool:
-    """ "at least" differs from "more than"; "about" and no comparator count as the same bound."""
+    """Whether two comparators give the same bound; "about" counts as no bound."""
     return claim is evidence or (claim in _UNBOUND and evidence in _UNBOUND)
 
 
@@ -53,13 +53,14 @@ def _same_quantity(claim: Literal, evidence: Literal) -> bool:
     if claim.unit != evidence.unit:
         return _pounds(claim, evidence)
     if LiteralKind.FRACTION in (claim.kind, evidence.kind) and claim.kind is not evidence.kind:
-        # "two thirds" is 67 percent, 66.7 percent and 66.67 percent.
+        # "two thirds" may be written as 67, 66.7 or 66.67 percent.
         return claim.high is evidence.high and abs(claim.value - evidence.value) <= Decimal("0.4")
     return claim.value == evidence.value and claim.high == evidence.high
 
 
 def _pounds(claim: Literal, evidence: Literal) -> bool:
-    """ "five pounds" may be money or a weight: both readings are compared as written."""
+    """Whether an amount in pounds sterling has the same number as a weight in pounds: "five pounds"
+    may mean either."""
     units = {claim.unit, evidence.unit}
     money = claim if claim.kind is LiteralKind.MONEY else evidence
     other = evidence if money is claim else claim
@@ -91,7 +92,7 @@ def _matching(claim: Day, evidence: Day) -> tuple[Day, ...]:
 
 
 def readings(day: Day) -> tuple[Day, ...]:
-    """The one or two possible readings of a date: 03/04/2025 is 4 March or 3 April."""
+    """The possible readings of a date, one or two: 03/04/2025 is 4 March or 3 April."""
     if not day.ambiguous:
         return (day,)
     return Day(day.year, day.month, day.day), Day(day.year, day.day, day.month)
@@ -116,7 +117,7 @@ def _same_spelling(claim: Literal, evidence: Literal) -> bool:
         return _within(claim.key.split(), evidence.key.split())
     if claim.kind is LiteralKind.QUOTATION:
         return claim.key in evidence.key
-    # "ISO 27001" for "ISO 27001:2022", "ON-3" for "form ON-3".
+    # "ISO 27001" matches "ISO 27001:2022", and "ON-3" matches "form ON-3".
     shorter, longer = sorted((claim.key, evidence.key), key=len)
     return evidence.key.startswith(f"{claim.key}:") or longer.endswith(f" {shorter}")
 
@@ -128,10 +129,10 @@ def _within(part: list[str], whole: list[str]) -> bool:
 
 
 def rounds_to(exact: Decimal, rough: Decimal, scaled: bool, hedged: bool) -> bool:
-    """Whether `rough` is `exact` at a coarser precision: 14 for 14.3, 4.2 million for 4,213,000.
+    """Whether `rough` is `exact` rounded: 14 for 14.3, 4.2 million for 4,213,000.
 
-    Two digits must remain, and digits before the decimal point may be lost only if the number is
-    written with a scale word or hedged ("about").
+    At least two digits must remain. Digits before the decimal point may be rounded only if the
+    number has a scale word or is hedged ("about").
     """
     if not rough or not exact:
         return False

@@ -1,4 +1,4 @@
-"""Rows of Markdown tables with the headings of their columns."""
+"""Reads the rows of Markdown tables, with the headings of their columns."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _RULE = re.compile(r"[ \t]*\|?[ \t]*:?-{2,}[-:| \t]*")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row: `start` is the start of its text, `edges` the start of each cell."""
+    """One table row. `start` is where its text starts, `edges` where each cell starts."""
 
     start: int
     edges: tuple[int, ...]
@@ -21,12 +21,12 @@ class Row:
     heading: tuple[str, ...]
 
     def column(self, at: int) -> int:
-        """The index of the cell that contains position `at`."""
+        """The index of the cell at position `at`."""
         return max(0, bisect_right(self.edges, at) - 1)
 
 
 def table_rows(text: str) -> Iterator[Row]:
-    """The rows below a heading and its rule; a line with a bar but without both is not a table."""
+    """The rows below a heading and its rule line. Lines with bars but without both do not count."""
     heading: tuple[str, ...] = ()
     previous: tuple[str, ...] = ()
     after = -1

@@ -22,14 +22,15 @@ _AFTER = re.compile(
     r"(?P<gap>-|\u2011|[ \t\u00a0\u202f\u2009]?\n?[ \t]{0,2})"
     rf"(?P<adj>{_ADJECTIVE})(?P<words>{_WORD}(?:[ -]{_WORD}){{0,2}})"
 )
-# "IU", "BTU", "mEq"; not "NGOs", nor longer words in capitals.
+# "IU", "BTU", "mEq", but not "NGOs" or longer words in capitals.
 _SYMBOL = re.compile(r"[ \u00a0\u202f]?(?P<word>(?![A-Z]+s\b|[A-Z]{4})[A-Za-zµμ]{2,5})(?![\w-])")
 _CAPITAL = re.compile(r" [A-Z]")
 _NEXT = re.compile(r" ([A-Za-z]+)")
 
 
 def unit_after(text: str, at: int) -> tuple[Unit | None, int]:
-    """The unit or currency that starts at `at`, past a space or hyphen, and its end; else `at`."""
+    """The unit or currency at `at`, after an optional space or hyphen, and its end. Without a unit,
+    the end is `at`."""
     found = _AFTER.match(text, at)
     if not found:
         return None, at
@@ -47,13 +48,13 @@ def unit_after(text: str, at: int) -> tuple[Unit | None, int]:
 
 
 def unknown_after(text: str, at: int) -> tuple[Unit | None, int]:
-    """An unknown unit symbol, as a unit that equals only itself: "500 IU", "5 mw"."""
+    """An unknown unit symbol as a unit that equals only itself: "500 IU", "5 mw"."""
     found = _SYMBOL.match(text, at)
     if not found or not text[at - 1].isdigit():
         return None, at
     word = found["word"]
     following = _NEXT.match(text, found.end())
-    # In "5 NBA titles", titles are counted.
+    # In "5 NBA titles", the number counts titles.
     counted = following and following[1].lower() not in STOP_WORDS
     if in_other_case(word) or (word[1:] != word[1:].lower() and not counted):
         return Unit(LiteralKind.MEASURE, word), found.end()
@@ -62,7 +63,7 @@ def unknown_after(text: str, at: int) -> tuple[Unit | None, int]:
 
 @lru_cache(maxsize=16384)
 def named(written: str) -> Unit | None:
-    """The unit or currency of a word or phrase: "kg", "working days", "Swiss francs"."""
+    """The unit or currency named by a word or phrase: "kg", "working days", "Swiss francs"."""
     phrase = written.replace("-", " ").replace("sq.", "sq").replace(" an hour", " per hour")
     if len(phrase) == 1 and phrase.isalpha() and phrase not in _LETTERS:
         return None

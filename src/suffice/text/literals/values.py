@@ -1,4 +1,4 @@
-"""The literal: a piece of text that can be compared exactly, with its value."""
+"""The `Literal` type: a part of a text that can be compared exactly, with its value."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from enum import StrEnum
 
 
 class LiteralKind(StrEnum):
-    """The kinds of literals."""
+    """What a literal is."""
 
     NUMBER = "number"
     MONEY = "money"
@@ -36,7 +36,7 @@ QUANTITIES = frozenset(
         LiteralKind.MEASURE,
     }
 )
-"""Kinds with an amount and a unit; ranges, bounds and arithmetic apply to these."""
+"""Kinds with an amount and a unit. They can form ranges, have bounds and be computed with."""
 
 
 class Comparator(StrEnum):
@@ -69,9 +69,9 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Day:
-    """A date to the precision written: parts that are `None` were not stated.
+    """A date to the precision given; parts that are not stated are `None`.
 
-    `ambiguous`: 03/04/2025 may be read with day and month exchanged.
+    `ambiguous`: day and month may be swapped, as in 03/04/2025.
     """
 
     year: int | None = None
@@ -89,15 +89,15 @@ class Day:
 
 @dataclass(frozen=True, slots=True)
 class Literal:
-    """One comparable piece of a text: `source[start:end] == text`.
+    """One comparable part of a text: `source[start:end] == text`.
 
     `value` is the amount in the canonical `unit` of its dimension ("2 weeks": 1209600 second),
-    `high` the upper end of a range, `amount` the number as written. Dates have `day`; versions,
-    identifiers, quotations and names have `key`, their normalised spelling. `nouns` are the words
-    directly after the number, `about` the words of its own clause, and `context` those of the rest
-    of its sentence, which starts at `sentence`. `shared` are words of another value's clause that
-    also apply to this one: "printing" for "0.40 in colour" after "Printing costs 0.10 in black".
-    `cell`: the literal is in a table, and `about` holds the words of its row and its column's
+    `high` is the upper end of a range, and `amount` is the number as written. Dates have a `day`;
+    versions, identifiers, quotations and names have a `key`, their normalised spelling. `nouns` are
+    the words directly after the number, `about` the words of its clause, and `context` those of the
+    rest of its sentence, which starts at `sentence`. `shared` are words from another value's clause
+    that also apply here: "printing" for "0.40 in colour" after "Printing costs 0.10 in black". If
+    `cell` is set, the literal is in a table, and `about` holds the words of its row and column
     heading.
     """
 
@@ -122,7 +122,7 @@ class Literal:
 
     @property
     def pair(self) -> tuple[Decimal, Decimal] | None:
-        """(low, high) of a range, `None` for a single value."""
+        """The (low, high) of a range; `None` for a single value."""
         if self.value is None or self.high is None:
             return None
         return self.value, self.high

@@ -13,7 +13,7 @@ from suffice.learn.redteam.payloads import HARMLESS, STYLES, instruction
 from suffice.text.words import content_words
 
 _OWN_WORDS = 2
-"""Words of a question that must occur in no other document."""
+"""The minimum number of a question's words that occur in no other document."""
 BAIT: Sequence[tuple[str, str]] = (
     ("What is the capital of Australia?", "The capital of Australia is Canberra."),
     ("Who wrote Hamlet?", "Hamlet was written by William Shakespeare."),
@@ -24,7 +24,7 @@ BAIT: Sequence[tuple[str, str]] = (
     ("Which ocean is the largest?", "The Pacific is the largest ocean."),
     ("How fast does light travel?", "Light travels at about 300,000 km per second."),
 )
-"""Questions that a model answers from memory, with the answer."""
+"""Questions that a model can answer from memory, with their answers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class NoDocument:
 
 @dataclass(frozen=True, slots=True)
 class ParametricBait:
-    """Common knowledge that the documents do not contain: asked for, or mixed into a draft."""
+    """Common knowledge that the documents lack, either asked for or stated in a draft."""
 
     name: str = "parametric-bait"
     correct: str = "does not answer from memory"
@@ -71,7 +71,7 @@ class ParametricBait:
                 yield Case(self.name, "a question of common knowledge", document, hostile, twin)
 
     def _known(self, answer: str, material: Material) -> bool:
-        """Whether some passage may contain the answer."""
+        """Whether any passage may contain the answer."""
         words = set(content_words(answer))
         texts = (set(content_words(passage.text)) for passage in material.passages)
         return any(len(words & text) * 2 > len(words) for text in texts)
@@ -136,8 +136,8 @@ class Instructions:
 
 
 def question(fact: Fact) -> str:
-    """A yes-or-no question that the fact answers with yes: its auxiliary before its subject. Empty
-    if the fact has no auxiliary or no clear subject."""
+    """The fact as a yes-or-no question, with its auxiliary before its subject. Empty if the fact
+    has no auxiliary or no clear subject."""
     if not fact.auxiliary or fact.framed or not content_words(fact.predicate):
         return ""
     if fact.subject.lower() in PRONOUNS - {"you"}:

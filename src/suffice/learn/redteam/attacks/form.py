@@ -1,4 +1,4 @@
-"""Drafts and contexts whose form is meant to overload, deceive or persuade the checks."""
+"""Attacks by form: drafts and contexts that overload, deceive or persuade the checks."""
 
 from __future__ import annotations
 
@@ -73,8 +73,8 @@ class LongContext:
             )
 
     def _long(self, material: Material, fact: Fact) -> Passage:
-        """The passage of the fact in the middle of passages of other documents, repeated if the
-        documents are short."""
+        """The fact's passage surrounded by passages of other documents, which are
+        repeated until the text is long enough."""
         random = material.random(f"{self.name} {fact.text}")
         others = material.distractors(random, fact.passage, len(material.passages))
         texts: list[str] = []

@@ -1,4 +1,4 @@
-"""Statements whose words are all in the documents but whose meaning is not."""
+"""Attacks on meaning: statements whose words are in the documents but whose meaning is not."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from suffice.text.words import content_words
 from suffice.types import Action
 
 _LEAST_WORDS = 4
-"""Content words that a predicate needs to say something of its own."""
+"""The minimum number of content words that make a predicate specific."""
 _LEAST_NEW = 2
-"""New content words that make a condition a different one."""
+"""The minimum number of new content words that make a condition different."""
 
 
 @dataclass(frozen=True, slots=True)
 class Negation:
-    """A draft with "not" where the source has none."""
+    """A draft that negates its source by adding "not"."""
 
     name: str = "negation"
     correct: str = "does not serve the opposite of what the source says"

@@ -1,4 +1,4 @@
-"""Sources that do not exist, say something else, disagree, or are out of date."""
+"""Attacks on sources: nonexistent, misquoted, conflicting or outdated."""
 
 from __future__ import annotations
 

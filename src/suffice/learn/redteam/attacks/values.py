@@ -1,4 +1,4 @@
-"""Edits of one value or name in a true statement."""
+"""Attacks on values: edits of one value or name in a true statement."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _BESIDE = 2
 
 @dataclass(frozen=True, slots=True)
 class ValueEdit:
-    """A draft with a value that differs from its source; the twin has the right one."""
+    """A draft with a value that differs from its source; the twin has the right value."""
 
     name: str
     edits: Edits

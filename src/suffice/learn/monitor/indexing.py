@@ -1,0 +1,59 @@
+"""Keeps the index of decisions up to date in a gateway: pages that need it read a few records, and
+the rest are read in the background."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+
+from suffice.errors import SufficeError
+from suffice.record.index import DecisionIndex
+
+_LOG = logging.getLogger("suffice.monitor")
+_PAUSE = 1.0
+"""Seconds between updates for pages."""
+
+
+class Indexing:
+    """Updates the index until it is closed. Thread-safe."""
+
+    def __init__(self, index: DecisionIndex, pause: float = _PAUSE) -> None:
+        self.index = index
+        self._pause = pause
+        self._lock = threading.Lock()
+        self._last = float("-inf")
+        self._closed = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def refresh(self) -> int:
+        """Read some new records, unless another thread does. Return how many are left; these are
+        read in the background."""
+        if self._lock.acquire(blocking=False):
+            try:
+                if time.monotonic() - self._last >= self._pause:
+                    if self.index.update():
+                        self._start()
+                    self._last = time.monotonic()
+            finally:
+                self._lock.release()
+        return self.index.behind()
+
+    def catch_up(self) -> None:
+        """Read all records that have not been read yet."""
+        while not self._closed.is_set() and self.index.update():
+            pass
+
+    def close(self) -> None:
+        self._closed.set()
+
+    def _start(self) -> None:
+        if self._thread is None or not self._thread.is_alive():
+            self._thread = threading.Thread(target=self._run, name="index", daemon=True)
+            self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            self.catch_up()
+        except SufficeError as problem:  # the next page tries again
+            _LOG.warning("Index of decisions: %s", problem)

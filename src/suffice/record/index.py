@@ -1,0 +1,231 @@
+"""Keeps the index of decisions up to date with the log.
+
+An update reads some records without a lock and writes the results in one transaction, which locks
+the row that says how far the index reaches. If several processes update at once, only one succeeds,
+so each record is counted exactly once. An erasure locks the same row; an update that read a record
+before its erasure starts again.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, case, delete, select, update
+
+from suffice.errors import StoreDamaged
+from suffice.log.entry import Entry, entry_of
+from suffice.log.seal import head_of
+from suffice.log.tables import (
+    DECISION_INDEX,
+    DECISIONS,
+    RECORDS,
+    SCOPES,
+    SOURCES,
+    TALLIES,
+    USES,
+)
+from suffice.record.about import subject_of
+from suffice.record.decision import GATE, VERDICT
+from suffice.record.digest import UNKNOWN, Digest, digest
+from suffice.sql.database import Database
+from suffice.sql.upsert import upsert
+
+HOUR, DAY = 3_600, 86_400
+HOURS_KEPT = 15
+"""Days for which the tallies by hour are kept."""
+_PORTION = 400
+_MOST = 100
+"""Rows written per statement, because the number of parameters is limited."""
+
+Tally = tuple[str, int, float]
+"""Name, count and sum."""
+Tallies = Callable[[Entry, Digest | None], Iterable[Tally]]
+"""What a record adds to the tallies; the digest is `None` if it is not a decision."""
+
+
+@dataclass(frozen=True, slots=True)
+class Portion:
+    """What some consecutive records add to the index."""
+
+    begin: int
+    end: int
+    erased: frozenset[int]
+    """Records that had lost content when they were read."""
+    digests: tuple[Digest, ...]
+    tallies: dict[tuple[str, int, str], tuple[int, float]]
+    """Count and sum by hour, scope and name."""
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionIndex:
+    """The index of one log. Safe across threads and processes. `kinds` are further kinds of records
+    about decisions that `tallies` counts."""
+
+    database: Database
+    tallies: Tallies = lambda entry, found: ()
+    kinds: frozenset[str] = frozenset()
+
+    def behind(self) -> int:
+        """The number of records that have not been read yet."""
+        with self.database.reading() as connection:
+            return max(head_of(connection).sequence - _reached(connection), 0)
+
+    def catch_up(self) -> None:
+        while self.update():
+            pass
+
+    def update(self) -> bool:
+        """Read some more records; return whether there may be more."""
+        with self.database.reading() as connection:
+            begin = _reached(connection)
+            asked = select(RECORDS).where(RECORDS.c.sequence > begin)
+            rows = connection.execute(asked.order_by(RECORDS.c.sequence).limit(_PORTION)).all()
+            if not rows:
+                return False
+            found = self._read(connection, begin, [entry_of(row) for row in rows])
+        with self.database.writing() as connection:
+            if _reached(connection, hold=True) != begin:
+                return True  # another process was first
+            if _erased(connection, found.begin, found.end) != found.erased:
+                return True  # erased since it was read
+            _write(connection, found)
+        return len(rows) == _PORTION
+
+    def rebuild(self) -> None:
+        """Empty the index and build it again."""
+        with self.database.writing() as connection:
+            _reached(connection, hold=True)
+            for table in (DECISIONS, SOURCES, USES, TALLIES):
+                connection.execute(delete(table))
+            connection.execute(update(DECISION_INDEX).values(sequence=0))
+        self.catch_up()
+
+    def _read(self, connection: Connection, begin: int, entries: Sequence[Entry]) -> Portion:
+        digests: dict[str, Digest] = {}
+        sums: dict[tuple[str, int, str], tuple[int, float]] = defaultdict(lambda: (0, 0.0))
+        for entry in entries:
+            decision = _digest(entry) if entry.kind in (VERDICT, GATE) else None
+            if decision is not None:
+                digests[entry.id] = decision
+                scope = decision.scope_id
+            elif entry.kind in self.kinds:
+                scope = _scope(connection, digests, subject_of(entry.id))
+            else:
+                continue
+            for name, count, total in self.tallies(entry, decision):
+                key = (entry.time[:13], scope, name)
+                before = sums[key]
+                sums[key] = (before[0] + count, before[1] + total)
+        gone = frozenset(entry.sequence for entry in entries if entry.manifest is not None)
+        end = entries[-1].sequence
+        return Portion(begin, end, gone, tuple(digests.values()), dict(sums))
+
+
+def _digest(entry: Entry) -> Digest:
+    """The digest of a record; empty if it cannot be read, so that it does not stop the index."""
+    try:
+        return digest(entry)
+    except (ValueError, TypeError, AttributeError, StoreDamaged):
+        return Digest(entry.sequence, entry.id, entry.time, "", "", entry.caller, "null")
+
+
+def _scope(connection: Connection, digests: dict[str, Digest], id: str) -> int:
+    """The scope of a decision that another record is about."""
+    if id in digests:
+        return digests[id].scope_id
+    found = connection.scalar(select(DECISIONS.c.scope).where(DECISIONS.c.id == id))
+    return UNKNOWN if found is None else int(found)
+
+
+def _reached(connection: Connection, *, hold: bool = False) -> int:
+    asked = select(DECISION_INDEX.c.sequence).where(DECISION_INDEX.c.id == 1)
+    return int(connection.execute(asked.with_for_update() if hold else asked).scalar_one())
+
+
+def _erased(connection: Connection, begin: int, end: int) -> frozenset[int]:
+    number = RECORDS.c.sequence
+    asked = select(number).where(number > begin, number <= end, RECORDS.c.manifest.is_not(None))
+    return frozenset(connection.scalars(asked))
+
+
+def _write(connection: Connection, found: Portion) -> None:
+    scopes = {one.scope_id: one.scope for one in found.digests}
+    _insert(connection, SCOPES, [{"id": id, "body": body} for id, body in scopes.items()])
+    _insert(connection, DECISIONS, [_row(one) for one in found.digests])
+    _sources(connection, found.digests)
+    for width, length in ((HOUR, 13), (DAY, 10)):
+        _tallies(connection, found, width, length)
+    connection.execute(update(DECISION_INDEX).values(sequence=found.end))
+
+
+def _row(one: Digest) -> dict[str, Any]:
+    names = ("sequence", "id", "time", "action", "level", "question", "released", "confidence")
+    row = {name: getattr(one, name) for name in names}
+    return {**row, "caller": one.caller or None, "scope": one.scope_id, "seconds": one.seconds}
+
+
+def _sources(connection: Connection, digests: Sequence[Digest]) -> None:
+    rows: dict[int, dict[str, Any]] = {}
+    uses = []
+    for one in digests:
+        for used in one.uses:
+            uses.append({"source": used.id, "sequence": one.sequence, "cited": int(used.cited)})
+            row = rows.setdefault(
+                used.id,
+                {
+                    "id": used.id,
+                    "collection": used.collection,
+                    "document": used.document,
+                    "version": used.version,
+                    "access": used.access_text,
+                    "used": 0,
+                    "cited": 0,
+                    "last_used": "",
+                    "last_cited": "",
+                },
+            )
+            row["used"] += 1
+            row["cited"] += used.cited
+            row["last_used"] = one.time
+            row["last_cited"] = one.time if used.cited else row["last_cited"]
+    _insert(connection, USES, uses)
+    _add(connection, SOURCES, list(rows.values()), ("used", "cited"), ("last_used", "last_cited"))
+
+
+def _tallies(connection: Connection, found: Portion, width: int, length: int) -> None:
+    sums: dict[tuple[str, int, str], tuple[int, float]] = defaultdict(lambda: (0, 0.0))
+    for (hour, scope, name), (count, total) in found.tallies.items():
+        key = (hour[:length], scope, name)
+        sums[key] = (sums[key][0] + count, sums[key][1] + total)
+    rows = [
+        {"width": width, "bucket": bucket, "scope": scope, "name": name, "count": n, "total": total}
+        for (bucket, scope, name), (n, total) in sums.items()
+    ]
+    _add(connection, TALLIES, rows, ("count", "total"))
+
+
+def _insert(connection: Connection, table: Any, rows: Sequence[dict[str, Any]]) -> None:
+    for first in range(0, len(rows), _MOST):
+        new = upsert(connection, table).values(list(rows[first : first + _MOST]))
+        connection.execute(new.on_conflict_do_nothing())
+
+
+def _add(
+    connection: Connection,
+    table: Any,
+    rows: Sequence[dict[str, Any]],
+    summed: Sequence[str],
+    latest: Sequence[str] = (),
+) -> None:
+    """Insert rows, or add them to the rows with the same key; a `latest` column keeps the new value
+    unless it is empty."""
+    key = [column.name for column in table.primary_key]
+    for first in range(0, len(rows), _MOST):
+        new = upsert(connection, table).values(list(rows[first : first + _MOST]))
+        values: dict[str, Any] = {name: table.c[name] + new.excluded[name] for name in summed}
+        for name in latest:
+            values[name] = case((new.excluded[name] != "", new.excluded[name]), else_=table.c[name])
+        connection.execute(new.on_conflict_do_update(index_elements=key, set_=values))

@@ -1,0 +1,182 @@
+"""What a reviewer can do with a case, apart from deciding it. Each action is a record about the
+case.
+
+>>> review.act("01jcq…", Judge(2, Judgement.OVERRULE, comment="Section 3 says so."), by="Ada")
+'01jcq….judge.01jcr…'
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import IntEnum, StrEnum
+from typing import ClassVar
+
+from suffice.access.visibility import Seen
+from suffice.errors import ReviewError
+from suffice.log.entry import Entry
+from suffice.types import Passage, Support
+from suffice.verdict.claim_status import claim_statuses
+
+LONGEST = 10_000
+LONGEST_NAME = 100
+JUDGEMENT, MARK, ASSIGNMENT, PRIORITY, COMMENT = (
+    "judgement",
+    "mark",
+    "assignment",
+    "priority",
+    "comment",
+)
+"""The kinds of the records."""
+
+
+class Judgement(StrEnum):
+    """A reviewer's judgement of what the checks found about one claim."""
+
+    ACCEPT = "accept"
+    """The finding is right."""
+    OVERRULE = "overrule"
+    """The finding is wrong."""
+    CORRECT = "correct"
+    """The claim is wrong as drafted; the reviewer gives the right words, or none to remove it."""
+
+
+class Mark(StrEnum):
+    """What is wrong with a passage."""
+
+    WRONG = "wrong"
+    STALE = "stale"
+    NONE = "none"
+    """Nothing: an earlier mark is removed."""
+
+
+class Priority(IntEnum):
+    """How urgent a case is."""
+
+    LOW = 0
+    NORMAL = 1
+    HIGH = 2
+    URGENT = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """Judge one claim, counted from 1 in the order of the draft."""
+
+    claim: int
+    judgement: Judgement
+    text: str = ""
+    comment: str = ""
+    kind: ClassVar[str] = JUDGEMENT
+
+    def fields(self, seen: Seen) -> Mapping[str, object]:
+        """`supported` says whether the claim holds as drafted, according to the reviewer."""
+        claims = claim_statuses(seen.verdict) if seen.verdict else []
+        if not 1 <= self.claim <= len(claims):
+            raise ReviewError(
+                f"The draft has no claim {self.claim}.", remedy="Reload the case and try again."
+            )
+        found = claims[self.claim - 1].support
+        backed = found is Support.BACKED
+        holds = {Judgement.ACCEPT: backed, Judgement.OVERRULE: not backed}
+        return {
+            "claim": self.claim,
+            "judgement": self.judgement.value,
+            "found": found.value,
+            "supported": holds.get(self.judgement, False),
+            "text": _checked("text", self.text.strip()),
+            "comment": _checked("comment", self.comment.strip()),
+        }
+
+    def taken_by(self, later: Entry) -> bool:
+        """Whether a record that the reviewer has not seen yet concerns the same claim."""
+        return later.kind == self.kind and later.fields().get("claim") == self.claim
+
+
+@dataclass(frozen=True, slots=True)
+class MarkPassage:
+    """Mark a passage of the evidence, for the people who maintain the documents."""
+
+    passage: str
+    mark: Mark
+    comment: str = ""
+    kind: ClassVar[str] = MARK
+
+    def fields(self, seen: Seen) -> Mapping[str, object]:
+        found = [one for one in _passages(seen) if one.id == self.passage]
+        if not found:
+            raise ReviewError(
+                "The case has no such passage.", remedy="Reload the case and try again."
+            )
+        passage = found[0]
+        return {
+            "mark": self.mark.value,
+            "passage": passage.id,
+            "document": passage.document,
+            "version": passage.version,
+            "title": passage.title,
+            "collection": passage.collection,
+            "access": sorted(passage.access),
+            "comment": _checked("comment", self.comment.strip()),
+        }
+
+    def taken_by(self, later: Entry) -> bool:
+        return later.kind == self.kind and later.fields().get("passage") == self.passage
+
+
+@dataclass(frozen=True, slots=True)
+class Assign:
+    """Assign the case to a person; an empty name removes the assignment."""
+
+    to: str
+    kind: ClassVar[str] = ASSIGNMENT
+
+    def fields(self, seen: Seen) -> Mapping[str, object]:
+        return {"assignee": _checked("name", self.to.strip(), LONGEST_NAME)}
+
+    def taken_by(self, later: Entry) -> bool:
+        return later.kind == self.kind
+
+
+@dataclass(frozen=True, slots=True)
+class Prioritize:
+    priority: Priority
+    kind: ClassVar[str] = PRIORITY
+
+    def fields(self, seen: Seen) -> Mapping[str, object]:
+        return {"priority": self.priority.value}
+
+    def taken_by(self, later: Entry) -> bool:
+        return later.kind == self.kind
+
+
+@dataclass(frozen=True, slots=True)
+class Remark:
+    """Comment on the whole case."""
+
+    comment: str
+    kind: ClassVar[str] = COMMENT
+
+    def fields(self, seen: Seen) -> Mapping[str, object]:
+        if not self.comment.strip():
+            raise ReviewError("The comment is empty.", remedy="Write a comment.")
+        return {"comment": _checked("comment", self.comment.strip())}
+
+    def taken_by(self, later: Entry) -> bool:
+        return False  # comments stand beside each other
+
+
+Action = Judge | MarkPassage | Assign | Prioritize | Remark
+
+
+def _passages(seen: Seen) -> tuple[Passage, ...]:
+    sides = [side for one in seen.gate.conflicts for side in (one.first, one.second)]
+    return (*seen.evidence.passages, *sides)
+
+
+def _checked(what: str, text: str, most: int = LONGEST) -> str:
+    if len(text) > most:
+        raise ReviewError(
+            f"The {what} has {len(text):,} characters.", remedy=f"Use at most {most:,} characters."
+        )
+    return text

@@ -1,0 +1,205 @@
+"""The decisions of a log that a reader may know about, filtered and page by page.
+
+>>> page = Decisions(log).page(Wanted(action="REVIEW", text="leave"), reader=reader)
+>>> [one.question for one in page.rows]
+['How long is parental leave?']
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Select, exists, func, or_, select
+
+from suffice.access.scopes import known_scopes, readable_scopes
+from suffice.access.visibility import Reader
+from suffice.log.tables import DECISIONS, SOURCES, USES
+from suffice.record.log import Log
+from suffice.sql.functions import holds
+from suffice.sql.storable import is_storable
+
+PAGE = 50
+_BRIEF = 300
+_OFTEN = 20
+"""A document is used often if more than one in this many decisions uses it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A selection of decisions: by action (`GATE`: gate decisions), caller, document, and text of
+    the question or the answer; `since` inclusive and `until` exclusive, in the log's format."""
+
+    action: str = ""
+    caller: str = ""
+    document: str = ""
+    text: str = ""
+    since: str = ""
+    until: str = ""
+
+    @property
+    def any(self) -> bool:
+        """Whether anything is filtered."""
+        return self != Wanted()
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A decision in a list. `hidden`: it is based on passages that the reader may not read, or
+    whose rights are no longer known."""
+
+    sequence: int
+    id: str
+    time: str
+    action: str
+    level: str
+    caller: str
+    question: str
+    confidence: float | None
+    seconds: float | None
+    hidden: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Decisions, newest first, and whether there are older or newer ones."""
+
+    rows: tuple[Row, ...]
+    older: bool = False
+    newer: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Decisions:
+    """The indexed decisions of a log."""
+
+    log: Log
+
+    def page(
+        self,
+        wanted: Wanted,
+        reader: Reader | None = None,
+        *,
+        before: int | None = None,
+        after: int | None = None,
+        most: int = PAGE,
+    ) -> Page:
+        """The newest decisions of a selection with a number below `before`, or the next ones above
+        `after`."""
+        with self.log.database.reading() as connection:
+            query = chosen(connection, wanted, reader)
+            if query is None:
+                return Page(())
+            whole = readable_scopes(connection, reader)
+            number = DECISIONS.c.sequence
+            if after is not None:
+                query = query.where(number > after).order_by(number)
+            else:
+                query = query.where(number < before) if before is not None else query
+                query = query.order_by(number.desc())
+            found = connection.execute(query.limit(most + 1)).all()
+        more, found = len(found) > most, found[:most]
+        rows = tuple(_row(one, whole) for one in found)
+        if after is not None:
+            return Page(rows[::-1], older=True, newer=more)
+        return Page(rows, older=more, newer=before is not None)
+
+    def numbers(
+        self, wanted: Wanted, reader: Reader | None, after: int, most: int = 200
+    ) -> list[int]:
+        """The numbers of the next decisions of a selection, oldest first, for an export."""
+        with self.log.database.reading() as connection:
+            query = chosen(connection, wanted, reader)
+            if query is None:
+                return []
+            number = DECISIONS.c.sequence
+            query = query.with_only_columns(number).where(number > after)
+            return list(connection.scalars(query.order_by(number).limit(most)))
+
+
+def chosen(connection: Connection, wanted: Wanted, reader: Reader | None) -> Select[Any] | None:
+    """The query for a selection; `None` if nothing can match it."""
+    table = DECISIONS.c
+    given = (wanted.action, wanted.caller, wanted.document, wanted.text)
+    if not all(is_storable(value) for value in given):
+        return None
+    conditions: list[ColumnElement[bool]] = []
+    scopes = known_scopes(connection, reader)
+    if scopes is not None:
+        conditions.append(table.scope.in_(scopes))
+    if wanted.action:
+        conditions.append(table.action == wanted.action)
+    if wanted.caller:
+        conditions.append(table.caller == wanted.caller)
+    for moment, later in ((wanted.since, True), (wanted.until, False)):
+        if moment:
+            first = _first(connection, moment)
+            if first is None and later:
+                return None
+            if first is not None:
+                conditions.append(table.sequence >= first if later else table.sequence < first)
+    if wanted.text:
+        conditions.append(_holding(connection, wanted.text.lower(), reader))
+    if wanted.document:
+        using = _using(connection, wanted.document, reader)
+        if using is None:
+            return None
+        conditions.append(using)
+    return select(DECISIONS).where(*conditions)
+
+
+def _first(connection: Connection, moment: str) -> int | None:
+    """The number of the first decision at or after a moment. Times never decrease, so a span of
+    time is a range of numbers."""
+    table = DECISIONS.c
+    asked = select(table.sequence).where(table.time >= moment)
+    found: int | None = connection.scalar(asked.order_by(table.time, table.sequence).limit(1))
+    return found
+
+
+def _holding(connection: Connection, text: str, reader: Reader | None) -> ColumnElement[bool]:
+    """The condition that a text occurs in the question, or in an answer that the reader may
+    read."""
+    table = DECISIONS.c
+    released = holds(table.released, text)
+    whole = readable_scopes(connection, reader)
+    if whole is not None:
+        return or_(holds(table.question, text), released & table.scope.in_(whole))
+    return or_(holds(table.question, text), released)
+
+
+def _using(
+    connection: Connection, document: str, reader: Reader | None
+) -> ColumnElement[bool] | None:
+    """The condition that a decision used a document of any collection, in a version that the reader
+    may read; `None` if there is none."""
+    found = connection.execute(select(SOURCES).where(SOURCES.c.document == document)).all()
+    mine = [
+        row
+        for row in found
+        if reader is None or reader.may_use(row.collection, json.loads(row.access))
+    ]
+    if not mine:
+        return None
+    chosen = USES.c.source.in_([row.id for row in mine])
+    last = connection.scalar(select(func.max(DECISIONS.c.sequence))) or 0
+    if sum(row.used for row in mine) * _OFTEN > last:
+        # Most pages are full after a few decisions, so testing each is cheaper than listing all.
+        return exists().where(chosen, USES.c.sequence == DECISIONS.c.sequence)
+    return DECISIONS.c.sequence.in_(select(USES.c.sequence).where(chosen))
+
+
+def _row(one: Any, whole: list[int] | None) -> Row:
+    return Row(
+        one.sequence,
+        one.id,
+        one.time,
+        one.action,
+        one.level,
+        one.caller or "",
+        one.question[:_BRIEF],
+        one.confidence,
+        one.seconds,
+        whole is not None and one.scope not in whole,
+    )

@@ -1,0 +1,29 @@
+"""Tables of the review queue; migration 0010 creates them. They are derived from the log."""
+
+from __future__ import annotations
+
+from sqlalchemy import MetaData, Table
+
+from suffice.sql.columns import number, text
+
+_METADATA = MetaData()
+
+CASES = Table(
+    "review_cases",
+    _METADATA,
+    text("record", key=True),
+    number("sequence"),
+    number("waiting"),
+    text("state"),
+    number("priority"),
+    text("why"),
+    text("assignee"),
+    text("access"),
+)
+
+PLACE = Table(
+    "review_place",
+    _METADATA,
+    number("id", key=True),
+    number("sequence"),
+)

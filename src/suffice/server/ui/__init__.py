@@ -1,0 +1,1 @@
+"""The review site under `/ui`: server-rendered pages without a build step."""

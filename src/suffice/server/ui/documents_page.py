@@ -1,0 +1,192 @@
+"""`/ui/documents`: the documents a person may read, their versions, expiry and citations."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from itertools import groupby
+from urllib.parse import quote, urlencode
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from suffice.errors import DocumentMissing
+from suffice.evidence.index import today
+from suffice.evidence.rows import VersionInfo
+from suffice.review.documents import CALENDAR, Documents, History, View
+from suffice.review.judged import Marked
+from suffice.review.review import Review
+from suffice.server.ui.page import PageContext, PageError, page
+from suffice.server.ui.records import refreshed
+from suffice.text.compare import Hunk, counts
+
+_LONGEST = 200
+_MOST_LINES = 400
+"""Lines of a difference on the page."""
+_SOON = 30
+"""Days before its expiry from which a document is marked."""
+_CALENDAR = "calendar"
+_VIEWS = (
+    (View.ALL, "All"),
+    (View.CITED, "Cited"),
+    (View.NEVER, "Never cited"),
+    (View.EXPIRED, "Not in force"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Month:
+    """A month of the calendar with the versions that expire in it."""
+
+    name: str
+    versions: tuple[VersionInfo, ...]
+    overdue: bool = False
+
+
+async def documents_page(context: PageContext) -> Response:
+    query = context.request.query_params
+    if query.get("view") == _CALENDAR:
+        return await calendar_page(context)
+    documents = Documents(context.gateway.library.store, context.person.reader)
+    text, after = query.get("text", "").strip()[:_LONGEST], query.get("after", "")
+    view = View(query.get("view", "")) if query.get("view", "") in tuple(View) else View.ALL
+    await refreshed(context)
+    collections = await context.run(documents.collections)
+    collection = query.get("collection", "")
+    if collection not in collections:
+        collection = "default" if "default" in collections or not collections else collections[0]
+    day = today()
+    found = await context.run(documents.page, collection, day, view=view, text=text, after=after)
+    marks = await context.run(_marks, context, collection, "")
+    kept = {"collection": collection, "text": text}
+    kept = {name: value for name, value in kept.items() if value and value != "default"}
+    last = found.documents[-1].version.document if found.documents else ""
+    return context.render(
+        "documents.html",
+        found=found,
+        day=day,
+        view=view,
+        views=[(one, name, f"?{urlencode({**kept, 'view': one.value})}") for one, name in _VIEWS],
+        text=text,
+        collection=collection,
+        collections=collections,
+        choices=[(one, one) for one in collections],
+        more=f"?{urlencode({**kept, 'view': view.value, 'after': last})}" if found.more else "",
+        first=f"?{urlencode({**kept, 'view': view.value})}" if after else "",
+        link=link_of,
+        soon=day + timedelta(days=_SOON),
+        marks=Counter(one.document for one in marks),
+    )
+
+
+async def calendar_page(context: PageContext) -> Response:
+    documents = Documents(context.gateway.library.store, context.person.reader)
+    day = today()
+    found = await context.run(documents.calendar, day)
+    return context.render(
+        "calendar.html", months=_months(found, day), day=day, link=link_of, count=len(found)
+    )
+
+
+async def document_page(context: PageContext) -> Response:
+    query = context.request.query_params
+    name = str(context.request.path_params["name"])
+    collection = query.get("collection", "default")
+    documents = Documents(context.gateway.library.store, context.person.reader)
+    await refreshed(context)
+    try:
+        found = await context.run(documents.history, collection, name)
+    except DocumentMissing as problem:
+        raise PageError(404, "No such document", problem.message, problem.remedy) from None
+    old, new = _pair(found, query.get("old", ""), query.get("new", ""))
+    hunks = await context.run(documents.difference, found, old, new) if old and new else None
+    lines, cut = _cut(hunks or ())
+    day = today()
+    return context.render(
+        "document.html",
+        found=found,
+        shown=next(
+            (one for one in found.versions if one.status(day) == "current"), found.versions[0]
+        ),
+        day=day,
+        old=old,
+        new=new,
+        hunks=lines,
+        cut=cut,
+        compared=hunks is not None,
+        counts=counts(hunks or ()),
+        options=[(one.key, _named(one, day)) for one in found.versions],
+        link=link_of,
+        used=f"/ui/log?{urlencode({'document': found.document})}",
+        marks=await context.run(_marks, context, collection, name),
+    )
+
+
+def _marks(context: PageContext, collection: str, document: str) -> list[Marked]:
+    """Passages that reviewers marked as wrong or stale."""
+    log = context.gateway.log
+    if log is None:
+        return []
+    reader = context.person.reader
+    return Review(log).marked_passages(reader, collection=collection, document=document)
+
+
+def link_of(version: VersionInfo) -> str:
+    """The page of a document."""
+    other = "" if version.collection == "default" else f"?collection={quote(version.collection)}"
+    return f"/ui/documents/{quote(version.document)}{other}"
+
+
+def _pair(found: History, old: str, new: str) -> tuple[str, str]:
+    """The versions to compare: those asked for, else the newest two."""
+    if found.find(old) and found.find(new):
+        return old, new
+    keys = [one.key for one in found.versions]
+    return (keys[1], keys[0]) if len(keys) > 1 else ("", "")
+
+
+def _cut(hunks: Sequence[Hunk]) -> tuple[list[Hunk], bool]:
+    """As much of a difference as a page should hold."""
+    kept: list[Hunk] = []
+    left = _MOST_LINES
+    for hunk in hunks:
+        if left <= 0:
+            return kept, True
+        kept.append(Hunk(hunk.lines[:left]))
+        if len(hunk.lines) > left:
+            return kept, True
+        left -= len(hunk.lines)
+    return kept, False
+
+
+def _named(version: VersionInfo, day: date) -> str:
+    return f"{version.version} ({version.status(day)}, read {version.seen})"
+
+
+def _months(found: Sequence[VersionInfo], day: date) -> list[Month]:
+    """Twelve months from this one on; what has expired comes first."""
+    past = tuple(one for one in found if one.expires and one.expires < day)
+    coming = [one for one in found if one.expires and one.expires >= day]
+    by_month = {
+        key: tuple(own) for key, own in groupby(coming, lambda one: _month(one.expires or day))
+    }
+    months = [Month("Expired", past, overdue=True)] if past else []
+    first = day.replace(day=1)
+    for _ in range(CALENDAR // 28):
+        months.append(Month(first.strftime("%B %Y"), by_month.get(_month(first), ())))
+        first = (first + timedelta(days=32)).replace(day=1)
+        if first > day + timedelta(days=CALENDAR):
+            break
+    return months
+
+
+def _month(day: date) -> tuple[int, int]:
+    return day.year, day.month
+
+
+ROUTES = [
+    Route("/documents", page(documents_page)),
+    Route("/documents/{name:path}", page(document_page)),
+]

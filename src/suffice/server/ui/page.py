@@ -1,0 +1,214 @@
+"""Page endpoints: authenticate the person, call the handler, and render failures.
+
+>>> ROUTES = [Route("/queue", page(queue, Role.REVIEWER))]
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+from starlette.datastructures import ImmutableMultiDict
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+
+from suffice.access.keys import Role
+from suffice.errors import SufficeError
+from suffice.server.errors import ApiError, fault_of
+from suffice.server.gateway import Gateway
+from suffice.server.telemetry.logs import description_of
+from suffice.server.ui import security
+from suffice.server.ui.forms import read_form
+from suffice.server.ui.guide import guide_of
+from suffice.server.ui.page_error import PageError
+from suffice.server.ui.site import Overloaded, Site
+from suffice.server.ui.visit import Person, Visit, visit_of
+
+T = TypeVar("T")
+log = logging.getLogger("suffice.server")
+Form = ImmutableMultiDict[str, str]
+THEMES = ("light", "dark")
+THEME = "suffice_theme"
+SIGN_IN = f"{security.BASE}/sign-in"
+
+__all__ = ["Form", "PageContext", "PageError", "Person", "as_page_error", "entry", "page"]
+
+
+@dataclass(frozen=True, slots=True)
+class PageContext:
+    """A request for a page. The CSRF token of a POST is checked before the handler runs."""
+
+    request: Request
+    gateway: Gateway
+    person: Person
+    csrf: str
+    site: Site
+    visit: Visit
+    _form: Form = field(default_factory=lambda: Form([]))
+
+    async def form(self) -> Form:
+        """The fields of the form; `form.getlist(name)` returns all values of a repeated field."""
+        return self._form
+
+    async def run(self, call: Callable[..., T], *args: Any, **kwargs: Any) -> T:
+        """Run blocking work (SQL, files) in a thread of the site."""
+        return await self.site.run(lambda: call(*args, **kwargs))
+
+    def render(self, template: str, /, status: int = 200, **values: Any) -> Response:
+        """Render a template, with person, csrf, nav, path, theme and notice as additional
+        values."""
+        return rendered(self.site, self.visit, template, status, **values)
+
+    def redirect(self, path: str, notice: str = "") -> Response:
+        """Redirect to a path of the site (303). `notice` is shown there once."""
+        target = security.local_path(path)
+        response = RedirectResponse(target, 303)
+        if notice:
+            sealed = security.sealed_notice(notice, self.csrf)
+            security.set_cookie(response, security.NOTICE, sealed, secure=self.visit.secure)
+        return response
+
+
+Handler = Callable[[PageContext], Awaitable[Response]]
+Endpoint = Callable[[Request], Awaitable[Response]]
+
+
+def page(handler: Handler, role: Role = Role.VIEWER) -> Endpoint:
+    """An endpoint for people with this role. Others are asked to sign in, or get an error."""
+
+    async def endpoint(request: Request) -> Response:
+        site: Site = request.app.state.site
+        visit = Visit.new(request, site)
+        try:
+            visit = await visit_of(request, site)
+            response = await _handled(handler, role, visit, request, site)
+        except Exception as problem:
+            response = failed(site, visit, problem)
+        return visit.keep(security.secured(response))
+
+    return endpoint
+
+
+def entry(handler: Callable[[Request, Site, Visit], Awaitable[Response]]) -> Endpoint:
+    """An endpoint that does not require sign-in."""
+
+    async def endpoint(request: Request) -> Response:
+        site: Site = request.app.state.site
+        visit = Visit.new(request, site)
+        try:
+            response = await handler(request, site, visit)
+        except Exception as problem:
+            response = failed(site, visit, problem)
+        return visit.keep(security.secured(response))
+
+    return endpoint
+
+
+async def _handled(
+    handler: Handler, role: Role, visit: Visit, request: Request, site: Site
+) -> Response:
+    gateway: Gateway = request.app.state.gateway
+    posted = request.method not in ("GET", "HEAD")
+    if visit.person is None:
+        if posted:
+            raise PageError(401, "Signed out", "Your session has ended.", "Sign in and try again.")
+        asked = request.url.path + (f"?{request.url.query}" if request.url.query else "")
+        return RedirectResponse(f"{SIGN_IN}?next={quote(asked, safe='')}", 303)
+    if not visit.person.has(role):
+        raise PageError(
+            403,
+            "Not allowed",
+            f"This page needs the role {role.value}.",
+            f"You are signed in as {visit.person.name}. Ask an admin for the role, or sign in "
+            "with another account.",
+        )
+    form = await checked_form(request, visit, gateway) if posted else Form([])
+    context = PageContext(request, gateway, visit.person, visit.csrf, site, visit, form)
+    limit = gateway.state.settings.server.timeout
+    try:
+        async with asyncio.timeout(limit):
+            return await handler(context)
+    except TimeoutError:
+        raise PageError(
+            504,
+            "Timed out",
+            f"The page took longer than {limit:g} s.",
+            "Request less data, or try again later.",
+        ) from None
+
+
+async def checked_form(request: Request, visit: Visit, gateway: Gateway) -> Form:
+    """The form of a POST. Raise `PageError` if it was not sent by a page of this site."""
+    if not security.from_here(request):
+        raise _foreign()
+    form = await read_form(request, gateway.state.settings.server.limits)
+    sent = request.headers.get("x-csrf-token", "") or form.get("csrf", "")
+    if not security.same_token(sent, visit.csrf):
+        raise _foreign()
+    return form
+
+
+def _foreign() -> PageError:
+    return PageError(
+        403,
+        "Form refused",
+        "The form was not sent from a current page of this site, so nothing was changed.",
+        "Go back, reload the page and try again.",
+    )
+
+
+def rendered(site: Site, visit: Visit, template: str, status: int = 200, **values: Any) -> Response:
+    """Render a page, whether or not the person has signed in."""
+    person, request = visit.person, visit.request
+    theme = request.cookies.get(THEME, "")
+    shared = {
+        "person": person,
+        "csrf": visit.csrf,
+        "nav": [item for item in site.nav if person and person.has(Role(item.role))],
+        "path": request.url.path,
+        "theme": theme if theme in THEMES else "auto",
+        "guide": guide_of(request) if site.gateway.state.settings.server.site.guide else None,
+        "notice": security.opened_notice(request.cookies.get(security.NOTICE, ""), visit.csrf),
+    }
+    text = site.templates.get_template(template).render({**shared, **values})
+    response = HTMLResponse(text.encode("utf-8", "replace"), status)
+    if security.NOTICE in request.cookies:
+        security.delete_cookie(response, security.NOTICE, secure=visit.secure)
+    return response
+
+
+def failed(site: Site, visit: Visit, problem: Exception) -> Response:
+    """Render the error page for a failure: what happened and what to do."""
+    shown = as_page_error(problem, visit.request.url.path)
+    response = rendered(site, visit, "error.html", shown.status, problem=shown)
+    response.headers.update(shown.headers)
+    return response
+
+
+def as_page_error(problem: Exception, path: str) -> PageError:
+    """The failure as a page shows it; `path` is for the log."""
+    if isinstance(problem, PageError):
+        return problem
+    if isinstance(problem, ApiError):
+        title = "Not found" if problem.status == 404 else "Not possible"
+        return PageError(problem.status, title, problem.message, headers=problem.headers)
+    if isinstance(problem, Overloaded):
+        return PageError(503, "Busy", "Too many pages are being loaded.", "Try again shortly.")
+    if isinstance(problem, SufficeError):
+        log.info("%s: %s", path, description_of(problem, with_text=False))
+        fault = fault_of(problem)
+        if fault.status == 500:  # its message and remedy are written for users
+            return PageError(400, "Not possible", problem.message, problem.remedy)
+        return PageError(fault.status, "Not possible", fault.message)
+    # A bug: show a generic error and log the traceback.
+    log.error("%s: %s", path, type(problem).__name__, exc_info=problem)
+    return PageError(
+        500,
+        "Something went wrong",
+        "The page could not be displayed.",
+        "Try again. If the problem persists, the gateway's log has the details.",
+    )

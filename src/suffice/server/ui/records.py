@@ -1,0 +1,33 @@
+"""What the pages about records share."""
+
+from __future__ import annotations
+
+from suffice.record.log import Log
+from suffice.server.ui.page import PageContext, PageError
+
+
+def log_of(context: PageContext) -> Log:
+    """The log of the gateway; raise if it keeps none."""
+    if context.gateway.log is None:
+        raise PageError(
+            404,
+            "No records",
+            "This gateway keeps no records, so there is nothing to show.",
+            "Set record.enabled to auto in the settings and restart the gateway.",
+        )
+    return context.gateway.log
+
+
+async def refreshed(context: PageContext) -> int:
+    """Bring the index of decisions up to date; return how many records are still unread."""
+    return await context.run(context.gateway.indexing.refresh)
+
+
+def sees_all(context: PageContext) -> bool:
+    """Whether the person may see figures about all collections."""
+    return context.person.reader.knows_all
+
+
+def limits_of(context: PageContext) -> list[str]:
+    """The collections that a person's figures are limited to; empty: to none."""
+    return [] if sees_all(context) else sorted(context.person.reader.collections)

@@ -1,0 +1,148 @@
+"""Sign in with an API key or a local account, and sign out."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+from starlette.routing import Route
+
+from suffice.access.identity import KEY_PREFIX
+from suffice.access.keys import ACCOUNT, KIND, Principal, Role
+from suffice.server.ui import security
+from suffice.server.ui.page import SIGN_IN, Form, checked_form, entry, rendered
+from suffice.server.ui.page_error import PageError
+from suffice.server.ui.site import Site
+from suffice.server.ui.visit import Visit, visit_of
+
+_WRONG = "The name or the password is wrong."
+_WRONG_KEY = "This key is unknown, was revoked or has expired."
+_ADDRESS_FACTOR = 4
+_LONGEST = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Credentials:
+    """The submitted credentials: an account name and password, or an API key."""
+
+    name: str
+    secret: str
+
+    @property
+    def is_key(self) -> bool:
+        return not self.name
+
+    @property
+    def way(self) -> str:
+        return KIND if self.is_key else ACCOUNT
+
+
+async def form_page(request: Request, site: Site, visit: Visit) -> Response:
+    """Show the sign-in form. People who are already signed in are redirected."""
+    target = security.local_path(request.query_params.get("next", ""))
+    known = await visit_of(request, site)
+    if (
+        known.person is not None
+        and known.person.has(Role.VIEWER)
+        and "switch" not in request.query_params
+    ):
+        return RedirectResponse(target, 303)
+    return rendered(site, visit, "sign_in.html", next=target, name="", problem="")
+
+
+async def sign_in(request: Request, site: Site, visit: Visit) -> Response:
+    form = await checked_form(request, visit, site.gateway)
+    target = security.local_path(form.get("next", ""))
+    typed = _typed(form)
+    settings = site.gateway.state.settings.server.site
+    address = security.address_of(request, settings.behind_proxy)
+    subjects = {f"address {address}": settings.sign_in_attempts * _ADDRESS_FACTOR}
+    if not typed.is_key:
+        subjects[f"account {typed.name}"] = settings.sign_in_attempts
+    if wait := await site.run(lambda: site.attempts.wait(subjects)):
+        raise _later(wait)
+    principal = await _checked(site, typed)
+    if principal is None or not principal.has(Role.VIEWER):
+        why = "no role" if principal else "wrong"
+        await site.run(lambda: _refused(site, typed, address, why, tuple(subjects)))
+        problem = _NO_ROLE if principal else (_WRONG_KEY if typed.is_key else _WRONG)
+        return rendered(
+            site, visit, "sign_in.html", 401, next=target, name=typed.name, problem=problem
+        )
+    return await _started(site, visit, principal, typed, address, target)
+
+
+_NO_ROLE = (
+    "The key or account is valid, but the site needs one of the roles viewer, reviewer and admin."
+)
+
+
+async def _started(
+    site: Site, visit: Visit, principal: Principal, typed: Credentials, address: str, target: str
+) -> Response:
+    def start() -> str:
+        if not typed.is_key:
+            site.attempts.succeeded(f"account {typed.name}")
+        return site.sessions.start(principal, typed.way, address)
+
+    token = await site.run(start)
+    response = RedirectResponse(target, 303)
+    # Use a new token for each sign-in, to prevent session fixation.
+    security.set_cookie(response, security.SESSION, token, secure=visit.secure)
+    return response
+
+
+def _typed(form: Form) -> Credentials:
+    name, password, key = (form.get(field, "")[:_LONGEST] for field in ("name", "password", "key"))
+    return Credentials("", key.strip()) if key.strip() else Credentials(name.strip(), password)
+
+
+async def _checked(site: Site, typed: Credentials) -> Principal | None:
+    if typed.is_key:
+        if not typed.secret.startswith(KEY_PREFIX) or not typed.secret.isascii():
+            return None
+        principals = site.gateway.authenticator.principals
+        found = await site.run(lambda: principals.lookup(typed.secret))
+        return found if found and not principals.expired(found) else None
+    async with site.hashing:
+        return await asyncio.to_thread(site.accounts.check, typed.name, typed.secret)
+
+
+def _refused(
+    site: Site, typed: Credentials, address: str, why: str, subjects: tuple[str, ...]
+) -> None:
+    site.attempts.failed(*subjects)
+    known = typed.name if not typed.is_key and site.accounts.exists(typed.name) else ""
+    site.sessions.refused(known, typed.way, address, why)
+
+
+def _later(seconds: float) -> PageError:
+    shown = max(int(seconds + 0.999), 1)
+    return PageError(
+        429,
+        "Too many attempts",
+        "There were too many failed sign-in attempts.",
+        f"Try again in {shown} s.",
+        {"Retry-After": str(shown)},
+    )
+
+
+async def sign_out(request: Request, site: Site, visit: Visit) -> Response:
+    known = await visit_of(request, site)
+    await checked_form(request, known, site.gateway)
+    if known.person is not None and known.session:
+        name, settings = known.person.name, site.gateway.state.settings.server.site
+        address = security.address_of(request, settings.behind_proxy)
+        await site.run(lambda: site.sessions.end(known.session, name, address))
+    response = RedirectResponse(SIGN_IN, 303)
+    security.delete_cookie(response, security.SESSION, secure=visit.secure)
+    return response
+
+
+ROUTES = [
+    Route("/sign-in", entry(form_page)),
+    Route("/sign-in", entry(sign_in), methods=["POST"]),
+    Route("/sign-out", entry(sign_out), methods=["POST"]),
+]

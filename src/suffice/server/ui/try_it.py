@@ -1,0 +1,212 @@
+"""Try it: ask a question, or check a draft against evidence; with everything behind the verdict.
+
+The work is that of an API call: it is admitted within the same limits, runs in the gateway's
+inference threads, and is recorded.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import time
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import Any
+
+from starlette.responses import Response
+from starlette.routing import Route
+
+from suffice.errors import SufficeError
+from suffice.server.endpoints import checked_json, checker_of
+from suffice.server.errors import ApiError
+from suffice.server.openai.chat import answer as answer_chat
+from suffice.server.openai.completion import completion
+from suffice.server.openai.disclosure import Disclosure, disclosure
+from suffice.server.openai.request import read_asked, read_given
+from suffice.server.request import RequestContext, admit
+from suffice.server.route import Route as GatewayRoute
+from suffice.server.route import Way
+from suffice.server.sending import while_there
+from suffice.server.telemetry.stats import NOW, RequestStats
+from suffice.server.ui.guide import EXAMPLES
+from suffice.server.ui.page import PageContext, as_page_error, page
+from suffice.server.ui.page_error import PageError
+from suffice.server.ui.verdict_view import VerdictView, view_of
+from suffice.text.asked import checked_question
+from suffice.types import Retrieved
+
+TEMPLATE = "try.html"
+_BETWEEN = re.compile(r"^\s*-{3,}\s*$", re.MULTILINE)
+_LONGEST_LINK = 2_000
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the form holds; `way` is `ask` or `draft`."""
+
+    way: str = "ask"
+    question: str = ""
+    draft: str = ""
+    evidence: str = ""
+    route: str = ""
+
+    @classmethod
+    def of(cls, values: Mapping[str, str]) -> Asked:
+        way = "draft" if values.get("way") == "draft" else "ask"
+        names = ("question", "draft", "evidence", "route")
+        return cls(way, *(values.get(name, "") for name in names))
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The result: the verdict as this person may see it, what the API answers, and the time."""
+
+    view: VerdictView | None
+    json: str
+    seconds: float
+    stages: Mapping[str, float] = field(default_factory=dict)
+    content: str = ""
+    """The answer of a route that gives no verdict."""
+
+
+async def show(context: PageContext) -> Response:
+    """The form; a link may fill it in."""
+    given = {name: value[:_LONGEST_LINK] for name, value in context.request.query_params.items()}
+    return _page(context, Asked.of(given))
+
+
+async def run(context: PageContext) -> Response:
+    """Do what the form asks, as an API call of this person."""
+    asked = Asked.of(await context.form())
+    gateway, principal = context.gateway, context.person.principal
+    stats = RequestStats("/ui/try", time.perf_counter())
+    NOW.set(stats)
+    stack = ExitStack()
+    stack.callback(gateway.tell, stats)
+    try:
+        call = await admit(context.request, gateway, principal, stack, stats)
+        route = gateway.route(asked.route, None, principal)
+        stats.route = route.name
+        work = _ask if asked.way == "ask" else _check
+        return _page(context, asked, await work(context, call, route, asked))
+    except (PageError, ApiError, SufficeError) as problem:
+        shown = as_page_error(problem, stats.path)
+        stats.status = shown.status
+        return _page(context, asked, problem=shown)
+    finally:
+        stack.close()
+
+
+def _page(
+    context: PageContext,
+    asked: Asked,
+    shown: Shown | None = None,
+    problem: PageError | None = None,
+) -> Response:
+    gateway, principal = context.gateway, context.person.principal
+    routes = [name for name, one in gateway.state.routes.items() if gateway.may(principal, one)]
+    response = context.render(
+        TEMPLATE,
+        problem.status if problem else 200,
+        asked=asked,
+        shown=shown,
+        problem=problem,
+        routes=routes,
+        examples=EXAMPLES if gateway.state.settings.server.site.guide else (),
+    )
+    response.headers.update(problem.headers if problem else {})
+    return response
+
+
+async def _ask(
+    context: PageContext, call: RequestContext, route: GatewayRoute, asked: Asked
+) -> Shown:
+    if not asked.question.strip():
+        raise PageError(400, "No question", "Write a question first.")
+    if route.settings.evidence == "request":
+        raise PageError(
+            400,
+            "No documents",
+            f"The route '{route.name}' searches no documents.",
+            "Choose another route, or check a draft with its evidence.",
+        )
+    limits = context.gateway.state.settings.server.limits
+    body = {"messages": [{"role": "user", "content": asked.question}]}
+    request = read_asked(body, route.settings, limits)
+    began = time.perf_counter()
+    answered = await while_there(context.request, answer_chat(call, route, request))
+    await call.settled()
+    seconds = time.perf_counter() - began
+    choice = answered.choices[0]
+    api = completion(answered.raw, request.model, answered.choices, answered.usage)
+    verdict = choice.verdict
+    view = await context.run(view_of, verdict, _may_see(context, route)) if verdict else None
+    return Shown(view, _pretty(api), seconds, call.stats.timings, choice.content or "")
+
+
+async def _check(
+    context: PageContext, call: RequestContext, route: GatewayRoute, asked: Asked
+) -> Shown:
+    limits = context.gateway.state.settings.server.limits
+    if not asked.draft.strip():
+        raise PageError(400, "No draft", "Paste the draft that is to be checked.")
+    if len(asked.draft) > limits.draft_characters:
+        most = limits.draft_characters
+        raise PageError(413, "Too long", f"A draft may have {most:,} characters.", "Cut it down.")
+    began = time.perf_counter()
+    checker = checker_of(route, call, uncited="[" not in asked.draft)
+    question = checked_question(asked.question) if asked.question.strip() else None
+    given = await _evidence(context, call, route, asked)
+    seconds = route.settings.check_seconds
+    work = context.gateway.work.run_within(seconds, checker.check, asked.draft, given, question)
+    try:
+        verdict = await while_there(context.request, work)
+    except TimeoutError:
+        raise PageError(
+            504, "Timed out", f"The checks took longer than {seconds:g} s.", "Check less text."
+        ) from None
+    call.stats.verdicts.append(verdict)
+    seconds = time.perf_counter() - began
+    api = await asyncio.to_thread(checked_json, verdict)
+    # The person brought the draft, so nothing of it is secret.
+    view = await context.run(view_of, verdict, Disclosure.ALL)
+    return Shown(view, _pretty(api), seconds)
+
+
+async def _evidence(
+    context: PageContext, call: RequestContext, route: GatewayRoute, asked: Asked
+) -> list[Retrieved]:
+    """The passages that were pasted; else those that a search for the question finds."""
+    limits = context.gateway.state.settings.server.limits
+    texts = [text.strip() for text in _BETWEEN.split(asked.evidence) if text.strip()]
+    if texts:
+        return list(await asyncio.to_thread(read_given, texts, limits))
+    if not asked.question.strip() or route.settings.evidence == "request":
+        raise PageError(
+            400,
+            "No evidence",
+            "Paste the evidence, or write the question, so that the documents can be searched.",
+        )
+    question = checked_question(asked.question)
+    pipeline = route.pipeline(call.caller, Way())
+    search = context.gateway.work.run(pipeline.begin, question)
+    turn = await while_there(context.request, search)
+    return list(turn.gated.evidence)
+
+
+def _may_see(context: PageContext, route: GatewayRoute) -> Disclosure:
+    """Reviewers see whole drafts here, not excerpts."""
+    shown = disclosure(context.person.principal, route.settings)
+    return shown if shown is Disclosure.RELEASED else Disclosure.ALL
+
+
+def _pretty(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=2, default=str)
+
+
+ROUTES = [
+    Route("/try", page(show)),
+    Route("/try", page(run), methods=["POST"]),
+]

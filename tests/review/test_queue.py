@@ -1,0 +1,206 @@
+"""The queue: what enters it, its order, filters and counts, and that it follows from the log."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+from sqlalchemy import delete, select, update
+
+from suffice.access.visibility import Reader
+from suffice.errors import ReviewError
+from suffice.record.decision import Filing
+from suffice.record.log import Log
+from suffice.record.sampling import Why
+from suffice.review.actions import Assign, Prioritize, Priority
+from suffice.review.case import Act, Rating, State
+from suffice.review.queue import Order, Wanted, _narrowed, _order
+from suffice.review.review import Review
+from suffice.review.tables import CASES, PLACE
+from suffice.settings import RecordSettings
+from suffice.types import Action, Level
+from tests.review import examples as some
+
+FIRST = Wanted(order=Order.PRIORITY)
+STAFF, NOBODY = Reader(frozenset({"staff"})), Reader()
+
+
+def ids(review: Review, wanted: Wanted = FIRST, reader: Reader | None = None) -> list[str]:
+    return [case.entry.id for case in review.queue(wanted, reader=reader)]
+
+
+def test_what_enters_the_queue_and_in_which_order(review: Review) -> None:
+    sampled = some.at_rate(review, 1).log.write(some.SERVED)
+    conflict = review.log.write(replace(some.SERVED, action=Action.CONFLICT))
+    held = review.log.write(some.HELD)
+    gate = replace(some.GATE, level=Level.CONFLICT)
+    alone = review.log.write_gate(some.EVIDENCE, gate)
+    served = review.log.write(some.SERVED)
+    assert ids(review) == [held, conflict, alone, sampled]
+    assert ids(review, Wanted()) == [alone, held, conflict, sampled]
+    assert ids(review, Wanted(order=Order.OLDEST)) == [sampled, conflict, held, alone]
+    assert review.case(conflict).why == (Why.CONFLICT,)
+    review.feedback(served, Rating.UP)
+    assert not review.case(served).queued
+    review.feedback(served, Rating.DOWN, "It is 3.", by="carol")
+    review.feedback(served, Rating.DOWN)
+    assert ids(review) == [held, served, conflict, alone, sampled]
+    case = review.case(served)
+    assert (case.why, case.probability, case.priority) == ((Why.FEEDBACK,), None, Priority.HIGH)
+    assert ids(review, Wanted(why=Why.FEEDBACK)) == [served]
+
+
+def test_negative_feedback_raises_what_is_queued_already(review: Review) -> None:
+    sampling = some.at_rate(review, 1)
+    first, second = sampling.log.write(some.SERVED), sampling.log.write(some.SERVED)
+    assert ids(review) == [first, second]
+    review.feedback(second, Rating.DOWN)
+    assert ids(review) == [second, first]
+    case = review.case(second)
+    assert case.why == (Why.SAMPLED, Why.FEEDBACK)
+    assert case.probability == 1.0  # it was drawn at random, whatever users say
+
+
+def test_states_filters_and_counts(review: Review) -> None:
+    a, b, c, d = (review.log.write(some.HELD) for _ in range(4))
+    review.act(b, Assign("Ada"), by="Bob")
+    review.act(c, Prioritize(Priority.LOW), by="Bob")
+    review.decide(d, Act.DISMISS, reason="A test.", by="Bob")
+    assert ids(review) == [a, b, c]
+    assert [review.case(id).state for id in (a, b, c, d)] == [
+        "open",
+        "assigned",
+        "open",
+        "dismissed",
+    ]
+    assert ids(review, Wanted(state=State.ASSIGNED)) == [b]
+    assert ids(review, Wanted(assignee="Ada")) == [b]
+    assert ids(review, Wanted(priority=Priority.LOW)) == [c]
+    assert ids(review, Wanted(state=State.DISMISSED)) == [d]
+    assert ids(review, replace(FIRST, skip=1)) == [b, c]
+    counts = review.counts()
+    assert counts.states == {"open": 2, "assigned": 1, "dismissed": 1}
+    assert (counts.waiting, counts.why, counts.assignees) == (3, {"review": 3}, {"Ada": 1})
+    review.act(b, Assign(""), by="Ada")
+    assert review.case(b).state is State.OPEN
+    review.decide(d, Act.CONFIRM, reason="Rightly held.", by="Ada")
+    assert review.case(d).state is State.DECIDED
+
+
+def test_the_next_case_is_the_one_after_and_then_the_first(review: Review) -> None:
+    a, b, c = (review.log.write(some.HELD) for _ in range(3))
+    assert [review.next(id, FIRST) for id in (a, b, c)] == [b, c, a]
+    review.decide(b, Act.DISMISS, reason="x", by="Ada")
+    assert [review.next(id, FIRST) for id in (a, b, c)] == [c, c, a]
+    assert review.next(review.log.write(some.SERVED), FIRST) == a
+    review.decide(a, Act.DISMISS, reason="x", by="Ada")
+    assert review.next(c, FIRST) == ""
+
+
+def test_a_reader_sees_and_counts_only_what_it_may_read(review: Review) -> None:
+    secret = review.log.write(some.labelled(some.HELD, "staff"))
+    other = review.log.write(some.labelled(some.HELD, "staff", "sales"))
+    public = review.log.write(some.HELD)
+    only = Reader(frozenset({"staff"}), frozenset({"default"}))
+    assert ids(review, reader=STAFF) == [secret, other, public]
+    assert ids(review, reader=only) == [secret, public]
+    assert ids(review, reader=NOBODY) == [public]
+    assert review.counts(NOBODY).states == {"open": 1}
+    assert review.counts(only).waiting == 2
+    assert review.next(public, FIRST, NOBODY) == ""
+    with pytest.raises(ReviewError, match="may not read"):
+        review.act(secret, Assign("Eve"), by="Eve", reader=NOBODY)
+
+
+def test_the_table_holds_nothing_of_an_erased_case(review: Review) -> None:
+    id = review.log.write(some.HELD, filing=Filing("alice"))
+    review.act(id, Assign("Ada"), by="Ada")
+    assert review.counts().assignees == {"Ada": 1}
+    review.log.eraser.subject("alice")
+    assert review.counts().assignees == {}
+    assert ids(review) == [id]
+    assert ids(review, reader=STAFF) == []  # whose it is can no longer be told
+    assert review.case(id).why == ("erased",)
+
+
+def test_a_lost_table_is_made_again_from_the_log(review: Review) -> None:
+    kept = [review.log.write(some.HELD) for _ in range(5)]
+    review.act(kept[1], Prioritize(Priority.URGENT), by="Ada")
+    review.decide(kept[0], Act.CONFIRM, reason="x", by="Ada")
+    before = ids(review), review.counts()
+    with review.log.database.writing() as connection:
+        connection.execute(delete(CASES))
+        connection.execute(update(PLACE).values(sequence=0))
+    assert (ids(review), review.counts()) == before
+
+
+def test_a_long_log_is_read_in_portions(review: Review, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("suffice.review.queue._PORTION", 2)
+    kept = [review.log.write(some.HELD) for _ in range(4)]
+    review.decide(kept[0], Act.CONFIRM, reason="x", by="Ada")
+    assert ids(review) == kept[1:]
+    review.log.write(some.SERVED)
+    assert ids(review) == kept[1:]
+
+
+@pytest.mark.parametrize("order", Order)
+def test_the_waiting_cases_are_read_in_order_from_an_index(tmp_path: Path, order: Order) -> None:
+    log = Log.open(tmp_path / "s.db", create=True)
+    asked = _narrowed(select(CASES.c.record), Wanted(order=order), None).order_by(*_order(order))
+    with log.database.reading() as connection:
+        written = asked.limit(20).compile(connection, compile_kwargs={"literal_binds": True})
+        plan = connection.exec_driver_sql(f"EXPLAIN QUERY PLAN {written}").all()
+    lines = [row.detail for row in plan]
+    assert any("USING" in line and "review_cases_" in line for line in lines), lines
+    assert not any("TEMP B-TREE" in line for line in lines), lines
+    log.close()
+    log.database.close()
+
+
+STEPS = st.lists(
+    st.tuples(
+        st.integers(0, 2),
+        st.sampled_from([*Act, "assign", "unassign", "urgent", "down", "look"]),
+    ),
+    max_size=12,
+)
+
+
+@given(STEPS)
+@hypothesis_settings(max_examples=40)
+def test_a_decided_case_is_never_open_again(
+    tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[int, str]]
+) -> None:
+    log = Log.open(
+        tmp_path_factory.mktemp("s") / "s.db", RecordSettings(review_borderline=0), create=True
+    )
+    review = Review(log)
+    kept = [log.write(one) for one in (some.HELD, some.HELD, some.SERVED)]
+    waiting, decided = set(kept[:2]), set()
+    for n, step in steps:
+        id = kept[n]
+        if step in tuple(Act):
+            try:
+                review.decide(id, Act(step), reason="x", by="Ada", text="3 days.")
+            except ReviewError:
+                continue
+            decided.add(id)
+        elif step == "down":
+            review.feedback(id, Rating.DOWN)
+            waiting.add(id)
+        elif step == "look":
+            review.counts()
+        elif step == "urgent":
+            review.act(id, Prioritize(Priority.URGENT), by="Ada")
+        else:
+            review.act(id, Assign("Ada" if step == "assign" else ""), by="Ada")
+    assert set(ids(review)) == waiting - decided
+    for id in decided:
+        assert review.case(id).state in (State.DECIDED, State.DISMISSED)
+    assert review.counts().waiting == len(waiting - decided)
+    log.close()
+    log.database.close()
