@@ -31,6 +31,7 @@ def check_length(what: str, text: str) -> None:
 
 def check_allowed(case: Case, act: Act, text: str = "") -> None:
     """Raise if the decision does not apply to the current state of the case."""
+    _not_against_claims(case, act)
     if act in (Act.CONFIRM, Act.DISMISS):
         return
     name, seen = case.entry.id, case.seen
@@ -68,3 +69,18 @@ def _correctable(case: Case, first: Verdict | None, text: str) -> None:
         )
     if not text.strip():
         raise ReviewError("The corrected answer is empty.", remedy="Write the answer to release.")
+
+
+def _not_against_claims(case: Case, act: Act) -> None:
+    """Raise if an answer would be released, or called right, as it was drafted, although a reviewer
+    found one of its claims unsupported."""
+    verdict = case.verdict
+    drafted = verdict.draft.text.strip() if verdict and verdict.draft else ""
+    right = act is Act.CONFIRM and verdict is not None and verdict.released.strip() == drafted != ""
+    wrong = [str(n) for n, one in sorted(case.judgements.items()) if not one.supported]
+    if wrong and (right or act is Act.RELEASE):
+        raise ReviewError(
+            f"Claim {', '.join(wrong)} is judged as not supported, so the answer cannot be "
+            "released as it was drafted.",
+            remedy="Correct or withdraw the answer, or change the judgement of the claim.",
+        )

@@ -64,6 +64,12 @@ class CaseView:
         return verdict.released or (verdict.draft.text if verdict.draft else "")
 
     @property
+    def changed(self) -> bool:
+        """Whether a release would give other words than before."""
+        now = self.case.verdict
+        return self.answer != (now.released if now and self.out else self.drafted)
+
+    @property
     def shut(self) -> bool:
         """Whether the gate was closed, so that nothing was drafted."""
         return not self.draft.verdict.gate.open and not self.drafted
