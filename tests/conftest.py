@@ -33,7 +33,7 @@ hypothesis.settings.load_profile("suite")
 
 def pytest_configure(config: pytest.Config) -> None:
     freeze()
-    # Nothing here speaks TLS, and each client would read the certificates of the system anew.
+    # Only e-mail tests speak TLS, and each client would read the certificates of the system anew.
     for load in ("load_default_certs", "load_verify_locations"):
         setattr(ssl.SSLContext, load, lambda self, *args, **options: None)
     # A machine does not lose its power in a test: nothing waits for the disk.

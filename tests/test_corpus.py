@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 import suffice
 from suffice.errors import SourceMissing
-from suffice.settings import Settings, VerdictSettings
+from suffice.learn.monitor.monitor import Monitor
+from suffice.models.catalog import open_embedder, open_verifier
+from suffice.settings import (
+    EmbedderSettings,
+    MonitorSettings,
+    Settings,
+    VerdictSettings,
+    VerifierSettings,
+)
+from tests.learn.monitor.stream import answer, certificate, write
 
 DAYS = "You may work remotely 3 days per week."
 QUESTION = "How many days per week may I work remotely?"
@@ -72,3 +82,43 @@ def test_one_call_gates_and_one_checks() -> None:
     assert suffice.check(f"{DAYS} [1]", [DAYS]).action is suffice.Action.SERVE
     for name in suffice.__all__:
         assert getattr(suffice, name) is not None
+
+
+def test_a_suspension_in_the_store_applies(docs: Path, tmp_path: Path) -> None:
+    """It is written by the monitor of another process, before or after the corpus is opened."""
+    models = {
+        "embedder": open_embedder(EmbedderSettings()).id,
+        "verifier": open_verifier(VerifierSettings()).id,
+    }
+    reference = [0.9 + n / 4000 for n in range(300)]
+    own = certificate(tmp_path / "t.json", reference, gate=0.5, confidence=0.3, models=models)
+    settings, store = Settings(verdict=own), tmp_path / "s.db"
+
+    def strict(corpus: suffice.Corpus) -> bool:
+        rows = corpus.pipeline.verdict_settings.routes
+        return not any("confidence >= 0.3" in row for row in rows)
+
+    with suffice.open(docs, store=store, settings=settings, record=True) as corpus:
+        first = corpus.ask(QUESTION)
+        assert not strict(corpus)
+        log = corpus.log
+        assert log is not None
+        write(log, [answer(confidence=0.5 + n / 400) for n in range(60)], own)
+        assert Monitor.of(log, settings).catch_up().suspended
+        assert strict(corpus)
+        held = corpus.ask(QUESTION)
+        again = certificate(tmp_path / "t.json", [0.5], gate=0.5, confidence=0.4, models=models)
+        assert again == own  # calibrated again: another certificate in the same file
+        rows = corpus.pipeline.verdict_settings.routes
+        assert any("confidence >= 0.4" in row for row in rows)
+        certificate(tmp_path / "t.json", reference, gate=0.5, confidence=0.3, models=models)
+        named = [
+            log.entry(one.record).fields()["thresholds"]["certificate"] for one in (first, held)
+        ]
+    assert bool(named[0])
+    assert not named[1]  # it does not hold
+    with suffice.open(store=store, settings=settings) as later:
+        assert strict(later)
+    off = replace(settings, monitor=MonitorSettings(enabled=False))
+    with suffice.open(store=store, settings=off) as unmonitored:
+        assert not strict(unmonitored)

@@ -20,7 +20,8 @@ from suffice.pipeline import Pipeline
 from suffice.record.log import Log
 from suffice.record.setup import Setup
 from suffice.record.sink import Recorder
-from suffice.settings import Settings
+from suffice.record.suspension import settings_in_force, suspended_certificates
+from suffice.settings import CollectionSettings, Settings
 from suffice.types import Evidence, GateDecision, Verdict
 
 
@@ -29,12 +30,18 @@ class Corpus:
     """An indexed collection that answers questions. Close it, or use it in a `with` block."""
 
     library: Library
-    pipeline: Pipeline
     report: Report
     """The result of indexing, including files that could not be read."""
+    _answering: _Answering
     log: Log | None = None
     """The log of all decisions; `None` if nothing is recorded."""
     _folder: TemporaryDirectory[str] | None = None
+
+    @property
+    def pipeline(self) -> Pipeline:
+        """The pipeline with the thresholds in force: while the guarantee of certified ones is
+        suspended, stricter ones apply."""
+        return self._answering.pipeline()
 
     def ask(self, question: str, earlier: Sequence[Verdict] = ()) -> Verdict:
         """Answer a question from the documents; `earlier` holds the verdicts of previous turns."""
@@ -90,13 +97,41 @@ def open_corpus(
         report = library.add(docs, collection=collection)
         report.require_any(docs)
     allowed = Filter(collection=collection, labels=frozenset(labels))
-    own = settings.collection(collection)
-    verifier = open_verifier(settings.verifier, "", own.draft)
-    documents = StoredDocuments(library.store, allowed)
-    pipeline = Pipeline.of(library.search(allowed), library.embedder, own, verifier, documents)
-    if not record:
-        return Corpus(library, pipeline, report, _folder=folder)
-    log = Log(library.store.database, settings.record)
-    setup = Setup.of(settings, own, library.embedder.id, verifier.id)
-    recorder = Recorder(log, setup.filing(caller))
-    return Corpus(library, replace(pipeline, record=recorder), report, log, folder)
+    log = Log(library.store.database, settings.record) if record else None
+    answering = _Answering(library, collection, allowed, log, caller)
+    answering.pipeline()  # wrong settings are reported now, not with the first question
+    return Corpus(library, report, answering, log, folder)
+
+
+class _Answering:
+    """Opens the pipelines of a corpus, each once."""
+
+    def __init__(
+        self, library: Library, collection: str, allowed: Filter, log: Log | None, caller: str
+    ) -> None:
+        self._library, self._log, self._caller = library, log, caller
+        self._own = library.settings.collection(collection)
+        self._verifier = open_verifier(library.settings.verifier, "", self._own.draft)
+        self._search = library.search(allowed)
+        self._documents = StoredDocuments(library.store, allowed)
+        self._opened: dict[str, Pipeline] = {}
+
+    def pipeline(self) -> Pipeline:
+        """The pipeline for the next question: a suspension may begin or end at any time."""
+        settings, database = self._library.settings, self._library.store.database
+        held = suspended_certificates(self._own, settings, database)
+        own = settings_in_force(self._own, held)
+        key = own.verdict.thresholds_file  # empty while suspended
+        known = self._opened.get(key)
+        # The file may hold a new certificate since the pipeline was opened with a suspended one.
+        if known is None or known.verdict_settings.certificate in held:
+            known = self._opened[key] = self._open(own)
+        return known
+
+    def _open(self, own: CollectionSettings) -> Pipeline:
+        embedder, verifier = self._library.embedder, self._verifier
+        pipeline = Pipeline.of(self._search, embedder, own, verifier, self._documents)
+        if self._log is None:
+            return pipeline
+        setup = Setup.of(self._library.settings, own, embedder.id, verifier.id)
+        return replace(pipeline, record=Recorder(self._log, setup.filing(self._caller)))

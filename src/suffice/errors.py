@@ -19,7 +19,7 @@ SufficeError
 │   ├── StoreUnreachable   the database server cannot be reached with this URL
 │   └── StoreRights        the database role lacks a privilege
 ├── ReviewError            a reviewer's decision does not apply to the record
-│   └── ReviewTaken        another reviewer was faster
+│   └── ReviewTaken        another reviewer acted first
 ├── LabelsError            labelled rows cannot be used for a calibration
 ├── StaleThresholds        certified thresholds were made for other models or settings
 ├── PrincipalError         a key cannot be created or does not exist
@@ -125,7 +125,7 @@ class ReviewError(SufficeError):
 
 
 class ReviewTaken(ReviewError):
-    """Another reviewer was faster, so the decision was not recorded."""
+    """Another reviewer acted first, so the decision was not recorded."""
 
 
 class LabelsError(SufficeError):

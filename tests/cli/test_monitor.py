@@ -58,6 +58,24 @@ def test_monitor_shows_metrics_and_alarms(log: Log, store: Path) -> None:
     assert found["guarantee"]["status"] == "none"
 
 
+@pytest.mark.parametrize(
+    ("command", "options"),
+    [
+        (("monitor",), ["--store"]),
+        (("gaps",), ["--store"]),
+        (("audit", "verify"), ["--store"]),
+        (("documents", "list"), ["--store"]),
+        (("ask", "When is pay day?"), ["--docs", "--store"]),
+    ],
+)
+def test_a_missing_store_names_only_options_that_the_command_has(
+    store: Path, command: tuple[str, ...], options: list[str]
+) -> None:
+    remedy = getattr(call(*command).exception, "remedy", "")
+    assert "suffice index FOLDER" in remedy
+    assert [word for word in remedy.split() if word.startswith("--")] == options
+
+
 def test_deep_checks_need_a_stronger_verifier(log: Log, store: Path, tmp_path: Path) -> None:
     (tmp_path / "suffice.yaml").write_text("verifier:\n  strong: true\n")
     assert "no verifier stronger" in str(call("monitor", "--deep", "--store", store).exception)
@@ -75,15 +93,23 @@ def test_monitor_tells_of_a_suspended_guarantee(log: Log, store: Path, tmp_path:
     assert "gate 0.60, confidence 0.85" in " ".join(done.stdout.split())
 
 
-def test_config_check_names_a_certificate_that_is_not_monitored(tmp_path: Path) -> None:
-    file = tmp_path / "suffice.yaml"
-    file.write_text(
-        "verdict: {thresholds_file: t.json}\n"
+def test_monitor_tells_of_the_certificate_of_a_route(log: Log, store: Path, tmp_path: Path) -> None:
+    reference = [0.9 + n / 4000 for n in range(300)]
+    own = certificate(tmp_path / "hr.json", reference, gate=0.5, confidence=0.85)
+    (tmp_path / "suffice.yaml").write_text(
         "server: {routes: {default: {}, hr: {verdict: {thresholds_file: hr.json}}}}\n"
     )
-    (warning,) = told("config", "check", "--config", file)["unmonitored"]
-    assert "server.routes.hr uses the certificate" in warning
-    assert "is not monitored" in call("config", "check", "--config", file).stderr
+    assert call("monitor", "--store", store).return_value == 0
+    write(log, [answer(confidence=0.5 + n / 400) for n in range(60)], own)
+    done = call("monitor", "--store", store)
+    assert done.return_value == 2
+    assert "hr.json\nGuarantee SUSPENDED since" in done.stdout
+    assert "Drift test of hr.json" in done.stdout
+    found = told("monitor", "--store", store)
+    assert found["guarantee"]["status"] == "none"
+    assert [(one["file"], one["status"]) for one in found["certificates"]] == [
+        ("hr.json", "suspended")
+    ]
 
 
 def test_gaps_are_listed_and_exported(store: Path, log: Log, tmp_path: Path) -> None:

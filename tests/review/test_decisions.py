@@ -12,9 +12,9 @@ from suffice.errors import ReviewError, ReviewTaken
 from suffice.log.entry import Choice
 from suffice.review.actions import Assign, Judge, Judgement, Mark, MarkPassage, Remark
 from suffice.review.case import Act
-from suffice.review.judged import edited
+from suffice.review.judged import Judged, edited
 from suffice.review.review import Review
-from suffice.types import Action, Level, Verdict
+from suffice.types import Action, Claim, Draft, Level, Verdict
 from tests.review import examples as some
 
 ACCEPT, OVERRULE, CORRECT = Judgement
@@ -65,6 +65,21 @@ def test_the_draft_after_the_judgements(review: Review) -> None:
     assert edited(some.DRAFT, review.case(id).judgements) == wanted
 
 
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("It is 3. [2]", "It is 3. [2] Ask first. [1]"),  # the reviewer names another source
+        ("It is 3.", "It is 3. [1] Ask first. [1]"),
+        ("", "Ask first. [1]"),
+    ],
+)
+def test_citation_marks_after_a_claim_go_with_it(text: str, wanted: str) -> None:
+    claims = (Claim("It is 4.", 0, 8, (1,)), Claim("Ask first.", 13, 23, (1,)))
+    draft = Draft("It is 4. [1] Ask first. [1]", claims)
+    judged = Judged("", "", "Ada", 1, CORRECT, supported=False, text=text)
+    assert edited(draft, {1: judged}) == wanted
+
+
 def test_a_corrected_answer_is_released_as_the_reviewers_words(review: Review) -> None:
     id = review.log.write(some.HELD)
     review.decide(id, Act.CORRECT, text=f" {CORRECTED}\n", reason="It is 3.", by="Ada")
@@ -112,6 +127,20 @@ def test_what_cannot_be_is_refused(review: Review) -> None:
     assert review.case(id).latest == review.log.entry(f"{id}.queue").sequence
 
 
+def test_an_answer_with_an_unsupported_claim_is_not_released_as_drafted(review: Review) -> None:
+    held, served = review.log.write(some.HELD), review.log.write(some.SERVED)
+    for id, act in ((held, Act.RELEASE), (served, Act.CONFIRM)):
+        review.act(id, Judge(2, OVERRULE), by="Ada")
+        with pytest.raises(ReviewError, match="Claim 2 is judged as not supported"):
+            review.decide(id, act, reason="x", by="Ada")
+    review.decide(served, Act.CORRECT, text=some.FIRST.text, reason="Without it.", by="Ada")
+    review.decide(served, Act.CONFIRM, reason="Right now.", by="Ada")  # the corrected text
+    review.decide(held, Act.CONFIRM, reason="Rightly held.", by="Ada")
+    review.act(held, Judge(2, ACCEPT), by="Ada")
+    review.decide(held, Act.RELEASE, reason="I was wrong.", by="Ada")
+    assert answer(review, held).released == some.TEXT
+
+
 def test_a_mark_is_shown_to_those_who_may_read_the_passage(review: Review) -> None:
     id = review.log.write(some.labelled(some.HELD, "staff"))
     public = review.log.write(some.HELD)
@@ -133,16 +162,16 @@ def test_who_looks_at_an_old_state_is_told(review: Review) -> None:
     id = review.log.write(some.HELD)
     seen = review.case(id).latest
     review.act(id, Remark("Looking at it."), by="Ada", seen=seen)
-    review.act(id, Judge(1, ACCEPT), by="Ada", seen=seen)
+    review.act(id, Judge(1, OVERRULE), by="Ada", seen=seen)
     review.act(id, Judge(2, ACCEPT), by="Bob", seen=seen)  # another claim
-    with pytest.raises(ReviewTaken, match="Ada was faster: judge at"):
-        review.act(id, Judge(1, OVERRULE), by="Bob", seen=seen)
+    with pytest.raises(ReviewTaken, match="Ada acted first: judge at"):
+        review.act(id, Judge(1, ACCEPT), by="Bob", seen=seen)
     review.act(id, Assign("Ada"), by="Ada", seen=seen)
-    with pytest.raises(ReviewTaken, match="Ada was faster: assign"):
+    with pytest.raises(ReviewTaken, match="Ada acted first: assign"):
         review.act(id, Assign("Bob"), by="Bob", seen=seen)
     review.decide(id, Act.CONFIRM, reason="x", by="Ada", seen=seen)  # nobody decided in between
     for act in Act.RELEASE, Act.CONFIRM, Act.DISMISS:
-        with pytest.raises(ReviewTaken, match=r"Ada was faster: confirm at .* not recorded"):
+        with pytest.raises(ReviewTaken, match=r"Ada acted first: confirm at .* not recorded"):
             review.decide(id, act, reason="x", by="Bob", seen=seen)
     assert [one.by for one in review.case(id).decided] == ["Ada"]
     review.decide(id, Act.RELEASE, reason="Seen, and still.", by="Bob", seen=review.case(id).latest)

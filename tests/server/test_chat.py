@@ -314,7 +314,8 @@ def test_shadow_changes_nothing_and_records(library: Library, upstream: Scripted
     with running(library, routes(route)) as gateway:
         body = {"model": "m", "messages": [{"role": "user", "content": QUESTION}]}
         reply = gateway.post("/chat/completions", body)
-        events = gateway.post("/chat/completions", {**body, "stream": True}).text
+        streamed = gateway.post("/chat/completions", {**body, "stream": True})
+        events = streamed.text
         assert gateway.inner.log is not None
         decided = decision_of(gateway.inner.log.entry(reply.headers["x-suffice-record"]))
     assert upstream.requests[0] == body
@@ -322,6 +323,8 @@ def test_shadow_changes_nothing_and_records(library: Library, upstream: Scripted
     assert "suffice" not in reply.json()
     assert "suffice" not in events
     assert "hm" in events
+    assert reply.headers["x-suffice-shadow"] == "true"
+    assert streamed.headers["x-suffice-shadow"] == "true"
     assert decided.verdict is not None
     assert decided.verdict.action is Action.WITHHOLD
 

@@ -20,6 +20,7 @@ from suffice.learn.monitor.monitor import Monitor
 from suffice.mcp.tools import Caller, Tools
 from suffice.models.catalog import open_embedder, open_verifier
 from suffice.record.log import Log
+from suffice.record.replay import replay
 from suffice.record.sink import Recorder
 from suffice.settings import (
     CollectionSettings,
@@ -34,7 +35,7 @@ from suffice.settings import (
 from suffice.settings.webhooks import WebhookSettings
 from tests.conftest import HANDBOOK
 from tests.learn.monitor.stream import answer, certificate, write
-from tests.server.gateway import RunningGateway, running
+from tests.server.gateway import PASSAGE, QUESTION, SERVED, RunningGateway, running
 from tests.server.test_webhooks import receiver
 from tests.waiting import PATIENCE, until
 
@@ -54,6 +55,11 @@ def library(tmp_path: Path) -> Iterator[Library]:
 def get(gateway: RunningGateway, path: str, key: str = "any") -> httpx2.Response:
     headers = {"authorization": f"Bearer {key}"}
     return httpx2.get(f"{gateway.url}{path}", headers=headers, timeout=PATIENCE)
+
+
+def status(gateway: RunningGateway) -> Status:
+    found = gateway.inner.guarantees
+    return found[found.main].status
 
 
 def scores(center: float, count: int) -> list[float]:
@@ -104,7 +110,7 @@ def test_a_restart_while_suspended_begins_strict(library: Library, tmp_path: Pat
     log = Log(library.store.database)
     write(log, [answer(confidence=one) for one in scores(0, 200)], verdict)
     with running(library, own) as gateway:
-        until(lambda: gateway.inner.guarantee.status is Status.SUSPENDED)
+        until(lambda: status(gateway) is Status.SUSPENDED)
     with running(library, own) as gateway:
         assert gateway.inner.state.routes["default"].own.gate.learned.sufficient == 0.75
         again = certificate(tmp_path / "again.json", scores(0, 300), gate=0.65, models=MODELS)
@@ -122,12 +128,12 @@ def test_a_suspension_that_cannot_be_applied_is_tried_again(
     own = Settings(monitor=MonitorSettings(every_seconds=3600, deep_share=0), verdict=verdict)
     with running(library, own) as gateway:
         inner = gateway.inner
-        until(lambda: inner.guarantee.status is Status.ACTIVE)
+        until(lambda: status(gateway) is Status.ACTIVE)
         monitor, opens = inner.monitor, inner._opened
         assert monitor is not None
         state, version = monitor.store.read()
-        held = replace(state.guarantee, status=Status.SUSPENDED)
-        assert monitor.store.save(replace(state, guarantee=held), version)
+        held = replace(monitor.guarantee, status=Status.SUSPENDED)
+        assert monitor.store.save(replace(state, suspended=(held,)), version)
 
         def refuses(*given: object) -> None:
             raise SettingsError("The file is gone.")
@@ -135,15 +141,16 @@ def test_a_suspension_that_cannot_be_applied_is_tried_again(
         monkeypatch.setattr(inner, "_opened", refuses)
         with pytest.raises(SettingsError):
             inner._monitored(monitor)
-        assert inner.guarantee.status is Status.ACTIVE
+        assert status(gateway) is Status.ACTIVE
         monkeypatch.setattr(inner, "_opened", opens)
         inner._monitored(monitor)
-        assert str(inner.guarantee.status) == "suspended"
+        assert str(status(gateway)) == "suspended"
         assert inner.state.routes["default"].own.gate.learned.sufficient == 0.75
 
 
-def test_a_route_with_its_own_certificate_is_not_suspended_with_the_others(
-    library: Library, tmp_path: Path
+@pytest.mark.parametrize("drifts", ["default", "hr"])
+def test_a_certificate_of_a_route_is_monitored_by_itself(
+    library: Library, tmp_path: Path, drifts: str
 ) -> None:
     verdict = certificate(tmp_path / "t.json", scores(2, 300), gate=0.75, models=MODELS)
     other = certificate(tmp_path / "hr.json", scores(2, 300), gate=0.85, models=MODELS)
@@ -151,16 +158,29 @@ def test_a_route_with_its_own_certificate_is_not_suspended_with_the_others(
         "default": RouteSettings(),
         "hr": RouteSettings(own=CollectionSettings(verdict=other)),
     }
-    monitor = MonitorSettings(every_seconds=3600, deep_share=0)
+    monitor = MonitorSettings(every_seconds=0.1, deep_share=0)
     own = Settings(monitor=monitor, verdict=verdict, server=ServerSettings(routes=routes))
-    log = Log(library.store.database)
-    write(log, [answer(confidence=one) for one in scores(0, 200)], verdict)
+    under = {"default": verdict, "hr": other}
     with running(library, own) as gateway:
-        until(lambda: gateway.inner.guarantee.status is Status.SUSPENDED)
-        opened = gateway.inner.state.routes
-    assert opened["default"].own.verdict.thresholds_file == ""
-    assert opened["hr"].own == CollectionSettings(verdict=other)
-    log.close()
+
+        def told(route: str) -> str:
+            return str(get(gateway, f"/{route}/v1/guarantee").json()["status"])
+
+        until(lambda: {told(route) for route in routes} == {"active"})
+        log = gateway.inner.log
+        assert log is not None
+        for name, center in (("default", 2), ("hr", 2), (drifts, 0)):
+            write(log, [answer(confidence=one) for one in scores(center, 200)], under[name])
+        until(lambda: told(drifts) == "suspended")
+        opened, shown = gateway.inner.state.routes, get(gateway, "/metrics").text
+        (unaffected,) = set(routes) - {drifts}
+        assert told(unaffected) == "active"
+        assert get(gateway, "/other/v1/guarantee").status_code == 404
+    assert not opened[drifts].own.verdict.thresholds_file
+    assert opened[drifts].own.gate.learned.sufficient == (0.75 if drifts == "default" else 0.85)
+    assert opened[unaffected].own.verdict == under[unaffected]
+    assert f'suffice_route_guarantee{{route="{drifts}"}} 2.0' in shown
+    assert f'suffice_route_guarantee{{route="{unaffected}"}} 1.0' in shown
 
 
 def test_a_suspension_applies_on_the_command_line_and_over_mcp(
@@ -182,7 +202,7 @@ def test_a_suspension_applies_on_the_command_line_and_over_mcp(
 
     assert lowest() == [True, True]
     write(log, [answer(confidence=one) for one in scores(0, 200)], own)
-    assert Monitor.of(log, settings).catch_up().guarantee.status is Status.SUSPENDED
+    assert Monitor.of(log, settings).catch_up().suspended
     assert lowest() == [False, False]
     recorder = tools._pipeline(Caller()).record
     assert isinstance(recorder, Recorder)
@@ -209,3 +229,21 @@ def test_without_the_monitor_there_is_nothing_to_see(library: Library) -> None:
         assert get(gateway, "/v1/monitor").status_code == 404
         assert get(gateway, "/v1/guarantee").json()["status"] == "none"
         assert "suffice_guarantee" not in get(gateway, "/metrics").text
+
+
+@pytest.mark.parametrize("uncited", [False, True])
+def test_a_check_under_a_certificate_replays_the_same(
+    library: Library, tmp_path: Path, uncited: bool
+) -> None:
+    """`/v1/check` has no gate, so the certified thresholds do not apply to it."""
+    verdict = certificate(tmp_path / "t.json", scores(2, 300), confidence=0.999, models=MODELS)
+    off = MonitorSettings(enabled=False)
+    body = {"answer": SERVED, "evidence": [PASSAGE], "question": QUESTION, "uncited": uncited}
+    with running(library, Settings(monitor=off, verdict=verdict)) as gateway:
+        told = gateway.post("/check", body).json()
+        log = gateway.inner.log
+        assert log is not None
+        entry = log.entry(told["record"])
+        again = replay(entry, log.entry(entry.fields()["setup"]))
+    assert told["verdict"] == "SERVE"  # the certified threshold would withhold it
+    assert again.differences == ()

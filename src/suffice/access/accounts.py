@@ -1,7 +1,7 @@
-"""Local accounts of the site: principals who sign in by name and password (argon2id).
+"""Local accounts of the site: principals who sign in with a name and a password (argon2id).
 
-Each change is recorded in the log in the same transaction. A disabled account and one with a new
-password lose their sessions at once.
+Each change is recorded in the log in the same transaction. Disabling an account or changing its
+password ends its sessions at once.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ except ImportError as problem:
     raise ExtraMissing("Accounts with passwords", "server") from problem
 
 SHORTEST, LONGEST = 10, 1_000
-"""Characters of a password."""
+"""The minimum and maximum number of characters in a password."""
 _ACCOUNTS = PRINCIPALS.c.kind == ACCOUNT
 _HASHER = PasswordHasher()
 # Checked for unknown names, so that a reply takes as long as for known ones.
@@ -48,7 +48,7 @@ _NOBODY = "$argon2id$v=19$m=65536,t=3,p=4$c2FsdHNhbHRzYWx0c2FsdA$" + "A" * 43
 
 
 class Accounts(RecordedChanges):
-    """The accounts of a store. Safe to share between threads."""
+    """The accounts of a store. Thread-safe."""
 
     def add(
         self,
@@ -59,7 +59,7 @@ class Accounts(RecordedChanges):
         collections: Iterable[str] = (ALL,),
         by: str = "",
     ) -> Principal:
-        """Create an account. Only one active key or account can have a name."""
+        """Create an account. Names of active keys and accounts are unique."""
         made = Principal(
             secrets.token_hex(8),
             checked_name(name, "account"),
@@ -81,7 +81,7 @@ class Accounts(RecordedChanges):
         return made
 
     def check(self, name: str, password: str) -> Principal | None:
-        """The account, if the password is right. Takes as long for an unknown name."""
+        """The account, if the password is right. An unknown name takes the same time."""
         row = self._row(name)
         hash = row.hash if row else _NOBODY
         try:
@@ -103,7 +103,7 @@ class Accounts(RecordedChanges):
         return self._changed(name, {"revoked": timestamp(self._clock())}, "disabled", by)
 
     def all(self, *, disabled: bool = False) -> list[Principal]:
-        """The accounts by name; `disabled` includes disabled ones."""
+        """The accounts by name; `disabled` adds the disabled ones."""
         asked = select(PRINCIPALS).where(_ACCOUNTS)
         if not disabled:
             asked = asked.where(PRINCIPALS.c.revoked.is_(None))
@@ -141,7 +141,7 @@ class Accounts(RecordedChanges):
 
 
 def checked_password(password: str, name: str = "") -> str:
-    """The password in the form that is hashed; raise if it is too easy to guess."""
+    """The password in the form that is hashed. Raises if it is too easy to guess."""
     normal = _normal(password)
     if not SHORTEST <= len(normal) <= LONGEST:
         raise PrincipalError(

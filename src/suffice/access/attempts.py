@@ -1,7 +1,7 @@
-"""Failed attempts to sign in: after some, each further attempt has to wait longer.
+"""Failed sign-in attempts: after a few, each further attempt has to wait longer.
 
 Counts are kept in the store, by account and by address, so that all processes share them. A count
-is forgotten after a success, and after `_FORGOTTEN` seconds without a failure.
+is reset after a success, or after `_FORGOTTEN` seconds without a failure.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ _FORGOTTEN = 3_600.0
 
 
 class Attempts:
-    """Failed attempts by subject. Safe to share between threads."""
+    """Failed attempts by subject. Thread-safe."""
 
     def __init__(self, database: Database, clock: Callable[[], float] = time.time) -> None:
         self._database = database
         self._clock = clock
 
     def wait(self, allowed: Mapping[str, int]) -> float:
-        """Seconds until any of the subjects may try again; `allowed` is the number of failures
-        that each has free."""
+        """Seconds until all subjects may try again; `allowed` is the number of failures that each
+        may have without a wait."""
         table, now = SIGN_IN_FAILURES, self._clock()
         asked = select(table).where(table.c.subject.in_(list(allowed)))
         with self._database.reading() as connection:
@@ -56,7 +56,7 @@ class Attempts:
 
 
 def _left(excess: int, since: float) -> float:
-    """Seconds left to wait after this many failures too many."""
+    """The seconds left to wait after `excess` failures beyond those allowed."""
     if excess < 0 or since > _FORGOTTEN:
         return 0.0
     return max(min(_FIRST * 2.0 ** min(excess, 30), _LONGEST) - since, 0.0)

@@ -36,7 +36,7 @@ _SYMMETRIC = "oct"
 
 @dataclass(frozen=True, slots=True)
 class PublicKey:
-    """A signature key and its algorithm; empty if the key set does not name one."""
+    """A public signature key. `algorithm` is empty if the key set does not name it."""
 
     key: Any
     algorithm: str = ""

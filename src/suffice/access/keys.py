@@ -38,7 +38,7 @@ ALL = "*"
 KIND = "key"
 """The kind of records about keys created or revoked."""
 ACCOUNT = "account"
-"""The kind of principals, and of records about them, that sign in to the site by a password."""
+"""The kind of principals that sign in to the site with a password, and of records about them."""
 _LISTS = ("roles", "labels", "collections", "routes")
 _KEY = re.compile(r"sk-suffice-([0-9a-f]{16})-[A-Za-z0-9_-]{43}\Z", re.ASCII)
 _NOBODY = "sha256:" + "0" * 64
@@ -51,7 +51,7 @@ class Role(StrEnum):
     CALLER = "caller"
     """May ask, gate and check, and give feedback on its own answers."""
     VIEWER = "viewer"
-    """May look at the pages of the site, but not at withheld drafts."""
+    """May see the pages of the site, but not withheld drafts."""
     REVIEWER = "reviewer"
     """May see the review queue and decide on it; includes the rights of a viewer."""
     LIBRARIAN = "librarian"
@@ -61,7 +61,7 @@ class Role(StrEnum):
 
 
 _INCLUDED_IN = {Role.VIEWER: (Role.REVIEWER,)}
-"""Roles that include another one; `admin` includes all."""
+"""The roles that include each role; `admin` includes all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +110,7 @@ class Made:
 
 
 class Principals(RecordedChanges):
-    """The principals of a store. Safe to share between threads."""
+    """The principals of a store. Thread-safe."""
 
     def create(
         self,
@@ -208,9 +208,9 @@ def hashed(secret: str) -> str:
 
 
 def described(principal: Principal) -> dict[str, Any]:
-    """The principal and its rights as a record holds them."""
+    """The principal and its rights, in the form stored in a record."""
     lists = {name: sorted(getattr(principal, name)) for name in _LISTS}
-    content = {"principal": principal.id, "name": principal.name, **lists}
+    content: dict[str, Any] = {"principal": principal.id, "name": principal.name, **lists}
     content["limits"] = dict(principal.limits)
     if principal.expires:
         content["expires"] = principal.expires
@@ -254,7 +254,7 @@ def principal_of(row: Row[Any], team_limits: Mapping[str, str | None]) -> Princi
 
 
 def checked_roles(roles: Iterable[str]) -> frozenset[Role]:
-    """The roles of these names; raise for an unknown one."""
+    """The roles with these names. Raises if a name is unknown."""
     try:
         return frozenset(Role(role) for role in roles)
     except ValueError as problem:
@@ -265,7 +265,7 @@ def checked_roles(roles: Iterable[str]) -> frozenset[Role]:
 
 
 def existing(connection: Connection, team: str) -> None:
-    """Raise if the team does not exist: a mistyped name would have no budget."""
+    """Raise if the team does not exist. A key with a mistyped team would have no limits."""
     found = is_storable(team) and connection.execute(select(TEAMS).where(TEAMS.c.name == team))
     if not found or found.first() is None:
         raise PrincipalError(

@@ -26,7 +26,7 @@ LIMITS = (
 ANYONE_NAME = "anyone"
 """The caller name of requests without a key; it cannot be given to a principal."""
 LOCAL_NAME = "local"
-"""The person at the site of a gateway that requires no keys; no principal can have this name."""
+"""The user name on the site of a gateway that requires no keys; no principal can have it."""
 _NAME = re.compile(r"\S(?:.{0,98}\S)?\Z")
 
 

@@ -1,4 +1,4 @@
-"""Which indexed decisions a reader may know of, and which it may read completely.
+"""Finds the indexed decisions that a reader may know about, and those it may read completely.
 
 The rules are those of `visibility.py`, applied to the collections and labels of all passages of a
 decision. The index stores each combination once.
@@ -27,7 +27,7 @@ def known_scopes(connection: Connection, reader: Reader | None) -> list[int] | N
 
 def readable_scopes(connection: Connection, reader: Reader | None) -> list[int] | None:
     """The scopes of decisions that a reader may read completely; `None`: all of them. Decisions
-    whose passages are not stored belong to none."""
+    whose passages are not stored are in none of these scopes."""
     if reader is None:
         return None
     return _chosen(

@@ -1,7 +1,7 @@
 """Sessions of people who signed in to the site. Only the hash of a session's token is stored.
 
-A session ends after a time without requests, after its absolute time, when the person signs out,
-and as soon as its key or account is revoked, disabled or expired.
+A session ends after a time without requests, after a maximum time, when the person signs out, and
+as soon as its key or account is revoked or disabled or expires.
 """
 
 from __future__ import annotations
@@ -23,13 +23,13 @@ from suffice.sql.database import Database
 KIND = "sign_in"
 """The kind of records about signing in and out, and about failed attempts."""
 _SEEN = timedelta(minutes=1)
-"""How late `seen` may be: not every request writes to the store."""
+"""How far `seen` may lag behind, so that not every request writes to the store."""
 _LONGEST_TOKEN = 100
 
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A session in force, and its key or account as the store has it now."""
+    """An active session, with the current state of its key or account."""
 
     principal: Principal
     kind: str
@@ -37,7 +37,7 @@ class Session:
 
 
 class Sessions(RecordedChanges):
-    """The sessions of a store. Safe to share between threads."""
+    """The sessions of a store. Thread-safe."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class Sessions(RecordedChanges):
         self._longest = timedelta(hours=site.session_hours)
 
     def start(self, principal: Principal, way: str, address: str = "") -> str:
-        """Start a session and return its token, which only the cookie holds."""
+        """Start a session and return its token, which is kept only in the cookie."""
         token, moment = secrets.token_urlsafe(32), self._clock()
         started = timestamp(moment)
         with self._database.writing() as connection:
@@ -108,8 +108,8 @@ class Sessions(RecordedChanges):
                 self._record(connection, "signed_out", name, "", address)
 
     def refused(self, name: str, way: str, address: str, why: str) -> None:
-        """Record a failed attempt. `name` is that of an existing account, or empty: what else was
-        typed may be a password."""
+        """Record a failed attempt. `name` is empty unless it is that of an existing account,
+        because anything else that was typed may be a password."""
         with self._database.writing() as connection:
             self._record(connection, "refused", name, way, address, why)
 

@@ -31,7 +31,7 @@ class Team:
 
 
 class Teams(RecordedChanges):
-    """The teams of a store. Safe to share between threads."""
+    """The teams of a store. Thread-safe."""
 
     def set(self, name: str, limits: Mapping[str, float], by: str = "") -> Team:
         """Create a team, or replace its limits, effective from the next request of its keys."""

@@ -84,7 +84,7 @@ Version = tuple[str, str]
 
 
 def readable(decision: Decision, reader: Reader) -> frozenset[Version]:
-    """The documents of a decision that a reader may know of."""
+    """The documents of a decision that a reader may know about."""
     passages = [passage for passage in _all(decision) if reader.may_read(passage)]
     return frozenset((passage.document, passage.version) for passage in passages)
 

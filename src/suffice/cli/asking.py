@@ -50,12 +50,13 @@ class OpenedQuestion:
     def pipeline(self, settings: CollectionSettings | None = None) -> Pipeline:
         """Return the pipeline for the question; `settings` overrides those of the collection."""
         # `search` needs neither gate nor checks.
-        from suffice.learn.monitor.suspension import settings_in_force
         from suffice.pipeline import Pipeline
         from suffice.record.setup import Setup
+        from suffice.record.suspension import settings_in_force, suspended_certificates
 
         own, database = self.library.settings, self.library.store.database
-        chosen = settings_in_force(settings or self.settings, own, database)
+        chosen = settings or self.settings
+        chosen = settings_in_force(chosen, suspended_certificates(chosen, own, database))
         embedder, verifier = self.library.embedder, open_verifier(own.verifier, "", chosen.draft)
         documents = StoredDocuments(self.library.store, self.search.allowed)
         pipeline = Pipeline.of(self.search, embedder, chosen, verifier, documents)

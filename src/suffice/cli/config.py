@@ -36,13 +36,12 @@ def check(config: str | None, as_json: bool) -> int:
         if route.own:
             read_routes(route.own.verdict.routes)
     routes, unset = list(settings.server.routes), list(_unset(settings))
-    unmonitored = list(_unmonitored(settings))
     if as_json:
         known = {"routes": routes, "collections": list(settings.collections)}
-        to_json.show({"valid": True, **known, "unset": unset, "unmonitored": unmonitored})
+        to_json.show({"valid": True, **known, "unset": unset})
     else:
         click.echo(f"The settings are valid. Routes: {', '.join(routes)}.")
-        for one in (*unset, *unmonitored):
+        for one in unset:
             click.echo(f"Warning: {one}", err=True)
     return 0
 
@@ -72,20 +71,6 @@ def _unset(settings: Settings) -> Iterator[str]:
         Identities.of(settings)
     except SufficeError as problem:
         yield f"The gateway will not start: {problem}"
-
-
-def _unmonitored(settings: Settings) -> Iterator[str]:
-    """Warnings about routes whose certificate is not monitored."""
-    from suffice.learn.monitor.guarantee import is_monitored
-
-    for name, route in settings.server.routes.items():
-        own = route.own or settings.collection(route.collection)
-        path = own.verdict.thresholds_file
-        if settings.monitor.enabled and path and not is_monitored(own, settings):
-            yield (
-                f"server.routes.{name} uses the certificate {path}, which is not monitored: its "
-                "guarantee is never suspended. The monitor tests only verdict.thresholds_file."
-            )
 
 
 @config.command()

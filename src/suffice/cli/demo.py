@@ -56,7 +56,7 @@ def demo(port: int, no_browser: bool, empty: bool) -> int:
                 seed(library, settings, lambda done, total: progress("decisions", done, total))
 
         def started(gateway: Gateway) -> None:
-            url = f"{listening.url}/ui/"
+            url = f"{listening.url}/ui/try"
             print(
                 f"The demo runs at {url}\n"
                 f"Its API is at {listening.url}/v1 and needs no key. Stop it with Ctrl+C.",

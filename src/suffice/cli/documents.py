@@ -8,6 +8,7 @@ from suffice.cli import as_json as to_json
 from suffice.cli.options import check_collection, common, open_library
 from suffice.cli.recording import librarian
 from suffice.cli.show import show_text, show_versions
+from suffice.cli.store_options import naming_options
 from suffice.errors import DocumentMissing
 from suffice.evidence.index import today
 from suffice.evidence.rows import VersionInfo, newest
@@ -22,9 +23,10 @@ def documents() -> None:
 
 def _store(config: str | None, store: str | None, collection: str) -> Store:
     settings = read_settings(config)
-    opened = Store.open(
-        store or settings.store, wait=settings.store_wait_seconds, index=settings.index
-    )
+    with naming_options():
+        opened = Store.open(
+            store or settings.store, wait=settings.store_wait_seconds, index=settings.index
+        )
     check_collection(opened, collection)
     return opened
 

@@ -55,7 +55,8 @@ def monitor(deep: bool, watch: bool, config: str | None, store: str | None, as_j
         _watch(worker, watched, found)
     else:
         Console().print(shown(found, settings.monitor))
-    return 2 if found["alarms"] or found["guarantee"]["status"] == Status.SUSPENDED else 0
+    held = any(one["status"] == Status.SUSPENDED for one in found["certificates"])
+    return 2 if found["alarms"] or held else 0
 
 
 def _opened(log: Log, settings: Settings, *, deep: bool) -> tuple[MonitorWorker, Monitor]:
@@ -102,7 +103,19 @@ def shown(found: Tree, settings: MonitorSettings) -> RenderableType:
 
 
 def _guaranteed(found: Tree) -> list[Text]:
-    own = found["guarantee"]
+    if not _named(found):
+        return _guarantee(found["guarantee"])
+    listed = found["certificates"]
+    return [line for one in listed for line in (Text(one["file"], "bold"), *_guarantee(one))]
+
+
+def _named(found: Tree) -> bool:
+    """Whether certificates are shown with their files: there are others than the main one."""
+    others = {one["certificate"] for one in found["certificates"]}
+    return bool(others - {found["guarantee"]["certificate"]})
+
+
+def _guarantee(own: Tree) -> list[Text]:
     since = f" since {_moment(own['since'])}" if own["since"] else ""
     head = f"{_NAMES[own['status']]}{since}."
     lines = [Text(head, style=_STYLE[own["status"]]), Text(own["why"])]
@@ -116,15 +129,18 @@ def _guaranteed(found: Tree) -> list[Text]:
 
 
 def _below(found: Tree) -> list[Text]:
-    deep, test = found["deep_checks"], found["exchangeability"]
+    deep, named = found["deep_checks"], _named(found)
     lines = [
         Text(f"Alarm since {_moment(one['since'])}: {name} ({one['alarm']}).", style="bold red")
         for name, one in found["metrics"].items()
         if one["raised"]
     ]
-    if test is not None:
-        told = f"Drift test: evidence {test['evidence']:.3g}, rejects at {test['rejects_at']:g}"
-        lines.append(Text(f"{told}; {test['observations']:,} live answers.", style="dim"))
+    for one in found["certificates"]:
+        test, of = one["exchangeability"], f" of {one['file']}" if named else ""
+        if test is not None:
+            told = f"Drift test{of}: evidence {test['evidence']:.3g}, rejects at"
+            told = f"{told} {test['rejects_at']:g}; {test['observations']:,} live answers."
+            lines.append(Text(told, style="dim"))
     if deep["count"]:
         was, again = _number(deep["faithfulness"]), _number(deep["faithfulness_again"])
         told = f"Deep checks: {deep['count']:,}, of which {deep['changed']:,} decide differently"

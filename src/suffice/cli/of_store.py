@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from suffice.cli.store_options import JSON, STORE, F, with_options
+from suffice.cli.store_options import JSON, STORE, F, naming_options, with_options
 from suffice.record.log import Log
 from suffice.settings import Settings
 from suffice.sql.database import Database
@@ -16,10 +16,11 @@ def of_store(command: F) -> F:
 
 
 def open_database(settings: Settings, store: str | None, *, create: bool = False) -> Database:
-    """Open the store's database. It is closed when the command ends."""
-    database = Database.open(
-        store or settings.store, create=create, wait=settings.store_wait_seconds
-    )
+    """Open the store's database; it is closed when the command ends."""
+    with naming_options():
+        database = Database.open(
+            store or settings.store, create=create, wait=settings.store_wait_seconds
+        )
     click.get_current_context().call_on_close(database.close)
     return database
 

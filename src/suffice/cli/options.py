@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from suffice.cli.store_options import JSON, QUIET, STORE, F, with_options
+from suffice.cli.store_options import JSON, QUIET, STORE, F, naming_options, with_options
 from suffice.errors import CollectionMissing
 from suffice.evidence.library import Library
 from suffice.evidence.paths import cache_folder
@@ -36,7 +36,8 @@ def open_library(
         check_exists(Path(docs))
     if store is None and docs is not None:
         return Library.open(cached_store(Path(docs)), settings, create=True)
-    return Library.open(store or settings.store, settings, create=create or docs is not None)
+    with naming_options():
+        return Library.open(store or settings.store, settings, create=create or docs is not None)
 
 
 def check_collection(store: Store, name: str) -> None:

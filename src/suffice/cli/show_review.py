@@ -208,18 +208,14 @@ def _passages(evidence: Evidence) -> RenderableType:
 
 
 def _history(value: Case) -> Iterator[RenderableType]:
-    """Decisions and feedback in chronological order."""
-    events = [(item.time, item.note, item.result) for item in value.decided]
-    for item in value.feedback:
-        rating = {"up": "Rated up", "down": "Rated down"}.get(item.rating or "", "Rated")
-        comment = f": {item.comment}" if item.comment else ""
-        events.append((item.time, f"{rating} by {item.by or 'unknown'}{comment}", ""))
-    if events:
+    """What happened with the case, in chronological order."""
+    if value.history:
         yield Text("\nHistory", style="bold")
-    for time, note, result in sorted(events):
-        yield plain(f"  {time[:16].replace('T', ' ')}  {note}")
-        if result:
-            yield Text(f"                    see record {result}", style="dim")
+    for one in value.history:
+        by, detail = f" by {one.by}" if one.by else "", f": {one.detail}" if one.detail else ""
+        yield plain(f"  {one.time[:16].replace('T', ' ')}  {one.what}{by}{detail}")
+        if one.result:
+            yield Text(f"                    see record {one.result}", style="dim")
 
 
 def show_decided(value: Case) -> None:

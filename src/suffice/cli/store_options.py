@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 import click
+
+from suffice.errors import StoreMissing
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -25,3 +28,21 @@ def with_options(command: F, *options: Callable[[F], F]) -> F:
     for option in reversed(options):
         command = option(command)
     return command
+
+
+_INSTEAD = {
+    "docs": "To index documents for this command, pass --docs FOLDER.",
+    "store": "If the store is elsewhere, pass --store FILE_OR_URL.",
+}
+
+
+@contextmanager
+def naming_options() -> Iterator[None]:
+    """Complete the remedy for a missing store with the options that the running command has."""
+    try:
+        yield
+    except StoreMissing as problem:
+        has = {one.name for one in click.get_current_context().command.params}
+        told = [problem.remedy, *(text for name, text in _INSTEAD.items() if name in has)]
+        remedy = " ".join(f"{one.rstrip('.')}." for one in told)
+        raise StoreMissing(problem.message, remedy=remedy) from None

@@ -187,9 +187,9 @@ def evaluate(
     resume: Path | None = None,
 ) -> dict[str, Any]:
     """The figures as configured. `off` adds a run without these rules, `each` a run without each
-    rule in turn, both compared with the configured run. `twins` adds documents without the answers,
-    `measures` those of `eval.measures`. `resume` is a file that keeps the outcomes, so that an
-    interrupted run continues where it stopped."""
+    rule in turn, both compared with the configured run. `twins` adds runs on documents without the
+    answers, and `measures` adds the figures of `eval.measures`. `resume` is a file that keeps the
+    outcomes, so that an interrupted run continues where it stopped."""
     if unknown := [name for name in off if name not in rules()]:
         raise SettingsError(
             f"There is no rule “{unknown[0]}”.", remedy=f"Use one of {', '.join(rules())}."

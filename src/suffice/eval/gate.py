@@ -57,8 +57,7 @@ class _Without:
 
 
 def policies(names: Sequence[str], settings: GateSettings, verifier: Verifier) -> dict[str, Policy]:
-    """The policies by name. The review band is switched off, so that each policy decides every
-    row."""
+    """The policies by name. The review band is disabled, so that each policy decides every row."""
     learned = replace(settings.learned, review_band=0.0)
     made: dict[str, Policy] = {}
     for name in names:

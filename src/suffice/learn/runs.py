@@ -1,4 +1,4 @@
-"""Runs of golden sets and of the red team, as records: figures only, no text of a case."""
+"""Records of golden set and red team runs. They contain only figures, no text of a case."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ _INDEXED = (
     ("passages", "scope", 0),  # unknown
     ("timings", "seconds", None),
 )
-"""Fields of a record, the columns of the index that repeat them, and the value without them."""
+"""Fields of a record, the index columns that repeat them, and the value after an erasure."""
 _SOURCES = frozenset({"passages", "evidence"})
 _AT_ONCE = 5_000
 """Records erased per transaction; other processes can append between transactions."""

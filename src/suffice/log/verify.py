@@ -68,8 +68,8 @@ def verify(
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Result of a verification of some consecutive records, assuming the record before them is
-    intact. An erasure without a record is found only by a verification of the whole log."""
+    """The result of verifying some consecutive records, assuming that the record before them is
+    intact. Only a verification of the whole log finds an unrecorded erasure."""
 
     first: int
     last: int
@@ -81,8 +81,8 @@ class Span:
 
 
 def verify_around(database: Database, sequence: int, beside: int = 10) -> Span:
-    """Verify a record and some on either side: their content, and that each follows from the one
-    before. The cost does not depend on the length of the log."""
+    """Verify a record and `beside` records on either side: their content, and that each follows
+    from the one before. The cost does not depend on the length of the log."""
     with database.reading() as connection:
         head = head_of(connection)
         first, last = max(sequence - beside, 1), min(sequence + beside, head.sequence)

@@ -18,13 +18,13 @@ from suffice.evidence.index import Filter, today
 from suffice.evidence.inputs import Given
 from suffice.evidence.library import Library
 from suffice.evidence.rows import VersionInfo
-from suffice.learn.monitor.suspension import settings_in_force
 from suffice.models.embedder import Embedder
 from suffice.models.verifier import Verifier
 from suffice.pipeline import Pipeline
 from suffice.record.log import Log
 from suffice.record.setup import Setup
 from suffice.record.sink import Recorder
+from suffice.record.suspension import settings_in_force, suspended_certificates
 from suffice.review.case import Rating
 from suffice.review.review import Review
 from suffice.server.telemetry.stats import NOW
@@ -216,11 +216,12 @@ class Tools:
 
     def _pipeline(self, who: Caller) -> Pipeline:
         allowed, store = self._allowed(who), self.library.store
-        own = settings_in_force(self.own, self.library.settings, store.database)
-        # The thresholds may be suspended or restored while the server runs.
+        # A suspension of the thresholds may begin or end while the server runs.
+        held = suspended_certificates(self.own, self.library.settings, store.database)
+        own = settings_in_force(self.own, held)
         key = (who.labels, own.verdict.thresholds_file)
         base = self._pipelines.get(key)
-        if base is None:
+        if base is None or base.verdict_settings.certificate in held:
             documents = StoredDocuments(store, allowed)
             base = Pipeline.of(_nothing, self.embedder, own, self.verifier, documents)
             if len(self._pipelines) >= _LABEL_SETS:

@@ -13,7 +13,7 @@ from suffice.log.payload import values
 from suffice.record.decision import GATE
 
 ONLY_GATE = "GATE"
-"""The action of a record that holds a gate decision without a verdict."""
+"""The action of a gate decision without a verdict."""
 UNKNOWN = 0
 """The id of the scope of decisions whose passages are not stored."""
 _FIELDS = ("question", "passages", "evidence", "gate", "released", "outcome", "timings")
@@ -41,8 +41,8 @@ class Used:
 
 @dataclass(frozen=True, slots=True)
 class Digest:
-    """A decision in brief. `scope` is JSON of the collections and labels of its passages, or `null`
-    if they are not stored; `timings` are the seconds of each stage."""
+    """A summary of a decision. `scope` holds the collections and labels of its passages as JSON, or
+    `null` if they are not stored; `timings` are the seconds of each stage."""
 
     sequence: int
     id: str
@@ -103,7 +103,8 @@ def scope_id(scope: str) -> int:
 def _uses(
     passages: Sequence[Mapping[str, Any]], evidence: Mapping[str, Any], outcome: Mapping[str, Any]
 ) -> Iterator[Used]:
-    """Each version once. Passages that the caller supplied belong to no document of the store."""
+    """The document versions used, without duplicates and without passages that the caller
+    supplied."""
     cited = {one.get("passage") for one in outcome.get("citations", ())}
     counted = [one.get("passage") for one in (evidence.get("counted") or {}).get("items", ())]
     seen: dict[tuple[str, str, str, tuple[str, ...]], bool] = {}

@@ -1,9 +1,9 @@
 """Keeps the index of decisions up to date with the log.
 
-An update reads some records without a lock and writes what it found in one transaction, which locks
-the row that says how far the index reaches. Of several processes that update at the same time one
-succeeds, so each record is counted exactly once. An erasure locks the same row; an update that has
-read a record before its erasure starts again.
+An update reads some records without a lock and writes the results in one transaction, which locks
+the row that says how far the index reaches. If several processes update at once, only one succeeds,
+so each record is counted exactly once. An erasure locks the same row; an update that read a record
+before its erasure starts again.
 """
 
 from __future__ import annotations
@@ -59,8 +59,8 @@ class Portion:
 
 @dataclass(frozen=True, slots=True)
 class DecisionIndex:
-    """The index of one log. Safe to share between threads and processes. `kinds` are further kinds
-    of records about decisions that `tallies` counts."""
+    """The index of one log. Safe across threads and processes. `kinds` are further kinds of records
+    about decisions that `tallies` counts."""
 
     database: Database
     tallies: Tallies = lambda entry, found: ()
@@ -123,7 +123,7 @@ class DecisionIndex:
 
 
 def _digest(entry: Entry) -> Digest:
-    """A record that cannot be read has an empty digest: it must not stop the index."""
+    """The digest of a record; empty if it cannot be read, so that it does not stop the index."""
     try:
         return digest(entry)
     except (ValueError, TypeError, AttributeError, StoreDamaged):

@@ -38,8 +38,7 @@ NOWHERE = Filing()
 
 
 class Log:
-    """The log of a store. Safe to share between threads; each process must open its own, after any
-    fork."""
+    """The log of a store. Thread-safe; each process must open its own, after any fork."""
 
     def __init__(
         self, database: Database, settings: RecordSettings | None = None, clock: Clock = now
@@ -89,8 +88,8 @@ class Log:
         self._writer.append([self._prepare(record) for record in records if record.id not in known])
 
     def append_if(self, check: Callable[[Connection], None], *records: Record) -> None:
-        """Seal the records unless `check` raises. It sees every record sealed so far, and none is
-        sealed between the check and these. Returns when they are committed."""
+        """Seal the records unless `check` raises. It sees every record sealed so far, and no other
+        record is sealed in between. Return when the records are committed."""
         prepared = [self._prepare(record) for record in records]
         with self.database.writing() as connection:
             head_of(connection, hold=True)

@@ -193,8 +193,8 @@ def _notes(entry: Entry) -> Iterator[str]:
 
 
 def stored_documents(database: Database, decision: Decision) -> StoredDocuments:
-    """The stored documents that a replay may look into: those that the caller could read, which are
-    at least the collection and the labels of the evidence."""
+    """The stored documents that a replay may read: those that the caller could read, which are at
+    least those with the collection and labels of the evidence."""
     earlier = tuple(item.passage for item in decision.trace.earlier)
     passages = decision.trace.found.passages + decision.evidence.passages + earlier
     labels = frozenset(label for passage in passages for label in passage.access)
@@ -208,8 +208,8 @@ def replay(
     documents: Documents | None = None,
     models: tuple[Embedder, Verifier] | None = None,
 ) -> Replayed:
-    """Replay a recorded decision; `setup` is the setup record it refers to. `models` are open ones
-    to use instead of those that the setup names; if they are others, the result says so."""
+    """Replay a recorded decision; `setup` is the setup record it refers to. `models` are open
+    models to use instead of those in the setup; if they differ, the result says so."""
     known, packages = setup_of(setup)
     made = Replay(known, *models, documents) if models else Replay.of(known, documents)
     done = made(entry)

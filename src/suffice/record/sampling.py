@@ -36,9 +36,9 @@ class Why(StrEnum):
     SAMPLED = "sampled"
     """A random sample, to estimate the error rate."""
     WEEKLY = "weekly"
-    """Weekly random sample of served and withheld answers, drawn by the monitor."""
+    """The monitor's weekly random sample of served and withheld answers."""
     FEEDBACK = "feedback"
-    """Somebody rated the answer down."""
+    """A user rated the answer down."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from suffice.errors import StoreError
-from suffice.log.record import Record
 from suffice.record.decision import Filing
 from suffice.record.log import NOWHERE, Log
 from suffice.record.trace import Trace
@@ -34,12 +33,6 @@ class Recorder:
     def by(self, caller: str, tag: str = "") -> Recorder:
         """The same recorder for another caller."""
         return replace(self, filing=replace(self.filing, caller=caller, tag=tag))
-
-    def uncertified(self, setup: Record | None = None) -> Recorder:
-        """The same recorder for decisions that the certified thresholds do not cover, made with
-        another setup if one is given."""
-        own = setup or self.filing.setup
-        return replace(self, filing=replace(self.filing, certificate="", setup=own))
 
     def verdict(self, verdict: Verdict, trace: Trace) -> str:
         with _closed():

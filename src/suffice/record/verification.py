@@ -1,4 +1,4 @@
-"""Verifications of the whole log that were themselves recorded: when, by whom, with which result.
+"""Recorded verifications of the whole log: when, by whom and with which result.
 
 The result covers the records before it; the chain covers the result.
 """
@@ -50,7 +50,7 @@ def record_verification(log: Log, found: Verified, by: str = "") -> str:
 
 
 def last_verification(log: Log) -> Verification | None:
-    """The newest recorded verification; `None` if there is none that can be read."""
+    """The newest recorded verification; `None` if no readable one exists."""
     with log.database.reading() as connection:
         found = page(connection, Choice(kind=VERIFICATION), 1)
     if not found:

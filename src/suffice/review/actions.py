@@ -1,4 +1,5 @@
-"""What a reviewer can do with a case besides deciding it. Each action is a record about the case.
+"""What a reviewer can do with a case, apart from deciding it. Each action is a record about the
+case.
 
 >>> review.act("01jcq…", Judge(2, Judgement.OVERRULE, comment="Section 3 says so."), by="Ada")
 '01jcq….judge.01jcr…'
@@ -88,13 +89,13 @@ class Judge:
         }
 
     def taken_by(self, later: Entry) -> bool:
-        """Whether a record that the reviewer has not seen yet is about the same."""
+        """Whether a record that the reviewer has not seen yet concerns the same claim."""
         return later.kind == self.kind and later.fields().get("claim") == self.claim
 
 
 @dataclass(frozen=True, slots=True)
 class MarkPassage:
-    """Mark a passage of the evidence, for the people who keep the documents."""
+    """Mark a passage of the evidence, for the people who maintain the documents."""
 
     passage: str
     mark: Mark

@@ -12,8 +12,9 @@ from suffice.log.entry import Entry
 from suffice.record.about import QUEUE, role_of
 from suffice.record.decision import decision_of
 from suffice.record.sampling import Why
-from suffice.review.actions import ASSIGNMENT, COMMENT, JUDGEMENT, MARK, PRIORITY, Priority
-from suffice.review.judged import Commented, Judged, Marked, commented, judged, marked
+from suffice.review.actions import ASSIGNMENT, JUDGEMENT, MARK, PRIORITY, Priority
+from suffice.review.history import Event, event_of
+from suffice.review.judged import Judged, Marked, judged, marked
 from suffice.types import Verdict
 from suffice.verdict.override import corrected, released, withdrawn
 
@@ -44,7 +45,7 @@ class Act(StrEnum):
 
 
 class State(StrEnum):
-    """Where a case stands. A decided or dismissed case never becomes open again."""
+    """The state of a case. A decided or dismissed case never reopens."""
 
     OPEN = "open"
     ASSIGNED = "assigned"
@@ -89,9 +90,9 @@ class Feedback:
 @dataclass(frozen=True, slots=True)
 class Case:
     """A decision and the records about it. `why` and `probability` say why it was queued, if it
-    was. `seen` is the current decision as the reader may see it; it is `None` if the record is
-    incomplete, and `lacking` says what is missing. `latest` is the number of the last record about
-    it: a reviewer who decides names the one that was shown."""
+    was. `seen` is the current decision as the reader may see it; if the record is incomplete, it is
+    `None`, and `lacking` says what is missing. `latest` is the number of the last record about it;
+    a reviewer who decides passes the number that was shown."""
 
     entry: Entry
     why: tuple[str, ...] = ()
@@ -106,7 +107,7 @@ class Case:
     priority: Priority = Priority.NORMAL
     judged: tuple[Judged, ...] = ()
     marks: tuple[Marked, ...] = ()
-    comments: tuple[Commented, ...] = ()
+    history: tuple[Event, ...] = ()
     latest: int = 0
 
     @property
@@ -164,7 +165,7 @@ def case_of(entry: Entry, concerning: Sequence[Entry], reader: Reader | None = N
         priority_of(concerning),
         tuple(judged(item) for item in of(JUDGEMENT) if item.payload),
         tuple(marked(item) for item in of(MARK) if item.payload),
-        tuple(commented(item) for item in of(COMMENT)),
+        tuple(event_of(item) for item in concerning),
         max((item.sequence for item in concerning), default=entry.sequence),
     )
 
@@ -196,7 +197,7 @@ def why_of(concerning: Sequence[Entry]) -> tuple[str, ...]:
 
 
 def priority_of(concerning: Sequence[Entry]) -> Priority:
-    """The priority that a person set, or one that follows from why the case is queued."""
+    """The priority that a person set, otherwise the one implied by why the case is queued."""
     values = [item.fields().get("priority") for item in concerning if item.kind == PRIORITY]
     if values and values[-1] is not None:
         return Priority(values[-1])
@@ -214,7 +215,7 @@ _PRIORITIES = {
 
 
 def now(verdict: Verdict | None, acts: Sequence[Decided]) -> Verdict | None:
-    """The current verdict after all decisions; the last one counts."""
+    """The verdict after all reviewer decisions, of which the last counts."""
     changes = (Act.RELEASE, Act.WITHDRAW, Act.CORRECT)
     last = next((item for item in reversed(acts) if item.act in changes), None)
     if verdict is None or last is None:

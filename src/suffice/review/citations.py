@@ -14,8 +14,8 @@ from suffice.log.tables import SOURCES
 
 @dataclass(frozen=True, slots=True)
 class Citations:
-    """Decisions that had a document in their evidence, and answers that cite it; the times of the
-    last ones are empty if there are none."""
+    """How many decisions had a document in their evidence, how many answers cite it, and when each
+    last happened; empty if never."""
 
     used: int = 0
     cited: int = 0
@@ -34,8 +34,8 @@ class Citations:
 def citations(
     connection: Connection, collection: str, documents: Collection[str], reader: Reader | None
 ) -> dict[str, dict[str, Citations]]:
-    """The citations of documents by document and version. What was cited while the reader could not
-    have read it does not count."""
+    """The citations by document and version. Citations from a time when the reader's rights would
+    not have covered the document do not count."""
     table = SOURCES.c
     asked = select(SOURCES).where(
         table.collection == collection, table.document.in_(list(documents))

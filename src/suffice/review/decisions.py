@@ -1,4 +1,4 @@
-"""The decisions of a log, filtered and page by page, as a reader may know them.
+"""The decisions of a log that a reader may know about, filtered and page by page.
 
 >>> page = Decisions(log).page(Wanted(action="REVIEW", text="leave"), reader=reader)
 >>> [one.question for one in page.rows]
@@ -25,7 +25,7 @@ SEARCHED = 100_000
 """Numbers that one page looks at for a text."""
 _BRIEF = 300
 _OFTEN = 20
-"""A document used by more than one decision in this many is used often."""
+"""A document is used often if more than one in this many decisions uses it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Decisions, newest first, and whether there are older and newer ones."""
+    """Decisions, newest first, and whether there are older or newer ones."""
 
     rows: tuple[Row, ...]
     older: bool = False
@@ -170,8 +170,8 @@ def _reached(connection: Connection, before: int | None) -> int | None:
 
 
 def _first(connection: Connection, moment: str) -> int | None:
-    """The first decision at or after a moment. Times never decrease, so a span of time is a range
-    of numbers."""
+    """The number of the first decision at or after a moment. Times never decrease, so a span of
+    time is a range of numbers."""
     table = DECISIONS.c
     asked = select(table.sequence).where(table.time >= moment)
     found: int | None = connection.scalar(asked.order_by(table.time, table.sequence).limit(1))
@@ -179,7 +179,8 @@ def _first(connection: Connection, moment: str) -> int | None:
 
 
 def _holding(connection: Connection, text: str, reader: Reader | None) -> ColumnElement[bool]:
-    """Answers are searched only where the reader may read them."""
+    """The condition that a text occurs in the question, or in an answer that the reader may
+    read."""
     table = DECISIONS.c
     released = holds(table.released, text)
     whole = readable_scopes(connection, reader)

@@ -1,4 +1,4 @@
-"""The documents of a store as a reader may know them: versions, expiry, and how often each was
+"""The documents of a store that a reader may know about: versions, expiry, and how often each was
 cited."""
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from suffice.text.compare import Hunk, compare
 PAGE = 50
 _PORTION = 200
 CALENDAR = 366
-"""Days that the expiry calendar covers."""
+"""The number of days that the expiry calendar covers."""
 PAST = 31
 """Days for which expired documents stay in the calendar."""
 
@@ -37,8 +37,8 @@ class View(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A document in a list: its version in force (else the newest), the number of versions that the
-    reader may read, and the citations of all of them."""
+    """A document in a list: its version in force (otherwise the newest), the number of versions
+    that the reader may read, and the citations of all of them."""
 
     version: VersionInfo
     versions: int
@@ -93,7 +93,7 @@ class Documents:
         after: str = "",
         most: int = PAGE,
     ) -> Listing:
-        """Documents after a name, in order."""
+        """The documents after a name, in order."""
         found: list[Listed] = []
         while len(found) <= most:
             portion = self.store.listed(collection, after, text, _PORTION)
@@ -119,8 +119,8 @@ class Documents:
         return [one for one in listed if _fits(one, view, day)]
 
     def history(self, collection: str, document: str) -> History:
-        """A document and its versions, also those in other files. One that the reader may not know
-        of is reported as missing."""
+        """A document and its versions, including those in other files. A document that the reader
+        may not know about is reported as missing."""
         if not is_storable(document) or not self.reader.uses(collection):
             raise _missing(document)
         mine = self._readable(self.store.history(collection, document))
@@ -168,7 +168,7 @@ class Documents:
 
 
 def _holds(versions: Sequence[VersionInfo], text: str) -> bool:
-    """Whether a text occurs in what the reader may read: the store also looks at other titles."""
+    """Whether a text occurs in the versions that the reader may read; the store searches all."""
     words = text.lower()
     titles = (one.title.lower() for one in versions)
     return bool(versions) and (

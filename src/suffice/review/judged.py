@@ -1,19 +1,20 @@
-"""Reviewers' judgements of claims, marks on passages and comments, as read from their records."""
+"""Reviewers' judgements of claims and marks on passages, as read from their records."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from suffice.log.entry import Entry
 from suffice.review.actions import Judgement, Mark
+from suffice.text.marks import citations
 from suffice.types import Draft
 
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """A reviewer's judgement of one claim. `supported`: the claim holds as drafted. `text` are the
-    words that replace it if it was corrected; empty: it is removed."""
+    """A reviewer's judgement of one claim. `supported`: the claim holds as drafted. `text` replaces
+    a corrected claim; if it is empty, the claim is removed."""
 
     id: str
     time: str
@@ -43,16 +44,6 @@ class Marked:
     comment: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Commented:
-    """A comment on a case; empty if it was erased."""
-
-    id: str
-    time: str
-    by: str
-    comment: str
-
-
 def judged(entry: Entry) -> Judged:
     fields = entry.fields()
     return Judged(
@@ -69,37 +60,49 @@ def judged(entry: Entry) -> Judged:
 
 def marked(entry: Entry) -> Marked:
     fields = entry.fields()
-    texts = (fields[name] for name in ("passage", "document", "version", "title", "collection"))
     return Marked(
         entry.id,
         entry.time,
         entry.caller,
         fields["record"],
         Mark(fields["mark"]),
-        *texts,
+        fields["passage"],
+        fields["document"],
+        fields["version"],
+        fields["title"],
+        fields["collection"],
         frozenset(fields["access"]),
         fields.get("comment", ""),
     )
 
 
-def commented(entry: Entry) -> Commented:
-    return Commented(entry.id, entry.time, entry.caller, entry.fields().get("comment", ""))
-
-
 def edited(draft: Draft, judgements: Mapping[int, Judged]) -> str:
     """The draft after the judgements: corrected claims in the reviewer's words, and without the
-    claims that the reviewer found unsupported."""
+    claims that the reviewer found unsupported. A corrected claim keeps its citation marks unless
+    the reviewer's words have their own."""
     return "".join(_pieces(draft, judgements)).strip()
 
 
 def _pieces(draft: Draft, judgements: Mapping[int, Judged]) -> Iterator[str]:
-    place = 0
+    text, place = draft.text, 0
+    marks = [span for span, _ in citations(text)]
     for n, claim in enumerate(sorted(draft.claims, key=lambda one: one.start), 1):
         one = judgements.get(n)
         if one is None or one.supported or claim.start < place:
             continue
-        before = draft.text[place : claim.start]
+        end = _with_marks(text, claim.end, marks)
+        before = text[place : claim.start]
         yield before if one.text else before.rstrip(" ")
         yield one.text
-        place = claim.end
-    yield draft.text[place:]
+        keeps = one.text and not citations(one.text)
+        yield text[claim.end : end] if keeps else ""
+        place = end
+    yield text[place:]
+
+
+def _with_marks(text: str, end: int, marks: Sequence[tuple[int, int]]) -> int:
+    """The end of a claim with the citation marks after it."""
+    for first, last in marks:
+        if first >= end and not text[end:first].strip():
+            end = last
+    return end

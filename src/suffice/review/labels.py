@@ -21,7 +21,7 @@ from suffice.record.setup import setup_of
 from suffice.review.actions import JUDGEMENT
 from suffice.review.judged import judged
 from suffice.review.sample import Sampled, sampled
-from suffice.types import Passage, Verdict
+from suffice.types import Action, Passage, Verdict
 from suffice.verdict.claim_status import claim_statuses
 from suffice.verdict.thresholds import SERVE_ONLY, WITH_CAVEAT, in_force
 
@@ -29,11 +29,11 @@ from suffice.verdict.thresholds import SERVE_ONLY, WITH_CAVEAT, in_force
 def labelled(
     connection: Connection, choice: Choice, rate: float = 0.0, reader: Reader | None = None
 ) -> list[dict[str, Any]]:
-    """One row per drawn answer; `correct` is null if nobody judged it. Records whose content was
-    erased, and answers that were checked without a gate, are left out. Each row states the smallest
-    probability of all served answers and of the `rate` that is configured. A served answer that
-    could not be drawn raises `LabelsError`. With a reader, answers with passages that it may not
-    read are left out, drawn or not: the rows then represent the answers that it may read."""
+    """One row per drawn answer; `correct` is null if nobody judged it. Erased records and answers
+    checked without a gate are left out. Each row states the smallest sampling probability of any
+    served answer, including the configured `rate`. Raises `LabelsError` if a served answer could
+    not be drawn. With a reader, answers that it may not read are left out, drawn or not, so the
+    rows represent the answers that it may read."""
 
     @lru_cache(maxsize=256)
     def floors(setup: str) -> dict[str, Any]:
@@ -92,7 +92,7 @@ def _judgement(connection: Connection, one: Sampled, verdict: Verdict) -> dict[s
             "correct": last[status.n].supported,
         }
         for status in claim_statuses(verdict)
-        if status.n in last
+        if status.n in last and verdict.action is not Action.CONFLICT  # its draft is not released
     ]
     correct = one.correct and all(claim["correct"] for claim in claims)
     return {"correct": correct, **({"claims": claims} if claims else {})}

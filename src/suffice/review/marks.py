@@ -1,4 +1,4 @@
-"""Passages that reviewers marked as wrong or stale, for the people who keep the documents."""
+"""Passages that reviewers marked as wrong or stale, for the people who maintain the documents."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ def marked_passages(
     document: str = "",
 ) -> list[Marked]:
     """The passages whose last mark says that they are wrong or stale, newest mark first. A passage
-    belongs to one version: a new version of the document starts without marks. With a reader, only
-    those that it may read."""
+    belongs to one version, so a new version of the document starts without marks. With a reader,
+    only those that it may read."""
     asked = select(RECORDS).where(RECORDS.c.kind == MARK).order_by(RECORDS.c.sequence)
     last: dict[tuple[str, str], Marked] = {}
     for entry in map(entry_of, connection.execute(asked)):

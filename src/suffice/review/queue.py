@@ -1,8 +1,8 @@
 """The review queue as a table that can be filtered, counted and sorted.
 
-The log is the truth. The table is derived from it: `refresh` reads the records that are new since
-the last time, and computes the rows of the cases that they concern from all of their records. It
-holds no content, so that nothing of an erased record stays in it.
+The table is derived from the log: `refresh` reads the records added since the last time, and
+computes the row of each affected case from all of its records. The table holds no content, so
+nothing of an erased record stays in it.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ WAITING = (State.OPEN, State.ASSIGNED)
 _CONCERNING = (QUEUE, *DECIDED, FEEDBACK, ASSIGNMENT, PRIORITY)
 _KINDS = (*_CONCERNING, ERASURE)
 _PORTION = 1_000
-"""Numbers of the log that one transaction covers; others can write between transactions."""
+"""Records that one transaction covers; other processes can write between transactions."""
 _PAYLOAD = select(RECORDS.c.payload).where(RECORDS.c.id == bindparam("of"))
 
 
@@ -57,9 +57,9 @@ class Order(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A selection of cases: those that wait or `all`, or those of one `state`; queued for one
-    reason; of one priority or assignee (empty: any); with a queue record before a number. `skip`
-    leaves out the first ones."""
+    """A selection of cases: waiting, `all`, or in one `state`; queued for one reason; with one
+    priority or assignee (empty: any); with a queue record before a number. `skip` leaves out the
+    first ones."""
 
     all: bool = False
     why: Why | None = None
@@ -73,8 +73,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How many cases there are in each state, and how many of those that wait for each reason and
-    assignee."""
+    """The number of cases in each state, and the number of waiting cases by reason and assignee."""
 
     states: Counter[str] = field(default_factory=Counter)
     why: Counter[str] = field(default_factory=Counter)
@@ -99,8 +98,8 @@ def refresh(database: Database) -> None:
 def selected(
     connection: Connection, wanted: Wanted, most: int, reader: Reader | None = None
 ) -> list[str]:
-    """The ids of the decisions of a selection. With a reader, only cases that it may read
-    completely: it could not decide on the others."""
+    """The ids of the selected decisions. With a reader, only cases that it may read completely,
+    because it could not decide on the others."""
     asked = _narrowed(select(CASES.c.record), wanted, _allowed(connection, reader))
     asked = asked.order_by(*_order(wanted.order)).offset(wanted.skip).limit(most)
     return list(connection.scalars(asked))
@@ -109,8 +108,8 @@ def selected(
 def following(
     connection: Connection, record: str, wanted: Wanted, reader: Reader | None = None
 ) -> str:
-    """The id of the case after this one in the order of a selection; from its last case, the first
-    other one. Empty if there is none."""
+    """The id of the case after this one in a selection; after the last case, the first. Empty if
+    there is no other case."""
     here = connection.execute(select(CASES).where(CASES.c.record == record)).first()
     asked = _narrowed(select(CASES.c.record), wanted, _allowed(connection, reader))
     asked = asked.where(CASES.c.record != record).order_by(*_order(wanted.order)).limit(1)
@@ -163,19 +162,19 @@ def _order(order: Order) -> Sequence[ColumnElement[Any]]:
 
 
 def _after(here: Row[Any], order: Order) -> ColumnElement[bool]:
-    table = CASES.c
+    table, place = CASES.c, int(here.sequence)
     if order is Order.NEWEST:
-        return table.sequence < here.sequence
-    later = table.sequence > here.sequence
+        return table.sequence < place
+    later = table.sequence > place
     if order is Order.OLDEST:
         return later
-    less = table.priority < here.priority
-    return or_(less, and_(table.priority == here.priority, later))
+    urgency = int(here.priority)
+    return or_(table.priority < urgency, and_(table.priority == urgency, later))
 
 
 def _allowed(connection: Connection, reader: Reader | None) -> ColumnElement[bool] | None:
     """The condition for cases that a reader may read completely. There are few combinations of
-    collections and labels, so each is judged once."""
+    collections and labels, so each is checked once."""
     if reader is None:
         return None
     needed = connection.scalars(select(CASES.c.access).distinct())
@@ -188,7 +187,7 @@ def _may_read(reader: Reader, access: str) -> bool:
     passages = json.loads(access)
     if not passages:
         return ALL in reader.collections
-    return all(reader.may_use(collection, frozenset(labels)) for collection, labels in passages)
+    return all(reader.may_use(collection, labels) for collection, labels in passages)
 
 
 # Bringing the table up to date
@@ -224,7 +223,7 @@ def _portion(connection: Connection) -> None:
     for row in rows:
         if row.kind == ERASURE:
             concerned |= set(_erased(connection, row.payload))
-    found = [row for id in sorted(concerned) if (row := _row(connection, id))]
+    found = [case for id in sorted(concerned) if (case := _row(connection, id))]
     if found:
         connection.execute(_saves(connection), found)
     reached = max(row.sequence for row in rows)
@@ -232,7 +231,7 @@ def _portion(connection: Connection) -> None:
 
 
 def _erased(connection: Connection, payload: str) -> Iterator[str]:
-    """The cases of which an erasure removed content."""
+    """The cases from which an erasure removed content."""
     spans: Any = values(payload, ("records",)).get("records", ())
     table = RECORDS.c
     for first, last in spans:

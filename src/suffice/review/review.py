@@ -3,7 +3,7 @@
 >>> review = Review(log)
 >>> [case.entry.id for case in review.queue()]
 ['01jcq…']
->>> review.decide("01jcq…", Act.WITHDRAW, reason="The figure is of last year.", by="Ada")
+>>> review.decide("01jcq…", Act.WITHDRAW, reason="The figure is from last year.", by="Ada")
 '01jcq….withdraw.01jcr…'
 """
 
@@ -33,13 +33,14 @@ from suffice.record.log import NOWHERE, PAGE, Log
 from suffice.record.sampling import Why
 from suffice.record.trace import Trace
 from suffice.review import gaps
-from suffice.review.actions import LONGEST, Action
+from suffice.review.actions import Action
 from suffice.review.case import DECIDED, FEEDBACK, Act, Case, Rating, case_of, note
 from suffice.review.estimate import Estimate, estimate
 from suffice.review.judged import Marked
 from suffice.review.labels import labelled
 from suffice.review.marks import marked_passages
 from suffice.review.queue import Counts, Wanted, counted, following, refresh, selected
+from suffice.review.rules import check_allowed, check_length, check_reason
 from suffice.review.sample import strata
 from suffice.types import Verdict
 
@@ -47,7 +48,7 @@ Writes = Callable[[Decision, str], tuple[Verdict, Trace]]
 """Writes and checks an answer from the evidence of a decision; receives a note to add to it."""
 
 Takes = Callable[[Entry], bool]
-"""Whether a record that a reviewer has not seen makes its action void."""
+"""Whether a record that a reviewer has not seen prevents the reviewer's action."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +56,8 @@ class Review:
     """Review of the decisions in one log. Each decision needs a reviewer's name and a reason.
 
     `seen` is the number of the last record about the case that the reviewer saw (`Case.latest`). If
-    somebody decided in between, the call raises `ReviewTaken` and records nothing. Without it, what
-    the log holds at the time of the call counts as seen."""
+    somebody decided in between, the call raises `ReviewTaken` and records nothing. Without it, all
+    records at the time of the call count as seen."""
 
     log: Log
 
@@ -111,13 +112,13 @@ class Review:
         reviewer's words, for `Act.CORRECT`. A reader may decide only on records it may read
         completely."""
         case = self.whole(name, reader)
-        _check(act, reason, by)
+        check_reason(act, reason, by)
         if act is Act.OPEN:
             raise ReviewError(
                 "Opening a gate requires writing an answer.", remedy="Call Review.open."
             )
         self._not_taken(case, seen)
-        _allowed(case, act, text)
+        check_allowed(case, act, text)
         corrected = {"text": text.strip()} if act is Act.CORRECT else {}
         fields = {"reason": reason, **corrected}
         record = about(case.entry, act.kind, fields, by=by, role=act.value)
@@ -133,8 +134,7 @@ class Review:
         reader: Reader | None = None,
         seen: int | None = None,
     ) -> str:
-        """Record what a reviewer does with a case besides deciding it; return the id of the
-        record."""
+        """Record a reviewer's action on a case, other than a decision; return the record's id."""
         case = self.whole(name, reader)
         if not by.strip():
             raise ReviewError("The action requires a name.", remedy="Give the reviewer's name.")
@@ -156,12 +156,12 @@ class Review:
         reader: Reader | None = None,
         seen: int | None = None,
     ) -> tuple[Verdict, str]:
-        """Write and check an answer although the gate was closed. The new verdict is a record of
-        its own, sealed together with the decision; return the verdict and its record's id."""
+        """Write and check an answer although the gate was closed. The new verdict is a separate
+        record, sealed together with the decision. Return the verdict and its record's id."""
         case = self.whole(name, reader)
-        _check(Act.OPEN, reason, by)
+        check_reason(Act.OPEN, reason, by)
         self._not_taken(case, seen)
-        _allowed(case, Act.OPEN)
+        check_allowed(case, Act.OPEN)
         text = f"{note(Act.OPEN, by, reason)} (record {case.entry.id})"
         verdict, trace = write(decision_of(case.entry), text)
         records = of_verdict(verdict, trace, filing)
@@ -179,9 +179,9 @@ class Review:
         by: str = "",
         reader: Reader | None = None,
     ) -> str:
-        """Record a rating of a decision and return the id of its record. An answer that somebody
-        rates down is queued for review."""
-        _length("comment", comment)
+        """Record a rating of a decision and return the id of its record. An answer that is rated
+        down is queued for review."""
+        check_length("comment", comment)
         with self.log.database.reading() as connection:
             entry = _known(connection, name, reader)
         record = about(entry, FEEDBACK, {"rating": rating.value, "comment": comment}, by=by)
@@ -218,7 +218,7 @@ class Review:
         return case
 
     def _not_taken(self, case: Case, seen: int | None) -> None:
-        """Raise early if the reviewer looks at an old state, before another rule refuses it."""
+        """Raise early if the reviewer saw an old state, before another rule refuses the action."""
         with self.log.database.reading() as connection:
             _first(case.entry, case.latest if seen is None else seen, _decides, connection)
 
@@ -230,13 +230,13 @@ class Review:
 
 
 def _first(entry: Entry, seen: int, takes: Takes, connection: Connection) -> None:
-    """Raise if somebody else was faster."""
+    """Raise if another reviewer acted first."""
     later = [one for one in all_about(connection, entry.id) if one.sequence > seen and takes(one)]
     if later:
         other = later[-1]
         who = other.caller or "Somebody"
         raise ReviewTaken(
-            f"{who} was faster: {role_of(other.id)} at {other.time[11:16]} UTC. Your action was "
+            f"{who} acted first: {role_of(other.id)} at {other.time[11:16]} UTC. Your action was "
             "not recorded.",
             remedy="Look at the case again, and repeat the action if it is still right.",
         )
@@ -247,8 +247,8 @@ def _decides(entry: Entry) -> bool:
 
 
 def _complaint(entry: Entry) -> Record:
-    """Queues a decision for review, unless it is queued already. The users chose it, so the
-    probability of its selection is not known."""
+    """The record that queues a decision for review, unless it is already queued. A user selected
+    it, so the probability of its selection is unknown."""
     fields = {
         "record": entry.id,
         "question": entry.fields().get("question", ""),
@@ -264,62 +264,3 @@ def _known(connection: Connection, name: str, reader: Reader | None) -> Entry:
     if reader is not None and not reader.may_know(entry):
         raise record_missing(name)
     return entry
-
-
-def _check(act: Act, reason: str, by: str) -> None:
-    for what, text in (("a reason", reason), ("a name", by)):
-        if not text.strip():
-            raise ReviewError(
-                f"The decision '{act.value}' requires {what}.",
-                remedy="Give a reason and the name of the reviewer.",
-            )
-    _length("reason", reason)
-
-
-def _length(what: str, text: str) -> None:
-    if len(text) > LONGEST:
-        raise ReviewError(
-            f"The {what} has {len(text):,} characters.",
-            remedy=f"Use at most {LONGEST:,} characters.",
-        )
-
-
-def _allowed(case: Case, act: Act, text: str = "") -> None:
-    """Raise if the decision does not apply to the current state of the case."""
-    if act in (Act.CONFIRM, Act.DISMISS):
-        return
-    name, seen = case.entry.id, case.seen
-    if seen is None:
-        raise ReviewError(case.lacking, remedy="Confirm or dismiss it.")
-    first = decision_of(case.entry).verdict
-    out = seen.verdict is not None and seen.verdict.served
-    answered = first is not None and bool(first.released or (first.draft and first.draft.text))
-    if act is Act.CORRECT:
-        _correctable(case, first, text)
-    if act is Act.WITHDRAW and not out:
-        raise ReviewError(
-            f"Record {name} has no released answer to withdraw.", remedy="Confirm or dismiss it."
-        )
-    if act is Act.RELEASE and out:
-        raise ReviewError(f"The answer of record {name} is already released.", remedy="Confirm it.")
-    if act is Act.RELEASE and not answered:
-        raise ReviewError(
-            f"Record {name} has no answer to release.",
-            remedy=f"To have an answer written, run: suffice review decide {name} open",
-        )
-    if act is Act.OPEN and (answered or seen.gate.open):
-        raise ReviewError(
-            f"The gate of record {name} was already open.",
-            remedy="Release or withdraw the answer instead.",
-        )
-
-
-def _correctable(case: Case, first: Verdict | None, text: str) -> None:
-    _length("answer", text)
-    if first is None:
-        raise ReviewError(
-            f"Record {case.entry.id} is a gate decision without an answer.",
-            remedy="Confirm or dismiss it.",
-        )
-    if not text.strip():
-        raise ReviewError("The corrected answer is empty.", remedy="Write the answer to release.")

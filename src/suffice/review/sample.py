@@ -1,4 +1,4 @@
-"""The served answers that were drawn for review, with the judgements on them."""
+"""The served answers that were drawn for review, with their judgements."""
 
 from __future__ import annotations
 
@@ -37,8 +37,7 @@ class _Counts:
 
 
 def strata(connection: Connection, choice: Choice) -> list[Stratum]:
-    """The selected served answers, grouped by sampling probability, with the judgements on the
-    sampled ones."""
+    """Counts of the selected served answers and their judgements, by sampling probability."""
     counts, acts = _Counts(), _acts(connection)
     for id, probability, drawn in _served(connection, choice):
         count = counts.of(probability)
@@ -57,7 +56,7 @@ def strata(connection: Connection, choice: Choice) -> list[Stratum]:
 
 @dataclass(frozen=True, slots=True)
 class Sampled:
-    """A served answer and its chance of being drawn. `correct` is `None` if nobody judged it."""
+    """A served answer and its sampling probability. `correct` is `None` if nobody judged it."""
 
     id: str
     probability: float
@@ -90,8 +89,8 @@ def judgement(acts: Sequence[str]) -> bool | None:
 
 
 def _served(connection: Connection, choice: Choice) -> Iterator[tuple[str, float, bool]]:
-    """Id, sampling probability and whether it was drawn, for each served answer. Only one field is
-    parsed, because records can be large and many."""
+    """The id, the sampling probability and whether it was drawn, for each served answer. Only one
+    field is parsed, because records can be large and numerous."""
     last = 0
     columns = select(RECORDS.c.sequence, RECORDS.c.id, RECORDS.c.payload)
     asked = choice.narrowed(columns).where(RECORDS.c.kind == VERDICT)

@@ -88,13 +88,12 @@ async def check(context: RequestContext) -> Response:
 def checker_of(route: Route, context: RequestContext, *, uncited: bool) -> Checker:
     """The checker for an answer that was written elsewhere, with the settings of a route."""
     own, verifier = route.own, route.parts.verifier
-    recorder = route.recording(context.caller)
     return Checker(
         tuple(route.checks(context.caller.labels, marks=not uncited)),
         read_routes(own.verdict.routes),
         uncited,
         Conflicts(verifier, own.gate.conflict),
-        record=recorder.uncertified(route.check_setups.get(uncited)) if recorder else None,
+        record=route.recording_checks(context.caller, uncited=uncited),
     )
 
 

@@ -9,8 +9,8 @@ import asyncio
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from operator import attrgetter
+from typing import Any
 
 import httpx2
 
@@ -21,7 +21,6 @@ from suffice.access.usage_report import Ledger
 from suffice.errors import SettingsError, SufficeError
 from suffice.evidence.library import Library
 from suffice.learn.monitor.deep import DeepChecks, open_deep_verifier, stronger_tier
-from suffice.learn.monitor.guarantee import Guarantee, Status, in_force, is_monitored, suspended
 from suffice.learn.monitor.indexing import Indexing
 from suffice.learn.monitor.monitor import Monitor
 from suffice.learn.monitor.tallies import decision_index
@@ -35,13 +34,14 @@ from suffice.record.sink import Recorder
 from suffice.server.auth import Authenticator, is_local
 from suffice.server.documents.jobs import DocumentJobs
 from suffice.server.errors import ApiError, bad
+from suffice.server.guarantees import Guarantees
 from suffice.server.inference_pool import InferencePool
 from suffice.server.openai.verdict_cache import VerdictCache
 from suffice.server.parts import Parts
 from suffice.server.rate_limiter import RateLimiter
 from suffice.server.route import Route, open_route
 from suffice.server.telemetry.stats import RequestStats, StatsListener
-from suffice.settings import CollectionSettings, Settings
+from suffice.settings import Settings
 from suffice.settings.routes import DEFAULT
 from suffice.webhooks.outbox import Outbox
 from suffice.webhooks.worker import Webhook, WebhookWorker, gap_webhooks, open_webhooks
@@ -101,8 +101,8 @@ class Gateway:
         self.authenticator = self._authenticator(settings)
         self._changing = threading.Lock()
         self.monitor = self._monitor(settings)
-        self.guarantee = self.monitor.state.guarantee if self.monitor else Guarantee()
-        self.state = self._opened(settings, self.monitor, self.guarantee)
+        self.guarantees = Guarantees.of(self.monitor)
+        self.state = self._opened(settings, self.guarantees)
         self.webhooks = WebhookWorker(
             Outbox(library.store.database), self._webhooks(settings, self.state)
         )
@@ -118,8 +118,8 @@ class Gateway:
     def _log(self, settings: Settings) -> Log:
         return Log(self.library.store.database, settings.record)
 
-    def _opened(self, settings: Settings, monitor: Monitor | None, guarantee: Guarantee) -> State:
-        adjusted = partial(_in_force, monitor, guarantee)
+    def _opened(self, settings: Settings, guarantees: Guarantees) -> State:
+        adjusted = guarantees.in_force
         routes = {
             name: self._recorded(
                 open_route(name, route, settings, self.parts, self.client, adjusted=adjusted),
@@ -154,33 +154,36 @@ class Gateway:
         self.indexing.catch_up()
 
     def _guaranteed(self, monitor: Monitor) -> None:
-        found = monitor.state.guarantee
+        found = Guarantees.of(monitor)
         with self._changing:
-            if found == self.guarantee:
+            if monitor is not self.monitor or found == self.guarantees:
                 return
-            if found.status is not self.guarantee.status:
+            if found.suspended != self.guarantees.suspended:
                 settings = self.state.settings
-                state = self._opened(settings, monitor, found)
+                state = self._opened(settings, found)
                 self.webhooks.change(self._webhooks(settings, state))
                 self.state = state
-            # Set last: if the routes could not be opened, the next update tries again.
-            self.guarantee = found
+            # Last: if the routes could not be opened, the next update tries again.
+            self.guarantees = found
 
     def _recorded(self, route: Route, settings: Settings) -> Route:
-        if self.log is None:
+        log = self.log
+        if log is None:
             return route
-        setup_of = partial(
-            Setup.of, settings, route.own, self.parts.embedder.id, self.parts.verifier.id
-        )
+        ids = (self.parts.embedder.id, self.parts.verifier.id)
+
+        def recorder(**more: Any) -> Recorder:
+            return Recorder(log, Setup.of(settings, route.own, *ids, **more).filing())
+
         # Gaps are sent by the webhook worker, which reads them from the log.
         verdict = replace(route.base.verdict_settings, gap_webhook="")
         return replace(
             route,
             base=replace(route.base, verdict_settings=verdict),
-            recorder=Recorder(self.log, setup_of().filing()),
-            check_setups={
-                uncited: setup_of(door=ANSWERS, options={"uncited": str(uncited)}).record()
-                for uncited in (True, False)
+            recorder=recorder(),
+            checking={
+                uncited: recorder(door=ANSWERS, options={"uncited": str(uncited)})
+                for uncited in (False, True)
             },
         )
 
@@ -215,7 +218,8 @@ class Gateway:
                 if value(new) != value(old):
                     raise SettingsError(f"'{group}' cannot be changed without a restart.")
             monitor = self._monitor(new)
-            state = self._opened(new, monitor, self.guarantee)
+            guarantees = Guarantees.of(monitor)
+            state = self._opened(new, guarantees)
             authenticator = self._authenticator(new)
             webhooks = self._webhooks(new, state)
             if monitor and self.monitoring:
@@ -223,6 +227,7 @@ class Gateway:
         except SufficeError as problem:
             return f"{NOT_RELOADED}: {problem}"
         self.state, self.authenticator, self.monitor = state, authenticator, monitor
+        self.guarantees = guarantees
         self.work.change(new.server.capacity)
         self.webhooks.change(webhooks)
         return f"The settings were reloaded: {len(self.state.routes)} routes."
@@ -271,14 +276,3 @@ class Gateway:
         await asyncio.to_thread(self.ledger.close)
         if self.log is not None:
             self.log.close()
-
-
-def _in_force(
-    monitor: Monitor | None, guarantee: Guarantee, own: CollectionSettings
-) -> CollectionSettings:
-    """The settings of a route. While its certificate's guarantee is suspended, each certified
-    threshold is replaced by the default if the default is stricter."""
-    strict = guarantee.status is Status.SUSPENDED
-    if monitor is None or not strict or not is_monitored(own, monitor.settings):
-        return own
-    return suspended(own, in_force(monitor.certificate, guarantee))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
@@ -15,15 +16,21 @@ from suffice.learn.monitor import report as as_json
 from suffice.learn.monitor.monitor import Monitor
 from suffice.server.errors import ApiError
 from suffice.server.request import RequestContext, as_response
+from suffice.server.route import settings_of_route
+from suffice.settings import Settings
 
 _STATES = {"none": 0, "active": 1, "suspended": 2}
 
 
 async def guarantee(context: RequestContext) -> Response:
-    """Whether the guarantee of the thresholds holds, since when and why."""
+    """Whether the guarantee of the thresholds holds, since when and why; under the path of a route,
+    that of its own certificate if it has one."""
     gateway = context.gateway
-    certificate = gateway.monitor.certificate if gateway.monitor else None
-    return as_response(as_json.guarantee(gateway.guarantee, certificate))
+    found, path = gateway.guarantees, gateway.guarantees.main
+    if named := context.request.path_params.get("route", ""):
+        route = gateway.route(named, None, context.caller)
+        path = settings_of_route(route.settings, gateway.state.settings).verdict.thresholds_file
+    return as_response(as_json.guarantee(found[path], found.certificates.get(path)))
 
 
 async def monitor(context: RequestContext) -> Response:
@@ -61,6 +68,7 @@ class MonitorCollector(Collector):
         status = found["guarantee"]["status"]
         about = "The guarantee of the thresholds: 0 none, 1 active, 2 suspended."
         yield GaugeMetricFamily("suffice_guarantee", about, _STATES[status])
+        yield _by_route(monitor.settings, found)
         if found["exchangeability"] is not None:
             evidence = found["exchangeability"]["evidence"]
             about = "Evidence that live answers differ from those of the calibration."
@@ -70,3 +78,14 @@ class MonitorCollector(Collector):
         yield GaugeMetricFamily("suffice_deep_checks", about, deep["count"])
         about = "Deep checks that would have decided otherwise."
         yield GaugeMetricFamily("suffice_deep_checks_changed", about, deep["changed"])
+
+
+def _by_route(settings: Settings, found: Mapping[str, Any]) -> Metric:
+    """The guarantee of each route: a route may have a certificate of its own."""
+    status = {one["file"]: _STATES[one["status"]] for one in found["certificates"]}
+    about = "The guarantee of the thresholds of a route: 0 none, 1 active, 2 suspended."
+    metric = GaugeMetricFamily("suffice_route_guarantee", about, labels=["route"])
+    for name, route in settings.server.routes.items():
+        path = settings_of_route(route, settings).verdict.thresholds_file
+        metric.add_metric([name], status.get(path, _STATES["none"]))
+    return metric

@@ -284,10 +284,11 @@ SCHEMAS: dict[str, Schema] = {
         thresholds=object_of(),
     ),
     "Monitor": object_of(
-        "time records guarantee metrics alarms",
+        "time records guarantee certificates metrics alarms",
         time=or_null(TEXT),
         records={"type": "integer"},
         guarantee=named("Guarantee"),
+        certificates=array(named("Guarantee")),
         metrics=object_of(),
         alarms=array(TEXT),
         deep_checks=object_of(),

@@ -20,7 +20,6 @@ from suffice.errors import SettingsError
 from suffice.evidence.documents import StoredDocuments
 from suffice.evidence.index import Filter
 from suffice.evidence.search import Retriever, Search, gather
-from suffice.log.record import Record
 from suffice.models.embedder import Embedder
 from suffice.pipeline import Pipeline
 from suffice.record.sink import Recorder
@@ -66,8 +65,9 @@ class Route:
     base: Pipeline
     upstream: UpstreamClient | None
     recorder: Recorder | None
-    check_setups: Mapping[bool, Record] = field(default_factory=dict)
-    """The setups of `check`, which has no gate: for answers without citation marks, and with."""
+    checking: Mapping[bool, Recorder] = field(default_factory=dict)
+    """The recorders of `/v1/check`, by `uncited`: without a gate, no certificate applies, so these
+    decisions have a setup of their own."""
     _checks: dict[tuple[frozenset[str], bool], Sequence[Check]] = field(default_factory=dict)
 
     @property
@@ -110,6 +110,11 @@ class Route:
     def recording(self, caller: Principal, tag: str = "") -> Recorder | None:
         """The recorder for a caller's decisions. A verified user replaces the client's tag."""
         return self.recorder.by(caller.name, caller.user or tag) if self.recorder else None
+
+    def recording_checks(self, caller: Principal, *, uncited: bool) -> Recorder | None:
+        """The recorder for a caller's answers from elsewhere."""
+        recorder = self.checking.get(uncited)
+        return recorder.by(caller.name, caller.user) if recorder else None
 
     def checks(self, labels: frozenset[str], *, marks: bool) -> Sequence[Check]:
         known = self._checks.get((labels, marks))

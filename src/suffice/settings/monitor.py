@@ -18,7 +18,14 @@ class MailSettings(Checked):
     host: str = setting("", "SMTP server. Empty: no e-mail.")
     port: Annotated[int, Range(1, 65_535)] = setting(587, "Port of the SMTP server.")
     security: Literal["starttls", "tls", "none"] = setting(
-        "starttls", "How the connection is encrypted."
+        "starttls",
+        "How the connection is encrypted: after STARTTLS, from the start (often port 465), or not. "
+        "A server that does not offer it gets no message.",
+    )
+    ca_file: str = setting(
+        "",
+        "PEM file with the certificate of the server or of its authority. Empty: the authorities "
+        "that this machine trusts.",
     )
     user: str = setting("", "User name for the SMTP server. Empty: no login.")
     password_env: str = setting("", "Environment variable that holds the password.")

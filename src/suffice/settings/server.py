@@ -181,8 +181,8 @@ class RouteSettings(Checked):
     )
     streaming: Literal["buffer", "signal"] = setting(
         "buffer",
-        "How streams are sent. `buffer`: after the verdict. `signal`: as they are written, "
-        "before they are checked, with retractions.",
+        "How streamed answers are sent. `buffer`: after the verdict. `signal`: as they arrive, "
+        "before they are checked; text that fails is retracted.",
     )
     ask_for_citations: bool = setting(
         True,
@@ -195,7 +195,9 @@ class RouteSettings(Checked):
         "are refused. Calls to tools that were not offered are always dropped.",
     )
     shadow: bool = setting(
-        False, "Decide and record, but pass requests and answers through unchanged."
+        False,
+        "Decide and record, but pass requests and answers through unchanged, for trials: clients "
+        "receive unchecked text, and every field of the upstream as it is.",
     )
     on_check_failure: Literal["caveat", "review", "withhold"] = setting(
         "withhold",

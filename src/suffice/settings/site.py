@@ -11,25 +11,25 @@ from suffice.settings.limits import Range, setting
 
 @dataclass(frozen=True, slots=True)
 class SiteSettings(Checked):
-    """The review site under `/ui`: who stays signed in for how long."""
+    """The review site under `/ui`, and how long people stay signed in."""
 
     enabled: bool = setting(True, "Serve the review site under `/ui`.")
     idle_minutes: Annotated[float, Range(1, 43_200)] = setting(
-        60.0, "Minutes without a request after which a person has to sign in again."
+        60.0, "Minutes without a request after which a person must sign in again."
     )
     session_hours: Annotated[float, Range(0.1, 2_160)] = setting(
-        12.0, "Hours after which a person has to sign in again in any case."
+        12.0, "Hours after which a person must sign in again in any case."
     )
     sign_in_attempts: Annotated[int, Range(1, 100)] = setting(
         5,
-        "Failed attempts of an account after which each further one has to wait, twice as long "
-        "each time. An address may fail four times as often.",
+        "Failed attempts per account before further attempts must wait, twice as long each "
+        "time. An address may fail four times as often.",
     )
     behind_proxy: bool = setting(
         False,
-        "A reverse proxy sets `X-Forwarded-For` and `X-Forwarded-Proto`: take the address of a "
-        "person and whether the connection is encrypted from them. Without a proxy anybody could "
-        "send these headers.",
+        "Trust `X-Forwarded-For` and `X-Forwarded-Proto` for a person's address and whether the "
+        "connection is encrypted. Set it only behind a reverse proxy that sets these headers, "
+        "because anybody could send them.",
     )
     guide: bool = setting(
         False, "Show the guided tour of `suffice demo`. The command sets it.", read_only=True

@@ -20,7 +20,7 @@ from suffice.sql.sqlite import Sqlite
 
 class Database:
     """A SQLite file or PostgreSQL database with the current schema, opened by `Database.open`.
-    Safe to share between threads."""
+    It is thread-safe."""
 
     def __init__(self, backend: Backend, engines: Engines) -> None:
         self._backend = backend

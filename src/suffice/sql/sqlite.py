@@ -64,7 +64,7 @@ class Sqlite:
         if not create and not self.path.is_file():
             raise StoreMissing(
                 f"There is no store at {self.where}.",
-                remedy="To create it, run: suffice index FOLDER. Or pass --docs FOLDER.",
+                remedy="To create it, run: suffice index FOLDER",
             )
         with translated(self.where):
             self.path.parent.mkdir(parents=True, exist_ok=True)

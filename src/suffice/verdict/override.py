@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from suffice.text.marks import citations
 from suffice.types import Action, Citation, Draft, Verdict
 from suffice.verdict import wording
 from suffice.verdict.sources import citations_of
@@ -34,8 +35,9 @@ def released(verdict: Verdict, note: str) -> Verdict:
 
 
 def corrected(verdict: Verdict, text: str, note: str) -> Verdict:
-    """The answer in the words of a person. The sources are those that it cites by number."""
+    """The answer in a person's words. Its sources are those that it cites by number."""
     sources = enumerate(verdict.evidence.sources, 1)
+    cited = {n for _, numbers in citations(text) for n in numbers}
     draft = verdict.draft or Draft("")
     known = {one.n: one for one in citations_of(draft, verdict.evidence, verdict.findings)}
     return replace(
@@ -44,7 +46,7 @@ def corrected(verdict: Verdict, text: str, note: str) -> Verdict:
         reason=wording.CORRECTED,
         released=text,
         citations=tuple(
-            known.get(n, Citation(n, passage, "")) for n, passage in sources if f"[{n}]" in text
+            known.get(n, Citation(n, passage, "")) for n, passage in sources if n in cited
         ),
         notes=(*verdict.notes, note),
     )

@@ -99,6 +99,12 @@ def certified(settings: CollectionSettings, models: Mapping[str, str]) -> Collec
     return replace(found, verdict=replace(found.verdict, certificate=str(tree["id"])))
 
 
+def read_thresholds(path: str) -> tuple[str, Thresholds]:
+    """The id of the certificate in a file, and its thresholds."""
+    tree = _read(path)
+    return str(tree["id"]), _thresholds(tree, path)
+
+
 def certificate_id(tree: Mapping[str, Any]) -> str:
     """A digest of everything in a certificate except its history."""
     text = json.dumps({k: v for k, v in tree.items() if k not in _UNSIGNED}, sort_keys=True)

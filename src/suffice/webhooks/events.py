@@ -91,7 +91,9 @@ def _feedback(entry: Entry, text: str) -> dict[str, Any]:
 def _monitored(entry: Entry, text: str) -> dict[str, Any]:
     """An alarm or a guarantee change. Its text quotes no answers, so it is always sent."""
     fields = entry.fields()
-    return {name: fields.get(name) for name in ("about", "what", "text", "value", "baseline")}
+    names = ("about", "what", "text", "value", "baseline")
+    certificate = {"certificate": fields["certificate"]} if "certificate" in fields else {}
+    return {**{name: fields.get(name) for name in names}, **certificate}
 
 
 def _review(entry: Entry, text: str) -> dict[str, Any]:

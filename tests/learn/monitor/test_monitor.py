@@ -14,13 +14,7 @@ from sqlalchemy import inspect, select, update
 
 from suffice.errors import Unreadable
 from suffice.learn.calibrate.certificate import Certificate
-from suffice.learn.monitor.guarantee import (
-    Guarantee,
-    Status,
-    in_force,
-    read_certificate,
-    suspended,
-)
+from suffice.learn.monitor.guarantee import Guarantee, Status, in_force, read_certificates
 from suffice.learn.monitor.jobs import DEEP_CHECK, MAIL, Jobs
 from suffice.learn.monitor.metrics import Metric, figures
 from suffice.learn.monitor.monitor import Monitor
@@ -28,12 +22,15 @@ from suffice.learn.monitor.state import Job, State
 from suffice.learn.monitor.tables import METADATA, MONITOR
 from suffice.log.entry import Choice
 from suffice.record.log import Log
+from suffice.record.suspension import suspended, suspended_certificates
 from suffice.review.case import Rating
 from suffice.review.review import Review
 from suffice.settings import (
     CollectionSettings,
     MailSettings,
     MonitorSettings,
+    RouteSettings,
+    ServerSettings,
     Settings,
     VerdictSettings,
 )
@@ -50,6 +47,12 @@ def monitor(
     own = replace(QUIET, **settings)  # type: ignore[arg-type]
     verdict = certified or VerdictSettings()
     return replace(Monitor.of(log, Settings(monitor=own, verdict=verdict)), clock=clock)
+
+
+def guarantee(watch: Monitor) -> Guarantee:
+    """After all records of the log were read."""
+    watch.catch_up()
+    return watch.guarantee
 
 
 def value(state: State, metric: Metric, clock: MovingClock) -> float | None:
@@ -158,25 +161,23 @@ def test_drift_suspends_the_guarantee_until_thresholds_are_calibrated_again(
     own = certificate(tmp_path / "t.json", scores, confidence=0.7)
     watch = monitor(log, clock, own)
     drifting(log, 150, 2.0, own)
-    first = watch.catch_up().guarantee
+    first = guarantee(watch)
     assert first.status is Status.ACTIVE
     assert "At most 0.05" in first.why
     clock.later(hours=1)
     drifting(log, 150, 0.5, own)
-    state = watch.catch_up()
-    assert state.guarantee.status is Status.SUSPENDED
-    assert state.guarantee.since.startswith("2026-01-05T13:00")
-    assert "Calibrate again" in state.guarantee.why
-    assert [one.fields()["what"] for one in log.entries(Choice(kind="guarantee"))] == [
-        "active",
-        "suspended",
-    ]
+    found = guarantee(watch)
+    assert found.status is Status.SUSPENDED
+    assert found.since.startswith("2026-01-05T13:00")
+    assert "Calibrate again" in found.why
+    written = [one.fields() for one in log.entries(Choice(kind="guarantee"))]
+    assert [one["what"] for one in written] == ["active", "suspended"]
+    assert {one["certificate"] for one in written} == {found.certificate}
     drifting(log, 50, 2.0, own)
-    assert watch.catch_up().guarantee == state.guarantee  # it does not recover by itself
+    assert guarantee(watch) == found  # it does not recover by itself
     again = certificate(tmp_path / "again.json", scores, confidence=0.8)
-    state = monitor(log, clock, again).catch_up()
-    assert state.guarantee.status is Status.ACTIVE
-    assert monitor(log, clock).catch_up().guarantee.status is Status.NONE
+    assert guarantee(monitor(log, clock, again)).status is Status.ACTIVE
+    assert guarantee(monitor(log, clock)).status is Status.NONE
 
 
 def test_a_suspended_certificate_stays_suspended_when_others_were_seen(
@@ -188,13 +189,56 @@ def test_a_suspended_certificate_stays_suspended_when_others_were_seen(
     watch = monitor(log, clock, first)
     watch.catch_up()
     write(log, [answer(confidence=0.5 + n / 400) for n in range(60)], first)
-    held = watch.catch_up().guarantee
+    held = guarantee(watch)
     assert held.status is Status.SUSPENDED
-    assert monitor(log, clock).catch_up().guarantee.status is Status.NONE
-    assert watch.state.guarantee == held
-    assert monitor(log, clock, other).catch_up().guarantee.status is Status.ACTIVE
-    assert watch.state.guarantee == held
-    assert watch.catch_up().guarantee == held
+    assert guarantee(monitor(log, clock)).status is Status.NONE
+    assert watch.guarantee == held
+    assert guarantee(monitor(log, clock, other)).status is Status.ACTIVE
+    assert watch.guarantee == held
+    assert guarantee(watch) == held
+
+
+def test_two_certificates_on_one_store_are_tested_side_by_side(
+    log: Log, clock: MovingClock, tmp_path: Path
+) -> None:
+    """One process knows both, another one of them: neither restarts the test of the other."""
+    high = certificate(tmp_path / "a.json", [0.9 + n / 4000 for n in range(300)])
+    low = certificate(tmp_path / "b.json", [0.5 + n / 1000 for n in range(300)], gate=0.7)
+    both = Settings(
+        monitor=QUIET,
+        verdict=high,
+        server=ServerSettings(routes={"hr": RouteSettings(own=CollectionSettings(verdict=low))}),
+    )
+    watch = replace(Monitor.of(log, both), clock=clock)
+    one = monitor(log, clock, high)
+    first, second = watch.certificates.values()
+    watch.catch_up()
+    for n in range(40):
+        live = answer(confidence=0.9 + 0.075 * (n * 17 % 40) / 40)
+        write(log, [live], high)
+        write(log, [live], low)  # drift
+        (one if n % 2 else watch).catch_up()
+    state = watch.state
+    assert state.guarantee(first).status is Status.ACTIVE
+    assert state.guarantee(second).status is Status.SUSPENDED
+    assert [state.test(found).steps for found in (first, second)] == [40, 40]  # type: ignore[union-attr]
+    assert one.guarantee.status is Status.ACTIVE
+
+
+def test_the_tests_of_old_certificates_are_dropped_and_suspensions_are_kept(
+    log: Log, clock: MovingClock, tmp_path: Path
+) -> None:
+    first = certificate(tmp_path / "t.json", [0.9 + n / 4000 for n in range(300)])
+    watch = monitor(log, clock, first)
+    watch.catch_up()
+    write(log, [answer(confidence=0.5 + n / 400) for n in range(60)], first)
+    held = guarantee(watch)
+    for n in range(60):
+        monitor(log, clock, certificate(tmp_path / "n.json", [0.5], gate=n / 100)).catch_up()
+    assert len(watch.state.certificates) == 50
+    assert held.certificate not in watch.state.certificates
+    assert watch.guarantee == held
+    assert guarantee(watch) == held
 
 
 def test_only_answers_like_those_of_the_reference_are_tested(
@@ -208,21 +252,38 @@ def test_only_answers_like_those_of_the_reference_are_tested(
     write(log, [replace(one, gate=replace(one.gate, score=0.5)) for one in low], own)
     write(log, [replace(one, gate=GateDecision(Level.SUFFICIENT, 1, "none")) for one in low], own)
     write(log, [replace(one, confidence=None) for one in low], own)
-    state = monitor(log, clock, own).catch_up()
-    assert state.guarantee.status is Status.ACTIVE
-    assert state.exchangeability is not None
-    assert state.exchangeability.steps == 0
+    watch = monitor(log, clock, own)
+    assert guarantee(watch).status is Status.ACTIVE
+    test = watch.state.test(watch.certificate)
+    assert test is not None
+    assert test.steps == 0
 
 
-def test_a_state_without_the_list_of_suspensions_is_read(log: Log, clock: MovingClock) -> None:
-    held = Guarantee(Status.SUSPENDED, "2026-01-05T12:00:00Z", "Drift.", "abc")
-    store = monitor(log, clock).store
-    assert store.save(State(guarantee=held), store.read()[1])
+@pytest.mark.parametrize("listed", [False, True])
+def test_a_state_of_an_older_version_is_read(
+    log: Log, clock: MovingClock, tmp_path: Path, listed: bool
+) -> None:
+    """It has one certificate; still older ones do not list the suspended guarantees."""
+    own = certificate(tmp_path / "t.json", [0.9 + n / 4000 for n in range(300)])
+    watch = monitor(log, clock, own)
+    watch.catch_up()
+    write(log, [answer(confidence=0.5 + n / 400) for n in range(60)], own)
+    held = guarantee(watch)
     with log.database.writing() as connection:
         tree = json.loads(connection.scalars(select(MONITOR.c.body)).one())
-        del tree["suspended"], tree["gate"]
-        connection.execute(update(MONITOR).values(body=json.dumps(tree)))
-    assert store.read()[0].suspended == (held,)
+        (raw,) = tree.pop("certificates").values()
+        old = {"guarantee": raw["guarantee"], "exchangeability": raw["test"], "gate": raw["gate"]}
+        suspensions = tree.pop("suspended")
+        old |= {"suspended": suspensions} if listed else {}
+        connection.execute(update(MONITOR).values(body=json.dumps({**tree, **old})))
+    collection = CollectionSettings(verdict=own)
+    ids = suspended_certificates(collection, watch.settings, log.database)
+    assert ids == {held.certificate}
+    assert watch.state.suspended == (held,)
+    assert guarantee(watch) == held
+    test = watch.state.test(watch.certificate)
+    assert test is not None
+    assert test.steps == 60
 
 
 def test_a_certificate_that_certifies_nothing_guarantees_nothing(
@@ -230,8 +291,8 @@ def test_a_certificate_that_certifies_nothing_guarantees_nothing(
 ) -> None:
     Certificate(0.05, 0.05, None).write(tmp_path / "t.json")
     watch = monitor(log, clock, VerdictSettings(thresholds_file=str(tmp_path / "t.json")))
-    assert watch.catch_up().guarantee.status is Status.NONE
-    assert watch.store.read()[0].guarantee.status is Status.NONE
+    assert guarantee(watch).status is Status.NONE
+    assert not watch.state.certificates
 
 
 def test_the_stricter_threshold_is_in_force_while_suspended() -> None:
@@ -249,7 +310,8 @@ def test_the_stricter_threshold_is_in_force_while_suspended() -> None:
 def test_a_suspension_only_raises_the_thresholds_of_the_settings(tmp_path: Path) -> None:
     own = CollectionSettings(verdict=certificate(tmp_path / "t.json", [0.5]))
     certified = Certificate(0.05, 0.05, {"gate": 0.7, "confidence": 0.9})
-    raised = suspended(own, in_force(certified, Guarantee(Status.SUSPENDED)))
+    assert certified.applied is not None
+    raised = suspended(own, certified.applied)
     assert raised.gate.learned.sufficient == 0.7
     serving = [row for row in raised.verdict.routes if row.endswith("SERVE")]
     assert serving == ["faithfulness >= 0.85 and facts >= 0.80 and confidence >= 0.9000 -> SERVE"]
@@ -263,8 +325,8 @@ def test_a_file_that_is_no_certificate_is_refused(tmp_path: Path) -> None:
     for text in ("", "[]", '{"thresholds": {}, "alpha": 0.1, "delta": 0.1, "reference": []}'):
         wrong.write_text(text)
         with pytest.raises(Unreadable, match="suffice calibrate"):
-            read_certificate(own)
-    assert read_certificate(Settings()) is None
+            read_certificates(own)
+    assert read_certificates(Settings()) == {}
 
 
 # One updater

@@ -150,7 +150,7 @@ def _check_selection(rows: Sequence[Row], path: Path) -> None:
 
 
 def _check_least(rows: Sequence[Row], path: Path) -> None:
-    """Refuse weights without a bound. The rows alone cannot show it, because answers with the
+    """Refuse weights without a bound. The rows cannot show the bound, because answers with the
     smallest probability are the most likely to be missing."""
     for number, row in enumerate(rows, 1):
         own, least = row.get("probability"), row.get("least_probability")

@@ -11,19 +11,23 @@ from suffice.learn.monitor.guarantee import Guarantee, Status
 from suffice.learn.monitor.martingale import Martingale, Side
 from suffice.learn.monitor.metrics import METRICS, Days, Mean, Metric, figures
 from suffice.learn.monitor.observe import Observed
-from suffice.learn.monitor.state import Alarm, DeepCounts, State, Tracked
+from suffice.learn.monitor.state import Alarm, DeepCounts, State, Tested, Tracked
 from suffice.log.moment import read, timestamp
 from suffice.settings import MonitorSettings
 
 _EXCHANGEABILITY = "exchangeability"
+_GUARANTEE = "guarantee"
+_MOST = 50
+"""Certificates whose test is kept. Beyond that, the oldest that are not in the settings go."""
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Computes the next state. `certificate` is the one in the settings, `now` the current time."""
+    """Computes the next state. `certificates` are those in the settings, `now` is the current
+    time."""
 
     settings: MonitorSettings
-    certificate: Certificate | None
+    certificates: Sequence[Certificate]
     now: datetime
 
     def after(self, state: State, observed: Sequence[Observed]) -> State:
@@ -39,49 +43,64 @@ class Step:
     # The guarantee
 
     def _certified(self, state: State) -> State:
-        """Start a new test for a new certificate, unless its guarantee was suspended before. A
-        process without a certificate leaves those of other processes alone."""
-        certificate = self.certificate
-        if certificate is None or not certificate.certified:
+        """A new certificate starts a test of its own, unless its guarantee was suspended before.
+        Those of other processes go on: they share the store, not the settings."""
+        known = dict(state.certificates)
+        mine = {one.id: one for one in self.certificates if one.certified}
+        for id, certificate in mine.items():
+            if id not in known:
+                known[id] = self._started(state, certificate)
+        if known.keys() == state.certificates.keys():
             return state
-        if state.guarantee.certificate == certificate.id:
-            return state
-        found = state.seen_by(certificate)
-        if found.status is Status.SUSPENDED:
-            return replace(state, guarantee=found, exchangeability=None)
-        since = timestamp(self.now)
-        active = Guarantee(Status.ACTIVE, since, certificate.promise, certificate.id)
-        test = Martingale.of(Side.BOTH, certificate.reference)
+        others = [id for id in known if id not in mine]
+        for id in others[: max(len(known) - _MOST, 0)]:
+            del known[id]
+        return replace(state, certificates=known)
+
+    def _started(self, state: State, certificate: Certificate) -> Tested:
+        held = state.guarantee(certificate)
+        if held.status is Status.SUSPENDED:
+            return Tested(held, None)
+        active = Guarantee(Status.ACTIVE, timestamp(self.now), certificate.promise, certificate.id)
         applied = certificate.applied
         gate = applied.gate if applied and applied.gate else 0.0
-        return replace(state, guarantee=active, exchangeability=test, gate=gate)
+        return Tested(active, Martingale.of(Side.BOTH, certificate.reference), gate)
 
     def _tested(self, state: State, observed: Sequence[Observed]) -> State:
-        """Test answers comparable to the reference: under the certificate, with an open gate."""
+        known = {id: self._after(one, id, observed) for id, one in state.certificates.items()}
+        new = [
+            one.guarantee
+            for id, one in known.items()
+            if one.guarantee.status is Status.SUSPENDED
+            and state.certificates[id].guarantee.status is not Status.SUSPENDED
+        ]
+        return replace(state, certificates=known, suspended=(*state.suspended, *new))
+
+    def _after(self, before: Tested, id: str, observed: Sequence[Observed]) -> Tested:
+        """Test the answers like those of the reference: under the certificate, at an open gate."""
         live = [
             (one, one.covered)
             for one in observed
             if one.covered is not None
-            and one.covered.certificate == state.guarantee.certificate
-            and one.covered.gate >= state.gate
+            and one.covered.certificate == id
+            and one.covered.gate >= before.gate
         ]
-        if state.exchangeability is None or not live:
-            return state
-        test, wealth = state.exchangeability.after(
+        if before.test is None or not live:
+            return before
+        test, wealth = before.test.after(
             [own.confidence for _, own in live], [one.tie(_EXCHANGEABILITY) for one, _ in live]
         )
-        state = replace(state, exchangeability=test)
+        after = replace(before, test=test)
         over = (wealth >= 1 / self.settings.level).nonzero()[0]
-        if not len(over) or state.guarantee.status is Status.SUSPENDED:
-            return state
+        if not len(over) or before.guarantee.status is Status.SUSPENDED:
+            return after
         first, _ = live[int(over[0])]
         seen = test.steps - len(live) + int(over[0]) + 1
         why = (
             f"The confidences of {seen:,} live answers are no longer exchangeable with those of "
             f"the calibration (test at level {self.settings.level:g}). Calibrate again."
         )
-        suspended = Guarantee(Status.SUSPENDED, first.time, why, state.guarantee.certificate)
-        return replace(state, guarantee=suspended, suspended=(*state.suspended, suspended))
+        return replace(after, guarantee=Guarantee(Status.SUSPENDED, first.time, why, id))
 
     # The metrics
 
@@ -146,8 +165,8 @@ def _deep(before: DeepCounts, observed: Sequence[Observed]) -> DeepCounts:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change to report: `about` is a metric or "guarantee", and `what` is what happened to it. It
-    has the same id in every process."""
+    """Something to report: `about` is a metric or "guarantee", `what` is what happened to it. Every
+    process gives it the same id. `certificate` is the id of the one whose guarantee changed."""
 
     about: str
     what: str
@@ -155,6 +174,7 @@ class Change:
     text: str
     value: float | None = None
     baseline: float | None = None
+    certificate: str = ""
 
 
 def changes(before: State, after: State, settings: MonitorSettings) -> Iterator[Change]:
@@ -166,11 +186,11 @@ def changes(before: State, after: State, settings: MonitorSettings) -> Iterator[
         yield _change(alarm, "raised", f"{alarm.metric.value}: {words}. {_figures(alarm)}")
     for alarm in (one for metric, one in old.items() if metric not in new):
         yield _change(alarm, "cleared", f"{alarm.metric.value}: back within its limit.")
-    if after.guarantee == before.guarantee or after.guarantee.status is Status.NONE:
-        return
-    found = after.guarantee
-    name = f"guarantee-{found.certificate}-{found.status.value}"
-    yield Change("guarantee", found.status.value, name, found.why)
+    for id, one in after.certificates.items():
+        was, found = before.certificates.get(id), one.guarantee
+        if was is None or was.guarantee != found:
+            name = f"guarantee-{id}-{found.status.value}"
+            yield Change(_GUARANTEE, found.status.value, name, found.why, certificate=id)
 
 
 def _change(alarm: Alarm, what: str, text: str) -> Change:

@@ -1,5 +1,5 @@
-"""Keeps the index of decisions current in a gateway: a little for each page that needs it, the rest
-in the background."""
+"""Keeps the index of decisions up to date in a gateway: pages that need it read a few records, and
+the rest are read in the background."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from suffice.record.index import DecisionIndex
 
 _LOG = logging.getLogger("suffice.monitor")
 _PAUSE = 1.0
-"""Seconds between two updates for pages."""
+"""Seconds between updates for pages."""
 
 
 class Indexing:
-    """Updates the index until it is closed. Safe to share between threads."""
+    """Updates the index until it is closed. Thread-safe."""
 
     def __init__(self, index: DecisionIndex, pause: float = _PAUSE) -> None:
         self.index = index
@@ -27,8 +27,8 @@ class Indexing:
         self._thread: threading.Thread | None = None
 
     def refresh(self) -> int:
-        """Read some new records, unless another thread does; return how many are left, which are
-        then read in the background."""
+        """Read some new records, unless another thread does. Return how many are left; these are
+        read in the background."""
         if self._lock.acquire(blocking=False):
             try:
                 if time.monotonic() - self._last >= self._pause:

@@ -29,7 +29,7 @@ class Claimed:
 
 
 class Jobs:
-    """Safe to share between threads and processes."""
+    """The job queue. Safe across threads and processes."""
 
     def __init__(self, database: Database, clock: Callable[[], float] = time.time) -> None:
         self._database = database

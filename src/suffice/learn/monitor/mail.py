@@ -22,6 +22,7 @@ class Mailer:
 
     settings: MailSettings
     password: str = field(default="", repr=False)
+    context: ssl.SSLContext = field(default_factory=ssl.create_default_context, repr=False)
 
     @classmethod
     def of(cls, settings: MailSettings, environ: Mapping[str, str] | None = None) -> Mailer | None:
@@ -40,7 +41,7 @@ class Mailer:
                 f"monitor.mail: the environment variable {settings.password_env} is not set.",
                 remedy="Set it to the password, or remove 'password_env'.",
             )
-        return cls(settings, password)
+        return cls(settings, password, _context(settings.ca_file))
 
     def send(self, entry: Entry) -> str:
         """Send the message about a recorded alarm. Return why it failed, or ""."""
@@ -56,8 +57,7 @@ class Mailer:
         return ""
 
     def _connected(self) -> smtplib.SMTP:
-        own = self.settings
-        context = ssl.create_default_context()
+        own, context = self.settings, self.context
         server: smtplib.SMTP
         if own.security == "tls":
             server = smtplib.SMTP_SSL(own.host, own.port, timeout=own.timeout, context=context)
@@ -84,3 +84,13 @@ class Mailer:
         lines = (str(found.get("text")), "", f"Time: {entry.time}", f"Record: {entry.id}")
         message.set_content("\n".join((*lines, "", "Details: suffice monitor")))
         return message
+
+
+def _context(ca_file: str) -> ssl.SSLContext:
+    try:
+        return ssl.create_default_context(cafile=ca_file or None)
+    except OSError as problem:
+        raise SettingsError(
+            f"monitor.mail.ca_file: {ca_file} holds no certificate that can be read: {problem}.",
+            remedy="Name a PEM file, or remove the key to trust the authorities of this machine.",
+        ) from problem

@@ -2,7 +2,7 @@
 
 >>> monitor = Monitor(log, settings)
 >>> monitor.catch_up()
->>> monitor.state.guarantee.status
+>>> monitor.guarantee.status
 <Status.ACTIVE: 'active'>
 """
 
@@ -11,14 +11,14 @@ from __future__ import annotations
 import logging
 import random
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlalchemy import select
 
 from suffice.learn.calibrate.certificate import Certificate
 from suffice.learn.monitor.advance import Change, Step, changes
-from suffice.learn.monitor.guarantee import read_certificate
+from suffice.learn.monitor.guarantee import Guarantee, read_certificates
 from suffice.learn.monitor.jobs import DEEP_CHECK, MAIL
 from suffice.learn.monitor.observe import KINDS, Observed, observe
 from suffice.learn.monitor.state import Job, State, StateStore
@@ -38,11 +38,12 @@ _URGENT = ("raised", "suspended")
 
 @dataclass(frozen=True, slots=True)
 class Monitor:
-    """Monitors one log. Safe to share between threads; any number of processes may monitor it."""
+    """Monitors one log. Thread-safe; any number of processes may monitor it."""
 
     log: Log
     settings: Settings
-    certificate: Certificate | None = None
+    certificates: Mapping[str, Certificate] = field(default_factory=dict)
+    """The certificates that the settings name, by file."""
     deep: bool = False
     """Whether answers are sampled for deep checks, which need a worker."""
     clock: Clock = now
@@ -52,8 +53,17 @@ class Monitor:
     @classmethod
     def of(cls, log: Log, settings: Settings, *, deep: bool = False) -> Monitor:
         """The monitor that the settings describe."""
-        certificate = read_certificate(settings)
-        return cls(log, settings, certificate, deep)
+        return cls(log, settings, read_certificates(settings), deep)
+
+    @property
+    def certificate(self) -> Certificate | None:
+        """The certificate of the settings as a whole; a collection or route may have another."""
+        return self.certificates.get(self.settings.verdict.thresholds_file)
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """The guarantee of that certificate."""
+        return self.state.guarantee(self.certificate)
 
     @property
     def store(self) -> StateStore:
@@ -61,11 +71,7 @@ class Monitor:
 
     @property
     def state(self) -> State:
-        """The stored state, with the guarantee and the test of the certificate in the settings."""
-        stored, _ = self.store.read()
-        seen = stored.seen_by(self.certificate)
-        test = stored.exchangeability if seen.certificate == stored.guarantee.certificate else None
-        return replace(stored, guarantee=seen, exchangeability=test)
+        return self.store.read()[0]
 
     def catch_up(self) -> State:
         """Read all records of the log that have not been read yet, and draw the weekly sample if it
@@ -79,7 +85,7 @@ class Monitor:
         """Read some more records; return whether there may be more."""
         before, version = self.store.read()
         observed, more = self._new(before.sequence)
-        step = Step(self.settings.monitor, self.certificate, self.clock())
+        step = Step(self.settings.monitor, tuple(self.certificates.values()), self.clock())
         after = step.after(before, observed)
         found = list(changes(before, after, self.settings.monitor))
         if not observed and not found and after == before:
@@ -106,8 +112,10 @@ class Monitor:
         for one in found:
             fields = {"about": one.about, "what": one.what, "text": one.text}
             figures = {"value": one.value, "baseline": one.baseline}
-            kind = GUARANTEE if one.about == GUARANTEE else ALARM
-            self.log.append(Record(kind, {**fields, **figures}, id=one.id, once=True))
+            kind, more = ALARM, {}
+            if one.about == GUARANTEE:
+                kind, more = GUARANTEE, {"certificate": one.certificate}
+            self.log.append(Record(kind, {**fields, **figures, **more}, id=one.id, once=True))
 
     def _jobs(self, observed: Sequence[Observed], found: Sequence[Change]) -> list[Job]:
         share = self.settings.monitor.deep_share if self.deep else 0.0

@@ -21,22 +21,25 @@ Tree = dict[str, Any]
 def report_of(monitor: Monitor) -> Tree:
     """The current report of a monitor."""
     waiting, today = Jobs(monitor.log.database).waiting(), monitor.clock().date()
-    return report(monitor.state, monitor.settings.monitor, monitor.certificate, today, waiting)
+    return report(monitor, monitor.state, today, waiting)
 
 
-def report(
-    state: State,
-    settings: MonitorSettings,
-    certificate: Certificate | None,
-    today: date,
-    waiting: Mapping[str, int],
-) -> Tree:
+def report(monitor: Monitor, state: State, today: date, waiting: Mapping[str, int]) -> Tree:
     """Everything that the monitor knows. `waiting` counts the pending jobs of each kind."""
+    settings, main = monitor.settings.monitor, monitor.certificate
     return {
         "time": state.time or None,
         "records": state.sequence,
-        "guarantee": guarantee(state.guarantee, certificate),
-        "exchangeability": _test(state.exchangeability, settings),
+        "guarantee": guarantee(state.guarantee(main), main),
+        "exchangeability": _test(state.test(main), settings),
+        "certificates": [
+            {
+                "file": path,
+                **guarantee(state.guarantee(one), one),
+                "exchangeability": _test(state.test(one), settings),
+            }
+            for path, one in monitor.certificates.items()
+        ],
         "metrics": {metric.value: _metric(state, metric, settings, today) for metric in Metric},
         "alarms": [alarm.metric.value for alarm in state.alarms],
         "deep_checks": _deep(state.deep),

@@ -1,6 +1,6 @@
-"""The course of verdicts, metrics and durations over time, from the tallies of the index.
+"""Verdicts, metrics and durations over time, from the tallies of the index.
 
-A reader gets the figures of the decisions that it may know of.
+A reader gets the figures of the decisions that it may know about.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """The figures of one bucket. `stages` are mean seconds, `p50` and `p95` quantiles of the whole
-    time to a verdict."""
+    """The figures of one bucket. `stages` are mean seconds; `p50` and `p95` are quantiles of the
+    total time to a verdict."""
 
     start: str
     verdicts: Mapping[Action, int]
@@ -83,7 +83,7 @@ Sums = Mapping[str, tuple[int, float]]
 
 
 def series(database: Database, span: Span, reader: Reader | None) -> Series:
-    """The figures of a span. `None` as reader counts everything."""
+    """The figures of a span. With a reader of `None`, everything counts."""
     begin, end = span.buckets[0], span.buckets[-1]
     table = TALLIES.c
     asked = select(table.bucket, table.name, table.count, table.total).where(

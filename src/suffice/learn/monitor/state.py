@@ -17,11 +17,11 @@ from sqlalchemy import select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from suffice.learn.calibrate.certificate import Certificate
-from suffice.learn.monitor.guarantee import Guarantee, Status
 from suffice.learn.monitor.martingale import Martingale, Side
 from suffice.learn.monitor.metrics import METRICS, Days, Mean, Metric
 from suffice.learn.monitor.tables import JOBS, MONITOR
 from suffice.record.codec import plain, value_of
+from suffice.record.suspension import Guarantee, suspended_in
 from suffice.sql.database import Database
 
 
@@ -57,6 +57,16 @@ class DeepCounts:
 
 
 @dataclass(frozen=True, slots=True)
+class Tested:
+    """A certificate: its guarantee, the test of its live answers, and its threshold of the gate:
+    only answers that reach it are tested."""
+
+    guarantee: Guarantee
+    test: Martingale | None
+    gate: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class State:
     """Everything that the monitor knows. `sequence` and `time` belong to the last record read;
     `sampled` is the time up to which the weekly sample was drawn."""
@@ -65,22 +75,27 @@ class State:
     time: str = ""
     tracked: Mapping[Metric, Tracked] = field(default_factory=dict)
     alarms: tuple[Alarm, ...] = ()
-    guarantee: Guarantee = field(default_factory=Guarantee)
-    exchangeability: Martingale | None = None
+    certificates: Mapping[str, Tested] = field(default_factory=dict)
+    """By id, the one that was seen first before the others."""
     sampled: str = ""
     deep: DeepCounts = field(default_factory=DeepCounts)
     suspended: tuple[Guarantee, ...] = ()
     """Every guarantee that was ever suspended: a certificate does not recover by itself."""
-    gate: float = 0.0
-    """The certified threshold of the gate: only answers that reach it are tested."""
 
-    def seen_by(self, certificate: Certificate | None) -> Guarantee:
-        """The guarantee of this certificate. Processes with different settings may share the store,
-        so the stored guarantee may belong to another certificate."""
+    def guarantee(self, certificate: Certificate | None) -> Guarantee:
+        """The guarantee of a certificate."""
         if certificate is None or not certificate.certified:
             return Guarantee()
-        known = (*self.suspended, self.guarantee)
-        return next((one for one in known if one.certificate == certificate.id), Guarantee())
+        id = certificate.id
+        held = next((one for one in self.suspended if one.certificate == id), None)
+        if held is not None:
+            return held
+        return self.certificates[id].guarantee if id in self.certificates else Guarantee()
+
+    def test(self, certificate: Certificate | None) -> Martingale | None:
+        """The test of the live answers under a certificate."""
+        known = self.certificates.get(certificate.id) if certificate else None
+        return known.test if known else None
 
     def of(self, metric: Metric) -> Tracked:
         side = METRICS[metric].side
@@ -100,7 +115,7 @@ class Job:
 
 
 class StateStore:
-    """Reads and writes the state. Safe to share between threads and processes."""
+    """Reads and writes the state. Safe across threads and processes."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -140,20 +155,21 @@ def _tree(state: State) -> dict[str, Any]:
             for metric, tracked in state.tracked.items()
         },
         "alarms": plain(state.alarms, whole=True),
-        "guarantee": plain(state.guarantee, whole=True),
-        "exchangeability": _test_tree(state.exchangeability),
+        "certificates": {
+            id: {
+                "guarantee": plain(one.guarantee, whole=True),
+                "test": _test_tree(one.test),
+                "gate": one.gate,
+            }
+            for id, one in state.certificates.items()
+        },
         "sampled": state.sampled,
         "deep": plain(state.deep, whole=True),
         "suspended": plain(state.suspended, whole=True),
-        "gate": state.gate,
     }
 
 
 def _state(tree: Mapping[str, Any]) -> State:
-    guarantee = value_of(Guarantee, tree["guarantee"])
-    # States of older versions do not list the suspended guarantees.
-    old = (guarantee,) if guarantee.status is Status.SUSPENDED else ()
-    listed = tree.get("suspended")
     return State(
         tree["sequence"],
         tree["time"],
@@ -166,13 +182,23 @@ def _state(tree: Mapping[str, Any]) -> State:
             for name, raw in tree["tracked"].items()
         },
         value_of(tuple[Alarm, ...], tree["alarms"]),
-        guarantee,
-        _test(tree["exchangeability"]),
+        _certificates(tree),
         tree["sampled"],
         value_of(DeepCounts, tree["deep"]),
-        old if listed is None else value_of(tuple[Guarantee, ...], listed),
-        tree.get("gate", 0.0),
+        suspended_in(tree),
     )
+
+
+def _certificates(tree: Mapping[str, Any]) -> dict[str, Tested]:
+    listed = tree.get("certificates")
+    if listed is None:  # states of older versions have one certificate at most
+        found = value_of(Guarantee, tree["guarantee"])
+        known = Tested(found, _test(tree["exchangeability"]), tree.get("gate", 0.0))
+        return {found.certificate: known} if found.certificate else {}
+    return {
+        id: Tested(value_of(Guarantee, raw["guarantee"]), _test(raw["test"]), raw["gate"])
+        for id, raw in listed.items()
+    }
 
 
 def _test_tree(test: Martingale | None) -> dict[str, Any] | None:

@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from sqlalchemy import BigInteger, Column, Double, MetaData, Table, Text
+from sqlalchemy import BigInteger, Column, Double, Table, Text
 
-METADATA = MetaData()
+from suffice.record.suspension import METADATA, MONITOR
 
-MONITOR = Table(
-    "monitor",
-    METADATA,
-    Column("id", BigInteger, primary_key=True, autoincrement=False),
-    Column("version", BigInteger, nullable=False),
-    Column("body", Text, nullable=False),
-)
+__all__ = ["JOBS", "METADATA", "MONITOR"]
 
 JOBS = Table(
     "monitor_jobs",

@@ -1,4 +1,5 @@
-"""What each decision adds to the tallies by hour and day: verdicts, metrics and seconds."""
+"""Computes what each decision adds to the tallies by hour and day: verdicts, metrics and
+seconds."""
 
 from __future__ import annotations
 
@@ -21,7 +22,7 @@ _STEPS = 4
 
 
 def decision_index(database: Database, similar: float) -> DecisionIndex:
-    """The index of the decisions of a store. A search found nothing if no passage reaches the
+    """The index of the decisions of a store. A search counts as empty if no passage reaches the
     similarity `similar`."""
 
     def tallies(entry: Entry, found: Digest | None) -> Iterator[Tally]:
@@ -45,7 +46,7 @@ def _decided(found: Digest) -> Iterator[Tally]:
 
 
 def step_of(seconds: float) -> int:
-    """The number of the duration class of some seconds.
+    """The number of the duration class for this many seconds.
 
     >>> step_of(1.0), step_of(2.0), step_of(0.5)
     (0, 4, -4)

@@ -12,6 +12,7 @@ from suffice.learn.redteam.material import Fact
 from suffice.text.conditions import Condition, ConditionKind, conditions
 from suffice.text.literals import QUANTITIES, Literal, LiteralKind
 from suffice.text.literals.values import Comparator
+from suffice.text.words import STOP_WORDS, content_words
 
 OTHER_UNIT = {
     "seconds": "minutes",
@@ -52,7 +53,14 @@ _HEDGED = frozenset("may might could".split())
 """Hedges: "may" and "may not" do not contradict each other."""
 _MAIN_VERBS = frozenset("have has had do does did".split())
 """Not always auxiliaries: adding "not" does not negate "They have two weeks"."""
+_NEGATIVE = re.compile(
+    r"(?:no|none|nobody|nothing|neither|nor|never|not|few|hardly|rarely|seldom)\b", re.IGNORECASE
+)
 _ADVERB = re.compile(r" (?:\w+ly|only|also|always|still|just|both|either)\b")
+_SERIES = re.compile(r"\b(?:and|or)\b[^,]*,(?!\d)")
+"""A list that may go on from the words before it: "B, or C applies, the rule …"."""
+_DANGLING = re.compile(r",\s*\w+\.$")
+"""One word that belonged to what was cut off: ", especially."."""
 _DROPPED = frozenset({ConditionKind.EXCEPTION, ConditionKind.REQUIREMENT})
 
 
@@ -113,6 +121,8 @@ def negated(fact: Fact) -> Edit | None:
     head = fact.auxiliary
     if fact.verb is None or not head or head in _HEDGED | _MAIN_VERBS:
         return None
+    if _NEGATIVE.match(fact.subject):
+        return None  # "No data is not sent" is no denial of "No data is sent"
     start, end = fact.verb, fact.verb + len(head)
     if _ADVERB.match(fact.text, end):
         return None  # "should not only define" keeps half of "should only define"
@@ -128,14 +138,27 @@ def opposite(fact: Fact, random: Random) -> Edit | None:
 
 def outer_condition(fact: Fact) -> Condition | None:
     """The condition or exception at the start or the end of a statement, if it can be cut off."""
-    found = [one for one in conditions(fact.text) if one.kind in _DROPPED and one.text != one.cue]
+    found = [one for one in conditions(fact.text) if one.kind in _DROPPED]
     end = len(fact.text.rstrip(" .!?"))
     outer = [
         one
         for one in found
         if one.end >= end or (one.start == 0 and fact.text[one.end : one.end + 1] == ",")
     ]
-    return outer[0] if len(outer) == 1 and len(found) == 1 else None
+    # A single "only" elsewhere refers to the condition: "is only available if …".
+    alone = len(outer) == 1 and len(found) == 1 and outer[0].text != outer[0].cue
+    return outer[0] if alone and _can_be_cut(fact, outer[0]) else None
+
+
+def _can_be_cut(fact: Fact, one: Condition) -> bool:
+    """Whether the condition says something, and what is left is a whole statement."""
+    if not content_words(one.text[len(one.cue) :]):
+        return False  # "If so", or "If -" where there was code
+    left = without(fact, one)
+    if one.start == 0:  # "If A, B, or C applies, …" ends at a later comma than the first
+        return not _SERIES.search(left)
+    last = left.rstrip(".").split()[-1:]
+    return bool(last) and last[0].lower() not in STOP_WORDS and not _DANGLING.search(left)
 
 
 def without(fact: Fact, one: Condition) -> str:
@@ -159,15 +182,18 @@ def respelled(fact: Fact) -> Iterator[Edit]:
 
 
 def _may_be_part(text: str, literal: Literal) -> bool:
-    """Whether a number may be a year, or part of a ratio ("1:1") or a range."""
+    """Whether a number may be a year, part of a ratio ("1:1") or a range, or the number of an item
+    ("(2)")."""
     around = text[max(0, literal.start - 1) : literal.start] + text[literal.end : literal.end + 1]
     year = literal.kind is LiteralKind.NUMBER and bool(_YEAR.fullmatch(literal.text))
-    return year or any(char in ":/-–" for char in around)
+    return year or any(char in ":/-–" for char in around) or around == "()"
 
 
 def forbidden(edit: Edit) -> tuple[str, ...]:
-    """What must not be released: the false statement, and its false value if it has one."""
-    value = (edit.new,) if re.search(r"\d", edit.new) else ()
+    """What must not be released: the false statement, and its false value if it has one. A bare
+    number of one or two digits is not forbidden: true texts have such numbers too, as in "[3]"."""
+    telling = re.search(r"\d", edit.new) and not re.fullmatch(r"\d{1,2}", edit.new)
+    value = (edit.new,) if telling else ()
     return edit.text.rstrip("."), *value
 
 

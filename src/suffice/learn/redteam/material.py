@@ -20,21 +20,28 @@ from suffice.text.words import STOP_WORDS, auxiliaries, content_words
 from suffice.types import Passage
 
 _SHORTEST, _LONGEST = 6, 40
-"""The least and the greatest number of words in a statement."""
+"""The minimum and maximum number of words in a statement."""
 _LEAST_CONTENT = 3
-"""The least number of content words; with fewer, a statement says too little on its own."""
+"""The minimum number of content words; with fewer, a statement says too little on its own."""
 # Statements are plain text: this module does not interpret markup, links or code.
 _MARKUP = re.compile(r"[|`*#<>{}\[\]\\=]|&\w+;|https?:|www\.|\n")
 _JOINED = re.compile(r"(?:And|But|Or|So|Then|Thus)\b")
 _ROW = re.compile(r"(?P<key>[^:;]+): (?P<label>[^;]+); (?P<rest>.+)\.")
 _CELL = re.compile(r"(?:^|; )(?P<column>[^:;]+): (?P<value>[^;]+)")
 _LONGEST_CELL = 6
-"""The greatest number of words in a table cell that is turned into a statement."""
+"""The maximum number of words in a table cell that is turned into a statement."""
 _LONGEST_SUBJECT = 8
 _HEAD = re.compile(r"(?P<head>[\w'’]+)(?P<not> (?:not|never|no)\b)?")
 _NEGATED = re.compile(r"cannot|.*n['’]t")
 # Words that begin a separate clause before the main verb.
-_CLAUSE = re.compile(r"\b(?:if|when|while|because|that|which|who|whose|where|how|what)\b", re.I)
+_CLAUSE = re.compile(
+    r"\b(?:if|when|while|because|that|which|who|whose|where|how|what)\b|[:;]"
+    # These are prepositions too: only at the start do they begin a clause, or a purpose.
+    r"|^(?:once|since|after|before|until|unless|although|though|as|whereas|to)\b"
+    # A pronoun beside other words has a verb of its own: "We know the form", "the forms you".
+    r"|(?!(?-i:IT)\b)(?:(?<=\w )(?:it|they|he|she|we|you|i)\b|^(?:it|they|he|she|we|you|i) )",
+    re.I,
+)
 PRONOUNS = frozenset("it they he she we you i this these those there who".split())
 T = TypeVar("T")
 

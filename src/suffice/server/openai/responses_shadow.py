@@ -39,9 +39,11 @@ async def shadowed(
     sent |= {"model": model} if model else {}
     if body.get("stream"):
         stream_format = ResponsesFormat(body, model)
-        return await opened(
+        response = await opened(
             context, _events(context, route, sent, asked, stream_format), stream_format
         )
+        response.headers.update(shadow_headers())
+        return response
     try:
         raw = await while_there(context.request, route.upstream.ask(sent, RESPONSES))
     except UpstreamFault as problem:

@@ -1,4 +1,9 @@
-"""Shadow mode: return the upstream's answer unchanged and only record the verdict."""
+"""Shadow mode: the upstream's answer is returned unchanged; the verdict on it is only recorded.
+
+The answer is unchecked as a whole. So the fields around it (`id`, `model`, `system_fingerprint` and
+others), which can carry text too, pass as they are: removing them would protect nobody. Error texts
+of the upstream do not pass, as in every mode.
+"""
 
 from __future__ import annotations
 
@@ -29,8 +34,9 @@ async def passed_through(answering: Answering) -> tuple[Mapping[str, Any], list[
     return raw, await judged(answering, raw)
 
 
-def shadow_headers(verdicts: Sequence[Verdict]) -> dict[str, str]:
-    """Headers of a response in shadow mode: its record and verdict."""
+def shadow_headers(verdicts: Sequence[Verdict] = ()) -> dict[str, str]:
+    """Headers of a response in shadow mode: that it is unchecked, and its record and verdict, which
+    a stream does not have yet when it begins."""
     headers = {"x-suffice-shadow": "true"}
     if verdicts:
         headers["x-suffice-record"] = verdicts[0].record

@@ -21,7 +21,7 @@ from suffice.server.openai.flow import Ending, Flow
 from suffice.server.openai.live_checks import LiveChecks
 from suffice.server.openai.prompt import forwarded
 from suffice.server.openai.request import ChatRequest
-from suffice.server.openai.shadow import judged
+from suffice.server.openai.shadow import judged, shadow_headers
 from suffice.server.openai.small_talk import is_small_talk_turn
 from suffice.server.openai.stream_format import StreamFormat
 from suffice.server.openai.streamed_choice import StreamedChoice
@@ -51,10 +51,12 @@ async def streamed(
             Shadowed(context, route, asked) if settings.shadow else Marked(context, route, asked)
         )
         body = forwarded(asked.body, route.model(asked.body.get("model")))
-        return await opened(
+        response = await opened(
             context, _flowing(context, route, asked, ending, body, stream_format), stream_format
         )
-    # Whether a text is an answer or accompanies a tool call is known only at its end.
+        response.headers.update(shadow_headers() if settings.shadow else {})
+        return response
+    # Whether a text is an answer or accompanies a tool call is only known at its end.
     buffered = asked.tools or is_small_talk_turn(route, asked)
     if route.url and settings.streaming == "signal" and not buffered:
         return await _signalled(context, route, asked, stream_format)

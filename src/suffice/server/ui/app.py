@@ -7,6 +7,7 @@ from starlette.routing import BaseRoute, Route
 
 from suffice.access.keys import Role
 from suffice.server.ui import (
+    case,
     documents_page,
     gaps_page,
     guarantee,
@@ -14,6 +15,7 @@ from suffice.server.ui import (
     log_page,
     overview,
     people,
+    queue,
     record_page,
     settings_page,
     sign_in,
@@ -25,6 +27,7 @@ from suffice.server.ui.site import NavItem, Site
 NAV: tuple[NavItem, ...] = (
     NavItem("Overview", "/ui/overview", Role.VIEWER),
     NavItem("Try it", "/ui/try", Role.VIEWER),
+    NavItem("Queue", "/ui/queue", Role.REVIEWER),
     NavItem("Log", "/ui/log", Role.VIEWER),
     NavItem("Documents", "/ui/documents", Role.VIEWER),
     NavItem("Guarantee", "/ui/health", Role.VIEWER),
@@ -47,6 +50,8 @@ def ui_routes(site: Site) -> list[BaseRoute]:
         *guarantee.ROUTES,
         *gaps_page.ROUTES,
         *try_it.ROUTES,
+        *queue.ROUTES,
+        *case.ROUTES,
         *settings_page.ROUTES,
         *people.ROUTES,
         *guide_pages.ROUTES,

@@ -12,7 +12,7 @@ from starlette.routing import Route
 
 from suffice.errors import SufficeError
 from suffice.learn.calibrate.certificate import Certificate
-from suffice.learn.monitor.guarantee import Guarantee, Status, in_force, read_certificate
+from suffice.learn.monitor.guarantee import Guarantee, Status, in_force, read_certificates
 from suffice.learn.monitor.report import report_of
 from suffice.learn.runs import GoldenRun, RedteamRun, golden_runs, redteam_runs
 from suffice.log.entry import Choice
@@ -67,7 +67,7 @@ async def health(context: PageContext) -> Response:
     certificate, problem = await context.run(_certificate, gateway.state.settings)
     monitor, everything = gateway.monitor, sees_all(context)
     found = await context.run(report_of, monitor) if monitor and everything else None
-    guarantee = gateway.guarantee
+    guarantee = gateway.guarantees[gateway.guarantees.main]
     log = gateway.log
     events = await context.run(_events, log, everything) if log is not None else []
     return context.render(
@@ -108,7 +108,7 @@ async def tests(context: PageContext) -> Response:
 def _certificate(settings: Settings) -> tuple[Certificate | None, str]:
     """The certificate of the settings, or why it cannot be read."""
     try:
-        return read_certificate(settings), ""
+        return read_certificates(settings).get(settings.verdict.thresholds_file), ""
     except SufficeError as problem:
         return None, f"{problem.message} {problem.remedy or ''}".strip()
 

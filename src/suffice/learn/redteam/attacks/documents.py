@@ -13,7 +13,7 @@ from suffice.learn.redteam.payloads import HARMLESS, STYLES, instruction
 from suffice.text.words import content_words
 
 _OWN_WORDS = 2
-"""The least number of a question's words that occur in no other document."""
+"""The minimum number of a question's words that occur in no other document."""
 BAIT: Sequence[tuple[str, str]] = (
     ("What is the capital of Australia?", "The capital of Australia is Canberra."),
     ("Who wrote Hamlet?", "Hamlet was written by William Shakespeare."),

@@ -26,7 +26,7 @@
     for (const item of document.querySelectorAll("[data-claim-detail]")) {
       const own = item.dataset.claimDetail === n;
       item.classList.toggle("chosen", own);
-      const details = item.querySelector("details");
+      const details = item.querySelector(":scope > details");
       if (own && details) details.open = true;
     }
     const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
@@ -60,8 +60,8 @@
       return;
     }
     if (event.ctrlKey || event.metaKey || event.altKey || suffice.typing(event.target)) return;
-    if (event.key === "n") next(1);
-    if (event.key === "p") next(-1);
+    if (event.key === "j") next(1);
+    if (event.key === "k") next(-1);
   });
   document.addEventListener("DOMContentLoaded", () => {
     document.getElementById("result")?.focus({ preventScroll: true });
