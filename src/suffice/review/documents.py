@@ -153,8 +153,8 @@ class Documents:
         return [one for one in found if self._due(one, day)]
 
     def _due(self, version: VersionInfo, day: date) -> bool:
-        """Whether somebody has to renew it: it is not replaced, and if it has expired, no version of
-        the document is in force."""
+        """Whether somebody has to renew it: it is not replaced, and if it has expired, no version
+        of the document is in force."""
         status = version.status(day)
         if status != "expired":
             return status in ("current", "not yet effective")
