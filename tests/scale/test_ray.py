@@ -1,5 +1,5 @@
-"""`suffice batch --engine ray` on a local Ray: the same bytes as in one process, also after a worker
-or the driver was killed. Needs the extra `ray`; run: pytest tests/scale/test_ray.py"""
+"""`suffice batch --engine ray` on a local Ray: the same bytes as one process, also after a worker
+or the driver was killed. Needs the extra `ray`; without it, the tests are skipped."""
 
 from __future__ import annotations
 

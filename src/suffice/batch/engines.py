@@ -61,7 +61,7 @@ class OnRay:
         done = items.map(
             _Actor,
             fn_constructor_args=(task, tuple(sources)),
-            concurrency=max(1, min(most, len(chunks))),
+            compute=ray.data.ActorPoolStrategy(size=max(1, min(most, len(chunks)))),
             num_cpus=1,
         )
         try:

@@ -131,7 +131,7 @@ class Library:
         if self.settings.index_engine == "edge" and self.store.database.path is None:
             model = self.embedder
             catch_up(self.store, model.id, model.dimension, self.settings.store_wait_seconds)
-        index = open_index(self.store, self.settings.index_engine, self.embedder.id)
+        index = open_index(self.store, self.settings, self.embedder.id)
         return Search(self.store, index, self.embedder, settings, allowed, own=own)
 
     def _run(self, collection: str, strict: bool, progress: Progress) -> Ingest:

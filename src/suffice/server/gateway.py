@@ -51,6 +51,7 @@ _NOT_BY_RELOAD = (
     "store",
     "index",
     "index_engine",
+    "qdrant",
     "store_wait_seconds",
     "embedder",
     "verifier",
