@@ -84,7 +84,8 @@ class QdrantSettings(Checked):
 
     url: str = setting(
         "http://localhost:6333",
-        "URL of the server, version 1.19 or newer. `:memory:`: no server, for tests in one process.",
+        "URL of the server, version 1.19 or newer. `:memory:`: an index in this process only, for "
+        "tests.",
     )
     key_env: str = setting(
         "QDRANT_API_KEY", "Environment variable that holds the API key of the server."
