@@ -23,8 +23,8 @@ DAY = date(2026, 11, 15)
 
 def with_fakes() -> None:
     """For a process of its own; tests in this process patch the same names."""
-    task.open_verifier = lambda *_: OverlapVerifier()  # type: ignore[assignment]
-    task.open_embedder = lambda *_: HashEmbedder()  # type: ignore[assignment]
+    vars(task).update(open_verifier=lambda *_: OverlapVerifier())
+    vars(task).update(open_embedder=lambda *_: HashEmbedder())
 
 
 def rows(count: int, start: int = 0) -> list[dict[str, Any]]:

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from suffice.answers import Checker
-from suffice.batch import output
 from suffice.batch.workspace import Workspace
 from suffice.errors import ModelUnreachable, SourceMissing, StoreBusy, SufficeError
 from suffice.settings import Settings, VerdictSettings
@@ -275,7 +274,7 @@ def test_work_on_another_file_system(
             raise OSError(18, "Invalid cross-device link")
         replace(old, new)
 
-    monkeypatch.setattr(output.os, "replace", across)
+    monkeypatch.setattr("suffice.batch.output.os.replace", across)
     work([source], tmp_path / "out.jsonl", work=tmp_path / "elsewhere" / "w")
     assert len(read_lines(tmp_path / "out.jsonl")) == ROWS
 

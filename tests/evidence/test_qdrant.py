@@ -215,7 +215,7 @@ def test_a_brief_failure_is_tried_again(library: Library, monkeypatch: pytest.Mo
             if len(calls) < 3:
                 raise ConnectionResetError("reset")
 
-    monkeypatch.setattr(qdrant_upload.time, "sleep", lambda seconds: None)
+    monkeypatch.setattr("suffice.evidence.qdrant_upload.time.sleep", lambda seconds: None)
     server = replace(Server.of(library.store, LOCAL), client=Client())
     assert qdrant_upload._upsert(server, "any", [1, 2]) == 2
     assert calls == [2, 2, 2]

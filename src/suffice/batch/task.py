@@ -85,7 +85,8 @@ class Processor:
 
     def part(self, chunk: Chunk, told: Told = lambda rows: None) -> bytes:
         """The results of a chunk, one a line, after a line with their counts."""
-        lines, counts = [], Counter[str]()
+        lines: list[bytes] = []
+        counts = Counter[str]()
         place = self._sources[chunk.source].place
         for row in self._reader.rows(chunk):
             told(len(lines))
