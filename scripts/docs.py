@@ -98,6 +98,16 @@ def calibration() -> Iterator[str]:
 def scale_cost() -> Iterator[str]:
     """Core hours of a million answers, and the machines for two rates."""
     found = _result("scale")
+    measured, assumed = found["measured"], found["assumed"]
+    seconds = measured["cores"] / measured["per_s"]
+    yield (
+        f"One machine with {measured['cores']} cores checks {measured['per_s']} requests a second, "
+        f"so a request takes {seconds:.2f} seconds of one core. Assumed: {assumed['price']} dollars "
+        f"for a core hour, and machines that are {assumed['busy']:.0%} busy at the peak. One log "
+        f"chain takes {measured['chain_per_s']} records a second, of "
+        f"{measured['record_bytes'] / 1000:.1f} kB each."
+    )
+    yield ""
     yield from _head("a million answers", "core hours", "dollars")
     for tier, cost in found["million"].items():
         yield _line(f"{tier} tier", f"{cost['core_hours']:,}", f"{cost['dollars']:.2f}")
@@ -123,8 +133,8 @@ def scale_queue() -> Iterator[str]:
     over = found["overload"]
     yield ""
     yield (
-        f"At a load of {over['load']:.0%}, the simulation refuses {over['refused']:.0%}; the gateway "
-        f"refused {over['refused_measured']:.0%} in the overload run of `results/gateway.json`."
+        f"At a load of {over['load']:.0%}, the simulation refuses {over['refused']:.0%}; the "
+        f"gateway refused {over['refused_measured']:.0%} in the overload run of `results/gateway.json`."
     )
 
 
