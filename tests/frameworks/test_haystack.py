@@ -19,7 +19,7 @@ from haystack.utils import Secret
 from suffice.errors import AnswerWithheld, SettingsError
 from suffice.integrations.haystack import SufficeChatGenerator, SufficeChecker, SufficeGate
 from suffice.testing import ScriptedUpstream, says
-from tests.frameworks.leave import QUESTION, RIGHT, TEXTS, UNANSWERED, WRONG, blocked
+from tests.frameworks.leave import QUESTION, RIGHT, TEXTS, UNANSWERED, WRONG, blocked, example
 
 DOCUMENTS = [Document(content=text) for text in TEXTS]
 TEMPLATE = "{% for one in documents %}{{ one.content }}\n{% endfor %}{{ query }}"
@@ -142,3 +142,9 @@ def test_components_are_serialized() -> None:
     trusted = {"allowed_modules": ["suffice.*"]} if hasattr(Pipeline, "stream") else {}
     again = Pipeline.loads(pipeline.dumps(), **trusted)
     assert again.get_component("checker").on_block == "raise"
+
+
+def test_the_example() -> None:
+    told = example("haystack_guard.py")
+    assert "documents" in told
+    assert "52" not in told

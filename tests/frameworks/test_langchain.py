@@ -20,7 +20,7 @@ from langchain_core.runnables import RunnableLambda, RunnablePassthrough
 
 from suffice.errors import AnswerWithheld, EvidenceError, EvidenceInsufficient
 from suffice.integrations.langchain import SufficeCallback, SufficeGuard, SufficeRetriever
-from tests.frameworks.leave import QUESTION, RIGHT, TEXTS, UNANSWERED, WRONG, blocked
+from tests.frameworks.leave import QUESTION, RIGHT, TEXTS, UNANSWERED, WRONG, blocked, example
 
 DOCUMENTS = [Document(text) for text in TEXTS]
 INPUT = {"question": QUESTION, "context": DOCUMENTS}
@@ -178,3 +178,9 @@ def test_the_callback_raises_after_the_last_token_of_a_stream() -> None:
 
     with pytest.raises(AnswerWithheld):
         asyncio.run(run())
+
+
+def test_the_example() -> None:
+    told = example("langchain_guard.py")
+    assert "documents" in told
+    assert "52" not in told

@@ -18,7 +18,7 @@ from llama_index.core.schema import NodeWithScore, TextNode
 
 from suffice.errors import AnswerWithheld, EvidenceInsufficient, QuestionError
 from suffice.integrations.llamaindex import SufficePostprocessor, SufficeQueryEngine
-from tests.frameworks.leave import QUESTION, RIGHT, TEXTS, UNANSWERED, WRONG, blocked
+from tests.frameworks.leave import QUESTION, RIGHT, TEXTS, UNANSWERED, WRONG, blocked, example
 
 Settings.embed_model = None
 
@@ -117,3 +117,9 @@ def test_a_closed_gate_asks_no_llm() -> None:
     assert llm.asked == []
     inner.query(QUESTION)
     assert len(llm.asked) == 1
+
+
+def test_the_example() -> None:
+    told = example("llamaindex_guard.py")
+    assert "documents" in told
+    assert told.startswith("WITHHOLD")
