@@ -9,16 +9,12 @@ A stream is read to its end, checked, and then replayed.
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Callable, Iterator
-from functools import partial
-from types import TracebackType
+from collections.abc import Callable
 from typing import Any
 
-from suffice.errors import EvidenceError, ExtraMissing, SufficeError
-from suffice.evidence.inputs import retrieved
-from suffice.integrations.chat import Passages, checked_chunks, checked_completion, question_of
-from suffice.integrations.guard import Checked, Guard, OnBlock
+from suffice.errors import ExtraMissing, SufficeError
+from suffice.integrations.chat_calls import AsyncCompletions, Completions, Source, not_guarded
+from suffice.integrations.guard import Guard, OnBlock
 from suffice.settings import Settings
 from suffice.types import Verdict
 
@@ -27,7 +23,6 @@ try:
 except ImportError as problem:
     raise ExtraMissing("The OpenAI integration", "openai") from problem
 
-Source = Passages | Callable[[str], Passages]
 _UNGUARDED = frozenset(
     "responses completions beta realtime conversations with_raw_response "
     "with_streaming_response".split()
@@ -66,12 +61,12 @@ class _Client:
 
     def __init__(self, client: Any, guard: Guard, evidence: Source | None) -> None:
         self._client, self._guard, self._evidence = client, guard, evidence
-        kind = _AsyncCompletions if isinstance(client, openai.AsyncOpenAI) else _Completions
+        kind = AsyncCompletions if isinstance(client, openai.AsyncOpenAI) else Completions
         self.chat = _Chat(kind(client.chat.completions.create, guard, evidence))
 
     def __getattr__(self, name: str) -> Any:
         if name in _UNGUARDED or name.startswith("_"):
-            raise AttributeError(_not_guarded(name))
+            raise AttributeError(not_guarded(name))
         found = getattr(self._client, name)
         return self._copied(found) if name in _COPIES else found
 
@@ -94,112 +89,8 @@ class _Client:
 
 
 class _Chat:
-    def __init__(self, completions: _Completions | _AsyncCompletions) -> None:
+    def __init__(self, completions: Completions | AsyncCompletions) -> None:
         self.completions = completions
 
     def __getattr__(self, name: str) -> Any:
-        raise AttributeError(_not_guarded(f"chat.{name}"))
-
-
-class _Calls:
-    """One call of `create`: its evidence and its question."""
-
-    def __init__(self, create: Callable[..., Any], guard: Guard, evidence: Source | None) -> None:
-        self._create, self._guard, self._evidence = create, guard, evidence
-
-    def _check(self, evidence: Source | None, request: dict[str, Any]) -> Callable[[str], Checked]:
-        source = self._evidence if evidence is None else evidence
-        if source is None:
-            raise EvidenceError(
-                "The guarded call has no evidence.",
-                remedy="Pass evidence=[…] to create() or to guard().",
-            )
-        question = question_of(request.get("messages") or ())
-        passages = retrieved(source(question) if callable(source) else source)
-        return lambda answer: self._guard.check(answer, passages, question)
-
-    def __getattr__(self, name: str) -> Any:
-        raise AttributeError(_not_guarded(f"chat.completions.{name}"))
-
-
-class _Completions(_Calls):
-    def create(self, *, evidence: Source | None = None, **request: Any) -> Any:
-        check = self._check(evidence, request)
-        made = self._create(**request)
-        return (
-            CheckedStream(made, check) if request.get("stream") else checked_completion(made, check)
-        )
-
-
-class _AsyncCompletions(_Calls):
-    async def create(self, *, evidence: Source | None = None, **request: Any) -> Any:
-        check = await asyncio.to_thread(self._check, evidence, request)
-        made = await self._create(**request)
-        if request.get("stream"):
-            return AsyncCheckedStream(made, check)
-        return await asyncio.to_thread(checked_completion, made, check)
-
-
-class CheckedStream:
-    """The chunks of a stream, released after the whole answer was checked."""
-
-    def __init__(self, stream: Any, check: Callable[[str], Checked]) -> None:
-        self._stream = stream
-        self._chunks = self._checked(check)
-
-    def _checked(self, check: Callable[[str], Checked]) -> Iterator[Any]:
-        yield from checked_chunks(list(self._stream), check)
-
-    def __iter__(self) -> Iterator[Any]:
-        return self._chunks
-
-    def __next__(self) -> Any:
-        return next(self._chunks)
-
-    def __enter__(self) -> CheckedStream:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, value: object, trace: TracebackType | None
-    ) -> None:
-        self.close()
-
-    def close(self) -> None:
-        self._stream.close()
-
-
-class AsyncCheckedStream:
-    """`CheckedStream` for the asynchronous client."""
-
-    def __init__(self, stream: Any, check: Callable[[str], Checked]) -> None:
-        self._stream = stream
-        self._chunks = self._checked(check)
-
-    async def _checked(self, check: Callable[[str], Checked]) -> AsyncIterator[Any]:
-        chunks = [chunk async for chunk in self._stream]
-        for chunk in await asyncio.to_thread(partial(checked_chunks, chunks, check)):
-            yield chunk
-
-    def __aiter__(self) -> AsyncIterator[Any]:
-        return self._chunks
-
-    async def __anext__(self) -> Any:
-        return await anext(self._chunks)
-
-    async def __aenter__(self) -> AsyncCheckedStream:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, value: object, trace: TracebackType | None
-    ) -> None:
-        await self.close()
-
-    async def close(self) -> None:
-        await self._stream.close()
-
-
-def _not_guarded(name: str) -> str:
-    return (
-        f"'{name}' is not guarded: its answers would not be checked. "
-        "Use chat.completions.create, or the original client."
-    )
+        raise AttributeError(not_guarded(f"chat.{name}"))
