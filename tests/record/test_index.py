@@ -199,6 +199,19 @@ def test_pages_follow_each_other_in_both_directions(log: Log) -> None:
     assert (listed(newest), newest.newer) == (listed(first), False)
 
 
+def test_a_text_is_looked_for_a_part_at_a_time(log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(decisions, "SEARCHED", 4)
+    for question in ("Old rent?", *(f"Question {n}?" for n in range(6)), "New rent?"):
+        log.write(answer(question))
+    indexed(log)
+    page = Decisions(log).page(Wanted(text="rent"))
+    assert (listed(page), page.older, page.reached) == (["New rent?"], True, 5)
+    page = Decisions(log).page(Wanted(text="rent"), before=page.last)
+    assert (listed(page), page.older, page.reached) == (["Old rent?"], False, None)
+    page = Decisions(log).page(Wanted(text="nowhere"))
+    assert (listed(page), page.older, page.last) == ([], True, 5)
+
+
 def test_without_the_label_nothing_of_a_document_is_found(log: Log) -> None:
     log.write(about(PAY, "How much?", "It is 900."))
     log.write(about(DOORS, "When open?", "At 900 hours."))

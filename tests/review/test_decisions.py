@@ -127,6 +127,20 @@ def test_what_cannot_be_is_refused(review: Review) -> None:
     assert review.case(id).latest == review.log.entry(f"{id}.queue").sequence
 
 
+def test_an_answer_with_an_unsupported_claim_is_not_released_as_drafted(review: Review) -> None:
+    held, served = review.log.write(some.HELD), review.log.write(some.SERVED)
+    for id, act in ((held, Act.RELEASE), (served, Act.CONFIRM)):
+        review.act(id, Judge(2, OVERRULE), by="Ada")
+        with pytest.raises(ReviewError, match="Claim 2 is judged as not supported"):
+            review.decide(id, act, reason="x", by="Ada")
+    review.decide(served, Act.CORRECT, text=some.FIRST.text, reason="Without it.", by="Ada")
+    review.decide(served, Act.CONFIRM, reason="Right now.", by="Ada")  # the corrected text
+    review.decide(held, Act.CONFIRM, reason="Rightly held.", by="Ada")
+    review.act(held, Judge(2, ACCEPT), by="Ada")
+    review.decide(held, Act.RELEASE, reason="I was wrong.", by="Ada")
+    assert answer(review, held).released == some.TEXT
+
+
 def test_a_mark_is_shown_to_those_who_may_read_the_passage(review: Review) -> None:
     id = review.log.write(some.labelled(some.HELD, "staff"))
     public = review.log.write(some.HELD)
@@ -148,10 +162,10 @@ def test_who_looks_at_an_old_state_is_told(review: Review) -> None:
     id = review.log.write(some.HELD)
     seen = review.case(id).latest
     review.act(id, Remark("Looking at it."), by="Ada", seen=seen)
-    review.act(id, Judge(1, ACCEPT), by="Ada", seen=seen)
+    review.act(id, Judge(1, OVERRULE), by="Ada", seen=seen)
     review.act(id, Judge(2, ACCEPT), by="Bob", seen=seen)  # another claim
     with pytest.raises(ReviewTaken, match="Ada acted first: judge at"):
-        review.act(id, Judge(1, OVERRULE), by="Bob", seen=seen)
+        review.act(id, Judge(1, ACCEPT), by="Bob", seen=seen)
     review.act(id, Assign("Ada"), by="Ada", seen=seen)
     with pytest.raises(ReviewTaken, match="Ada acted first: assign"):
         review.act(id, Assign("Bob"), by="Bob", seen=seen)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from suffice.record.setup import Setup
 from suffice.review.actions import Judge, Judgement
 from suffice.review.case import Act
 from suffice.review.review import Review
-from suffice.types import Verdict
+from suffice.types import Action, Verdict
 from tests.review import examples as some
 
 FILING = Setup().filing()
@@ -39,8 +40,8 @@ def test_judgements_of_claims_and_answers_reach_the_calibration(
     sampling.act(wrong, Judge(2, Judgement.ACCEPT), by="Ada")  # a right claim of a wrong answer
     sampling.decide(wrong, Act.WITHDRAW, reason="x", by="Ada")
     sampling.decide(corrected, Act.CORRECT, text="3 days.", reason="x", by="Ada")
-    sampling.act(partly, Judge(1, Judgement.ACCEPT), by="Ada")  # a wrong claim of a right answer
     sampling.decide(partly, Act.CONFIRM, reason="x", by="Ada")
+    sampling.act(partly, Judge(1, Judgement.ACCEPT), by="Bob")  # afterwards: a claim is wrong
     sampling.act(open_, Judge(1, Judgement.OVERRULE), by="Ada")  # not decided yet
     rows = sampling.labels()
     assert [row["correct"] for row in rows] == [True, False, False, False, None]
@@ -56,6 +57,16 @@ def test_judgements_of_claims_and_answers_reach_the_calibration(
     assert [label.correct for label in labels] == [True, False, False, False, None]
     assert {(label.probability, label.least_probability) for label in labels} == {(1.0, 1.0)}
     assert sampling.errors().wrong == 2  # withdrawn and corrected
+
+
+def test_claims_of_a_draft_that_was_not_released_do_not_count(sampling: Review) -> None:
+    conflict = replace(some.SERVED, action=Action.CONFLICT, released="Both sides.")
+    id = write(sampling, conflict)
+    sampling.act(id, Judge(1, Judgement.ACCEPT), by="Ada")
+    sampling.decide(id, Act.CONFIRM, reason="Rightly both.", by="Ada")
+    (row,) = sampling.labels()
+    assert row["correct"] is True
+    assert "claims" not in row
 
 
 def test_an_export_holds_only_what_its_reader_may_read(sampling: Review) -> None:

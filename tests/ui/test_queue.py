@@ -22,8 +22,8 @@ from suffice.settings import RecordSettings, Settings
 from suffice.types import Action, Conflict, Level, Passage
 from tests.review import examples as some
 from tests.server.gateway import RunningGateway, running
-from tests.ui.conftest import PASSWORD, People
-from tests.ui.test_sign_in import sign_in, token, visitor
+from tests.ui.conftest import People
+from tests.ui.visitors import PASSWORD, Visitor, signed_in
 
 SECRET = "SECRET-QUESTION"
 HOSTILE = "<script>document.title='hacked'</script>"
@@ -36,10 +36,9 @@ def review(site: RunningGateway) -> Review:
 
 
 @pytest.fixture
-def client(site: RunningGateway, people: People) -> Iterator[httpx2.Client]:
+def client(site: RunningGateway, people: People) -> Iterator[Visitor]:
     """A reviewer who signed in."""
-    with visitor(site) as found:
-        sign_in(found, name=people.name("reviewer"), password=PASSWORD)
+    with signed_in(site, people.name("reviewer")) as found:
         yield found
 
 
@@ -51,27 +50,24 @@ def held(review: Review, question: str) -> str:
     )
 
 
-def send(client: httpx2.Client, id: str, do: str, seen: int, **fields: str) -> httpx2.Response:
-    csrf = token(client.get(f"/ui/queue/{id}").text)
-    data = {"csrf": csrf, "do": do, "seen": str(seen), **fields}
-    return client.post(f"/ui/queue/{id}", data=data)
+def send(client: Visitor, id: str, do: str, seen: int, **fields: str) -> httpx2.Response:
+    path = f"/ui/queue/{id}"
+    return client.submit(path, path, do=do, seen=str(seen), **fields)
 
 
 def test_only_reviewers_see_the_queue(site: RunningGateway, people: People, review: Review) -> None:
     id = held(review, "Who may see this?")
-    with visitor(site) as viewer:
-        sign_in(viewer, name=people.name("viewer"), password=PASSWORD)
+    with signed_in(site, people.name("viewer")) as viewer:
         for path in ("/ui/queue", f"/ui/queue/{id}", "/ui/queue/labels.jsonl"):
             shown = viewer.get(path)
             assert shown.status_code == 403
             assert "needs the role reviewer" in shown.text
             assert "remotely 4 days" not in shown.text
-        csrf = token(viewer.get("/ui/try").text)
-        sent = viewer.post(f"/ui/queue/{id}", data={"csrf": csrf, "do": "decide"})
+        sent = viewer.submit("/ui/try", f"/ui/queue/{id}", do="decide")
         assert sent.status_code == 403
 
 
-def test_the_list_filters_counts_and_sorts(client: httpx2.Client, review: Review) -> None:
+def test_the_list_filters_counts_and_sorts(client: Visitor, review: Review) -> None:
     urgent, mine, gone = (held(review, f"Filter {name}?") for name in ("urgent", "mine", "gone"))
     review.act(urgent, Prioritize(Priority.URGENT), by="Bob")
     review.act(mine, Assign("ada-reviewer"), by="Bob")
@@ -92,9 +88,7 @@ def test_the_list_filters_counts_and_sorts(client: httpx2.Client, review: Review
         assert HOSTILE not in answer.text
 
 
-def test_a_case_is_judged_claim_by_claim_and_released(
-    client: httpx2.Client, review: Review
-) -> None:
+def test_a_case_is_judged_claim_by_claim_and_released(client: Visitor, review: Review) -> None:
     id = held(review, "A whole review?")
     page = client.get(f"/ui/queue/{id}").text
     assert "claim-contradicted" in page
@@ -140,7 +134,7 @@ def test_a_case_is_judged_claim_by_claim_and_released(
     ],
 )
 def test_what_a_choice_means_depends_on_whether_the_answer_is_out(
-    client: httpx2.Client, review: Review, verdict: object, choice: str, answer: str, act: Act
+    client: Visitor, review: Review, verdict: object, choice: str, answer: str, act: Act
 ) -> None:
     id = review.log.write(verdict)  # type: ignore[arg-type]
     seen = review.case(id).latest
@@ -149,18 +143,18 @@ def test_what_a_choice_means_depends_on_whether_the_answer_is_out(
     assert review.case(id).decided[-1].act is act
 
 
-def test_who_is_too_late_is_told(client: httpx2.Client, review: Review) -> None:
+def test_who_is_too_late_is_told(client: Visitor, review: Review) -> None:
     id = held(review, "Too late?")
     seen = review.case(id).latest
     review.decide(id, Act.CONFIRM, reason="x", by="Bob")
     told = send(client, id, "decide", seen, choice="release", answer=some.TEXT, reason="y")
     assert told.status_code == 409
-    assert "Bob was faster: confirm at" in told.text
+    assert "Bob acted first: confirm at" in told.text
     assert [one.by for one in review.case(id).decided] == ["Bob"]
 
 
 def test_a_form_that_does_not_fit_is_refused_and_what_was_written_is_kept(
-    client: httpx2.Client, review: Review
+    client: Visitor, review: Review
 ) -> None:
     id = held(review, "Which form?")
     seen = review.case(id).latest
@@ -183,9 +177,7 @@ def test_a_form_that_does_not_fit_is_refused_and_what_was_written_is_kept(
     assert without.status_code == 403  # no token of the site
 
 
-def test_both_sides_of_a_conflict_stand_beside_each_other(
-    client: httpx2.Client, review: Review
-) -> None:
+def test_both_sides_of_a_conflict_stand_beside_each_other(client: Visitor, review: Review) -> None:
     old = Passage("old@1#0-9", "2 days per week.", "old.md", title="Old rules")
     conflict = Conflict(some.REMOTE, old, "3 days per week", "2 days per week", 0.9, "They differ.")
     gate = replace(some.GATE, level=Level.CONFLICT, conflicts=(conflict,))
@@ -199,15 +191,36 @@ def test_both_sides_of_a_conflict_stand_beside_each_other(
     assert [one.document for one in review.marked_passages(document="old.md")] == ["old.md"]
 
 
-def test_a_gate_decision_without_an_answer_is_a_case_too(
-    client: httpx2.Client, review: Review
-) -> None:
+def test_a_gate_decision_without_an_answer_is_a_case_too(client: Visitor, review: Review) -> None:
     id = review.log.write_gate(some.EVIDENCE, replace(some.GATE, level=Level.REVIEW))
     page = client.get(f"/ui/queue/{id}").text
     assert "Confirm the gate" in page
     assert "Answer to release" not in page
     seen = review.case(id).latest
     assert send(client, id, "decide", seen, choice="confirm", reason="x").status_code == 303
+
+
+def test_a_gate_that_was_wrongly_closed_is_opened(client: Visitor, review: Review) -> None:
+    shut = replace(some.GATE, level=Level.INSUFFICIENT)
+    bare = replace(some.HELD, action=Action.WITHHOLD, gate=shut, draft=None, findings=())
+    id = review.log.write(bare, filing=Filing("website"))
+    assert "Open the gate" in client.get(f"/ui/queue/{id}").text
+    seen = review.case(id).latest
+    refused = send(client, id, "decide", seen, choice="open", answer="", reason=" ")
+    assert refused.status_code == 400
+    done = send(client, id, "decide", seen, choice="open", answer="", reason="It is there.")
+    assert done.status_code == 303, done.text
+    (decided,) = review.case(id).decided
+    assert (decided.act, decided.by) == (Act.OPEN, "ada-reviewer")
+    made = review.case(decided.result)
+    assert made.entry.caller == "website"  # who asked can poll for it
+    assert made.verdict is not None
+    assert "3 days" in made.verdict.released
+    assert decided.result in client.get(f"/ui/queue/{id}").text
+    late = send(client, id, "decide", seen, choice="open", answer="", reason="Me too.")
+    assert late.status_code == 409
+    held_open = held(review, "Is the gate open?")
+    assert "Open the gate" not in client.get(f"/ui/queue/{held_open}").text
 
 
 def test_a_reviewer_without_the_label_sees_nothing_of_it(
@@ -221,9 +234,7 @@ def test_a_reviewer_without_the_label_sees_nothing_of_it(
     id = review.log.write(replace(verdict, question=SECRET, evidence=evidence))
     review.act(id, Assign("eve-board"), by="Bob")
     seen = review.case(id).latest
-    with visitor(site) as blind, visitor(site) as board:
-        sign_in(blind, name="eve-blind", password=PASSWORD)
-        sign_in(board, name="eve-board", password=PASSWORD)
+    with signed_in(site, "eve-blind") as blind, signed_in(site, "eve-board") as board:
         for client, there in ((board, True), (blind, False)):
             listed = client.get("/ui/queue?order=newest").text
             assert (SECRET in listed) is there
@@ -231,15 +242,14 @@ def test_a_reviewer_without_the_label_sees_nothing_of_it(
             shown = client.get(f"/ui/queue/{id}")
             assert (shown.status_code == 200) is there
             assert ("3 days per week" in shown.text) is there
-        csrf = token(blind.get("/ui/queue").text)
-        data = {"csrf": csrf, "do": "decide", "choice": "withhold", "reason": "x"}
-        done = blind.post(f"/ui/queue/{id}", data={**data, "seen": str(seen)})
+        data = {"do": "decide", "choice": "withhold", "reason": "x", "seen": str(seen)}
+        done = blind.submit("/ui/queue", f"/ui/queue/{id}", **data)
         assert done.status_code == 404
         assert SECRET not in done.text
         assert review.case(id).latest == seen
 
 
-def test_hostile_text_is_shown_as_text(client: httpx2.Client, review: Review) -> None:
+def test_hostile_text_is_shown_as_text(client: Visitor, review: Review) -> None:
     passage = replace(some.REMOTE, text=f"{HOSTILE} 3 days.", title=HOSTILE)
     evidence = replace(
         some.EVIDENCE,
@@ -255,7 +265,7 @@ def test_hostile_text_is_shown_as_text(client: httpx2.Client, review: Review) ->
         assert HOSTILE not in page
 
 
-def test_labels_that_would_mislead_are_refused(client: httpx2.Client, review: Review) -> None:
+def test_labels_that_would_mislead_are_refused(client: Visitor, review: Review) -> None:
     review.log.write(some.SERVED)  # it could not be drawn
     refused = client.get("/ui/queue/labels.jsonl")
     assert refused.status_code == 400
@@ -265,7 +275,7 @@ def test_labels_that_would_mislead_are_refused(client: httpx2.Client, review: Re
 def test_the_labels_are_downloaded_as_calibration_reads_them(tmp_path: Path) -> None:
     sampling = Settings(record=RecordSettings(review_sample=1, review_borderline=0))
     library = Library.open(tmp_path / "s.db", Settings(), create=True)
-    with running(library, sampling) as gateway, visitor(gateway) as client:
+    with running(library, sampling) as gateway, Visitor(gateway) as client:
         assert gateway.inner.log is not None
         review = Review(gateway.inner.log)
         ids = [review.log.write(some.SERVED, filing=Setup().filing()) for _ in range(2)]

@@ -16,7 +16,8 @@ from suffice.settings import RouteSettings, VerdictSettings
 from suffice.testing.upstream import ScriptedUpstream, says
 from tests.review import examples as some
 from tests.server.gateway import QUESTION, WRONG, RunningGateway, routes, running
-from tests.ui.conftest import PASSWORD, People
+from tests.ui.conftest import People
+from tests.ui.visitors import PASSWORD
 from tests.waiting import PATIENCE
 
 

@@ -1,80 +1,188 @@
-"""Signing in and out, and what keeps others out."""
+"""Signing in and out: keys, accounts, forwarded identities and the local user."""
 
 from __future__ import annotations
 
-import re
+from collections.abc import Iterator
+from dataclasses import replace
 
-import httpx2
 import pytest
+from sqlalchemy import select
 
-from tests.server.gateway import RunningGateway
-from tests.ui.conftest import PASSWORD, People
+from suffice.access.accounts import Accounts
+from suffice.access.attempts import Attempts
+from suffice.access.keys import Principals
+from suffice.access.signed_headers import signed_headers
+from suffice.evidence.library import Library
+from suffice.log.tables import SIGN_IN_FAILURES
+from suffice.record.log import Log
+from suffice.settings import (
+    IdentitySettings,
+    RouteSettings,
+    ServerSettings,
+    Settings,
+    SignedHeaderSettings,
+    SiteSettings,
+)
+from tests.server.gateway import RunningGateway, running
+from tests.ui.conftest import People
+from tests.ui.visitors import PASSWORD, Visitor, signed_in
 
 PAGE = "/ui/try"
+SECRET = "one-secret-of-the-proxy-and-the-gateway"
 
 
-def visitor(site: RunningGateway, **headers: str) -> httpx2.Client:
-    return httpx2.Client(base_url=site.url, headers=headers, follow_redirects=False, timeout=60)
-
-
-def token(text: str) -> str:
-    found = re.search(r'name="csrf" value="([0-9a-f]{64})"', text)
-    assert found, text
-    return found[1]
-
-
-def sign_in(client: httpx2.Client, **fields: str) -> httpx2.Response:
-    csrf = token(client.get("/ui/sign-in").text)
-    return client.post("/ui/sign-in", data={"csrf": csrf, **fields})
+def signings(library: Library) -> list[tuple[str, str]]:
+    log = Log(library.store.database)
+    found = [entry for entry in log.entries() if entry.kind == "sign_in"]
+    log.close()
+    return [(entry.fields()["act"], entry.fields().get("name", "")) for entry in found]
 
 
 def test_nobody_sees_a_page_without_signing_in(site: RunningGateway) -> None:
-    with visitor(site) as client:
-        asked = client.get(PAGE)
+    with Visitor(site) as visitor:
+        asked = visitor.get(PAGE)
         assert asked.status_code == 303
         assert asked.headers["location"] == "/ui/sign-in?next=%2Fui%2Ftry"
-        assert client.post(PAGE, data={"question": "?"}).status_code == 401
+        assert visitor.post(PAGE, data={"question": "?"}).status_code == 401
 
 
 @pytest.mark.parametrize("role", ["viewer", "reviewer", "admin"])
 def test_accounts_and_keys_with_a_role_sign_in(
     site: RunningGateway, people: People, role: str
 ) -> None:
-    for fields in (
-        {"name": people.name(role), "password": PASSWORD},
-        {"key": people.keys[role]},
-    ):
-        with visitor(site) as client:
-            done = sign_in(client, next=PAGE, **fields)
+    ways = {"name": people.name(role), "password": PASSWORD}, {"key": people.keys[role]}
+    for fields in ways:
+        with Visitor(site) as visitor:
+            done = visitor.sign_in(next=PAGE, **fields)
             assert (done.status_code, done.headers["location"]) == (303, PAGE)
             cookie = done.headers["set-cookie"]
             assert "HttpOnly" in cookie
             assert "SameSite=lax" in cookie
-            assert client.get(PAGE).status_code == 200
+            assert "Secure" not in cookie
+            assert visitor.get(PAGE).status_code == 200
+
+
+def test_signing_in_and_out_and_failures_are_records(
+    site: RunningGateway, site_library: Library, people: People
+) -> None:
+    before = len(signings(site_library))
+    with Visitor(site) as visitor:
+        wrong = visitor.sign_in(name=people.name("viewer"), password="a wrong password")
+        unknown = visitor.sign_in(name="my secret passphrase", password="typed here")
+        assert wrong.status_code == unknown.status_code == 401
+        assert "The name or the password is wrong." in wrong.text
+        assert "The name or the password is wrong." in unknown.text
+        visitor.sign_in(name=people.name("viewer"), password=PASSWORD)
+        kept = dict(visitor.cookies)
+        visitor.submit(PAGE, "/ui/sign-out")
+        assert visitor.get(PAGE).status_code == 303
+        visitor.cookies.update(kept)
+        assert visitor.get(PAGE).status_code == 303
+    name = people.name("viewer")
+    # What was typed as a name may be a password: it is not recorded.
+    told = [("refused", name), ("refused", ""), ("signed_in", name), ("signed_out", name)]
+    assert signings(site_library)[before:] == told
 
 
 def test_a_key_without_a_role_for_the_site_is_told_so(site: RunningGateway, people: People) -> None:
-    with visitor(site) as client:
-        done = sign_in(client, key=people.keys["caller"])
+    with Visitor(site) as visitor:
+        done = visitor.sign_in(key=people.keys["caller"])
         assert done.status_code == 401
-        assert "one of the roles" in done.text
-        assert client.get(PAGE).status_code == 303
+        assert "viewer, reviewer" in done.text.partition('role="alert"')[2][:200]
+        assert visitor.get(PAGE).status_code == 303
 
 
-def test_signing_out_ends_the_session(site: RunningGateway, people: People) -> None:
-    with visitor(site) as client:
-        sign_in(client, key=people.keys["viewer"])
-        kept = dict(client.cookies)
-        client.post("/ui/sign-out", data={"csrf": token(client.get(PAGE).text)})
-        assert client.get(PAGE).status_code == 303
-        client.cookies.update(kept)
-        assert client.get(PAGE).status_code == 303
+def test_a_revoked_key_ends_its_session(site: RunningGateway, site_library: Library) -> None:
+    principals = Principals(site_library.store.database)
+    made = principals.create("short-lived", ["viewer"])
+    with Visitor(site) as visitor:
+        visitor.sign_in(key=made.secret)
+        assert visitor.get(PAGE).status_code == 200
+        principals.revoke("short-lived")
+        assert visitor.get(PAGE).status_code == 303
+
+
+@pytest.mark.parametrize("name", ["ada-locked", "nobody at all"])
+def test_after_many_failures_even_the_right_password_waits(
+    site: RunningGateway, site_library: Library, name: str
+) -> None:
+    """Whether the account exists or not: the reply says nothing about it."""
+    database = site_library.store.database
+    if name == "ada-locked":
+        Accounts(database).add(name, PASSWORD)
+    attempts = Attempts(database)
+    with Visitor(site) as visitor:
+        assert visitor.sign_in(name=name, password="a wrong password").status_code == 401
+        with database.reading() as connection:
+            counted = connection.scalars(select(SIGN_IN_FAILURES.c.subject)).all()
+        assert {f"account {name}", "address 127.0.0.1"} <= set(counted)
+        for _ in range(15):  # a wait of minutes, however slow this machine is
+            attempts.failed(f"account {name}")
+        locked = visitor.sign_in(name=name, password=PASSWORD)
+        assert locked.status_code == 429
+        assert int(locked.headers["retry-after"]) >= 1
+        attempts.succeeded(f"account {name}", "address 127.0.0.1")
+        assert visitor.sign_in(name=name, password="a wrong password").status_code == 401
 
 
 def test_the_local_user_of_an_open_gateway_needs_no_sign_in(open_site: RunningGateway) -> None:
-    with visitor(open_site) as client:
-        assert "local" in client.get(PAGE).text
-    with visitor(open_site, host="evil.example") as client:
-        assert client.get(PAGE).status_code == 403
-    with visitor(open_site, **{"x-forwarded-for": "203.0.113.9"}) as client:
-        assert client.get(PAGE).status_code == 303
+    with Visitor(open_site) as visitor:
+        assert "local" in visitor.get(PAGE).text
+        assert visitor.get("/ui/people").status_code == 200
+    with Visitor(open_site, host="evil.example") as visitor:
+        assert visitor.get(PAGE).status_code == 403
+    with Visitor(open_site, **{"x-forwarded-for": "203.0.113.9"}) as visitor:
+        assert visitor.get(PAGE).status_code == 303
+
+
+def test_somebody_may_sign_in_on_an_open_gateway(open_site: RunningGateway, people: People) -> None:
+    with signed_in(open_site, people.name("viewer")) as visitor:
+        assert people.name("viewer") in visitor.get(PAGE).text
+        assert visitor.get("/ui/people").status_code == 403
+
+
+@pytest.fixture
+def behind_proxy(
+    site_library: Library, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[RunningGateway]:
+    """A gateway behind a proxy that authenticates people and signs their names."""
+    monkeypatch.setenv("PROXY_SECRET", SECRET)
+    identity = IdentitySettings(
+        roles={"reviewers": ("reviewer",), "*": ("viewer",)},
+        headers=SignedHeaderSettings(secret_env="PROXY_SECRET"),
+    )
+    server = replace(
+        ServerSettings(),
+        keys="required",
+        identity=identity,
+        site=SiteSettings(behind_proxy=True),
+        routes={"default": RouteSettings(upstream="extractive")},
+    )
+    with running(site_library, Settings(server=server)) as served:
+        yield served
+
+
+def test_a_proxy_names_the_person(behind_proxy: RunningGateway, people: People) -> None:
+    key = {"x-api-key": people.keys["admin"], "x-forwarded-proto": "https"}
+    with Visitor(behind_proxy, **key, **signed_headers("Grace", ["reviewers"], SECRET)) as visitor:
+        shown = visitor.get(PAGE)
+        assert "Grace" in shown.text
+        assert "Secure" in shown.headers["set-cookie"]
+        assert visitor.get("/ui/people").status_code == 403  # narrowed to the group's role
+    forged = signed_headers("Grace", ["reviewers"], SECRET + "?")
+    with Visitor(behind_proxy, **key, **forged) as visitor:
+        assert visitor.get(PAGE).status_code == 401
+    with Visitor(behind_proxy, **key) as visitor:
+        assert visitor.get(PAGE).status_code == 401
+
+
+def test_a_key_that_must_name_its_person_does_so_in_a_session_too(
+    behind_proxy: RunningGateway, people: People
+) -> None:
+    with Visitor(behind_proxy) as visitor:
+        assert visitor.sign_in(key=people.keys["admin"]).status_code == 303
+        assert visitor.get(PAGE).status_code == 401
+        named = signed_headers("Grace", [], SECRET)
+        assert "Grace" in visitor.get(PAGE, headers=named).text
+    with signed_in(behind_proxy, people.name("admin")) as visitor:
+        assert visitor.get("/ui/people").status_code == 200

@@ -210,7 +210,7 @@ def hashed(secret: str) -> str:
 def described(principal: Principal) -> dict[str, Any]:
     """The principal and its rights, in the form stored in a record."""
     lists = {name: sorted(getattr(principal, name)) for name in _LISTS}
-    content = {"principal": principal.id, "name": principal.name, **lists}
+    content: dict[str, Any] = {"principal": principal.id, "name": principal.name, **lists}
     content["limits"] = dict(principal.limits)
     if principal.expires:
         content["expires"] = principal.expires

@@ -137,11 +137,13 @@ class Documents:
     def difference(self, history: History, old: str, new: str) -> list[Hunk] | None:
         """The changes from one version of a document to another; `None` if the reader may not read
         both."""
-        pair = history.find(old), history.find(new)
-        if pair[0] is None or pair[1] is None:
+        before, after = history.find(old), history.find(new)
+        if before is None or after is None:
             return None
-        texts = [self.store.text(history.collection, one.document, one.key) for one in pair if one]
-        return compare(*texts)
+        return compare(self._text(before), self._text(after))
+
+    def _text(self, version: VersionInfo) -> str:
+        return self.store.text(version.collection, version.document, version.key)
 
     def calendar(self, day: date) -> list[VersionInfo]:
         """Versions that expire within a year, or expired within a month and were not replaced."""

@@ -60,14 +60,17 @@ def judged(entry: Entry) -> Judged:
 
 def marked(entry: Entry) -> Marked:
     fields = entry.fields()
-    texts = (fields[name] for name in ("passage", "document", "version", "title", "collection"))
     return Marked(
         entry.id,
         entry.time,
         entry.caller,
         fields["record"],
         Mark(fields["mark"]),
-        *texts,
+        fields["passage"],
+        fields["document"],
+        fields["version"],
+        fields["title"],
+        fields["collection"],
         frozenset(fields["access"]),
         fields.get("comment", ""),
     )

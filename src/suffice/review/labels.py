@@ -21,7 +21,7 @@ from suffice.record.setup import setup_of
 from suffice.review.actions import JUDGEMENT
 from suffice.review.judged import judged
 from suffice.review.sample import Sampled, sampled
-from suffice.types import Passage, Verdict
+from suffice.types import Action, Passage, Verdict
 from suffice.verdict.claim_status import claim_statuses
 from suffice.verdict.thresholds import SERVE_ONLY, WITH_CAVEAT, in_force
 
@@ -92,7 +92,7 @@ def _judgement(connection: Connection, one: Sampled, verdict: Verdict) -> dict[s
             "correct": last[status.n].supported,
         }
         for status in claim_statuses(verdict)
-        if status.n in last
+        if status.n in last and verdict.action is not Action.CONFLICT  # its draft is not released
     ]
     correct = one.correct and all(claim["correct"] for claim in claims)
     return {"correct": correct, **({"claims": claims} if claims else {})}

@@ -162,14 +162,14 @@ def _order(order: Order) -> Sequence[ColumnElement[Any]]:
 
 
 def _after(here: Row[Any], order: Order) -> ColumnElement[bool]:
-    table = CASES.c
+    table, place = CASES.c, int(here.sequence)
     if order is Order.NEWEST:
-        return table.sequence < here.sequence
-    later = table.sequence > here.sequence
+        return table.sequence < place
+    later = table.sequence > place
     if order is Order.OLDEST:
         return later
-    less = table.priority < here.priority
-    return or_(less, and_(table.priority == here.priority, later))
+    urgency = int(here.priority)
+    return or_(table.priority < urgency, and_(table.priority == urgency, later))
 
 
 def _allowed(connection: Connection, reader: Reader | None) -> ColumnElement[bool] | None:
@@ -223,7 +223,7 @@ def _portion(connection: Connection) -> None:
     for row in rows:
         if row.kind == ERASURE:
             concerned |= set(_erased(connection, row.payload))
-    found = [row for id in sorted(concerned) if (row := _row(connection, id))]
+    found = [case for id in sorted(concerned) if (case := _row(connection, id))]
     if found:
         connection.execute(_saves(connection), found)
     reached = max(row.sequence for row in rows)

@@ -33,13 +33,14 @@ from suffice.record.log import NOWHERE, PAGE, Log
 from suffice.record.sampling import Why
 from suffice.record.trace import Trace
 from suffice.review import gaps
-from suffice.review.actions import LONGEST, Action
+from suffice.review.actions import Action
 from suffice.review.case import DECIDED, FEEDBACK, Act, Case, Rating, case_of, note
 from suffice.review.estimate import Estimate, estimate
 from suffice.review.judged import Marked
 from suffice.review.labels import labelled
 from suffice.review.marks import marked_passages
 from suffice.review.queue import Counts, Wanted, counted, following, refresh, selected
+from suffice.review.rules import check_allowed, check_length, check_reason
 from suffice.review.sample import strata
 from suffice.types import Verdict
 
@@ -111,13 +112,13 @@ class Review:
         reviewer's words, for `Act.CORRECT`. A reader may decide only on records it may read
         completely."""
         case = self.whole(name, reader)
-        _check(act, reason, by)
+        check_reason(act, reason, by)
         if act is Act.OPEN:
             raise ReviewError(
                 "Opening a gate requires writing an answer.", remedy="Call Review.open."
             )
         self._not_taken(case, seen)
-        _allowed(case, act, text)
+        check_allowed(case, act, text)
         corrected = {"text": text.strip()} if act is Act.CORRECT else {}
         fields = {"reason": reason, **corrected}
         record = about(case.entry, act.kind, fields, by=by, role=act.value)
@@ -158,9 +159,9 @@ class Review:
         """Write and check an answer although the gate was closed. The new verdict is a separate
         record, sealed together with the decision. Return the verdict and its record's id."""
         case = self.whole(name, reader)
-        _check(Act.OPEN, reason, by)
+        check_reason(Act.OPEN, reason, by)
         self._not_taken(case, seen)
-        _allowed(case, Act.OPEN)
+        check_allowed(case, Act.OPEN)
         text = f"{note(Act.OPEN, by, reason)} (record {case.entry.id})"
         verdict, trace = write(decision_of(case.entry), text)
         records = of_verdict(verdict, trace, filing)
@@ -180,7 +181,7 @@ class Review:
     ) -> str:
         """Record a rating of a decision and return the id of its record. An answer that is rated
         down is queued for review."""
-        _length("comment", comment)
+        check_length("comment", comment)
         with self.log.database.reading() as connection:
             entry = _known(connection, name, reader)
         record = about(entry, FEEDBACK, {"rating": rating.value, "comment": comment}, by=by)
@@ -263,62 +264,3 @@ def _known(connection: Connection, name: str, reader: Reader | None) -> Entry:
     if reader is not None and not reader.may_know(entry):
         raise record_missing(name)
     return entry
-
-
-def _check(act: Act, reason: str, by: str) -> None:
-    for what, text in (("a reason", reason), ("a name", by)):
-        if not text.strip():
-            raise ReviewError(
-                f"The decision '{act.value}' requires {what}.",
-                remedy="Give a reason and the name of the reviewer.",
-            )
-    _length("reason", reason)
-
-
-def _length(what: str, text: str) -> None:
-    if len(text) > LONGEST:
-        raise ReviewError(
-            f"The {what} has {len(text):,} characters.",
-            remedy=f"Use at most {LONGEST:,} characters.",
-        )
-
-
-def _allowed(case: Case, act: Act, text: str = "") -> None:
-    """Raise if the decision does not apply to the current state of the case."""
-    if act in (Act.CONFIRM, Act.DISMISS):
-        return
-    name, seen = case.entry.id, case.seen
-    if seen is None:
-        raise ReviewError(case.lacking, remedy="Confirm or dismiss it.")
-    first = decision_of(case.entry).verdict
-    out = seen.verdict is not None and seen.verdict.served
-    answered = first is not None and bool(first.released or (first.draft and first.draft.text))
-    if act is Act.CORRECT:
-        _correctable(case, first, text)
-    if act is Act.WITHDRAW and not out:
-        raise ReviewError(
-            f"Record {name} has no released answer to withdraw.", remedy="Confirm or dismiss it."
-        )
-    if act is Act.RELEASE and out:
-        raise ReviewError(f"The answer of record {name} is already released.", remedy="Confirm it.")
-    if act is Act.RELEASE and not answered:
-        raise ReviewError(
-            f"Record {name} has no answer to release.",
-            remedy=f"To have an answer written, run: suffice review decide {name} open",
-        )
-    if act is Act.OPEN and (answered or seen.gate.open):
-        raise ReviewError(
-            f"The gate of record {name} was already open.",
-            remedy="Release or withdraw the answer instead.",
-        )
-
-
-def _correctable(case: Case, first: Verdict | None, text: str) -> None:
-    _length("answer", text)
-    if first is None:
-        raise ReviewError(
-            f"Record {case.entry.id} is a gate decision without an answer.",
-            remedy="Confirm or dismiss it.",
-        )
-    if not text.strip():
-        raise ReviewError("The corrected answer is empty.", remedy="Write the answer to release.")

@@ -177,15 +177,18 @@ def respelled(fact: Fact) -> Iterator[Edit]:
 
 
 def _may_be_part(text: str, literal: Literal) -> bool:
-    """Whether a number may be a year, or part of a ratio ("1:1") or a range."""
+    """Whether a number may be a year, part of a ratio ("1:1") or a range, or the number of an item
+    ("(2)")."""
     around = text[max(0, literal.start - 1) : literal.start] + text[literal.end : literal.end + 1]
     year = literal.kind is LiteralKind.NUMBER and bool(_YEAR.fullmatch(literal.text))
-    return year or any(char in ":/-–" for char in around)
+    return year or any(char in ":/-–" for char in around) or around == "()"
 
 
 def forbidden(edit: Edit) -> tuple[str, ...]:
-    """What must not be released: the false statement, and its false value if it has one."""
-    value = (edit.new,) if re.search(r"\d", edit.new) else ()
+    """What must not be released: the false statement, and its false value if it has one. A bare
+    number of one or two digits is not forbidden: true texts have such numbers too, as in "[3]"."""
+    telling = re.search(r"\d", edit.new) and not re.fullmatch(r"\d{1,2}", edit.new)
+    value = (edit.new,) if telling else ()
     return edit.text.rstrip("."), *value
 
 

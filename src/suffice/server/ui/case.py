@@ -29,6 +29,7 @@ from suffice.review.judged import Judged, Marked, edited
 from suffice.review.queue import Order, Wanted
 from suffice.review.review import Review
 from suffice.server.openai.disclosure import Disclosure
+from suffice.server.ui.open_gate import open_gate
 from suffice.server.ui.page import Form, PageContext, PageError, page
 from suffice.server.ui.queue import PATH, age, reasons, review_of
 from suffice.server.ui.verdict_view import VerdictView, view_of
@@ -63,6 +64,17 @@ class CaseView:
         return verdict.released or (verdict.draft.text if verdict.draft else "")
 
     @property
+    def changed(self) -> bool:
+        """Whether a release would give other words than before."""
+        now = self.case.verdict
+        return self.answer != (now.released if now and self.out else self.drafted)
+
+    @property
+    def shut(self) -> bool:
+        """Whether the gate was closed, so that nothing was drafted."""
+        return not self.draft.verdict.gate.open and not self.drafted
+
+    @property
     def answers(self) -> bool:
         """Whether the case has a verdict, not a gate decision alone."""
         return self.case.verdict is not None
@@ -81,7 +93,10 @@ async def act(context: PageContext) -> Response:
         raise PageError(400, "Not possible", "The form is not complete.", "Reload the page.")
     try:
         with _missing_is_not_found():
-            place, notice = await context.run(todo, context, name, form)
+            if form.get("choice") == Act.OPEN:
+                place, notice = await _open(context, name, form)
+            else:
+                place, notice = await context.run(todo, context, name, form)
     except ReviewTaken as problem:
         return await _page(context, 409, problem)
     except (ReviewError, ValueError) as problem:
@@ -218,6 +233,13 @@ def _decide(context: PageContext, name: str, form: Form) -> Done:
         Act.DISMISS: "The case is dismissed.",
     }
     return "#decided", said[chosen]
+
+
+async def _open(context: PageContext, name: str, form: Form) -> Done:
+    review = review_of(context)
+    view = await context.run(_view, context, review, name)
+    await open_gate(context, review, view.case, form.get("reason", ""), _seen(form))
+    return "#decided", "The gate is opened: an answer was written and checked."
 
 
 def _does(action: Callable[[Form, PageContext], tuple[ReviewAction, Done]]) -> ActionOf:

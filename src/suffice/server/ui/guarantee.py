@@ -12,7 +12,7 @@ from starlette.routing import Route
 
 from suffice.errors import SufficeError
 from suffice.learn.calibrate.certificate import Certificate
-from suffice.learn.monitor.guarantee import Guarantee, Status, in_force, read_certificate
+from suffice.learn.monitor.guarantee import Guarantee, Status, in_force, read_certificates
 from suffice.learn.monitor.report import report_of
 from suffice.learn.runs import GoldenRun, RedteamRun, golden_runs, redteam_runs
 from suffice.log.entry import Choice
@@ -108,7 +108,7 @@ async def tests(context: PageContext) -> Response:
 def _certificate(settings: Settings) -> tuple[Certificate | None, str]:
     """The certificate of the settings, or why it cannot be read."""
     try:
-        return read_certificate(settings), ""
+        return read_certificates(settings).get(settings.verdict.thresholds_file), ""
     except SufficeError as problem:
         return None, f"{problem.message} {problem.remedy or ''}".strip()
 
@@ -130,8 +130,8 @@ def _rates(certificate: Certificate) -> list[Rate]:
 
 def _rate(found: Mapping[str, Any]) -> tuple[str, str]:
     low, high = found.get("low"), found.get("high")
-    known = low is not None and high is not None
-    return percent(found["rate"]), f"{percent(low)} to {percent(high)}" if known else ""
+    interval = "" if low is None or high is None else f"{percent(low)} to {percent(high)}"
+    return percent(found["rate"]), interval
 
 
 def _method(certificate: Certificate) -> list[tuple[str, str]]:

@@ -17,7 +17,7 @@ from starlette.routing import Route
 from suffice.access.keys import Role
 from suffice.log.moment import read
 from suffice.record.sampling import Why
-from suffice.review.actions import Priority
+from suffice.review.actions import LONGEST_NAME, Priority
 from suffice.review.case import Case, State
 from suffice.review.queue import Counts, Order, Wanted
 from suffice.review.review import Review
@@ -54,10 +54,11 @@ class Filters:
     def of(cls, values: Mapping[str, str]) -> Filters:
         number = values.get("page", "1")
         at = int(number) if number.isascii() and number.isdecimal() and len(number) < 6 else 1
-        names = ("why", "priority", "assignee")
         return cls(
             values.get("view") or "waiting",
-            *(values.get(name, "")[:100] for name in names),
+            values.get("why", ""),
+            values.get("priority", ""),
+            values.get("assignee", "")[:LONGEST_NAME],
             values.get("order") or Order.PRIORITY.value,
             min(max(at, 1), _LAST_PAGE),
         )

@@ -21,6 +21,8 @@ _WRONG = "The name or the password is wrong."
 _WRONG_KEY = "This key is unknown, was revoked or has expired."
 _ADDRESS_FACTOR = 4
 _LONGEST = 2_000
+_LONGEST_FORM = 65_536
+"""Bytes of a form that somebody who is not signed in may send."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,7 @@ async def form_page(request: Request, site: Site, visit: Visit) -> Response:
 
 
 async def sign_in(request: Request, site: Site, visit: Visit) -> Response:
-    form = await checked_form(request, visit, site.gateway)
+    form = await checked_form(request, visit, site.gateway, _LONGEST_FORM)
     target = security.local_path(form.get("next", ""))
     typed = _typed(form)
     settings = site.gateway.state.settings.server.site
@@ -131,7 +133,7 @@ def _later(seconds: float) -> PageError:
 
 async def sign_out(request: Request, site: Site, visit: Visit) -> Response:
     known = await visit_of(request, site)
-    await checked_form(request, known, site.gateway)
+    await checked_form(request, known, site.gateway, _LONGEST_FORM)
     if known.person is not None and known.session:
         name, settings = known.person.name, site.gateway.state.settings.server.site
         address = security.address_of(request, settings.behind_proxy)

@@ -10,15 +10,18 @@ import asyncio
 import json
 import re
 import time
-from collections.abc import AsyncIterator, Mapping
-from contextlib import ExitStack, asynccontextmanager
+from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
 from starlette.responses import Response
 from starlette.routing import Route
 
+from suffice.errors import SufficeError
 from suffice.server.endpoints import checked_json, checker_of
+from suffice.server.errors import ApiError
+from suffice.server.offload import offload
 from suffice.server.openai.chat import answer as answer_chat
 from suffice.server.openai.completion import completion
 from suffice.server.openai.disclosure import Disclosure, disclosure
@@ -29,14 +32,15 @@ from suffice.server.route import Way
 from suffice.server.sending import while_there
 from suffice.server.telemetry.stats import NOW, RequestStats
 from suffice.server.ui.guide import EXAMPLES
-from suffice.server.ui.page import PageContext, page
+from suffice.server.ui.page import PageContext, as_page_error, page
 from suffice.server.ui.page_error import PageError
 from suffice.server.ui.verdict_view import VerdictView, view_of
+from suffice.settings import LimitSettings
 from suffice.text.asked import checked_question
 from suffice.types import Retrieved
 
 TEMPLATE = "try.html"
-_BETWEEN = re.compile(r"^\s*-{3,}\s*$", re.MULTILINE)
+_BETWEEN = re.compile(r"^[ \t]*-{3,}[ \t]*$", re.MULTILINE)
 _LONGEST_LINK = 2_000
 
 
@@ -76,16 +80,25 @@ async def show(context: PageContext) -> Response:
 
 
 async def run(context: PageContext) -> Response:
+    """Do what the form asks, as an API call of this person."""
     asked = Asked.of(await context.form())
+    gateway, principal = context.gateway, context.person.principal
+    stats = RequestStats("/ui/try", time.perf_counter())
+    NOW.set(stats)
+    stack = ExitStack()
+    stack.callback(gateway.tell, stats)
     try:
-        async with _call(context) as call:
-            route = context.gateway.route(asked.route, None, context.person.principal)
-            call.stats.route = route.name
-            work = _ask if asked.way == "ask" else _check
-            shown = await work(context, call, route, asked)
-    except PageError as problem:
-        return _page(context, asked, problem=problem)
-    return _page(context, asked, shown)
+        call = await admit(context.request, gateway, principal, stack, stats)
+        route = gateway.route(asked.route, None, principal)
+        stats.route = route.name
+        work = _ask if asked.way == "ask" else _check
+        return _page(context, asked, await work(context, call, route, asked))
+    except (PageError, ApiError, SufficeError) as problem:
+        shown = as_page_error(problem, stats.path)
+        stats.status = shown.status
+        return _page(context, asked, problem=shown)
+    finally:
+        stack.close()
 
 
 def _page(
@@ -96,7 +109,7 @@ def _page(
 ) -> Response:
     gateway, principal = context.gateway, context.person.principal
     routes = [name for name, one in gateway.state.routes.items() if gateway.may(principal, one)]
-    return context.render(
+    response = context.render(
         TEMPLATE,
         problem.status if problem else 200,
         asked=asked,
@@ -105,17 +118,8 @@ def _page(
         routes=routes,
         examples=EXAMPLES if gateway.state.settings.server.site.guide else (),
     )
-
-
-@asynccontextmanager
-async def _call(context: PageContext) -> AsyncIterator[RequestContext]:
-    """The form as an API call of this person."""
-    stats = RequestStats("/ui/try", time.perf_counter())
-    NOW.set(stats)
-    principal = context.person.principal
-    with ExitStack() as stack:
-        stack.callback(context.gateway.tell, stats)
-        yield await admit(context.request, context.gateway, principal, stack, stats)
+    response.headers.update(problem.headers if problem else {})
+    return response
 
 
 async def _ask(
@@ -132,7 +136,7 @@ async def _ask(
         )
     limits = context.gateway.state.settings.server.limits
     body = {"messages": [{"role": "user", "content": asked.question}]}
-    request = read_asked(body, route.settings, limits)
+    request = await offload(len(asked.question), read_asked, body, route.settings, limits)
     began = time.perf_counter()
     answered = await while_there(context.request, answer_chat(call, route, request))
     await call.settled()
@@ -178,9 +182,9 @@ async def _evidence(
 ) -> list[Retrieved]:
     """The passages that were pasted; else those that a search for the question finds."""
     limits = context.gateway.state.settings.server.limits
-    texts = [text.strip() for text in _BETWEEN.split(asked.evidence) if text.strip()]
-    if texts:
-        return list(await asyncio.to_thread(read_given, texts, limits))
+    pasted = await asyncio.to_thread(_pasted, asked.evidence, limits)
+    if pasted:
+        return pasted
     if not asked.question.strip() or route.settings.evidence == "request":
         raise PageError(
             400,
@@ -192,6 +196,11 @@ async def _evidence(
     search = context.gateway.work.run(pipeline.begin, question)
     turn = await while_there(context.request, search)
     return list(turn.gated.evidence)
+
+
+def _pasted(text: str, limits: LimitSettings) -> list[Retrieved]:
+    parts = [part.strip() for part in _BETWEEN.split(text)]
+    return list(read_given([part for part in parts if part], limits))
 
 
 def _may_see(context: PageContext, route: GatewayRoute) -> Disclosure:
