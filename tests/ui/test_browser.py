@@ -31,6 +31,12 @@ def check_draft(tab: Page, site: RunningGateway) -> Page:
     return tab
 
 
+def about_the_check(tab: Page) -> list[str]:
+    """The pages about the record of a check: in the log, and as a case of the queue."""
+    record = tab.locator(".verdict a[href^='/ui/log/']").get_attribute("href") or ""
+    return [record, record.replace("/log/", "/queue/")]
+
+
 def focused(tab: Page) -> str:
     """What a screen reader calls the focused element, about."""
     found: str = tab.evaluate(
@@ -127,6 +133,9 @@ def test_no_page_scrolls_sideways(tab: Page, open_site: RunningGateway, width: i
     for details in tab.locator("main details > summary").all():
         details.click()
     _fits(tab, "the result of a check")
+    for path in about_the_check(tab):
+        tab.goto(f"{open_site.url}{path}")
+        _fits(tab, path)
 
 
 def _fits(tab: Page, path: str) -> None:
@@ -147,6 +156,9 @@ def test_no_serious_accessibility_finding(tab: Page, open_site: RunningGateway, 
     for details in tab.locator("main details > summary").all():
         details.click()
     found += _serious(tab, "the result of a check", options)
+    for path in about_the_check(tab):
+        tab.goto(f"{open_site.url}{path}")
+        found += _serious(tab, path, options)
     assert found == []
 
 

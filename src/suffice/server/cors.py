@@ -27,6 +27,9 @@ class Cors:
         self._made: tuple[Sequence[str], ASGIApp] = ((), app)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if _is_site(scope.get("path", "")):
+            await self._app(scope, receive, send)
+            return
         origins = self._origins()
         if origins != self._made[0]:
             self._made = (origins, self._middleware(origins) if origins else self._app)
@@ -40,3 +43,9 @@ class Cors:
             allow_headers=["authorization", "content-type", "x-api-key", "x-suffice-user-token"],
             expose_headers=list(_EXPOSED),
         )
+
+
+def _is_site(path: str) -> bool:
+    """Whether a path is that of a page: other sites' scripts may not read pages, whichever origins
+    may call the API. A route may be called `ui`."""
+    return path.startswith("/ui/") and not path.startswith("/ui/v1/")
