@@ -105,8 +105,8 @@ def _driven(plan: Plan, server: Running) -> dict[str, Any]:
     for way, more in (("whole", {}), ("stream", {"stream": True})):
         bodies = [json.dumps({**_PLAIN, **more})]
         found[way] = {
-            "one": _load(server, bodies, plan.seconds, clients=1),
-            "many": _load(server, bodies, plan.seconds, clients=plan.clients),
+            "one": load(server, bodies, plan.seconds, clients=1),
+            "many": load(server, bodies, plan.seconds, clients=plan.clients),
         }
     return found
 
@@ -119,7 +119,7 @@ def _checked(plan: Plan, folder: Path, upstream: Running) -> dict[str, Any]:
     found: dict[str, Any] = {}
     bare = bare_models(asked[: plan.bare], Settings())
     with start_gateway(folder, "checked", settings) as gateway:
-        ran = _load(gateway, bodies, plan.seconds, clients=plan.clients, checked=True)
+        ran = load(gateway, bodies, plan.seconds, clients=plan.clients, checked=True)
         if "overload" in plan.parts:
             found["overload"] = _overloaded(plan, gateway, bodies, ran["per_s"])
     again = bare_models(asked[-plan.bare :], Settings())
@@ -146,7 +146,7 @@ def _overloaded(plan: Plan, gateway: Running, bodies: Sequence[str], rate: float
     watching = threading.Thread(target=look)
     watching.start()
     try:
-        ran = _load(gateway, bodies, plan.overload, rate=2 * rate, checked=True, warm=0.0)
+        ran = load(gateway, bodies, plan.overload, rate=2 * rate, checked=True, warm=0.0)
     finally:
         done.set()
         watching.join()
@@ -165,16 +165,18 @@ def _ratio(ours: float, theirs: float) -> float | None:
     return round(ours / theirs, 3) if theirs > 0 else None
 
 
-def _load(
+def load(
     server: Running,
     bodies: Sequence[str],
     seconds: float,
     *,
+    path: str = _CHAT,
     warm: float | None = None,
     **more: Any,
 ) -> dict[str, Any]:
+    """The result of a load on one path of a server, made by a process of its own."""
     warm = min(1.0, seconds) if warm is None else warm
-    job = Job(_HOST, server.port, _CHAT, list(bodies), seconds, warm=warm, **more)
+    job = Job(_HOST, server.port, path, list(bodies), seconds, warm=warm, **more)
     done = subprocess.run(
         [sys.executable, "-m", "benchmarks.load"],
         input=json.dumps(asdict(job)),

@@ -50,7 +50,18 @@ def test_the_wheel_holds_the_package_and_nothing_else() -> None:
     assert {name.split("/")[0] for name in files} == {"suffice"}
     assert "suffice/models/weights/minilm-l12-verifier/model.onnx" in files
     assert "suffice/py.typed" in files
+    assert "suffice/sql/migrations/0009_site.sql" in files
+    for file in ("templates/base.html", "static/site.css", "static/site.js"):
+        assert f"suffice/server/ui/{file}" in files
     assert [name for name in files if "smollm" in name or name.endswith(".gguf")] == []
+
+
+def test_the_wheel_brings_the_handbook_of_the_demo() -> None:
+    builder = WheelBuilder(str(ROOT))
+    forced = builder.recurse_forced_files(builder.config.get_force_include())
+    brought = {file.distribution_path for file in forced}
+    assert "suffice/handbook/remote-work.md" in brought
+    assert {name.split("/")[1] for name in brought} == {"handbook"}
 
 
 def test_the_strong_wheel_holds_the_weights_of_its_tier(tmp_path: Path) -> None:

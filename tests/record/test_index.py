@@ -199,6 +199,19 @@ def test_pages_follow_each_other_in_both_directions(log: Log) -> None:
     assert (listed(newest), newest.newer) == (listed(first), False)
 
 
+def test_a_text_is_looked_for_a_part_at_a_time(log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(decisions, "SEARCHED", 4)
+    for question in ("Old rent?", *(f"Question {n}?" for n in range(6)), "New rent?"):
+        log.write(answer(question))
+    indexed(log)
+    page = Decisions(log).page(Wanted(text="rent"))
+    assert (listed(page), page.older, page.reached) == (["New rent?"], True, 5)
+    page = Decisions(log).page(Wanted(text="rent"), before=page.last)
+    assert (listed(page), page.older, page.reached) == (["Old rent?"], False, None)
+    page = Decisions(log).page(Wanted(text="nowhere"))
+    assert (listed(page), page.older, page.last) == ([], True, 5)
+
+
 def test_without_the_label_nothing_of_a_document_is_found(log: Log) -> None:
     log.write(about(PAY, "How much?", "It is 900."))
     log.write(about(DOORS, "When open?", "At 900 hours."))
@@ -280,18 +293,17 @@ def test_an_erasure_during_an_update_wins(log: Log, monkeypatch: pytest.MonkeyPa
 
 
 @pytest.mark.parametrize(
-    "wanted",
+    ("wanted", "index"),
     [
-        Wanted(),
-        Wanted(action="REVIEW"),
-        Wanted(caller="app"),
-        Wanted(since="2026-01-05", until="2026-01-06"),
-        Wanted(document="doors.md"),
+        (Wanted(), "INTEGER PRIMARY KEY"),
+        (Wanted(action="REVIEW"), "INDEX decisions_action"),
+        (Wanted(caller="app"), "INDEX decisions_caller"),
+        (Wanted(since="2026-01-05", until="2026-01-06"), "INTEGER PRIMARY KEY"),
+        (Wanted(document="doors.md"), "INTEGER PRIMARY KEY"),
     ],
-    ids=lambda one: next((name for name in ("action", "caller", "since", "document")
-                          if getattr(one, name)), "all"),
-)  # fmt: skip
-def test_the_first_page_is_read_from_an_index(log: Log, wanted: Wanted) -> None:
+    ids=["all", "verdict", "caller", "time", "document"],
+)
+def test_the_first_page_is_read_from_an_index(log: Log, wanted: Wanted, index: str) -> None:
     if log.database.dialect != "sqlite":
         pytest.skip("the plan of PostgreSQL depends on the number of rows")
     log.write(about(DOORS, "When open?"), filing=Filing("app"))
@@ -304,7 +316,7 @@ def test_the_first_page_is_read_from_an_index(log: Log, wanted: Wanted) -> None:
         sql = str(ordered.compile(connection.engine, compile_kwargs={"literal_binds": True}))
         plan = [row[-1] for row in connection.execute(text(f"EXPLAIN QUERY PLAN {sql}"))]
     assert not [step for step in plan if step == "SCAN decisions" or "TEMP B-TREE" in step], plan
-    assert [step for step in plan if step.startswith("SEARCH decisions USING")], plan
+    assert [step for step in plan if step.startswith(f"SEARCH decisions USING {index}")], plan
 
 
 def test_durations_fall_into_classes() -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from suffice.access.accounts import Accounts
 from suffice.access.keys import Principals
@@ -17,6 +17,7 @@ from suffice.settings import RouteSettings, ServerSettings, Settings
 from tests.conftest import HANDBOOK
 from tests.server.gateway import RunningGateway, running
 from tests.ui.visitors import PASSWORD
+from tests.waiting import PATIENCE
 
 ARGUMENTS = [
     "--no-sandbox",
@@ -85,6 +86,7 @@ def browser() -> Iterator[Browser]:
     found = shutil.which("chromium") or shutil.which("chromium-browser")
     if found is None:
         pytest.skip("needs Chromium: apt-get install chromium")
+    expect.set_options(timeout=PATIENCE * 1_000)
     with sync_playwright() as playwright:
         launched = playwright.chromium.launch(executable_path=found, args=ARGUMENTS)
         yield launched
@@ -95,7 +97,7 @@ def browser() -> Iterator[Browser]:
 def window(browser: Browser) -> Iterator[BrowserContext]:
     """A fresh browser profile."""
     context = browser.new_context(viewport={"width": 1280, "height": 800})
-    context.set_default_timeout(30_000)
+    context.set_default_timeout(PATIENCE * 1_000)
     yield context
     context.close()
 

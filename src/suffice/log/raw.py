@@ -55,10 +55,7 @@ def row_span(connection: Connection, first: int, last: int) -> list[Glance]:
     """The rows from the first to the last number, in order."""
     asked = f"SELECT {_columns(connection)} FROM records WHERE sequence BETWEEN {int(first)} AND "
     found = connection.exec_driver_sql(f"{asked}{int(last)} ORDER BY sequence").all()
-    return [
-        (one[0], *map(_bytes, one[1:5]), one[5], one[6], _bytes(one[7]))  # type: ignore[misc]
-        for one in found
-    ]
+    return [(one[0], *map(_bytes, one[1:5]), one[5], one[6], _bytes(one[7])) for one in found]
 
 
 def row(connection: Connection, sequence: int) -> Row:

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, case, delete, select, update
+from sqlalchemy import Connection, Table, case, delete, select, update
 
 from suffice.errors import StoreDamaged
 from suffice.log.entry import Entry, entry_of
@@ -37,8 +37,6 @@ HOUR, DAY = 3_600, 86_400
 HOURS_KEPT = 15
 """Days for which the tallies by hour are kept."""
 _PORTION = 400
-_MOST = 100
-"""Rows written per statement, because the number of parameters is limited."""
 
 Tally = tuple[str, int, float]
 """Name, count and sum."""
@@ -207,25 +205,25 @@ def _tallies(connection: Connection, found: Portion, width: int, length: int) ->
     _add(connection, TALLIES, rows, ("count", "total"))
 
 
-def _insert(connection: Connection, table: Any, rows: Sequence[dict[str, Any]]) -> None:
-    for first in range(0, len(rows), _MOST):
-        new = upsert(connection, table).values(list(rows[first : first + _MOST]))
-        connection.execute(new.on_conflict_do_nothing())
+def _insert(connection: Connection, table: Table, rows: Sequence[dict[str, Any]]) -> None:
+    if rows:
+        connection.execute(upsert(connection, table).on_conflict_do_nothing(), rows)
 
 
 def _add(
     connection: Connection,
-    table: Any,
+    table: Table,
     rows: Sequence[dict[str, Any]],
     summed: Sequence[str],
     latest: Sequence[str] = (),
 ) -> None:
     """Insert rows, or add them to the rows with the same key; a `latest` column keeps the new value
     unless it is empty."""
+    if not rows:
+        return
+    new = upsert(connection, table)
+    values: dict[str, Any] = {name: table.c[name] + new.excluded[name] for name in summed}
+    for name in latest:
+        values[name] = case((new.excluded[name] != "", new.excluded[name]), else_=table.c[name])
     key = [column.name for column in table.primary_key]
-    for first in range(0, len(rows), _MOST):
-        new = upsert(connection, table).values(list(rows[first : first + _MOST]))
-        values: dict[str, Any] = {name: table.c[name] + new.excluded[name] for name in summed}
-        for name in latest:
-            values[name] = case((new.excluded[name] != "", new.excluded[name]), else_=table.c[name])
-        connection.execute(new.on_conflict_do_update(index_elements=key, set_=values))
+    connection.execute(new.on_conflict_do_update(index_elements=key, set_=values), rows)

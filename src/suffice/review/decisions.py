@@ -21,6 +21,8 @@ from suffice.sql.functions import holds
 from suffice.sql.storable import is_storable
 
 PAGE = 50
+SEARCHED = 100_000
+"""Numbers that one page looks at for a text."""
 _BRIEF = 300
 _OFTEN = 20
 """A document is used often if more than one in this many decisions uses it."""
@@ -68,6 +70,13 @@ class Page:
     rows: tuple[Row, ...]
     older: bool = False
     newer: bool = False
+    reached: int | None = None
+    """If a text was not looked for in all older decisions: the number down to which it was."""
+
+    @property
+    def last(self) -> int | None:
+        """The number before which the next page begins."""
+        return self.reached or (self.rows[-1].sequence if self.rows else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,12 +107,15 @@ class Decisions:
             else:
                 query = query.where(number < before) if before is not None else query
                 query = query.order_by(number.desc())
+            reached = _reached(connection, before) if wanted.text and after is None else None
+            query = query.where(number >= reached) if reached else query
             found = connection.execute(query.limit(most + 1)).all()
         more, found = len(found) > most, found[:most]
         rows = tuple(_row(one, whole) for one in found)
         if after is not None:
             return Page(rows[::-1], older=True, newer=more)
-        return Page(rows, older=more, newer=before is not None)
+        reached = None if more else reached
+        return Page(rows, more or reached is not None, before is not None, reached)
 
     def numbers(
         self, wanted: Wanted, reader: Reader | None, after: int, most: int = 200
@@ -147,6 +159,14 @@ def chosen(connection: Connection, wanted: Wanted, reader: Reader | None) -> Sel
             return None
         conditions.append(using)
     return select(DECISIONS).where(*conditions)
+
+
+def _reached(connection: Connection, before: int | None) -> int | None:
+    """The number down to which one page looks for a text; `None`: all decisions are looked at. A
+    text has no index, so a page reads a limited number of decisions."""
+    last = connection.scalar(select(func.max(DECISIONS.c.sequence))) or 0
+    low = min(before if before is not None else last + 1, last + 1) - SEARCHED
+    return low if low > 1 else None
 
 
 def _first(connection: Connection, moment: str) -> int | None:

@@ -137,20 +137,31 @@ class Documents:
     def difference(self, history: History, old: str, new: str) -> list[Hunk] | None:
         """The changes from one version of a document to another; `None` if the reader may not read
         both."""
-        pair = history.find(old), history.find(new)
-        if pair[0] is None or pair[1] is None:
+        before, after = history.find(old), history.find(new)
+        if before is None or after is None:
             return None
-        texts = [self.store.text(history.collection, one.document, one.key) for one in pair if one]
-        return compare(*texts)
+        return compare(self._text(before), self._text(after))
+
+    def _text(self, version: VersionInfo) -> str:
+        return self.store.text(version.collection, version.document, version.key)
 
     def calendar(self, day: date) -> list[VersionInfo]:
         """Versions that expire within a year, or expired within a month and were not replaced."""
         chosen = None if self.reader.knows_all else sorted(self.reader.collections)
         since, until = day - timedelta(days=PAST), day + timedelta(days=CALENDAR)
         found = self._readable(self.store.expiring(chosen, since, until))
-        return [
-            one for one in found if one.status(day) in ("current", "not yet effective", "expired")
-        ]
+        return [one for one in found if self._due(one, day)]
+
+    def _due(self, version: VersionInfo, day: date) -> bool:
+        """Whether somebody has to renew it: it is not replaced, and if it has expired, no version
+        of the document is in force."""
+        status = version.status(day)
+        if status != "expired":
+            return status in ("current", "not yet effective")
+        if version.expires is not None and version.force_until <= version.expires:
+            return False  # replaced before it expired
+        every = self.store.history(version.collection, version.document)
+        return not any(one.status(day) == "current" for one in every)
 
     def _readable(self, versions: Sequence[VersionInfo]) -> list[VersionInfo]:
         return [one for one in versions if self.reader.may_read(one)]

@@ -32,6 +32,7 @@ def test_a_number_edit_gives_a_value_that_the_passage_does_not_have() -> None:
         "The managers will meet for a 1:1 talk with every employee.",
         "The reviews are held at the 3-, 6- and then the later marks.",
         "The rules of the year 2022 are kept in the archive.",
+        "The applicant will sign the form and (2) send the letter to the office.",
     ],
 )
 def test_a_number_that_is_no_quantity_is_left_alone(text: str) -> None:
@@ -54,6 +55,7 @@ def test_a_negation_adds_one_word_and_hedged_statements_have_none() -> None:
     assert edit
     assert edit.text == said.replace("must", "must not")
     assert edits.negated(fact("The time of the review may vary with the season.")) is None
+    assert edits.negated(fact("No salary data is sent to the office of the branch.")) is None
 
 
 def test_a_condition_is_cut_at_either_end_of_the_statement() -> None:
@@ -110,6 +112,42 @@ def test_values_of_tables_become_statements() -> None:
     assert [one.text for one in facts(passage("one", clause))] == [
         "For Members, the Amount is $900."
     ]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Once the form is approved by the office, the manager sends the letter.",
+        "Since the office is a server of all branches, the manager sends the letter.",
+        "After messages are sent to an output, the reader handles the messages.",
+        "To add a report of the branch you can insert the option of the form.",
+        "We now know the form is signed by the manager of the branch.",
+        "Find the list of packages you can install from the download page.",
+        "Note: The page of the branch is written by the members of the office.",
+    ],
+)
+def test_an_auxiliary_of_a_clause_is_not_that_of_the_statement(text: str) -> None:
+    assert not fact(text).clear
+    assert edits.negated(fact(text)) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "After the birth, the company will pay the salary of the parents.",
+        "You can file the form of the office at the desk.",
+        "The IT desk of the company will replace the laptop of the member.",
+    ],
+)
+def test_a_phrase_or_a_pronoun_alone_leaves_the_subject_clear(text: str) -> None:
+    assert fact(text).clear
+
+
+def test_a_false_value_is_forbidden_unless_true_texts_have_it_by_chance() -> None:
+    weeks = edits.Edit("Leave lasts 18 weeks.", "16 weeks", "18 weeks")
+    assert edits.forbidden(weeks) == ("Leave lasts 18 weeks", "18 weeks")
+    bare = edits.Edit("Value 3 means that it is down.", "0", "3")
+    assert edits.forbidden(bare) == ("Value 3 means that it is down",)
 
 
 def test_a_sentence_that_needs_others_is_no_statement() -> None:

@@ -41,6 +41,7 @@ def test_a_trial_is_judged_by_its_action_and_by_what_is_released() -> None:
     trial = Trial(STOPPED | SERVED, forbidden=("40 weeks",))
     assert trial.passed(verdict(Action.SERVE, "Leave is 16 weeks."))
     assert not trial.passed(verdict(Action.CAVEAT, "Leave is  40\nWEEKS."))
+    assert trial.passed(verdict(Action.SERVE, "Leave is 140 weeks, or 1,40 weeks."))
     # A conflict shows both sides, the false one as well.
     assert trial.passed(verdict(Action.CONFLICT, "16 weeks or 40 weeks"))
     told = Trial(STOPPED, disclosed="if asked")

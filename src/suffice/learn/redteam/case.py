@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -33,7 +34,7 @@ class Trial:
 
     def passed(self, verdict: Verdict) -> bool:
         released = "" if verdict.action in STOPPED else _folded(verdict.released)
-        if any(_folded(text) in released for text in self.forbidden):
+        if any(_says(released, _folded(text)) for text in self.forbidden):
             return False
         if verdict.action in self.right:
             return True
@@ -77,6 +78,12 @@ class Attack(Protocol):
     def cases(self, material: Material) -> Iterator[Case]:
         """The cases in a random but reproducible order; none if the documents offer no material."""
         ...
+
+
+def _says(released: str, text: str) -> bool:
+    """Whether the text occurs in whole words and numbers: "3 days" is not in "13 days"."""
+    found = re.search(rf"(?<!\w)(?<!\d[.,]){re.escape(text)}(?!\w|[.,]\d)", released)
+    return found is not None
 
 
 def _folded(text: str) -> str:

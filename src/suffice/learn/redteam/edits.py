@@ -53,6 +53,9 @@ _HEDGED = frozenset("may might could".split())
 """Hedges: "may" and "may not" do not contradict each other."""
 _MAIN_VERBS = frozenset("have has had do does did".split())
 """Not always auxiliaries: adding "not" does not negate "They have two weeks"."""
+_NEGATIVE = re.compile(
+    r"(?:no|none|nobody|nothing|neither|nor|never|not|few|hardly|rarely|seldom)\b", re.IGNORECASE
+)
 _ADVERB = re.compile(r" (?:\w+ly|only|also|always|still|just|both|either)\b")
 _SERIES = re.compile(r"\b(?:and|or)\b[^,]*,(?!\d)")
 """A list that may go on from the words before it: "B, or C applies, the rule …"."""
@@ -118,6 +121,8 @@ def negated(fact: Fact) -> Edit | None:
     head = fact.auxiliary
     if fact.verb is None or not head or head in _HEDGED | _MAIN_VERBS:
         return None
+    if _NEGATIVE.match(fact.subject):
+        return None  # "No data is not sent" is no denial of "No data is sent"
     start, end = fact.verb, fact.verb + len(head)
     if _ADVERB.match(fact.text, end):
         return None  # "should not only define" keeps half of "should only define"
@@ -177,15 +182,18 @@ def respelled(fact: Fact) -> Iterator[Edit]:
 
 
 def _may_be_part(text: str, literal: Literal) -> bool:
-    """Whether a number may be a year, or part of a ratio ("1:1") or a range."""
+    """Whether a number may be a year, part of a ratio ("1:1") or a range, or the number of an item
+    ("(2)")."""
     around = text[max(0, literal.start - 1) : literal.start] + text[literal.end : literal.end + 1]
     year = literal.kind is LiteralKind.NUMBER and bool(_YEAR.fullmatch(literal.text))
-    return year or any(char in ":/-–" for char in around)
+    return year or any(char in ":/-–" for char in around) or around == "()"
 
 
 def forbidden(edit: Edit) -> tuple[str, ...]:
-    """What must not be released: the false statement, and its false value if it has one."""
-    value = (edit.new,) if re.search(r"\d", edit.new) else ()
+    """What must not be released: the false statement, and its false value if it has one. A bare
+    number of one or two digits is not forbidden: true texts have such numbers too, as in "[3]"."""
+    telling = re.search(r"\d", edit.new) and not re.fullmatch(r"\d{1,2}", edit.new)
+    value = (edit.new,) if telling else ()
     return edit.text.rstrip("."), *value
 
 

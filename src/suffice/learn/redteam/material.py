@@ -34,7 +34,14 @@ _LONGEST_SUBJECT = 8
 _HEAD = re.compile(r"(?P<head>[\w'’]+)(?P<not> (?:not|never|no)\b)?")
 _NEGATED = re.compile(r"cannot|.*n['’]t")
 # Words that begin a separate clause before the main verb.
-_CLAUSE = re.compile(r"\b(?:if|when|while|because|that|which|who|whose|where|how|what)\b", re.I)
+_CLAUSE = re.compile(
+    r"\b(?:if|when|while|because|that|which|who|whose|where|how|what)\b|[:;]"
+    # These are prepositions too: only at the start do they begin a clause, or a purpose.
+    r"|^(?:once|since|after|before|until|unless|although|though|as|whereas|to)\b"
+    # A pronoun beside other words has a verb of its own: "We know the form", "the forms you".
+    r"|(?!(?-i:IT)\b)(?:(?<=\w )(?:it|they|he|she|we|you|i)\b|^(?:it|they|he|she|we|you|i) )",
+    re.I,
+)
 PRONOUNS = frozenset("it they he she we you i this these those there who".split())
 T = TypeVar("T")
 

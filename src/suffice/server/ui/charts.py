@@ -41,6 +41,8 @@ class Chart:
     stacked: bool = False
     floor: float = 0.0
     ceiling: float | None = None
+    least: float = 0.0
+    """The axis reaches at least up to this value."""
     small: bool = False
     ticks: Sequence[str] = field(default=())
     """Short labels of the time axis; the times if empty."""
@@ -48,7 +50,8 @@ class Chart:
 
     @property
     def empty(self) -> bool:
-        return not any(value for band in self.bands for value in band.values)
+        values = [value for band in self.bands for value in band.values]
+        return not any(values) if self.stacked else all(value is None for value in values)
 
     @property
     def wide(self) -> Markup:
@@ -117,8 +120,10 @@ def _highest(chart: Chart) -> float:
         return chart.ceiling
     columns = zip(*(band.values for band in chart.bands), strict=True)
     if chart.stacked:
-        return max((sum(value or 0.0 for value in column) for column in columns), default=0.0)
-    return max((value or 0.0 for band in chart.bands for value in band.values), default=0.0)
+        highest = max((sum(value or 0.0 for value in column) for column in columns), default=0.0)
+    else:
+        highest = max((value or 0.0 for band in chart.bands for value in band.values), default=0.0)
+    return max(highest, chart.least) or 1.0
 
 
 def ticks(low: float, high: float, count: int) -> list[float]:
@@ -181,7 +186,7 @@ def _lines(chart: Chart, plane: _Plane) -> list[Markup]:
             if value is not None:
                 x, y = plane.middle(n), plane.y(value)
                 path.append(f"{'L' if before else 'M'}{x:.1f} {y:.1f}")
-                dots.append(f"M{x - 2.5:.1f} {y:.1f}a2.5 2.5 0 1 0 5 0a2.5 2.5 0 1 0-5 0")
+                dots.append(f"M{x - 3:.1f} {y:.1f}a3 3 0 1 0 6 0a3 3 0 1 0-6 0")
             before = value is not None
         if path:
             line, dot = (

@@ -9,14 +9,13 @@ from starlette.datastructures import ImmutableMultiDict
 from starlette.requests import ClientDisconnect, Request
 
 from suffice.server.ui.page_error import PageError
-from suffice.settings import LimitSettings
 
 TYPE = "application/x-www-form-urlencoded"
 _FIELDS = 2_000
 _REMEDY = "Go back and send the form again."
 
 
-async def read_form(request: Request, limits: LimitSettings) -> ImmutableMultiDict[str, str]:
+async def read_form(request: Request, most: int, seconds: float) -> ImmutableMultiDict[str, str]:
     """The fields of a form. It is parsed in a thread, because it can be large."""
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != TYPE:
@@ -24,8 +23,8 @@ async def read_form(request: Request, limits: LimitSettings) -> ImmutableMultiDi
             415, "Form refused", "The content type of the form is not supported.", _REMEDY
         )
     try:
-        async with asyncio.timeout(limits.body_seconds):
-            sent = await _bytes(request, limits.body_bytes)
+        async with asyncio.timeout(seconds):
+            sent = await _bytes(request, most)
     except TimeoutError:
         raise PageError(408, "Timed out", "The form did not arrive in time.", _REMEDY) from None
     except ClientDisconnect:

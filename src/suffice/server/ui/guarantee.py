@@ -130,8 +130,8 @@ def _rates(certificate: Certificate) -> list[Rate]:
 
 def _rate(found: Mapping[str, Any]) -> tuple[str, str]:
     low, high = found.get("low"), found.get("high")
-    known = low is not None and high is not None
-    return percent(found["rate"]), f"{percent(low)} to {percent(high)}" if known else ""
+    interval = "" if low is None or high is None else f"{percent(low)} to {percent(high)}"
+    return percent(found["rate"]), interval
 
 
 def _method(certificate: Certificate) -> list[tuple[str, str]]:
@@ -172,7 +172,7 @@ def _events(log: Log, everything: bool) -> list[Event]:
                 entry.time,
                 _NAMES.get(about, about.capitalize()),
                 str(fields.get("what", "")),
-                str(fields.get("text", "")),
+                str(fields.get("text", "")).removeprefix(f"{about}: "),
             )
         )
     return events

@@ -141,14 +141,12 @@ def _number(context: PageContext, name: str) -> int | None:
 
 def _links(found: Page, chosen: Mapping[str, str]) -> tuple[str, str]:
     """The addresses of the newer and the older page; empty if there is none."""
-    if not found.rows:
-        return "", ""
-    newer = {**chosen, "after": str(found.rows[0].sequence)}
-    older = {**chosen, "before": str(found.rows[-1].sequence)}
-    return (
-        f"/ui/log?{urlencode(newer)}" if found.newer else "",
-        f"/ui/log?{urlencode(older)}" if found.older else "",
-    )
+    newer, older = "", ""
+    if found.rows and found.newer:
+        newer = f"/ui/log?{urlencode({**chosen, 'after': str(found.rows[0].sequence)})}"
+    if found.last is not None and found.older:
+        older = f"/ui/log?{urlencode({**chosen, 'before': str(found.last)})}"
+    return newer, older
 
 
 def _named(action: str) -> str:

@@ -156,6 +156,7 @@ def _metric(found: Series, metric: Metric, name: str, about: str) -> Chart:
         percent,
         floor=floor,
         ceiling=1.0 if high or max(known, default=0.0) > 0.5 else None,
+        least=0.05,
         small=True,
         ticks=_ticks(found),
     )

@@ -20,6 +20,7 @@ from suffice.access.keys import Role
 from suffice.errors import SufficeError
 from suffice.server.errors import ApiError, fault_of
 from suffice.server.gateway import Gateway
+from suffice.server.sending import Gone
 from suffice.server.telemetry.logs import description_of
 from suffice.server.ui import security
 from suffice.server.ui.forms import read_form
@@ -33,6 +34,7 @@ log = logging.getLogger("suffice.server")
 Form = ImmutableMultiDict[str, str]
 THEMES = ("light", "dark")
 THEME = "suffice_theme"
+_HUNG_UP = 499
 SIGN_IN = f"{security.BASE}/sign-in"
 
 __all__ = ["Form", "PageContext", "PageError", "Person", "as_page_error", "entry", "page"]
@@ -85,7 +87,7 @@ def page(handler: Handler, role: Role = Role.VIEWER) -> Endpoint:
         visit = Visit.new(request, site)
         try:
             visit = await visit_of(request, site)
-            response = await _handled(handler, role, visit, request, site)
+            response = await _complete(await _handled(handler, role, visit, request, site), site)
         except Exception as problem:
             response = failed(site, visit, problem)
         return visit.keep(security.secured(response))
@@ -100,7 +102,7 @@ def entry(handler: Callable[[Request, Site, Visit], Awaitable[Response]]) -> End
         site: Site = request.app.state.site
         visit = Visit.new(request, site)
         try:
-            response = await handler(request, site, visit)
+            response = await _complete(await handler(request, site, visit), site)
         except Exception as problem:
             response = failed(site, visit, problem)
         return visit.keep(security.secured(response))
@@ -141,11 +143,15 @@ async def _handled(
         ) from None
 
 
-async def checked_form(request: Request, visit: Visit, gateway: Gateway) -> Form:
-    """The form of a POST. Raise `PageError` if it was not sent by a page of this site."""
+async def checked_form(
+    request: Request, visit: Visit, gateway: Gateway, most: int | None = None
+) -> Form:
+    """The form of a POST, of at most this many bytes. Raise `PageError` if it was not sent by a
+    page of this site."""
     if not security.from_here(request):
         raise _foreign()
-    form = await read_form(request, gateway.state.settings.server.limits)
+    limits = gateway.state.settings.server.limits
+    form = await read_form(request, most or limits.body_bytes, limits.body_seconds)
     sent = request.headers.get("x-csrf-token", "") or form.get("csrf", "")
     if not security.same_token(sent, visit.csrf):
         raise _foreign()
@@ -161,8 +167,29 @@ def _foreign() -> PageError:
     )
 
 
-def rendered(site: Site, visit: Visit, template: str, status: int = 200, **values: Any) -> Response:
-    """Render a page, whether or not the person has signed in."""
+class _Rendering(HTMLResponse):
+    """A page whose text is made later, in a thread: a large one takes longer than the event loop
+    may be kept from the gateway's own requests."""
+
+    def __init__(self, make: Callable[[], str], status: int) -> None:
+        super().__init__("", status)
+        self._make = make
+
+    def complete(self) -> None:
+        self.body = self._make().encode("utf-8", "replace")
+        self.headers["content-length"] = str(len(self.body))
+
+
+async def _complete(response: Response, site: Site) -> Response:
+    if isinstance(response, _Rendering):
+        await site.run(response.complete)
+    return response
+
+
+def rendered(
+    site: Site, visit: Visit, template: str, status: int = 200, **values: Any
+) -> _Rendering:
+    """A page, whether or not the person has signed in. Its text is made just before it is sent."""
     person, request = visit.person, visit.request
     theme = request.cookies.get(THEME, "")
     shared = {
@@ -174,8 +201,11 @@ def rendered(site: Site, visit: Visit, template: str, status: int = 200, **value
         "guide": guide_of(request) if site.gateway.state.settings.server.site.guide else None,
         "notice": security.opened_notice(request.cookies.get(security.NOTICE, ""), visit.csrf),
     }
-    text = site.templates.get_template(template).render({**shared, **values})
-    response = HTMLResponse(text.encode("utf-8", "replace"), status)
+
+    def make() -> str:
+        return site.templates.get_template(template).render({**shared, **values})
+
+    response = _Rendering(make, status)
     if security.NOTICE in request.cookies:
         security.delete_cookie(response, security.NOTICE, secure=visit.secure)
     return response
@@ -183,9 +213,12 @@ def rendered(site: Site, visit: Visit, template: str, status: int = 200, **value
 
 def failed(site: Site, visit: Visit, problem: Exception) -> Response:
     """Render the error page for a failure: what happened and what to do."""
+    if isinstance(problem, Gone):  # nobody reads it
+        return Response(status_code=_HUNG_UP)
     shown = as_page_error(problem, visit.request.url.path)
     response = rendered(site, visit, "error.html", shown.status, problem=shown)
     response.headers.update(shown.headers)
+    response.complete()  # small, and it must not fail for want of a thread
     return response
 
 

@@ -21,6 +21,8 @@ _WRONG = "The name or the password is wrong."
 _WRONG_KEY = "This key is unknown, was revoked or has expired."
 _ADDRESS_FACTOR = 4
 _LONGEST = 2_000
+_LONGEST_FORM = 65_536
+"""Bytes of a form that somebody who is not signed in may send."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,7 @@ async def form_page(request: Request, site: Site, visit: Visit) -> Response:
 
 
 async def sign_in(request: Request, site: Site, visit: Visit) -> Response:
-    form = await checked_form(request, visit, site.gateway)
+    form = await checked_form(request, visit, site.gateway, _LONGEST_FORM)
     target = security.local_path(form.get("next", ""))
     typed = _typed(form)
     settings = site.gateway.state.settings.server.site
@@ -61,16 +63,18 @@ async def sign_in(request: Request, site: Site, visit: Visit) -> Response:
     subjects = {f"address {address}": settings.sign_in_attempts * _ADDRESS_FACTOR}
     if not typed.is_key:
         subjects[f"account {typed.name}"] = settings.sign_in_attempts
-    if wait := await site.run(lambda: site.attempts.wait(subjects)):
-        raise _later(wait)
-    principal = await _checked(site, typed)
-    if principal is None or not principal.has(Role.VIEWER):
-        why = "no role" if principal else "wrong"
-        await site.run(lambda: _refused(site, typed, address, why, tuple(subjects)))
-        problem = _NO_ROLE if principal else (_WRONG_KEY if typed.is_key else _WRONG)
-        return rendered(
-            site, visit, "sign_in.html", 401, next=target, name=typed.name, problem=problem
-        )
+    # Few at once, and counted before the next: many at once must not escape the lock-out.
+    async with site.checking_passwords():
+        if wait := await site.run(lambda: site.attempts.wait(subjects)):
+            raise _later(wait)
+        principal = await asyncio.to_thread(_checked, site, typed)
+        if principal is None or not principal.has(Role.VIEWER):
+            why = "no role" if principal else "wrong"
+            await site.run(lambda: _refused(site, typed, address, why, tuple(subjects)))
+            problem = _NO_ROLE if principal else (_WRONG_KEY if typed.is_key else _WRONG)
+            return rendered(
+                site, visit, "sign_in.html", 401, next=target, name=typed.name, problem=problem
+            )
     return await _started(site, visit, principal, typed, address, target)
 
 
@@ -85,6 +89,8 @@ async def _started(
     def start() -> str:
         if not typed.is_key:
             site.attempts.succeeded(f"account {typed.name}")
+        if before := security.cookie(visit.request, security.SESSION):
+            site.sessions.end(before, principal.name, address)
         return site.sessions.start(principal, typed.way, address)
 
     token = await site.run(start)
@@ -99,15 +105,14 @@ def _typed(form: Form) -> Credentials:
     return Credentials("", key.strip()) if key.strip() else Credentials(name.strip(), password)
 
 
-async def _checked(site: Site, typed: Credentials) -> Principal | None:
-    if typed.is_key:
-        if not typed.secret.startswith(KEY_PREFIX) or not typed.secret.isascii():
-            return None
-        principals = site.gateway.authenticator.principals
-        found = await site.run(lambda: principals.lookup(typed.secret))
-        return found if found and not principals.expired(found) else None
-    async with site.hashing:
-        return await asyncio.to_thread(site.accounts.check, typed.name, typed.secret)
+def _checked(site: Site, typed: Credentials) -> Principal | None:
+    if not typed.is_key:
+        return site.accounts.check(typed.name, typed.secret)
+    if not typed.secret.startswith(KEY_PREFIX) or not typed.secret.isascii():
+        return None
+    principals = site.gateway.authenticator.principals
+    found = principals.lookup(typed.secret)
+    return found if found and not principals.expired(found) else None
 
 
 def _refused(
@@ -131,7 +136,7 @@ def _later(seconds: float) -> PageError:
 
 async def sign_out(request: Request, site: Site, visit: Visit) -> Response:
     known = await visit_of(request, site)
-    await checked_form(request, known, site.gateway)
+    await checked_form(request, known, site.gateway, _LONGEST_FORM)
     if known.person is not None and known.session:
         name, settings = known.person.name, site.gateway.state.settings.server.site
         address = security.address_of(request, settings.behind_proxy)

@@ -21,6 +21,7 @@ from starlette.routing import Route
 from suffice.errors import SufficeError
 from suffice.server.endpoints import checked_json, checker_of
 from suffice.server.errors import ApiError
+from suffice.server.offload import offload
 from suffice.server.openai.chat import answer as answer_chat
 from suffice.server.openai.completion import completion
 from suffice.server.openai.disclosure import Disclosure, disclosure
@@ -34,11 +35,12 @@ from suffice.server.ui.guide import EXAMPLES
 from suffice.server.ui.page import PageContext, as_page_error, page
 from suffice.server.ui.page_error import PageError
 from suffice.server.ui.verdict_view import VerdictView, view_of
+from suffice.settings import LimitSettings
 from suffice.text.asked import checked_question
 from suffice.types import Retrieved
 
 TEMPLATE = "try.html"
-_BETWEEN = re.compile(r"^\s*-{3,}\s*$", re.MULTILINE)
+_BETWEEN = re.compile(r"^[ \t]*-{3,}[ \t]*$", re.MULTILINE)
 _LONGEST_LINK = 2_000
 
 
@@ -134,7 +136,7 @@ async def _ask(
         )
     limits = context.gateway.state.settings.server.limits
     body = {"messages": [{"role": "user", "content": asked.question}]}
-    request = read_asked(body, route.settings, limits)
+    request = await offload(len(asked.question), read_asked, body, route.settings, limits)
     began = time.perf_counter()
     answered = await while_there(context.request, answer_chat(call, route, request))
     await call.settled()
@@ -180,9 +182,9 @@ async def _evidence(
 ) -> list[Retrieved]:
     """The passages that were pasted; else those that a search for the question finds."""
     limits = context.gateway.state.settings.server.limits
-    texts = [text.strip() for text in _BETWEEN.split(asked.evidence) if text.strip()]
-    if texts:
-        return list(await asyncio.to_thread(read_given, texts, limits))
+    pasted = await asyncio.to_thread(_pasted, asked.evidence, limits)
+    if pasted:
+        return pasted
     if not asked.question.strip() or route.settings.evidence == "request":
         raise PageError(
             400,
@@ -194,6 +196,11 @@ async def _evidence(
     search = context.gateway.work.run(pipeline.begin, question)
     turn = await while_there(context.request, search)
     return list(turn.gated.evidence)
+
+
+def _pasted(text: str, limits: LimitSettings) -> list[Retrieved]:
+    parts = [part.strip() for part in _BETWEEN.split(text)]
+    return list(read_given([part for part in parts if part], limits))
 
 
 def _may_see(context: PageContext, route: GatewayRoute) -> Disclosure:
