@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -154,7 +155,7 @@ def test_looking_from_many_threads_never_loses_a_decision(
     monkeypatch.setattr("suffice.review.queue._PORTION", 3)  # many steps that can meet
     kept = [review.log.write(some.HELD) for _ in range(8)]
     with ThreadPoolExecutor(4) as threads:
-        looks = [threads.submit(review.counts) for _ in range(8)]
+        looks: list[Future[Any]] = [threads.submit(review.counts) for _ in range(8)]
         for id in kept[::2]:
             looks.append(threads.submit(review.decide, id, Act.CONFIRM, reason="x", by="Ada"))
             looks.append(threads.submit(review.counts))
