@@ -7,7 +7,7 @@ import logging
 import threading
 import time
 
-from suffice.errors import SufficeError
+from suffice.errors import StoreError
 from suffice.record.index import DecisionIndex
 
 _LOG = logging.getLogger("suffice.monitor")
@@ -55,5 +55,5 @@ class Indexing:
     def _run(self) -> None:
         try:
             self.catch_up()
-        except SufficeError as problem:  # the next page tries again
+        except StoreError as problem:  # the next page tries again
             _LOG.warning("Index of decisions: %s", problem)
