@@ -21,6 +21,7 @@ _COMMANDS = {
     "accounts": ("suffice.cli.accounts", "Add, list and disable accounts of the review site."),
     "ask": ("suffice.cli.ask", "Answer a question from documents with citations, or refuse."),
     "audit": ("suffice.cli.audit", "Verify, inspect, replay and erase recorded decisions."),
+    "batch": ("suffice.cli.batch", "Check or gate many rows, also on a Ray cluster."),
     "bench": ("suffice.cli.bench", "Measure retrieval, verifiers, gates and checks on your data."),
     "calibrate": (
         "suffice.cli.calibrate",
