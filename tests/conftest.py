@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import socket
 import ssl
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import hypothesis
 import pytest
@@ -17,13 +15,13 @@ from suffice.settings import Settings
 from suffice.sql import sqlite
 from tests import outputs
 from tests.clock import any_day, freeze
+from tests.network import no_network
 from tests.postgres import place, postgres, postgres_url
 
-__all__ = ["any_day", "place", "postgres", "postgres_url"]  # fixtures
+__all__ = ["any_day", "no_network", "place", "postgres", "postgres_url"]  # fixtures
 
 ROOT = Path(__file__).parent.parent
 HANDBOOK = ROOT / "examples" / "handbook"
-LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 SHIPPED = sqlite.WRITER
 
 # The same examples in every run, however busy the machine is: a red run can be repeated.
@@ -43,19 +41,6 @@ def pytest_configure(config: pytest.Config) -> None:
         session.bounded = lambda threads: threads or 1  # type: ignore[attr-defined]
         if made := outputs.share():
             config.add_cleanup(lambda: outputs.forget(made))
-
-
-@pytest.fixture(autouse=True)
-def _no_network(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only loopback may be reached from a test."""
-    connect = socket.socket.connect
-
-    def guarded(self: socket.socket, address: Any) -> None:
-        if self.family in (socket.AF_INET, socket.AF_INET6) and address[0] not in LOOPBACK:
-            raise AssertionError(f"a test reached for {address}")
-        connect(self, address)
-
-    monkeypatch.setattr(socket.socket, "connect", guarded)
 
 
 @pytest.fixture(scope="session")

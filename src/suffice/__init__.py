@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from suffice.evidence.library import Library
     from suffice.evidence.search import Found
     from suffice.gate.gate import Gate
+    from suffice.integrations import openai as openai
     from suffice.pipeline import Pipeline
     from suffice.record.log import Log
     from suffice.settings import GateSettings, Settings, read_settings
@@ -100,6 +101,8 @@ _LAZY = {
 def __getattr__(name: str) -> object:
     if name == "gate":  # a package that can be called
         return import_module("suffice.gate")
+    if name == "openai":
+        return import_module("suffice.integrations.openai")
     if name == "open":
         return import_module("suffice.corpus").open_corpus
     if name in _LAZY:

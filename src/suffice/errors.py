@@ -5,6 +5,8 @@ SufficeError
 ├── ExtraMissing           an optional dependency is not installed
 ├── QuestionError          the question is invalid, for example empty or too long
 ├── AnswerError            the answer to check is invalid
+├── AnswerWithheld         a guard withheld an answer; `verdict` says why
+├── EvidenceInsufficient   a gated retriever found too little; `decision` says what is missing
 ├── EvidenceError
 │   ├── SourceMissing      a file or folder does not exist or has no readable content
 │   ├── Unreadable         a file cannot be read
@@ -32,6 +34,11 @@ SufficeError
 """
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from suffice.types import GateDecision, Verdict
 
 
 class SufficeError(Exception):
@@ -66,6 +73,22 @@ class QuestionError(SufficeError):
 
 class AnswerError(SufficeError):
     """The answer to check is invalid."""
+
+
+class AnswerWithheld(SufficeError):
+    """A guard withheld an answer. `verdict` holds the decision with all findings."""
+
+    def __init__(self, verdict: Verdict, message: str = "") -> None:
+        super().__init__(message or verdict.reason)
+        self.verdict = verdict
+
+
+class EvidenceInsufficient(SufficeError):
+    """A gated retriever found too little evidence. `decision` says what is missing."""
+
+    def __init__(self, decision: GateDecision) -> None:
+        super().__init__(f"The evidence is {decision.level.value}: {'; '.join(decision.reasons)}.")
+        self.decision = decision
 
 
 class EvidenceError(SufficeError):

@@ -1,10 +1,7 @@
 """The prompt shapes against the packages' own synthesizers and prompt builders.
 
 The packages are large and the shapes rarely change, so the suite skips these tests where they are
-not installed. To run them:
-
-    pip install llama-index-core langchain-classic haystack-ai
-    python -m pytest tests/frameworks
+not installed. To run them: ./scripts/test frameworks
 """
 
 from __future__ import annotations

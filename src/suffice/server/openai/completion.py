@@ -12,7 +12,7 @@ from suffice.log.record import new_id
 from suffice.server.openai.disclosure import Disclosure, claims_of, disclosed
 from suffice.server.openai.passthrough import beside, finish_of, logprobs_of
 from suffice.types import Action, GateDecision, Verdict
-from suffice.verdict import wording
+from suffice.verdict.spoken import spoken
 
 UNVERIFIED = "Unverified: no documents were consulted for this answer."
 NOT_AN_ANSWER = "A tool call is not an answer; it was not checked."
@@ -50,17 +50,6 @@ class Choice:
     def others(self) -> dict[str, Any]:
         """The upstream's message fields other than text and tool calls."""
         return {key: value for key, value in self.message.items() if key not in _SAID}
-
-
-def spoken(verdict: Verdict) -> str:
-    """A verdict as text: an answer with its caveat, both sides of a conflict, or a refusal."""
-    if verdict.action is Action.SERVE:
-        return verdict.released
-    if verdict.action is Action.CAVEAT:
-        return f"{verdict.released}\n\n{verdict.reason}"
-    if verdict.action is Action.CONFLICT:
-        return f"{verdict.reason}\n\n{verdict.released}"
-    return wording.refusal(verdict)
 
 
 def decided(

@@ -6,7 +6,7 @@ that allows it, get its claims truncated; other callers get only spans and statu
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from enum import StrEnum
 from typing import Any
@@ -15,9 +15,9 @@ from suffice import serialize as as_json
 from suffice.access.keys import Principal, Role
 from suffice.evidence.search import KEYWORDS_ONLY
 from suffice.settings import RouteSettings
-from suffice.types import Action, Claim, Finding, Verdict
-from suffice.verdict import wording
+from suffice.types import Finding, Verdict
 from suffice.verdict.claim_status import ClaimStatus, claim_statuses
+from suffice.verdict.spoken import releases_draft, without_withheld
 
 _LONGEST = 200
 
@@ -45,15 +45,13 @@ def disclosed(verdict: Verdict, shown: Disclosure) -> Verdict:
     notes = tuple(_without_prose(note) for note in verdict.notes)
     if shown is not Disclosure.RELEASED:
         return replace(verdict, notes=notes)
-    hidden = tuple(dict.fromkeys(_hidden(verdict)))
-    kept = tuple(note for note in notes if not wording.quotes(note, hidden))
-    return replace(verdict, reason=wording.unquoted(verdict.reason, hidden), notes=kept)
+    return without_withheld(replace(verdict, notes=notes))
 
 
 def claims_of(verdict: Verdict, shown: Disclosure = Disclosure.ALL) -> list[dict[str, Any]]:
     """Every claim with its span in the draft, its findings and its source."""
     numbers = {passage.id: n for n, passage in enumerate(verdict.evidence.passages, 1)}
-    shown = Disclosure.ALL if _released(verdict) else shown
+    shown = Disclosure.ALL if releases_draft(verdict) else shown
     return [_claim(one, numbers, shown) for one in claim_statuses(verdict)]
 
 
@@ -85,20 +83,6 @@ def _evidence(one: ClaimStatus) -> dict[str, Any] | None:
 def _cut(text: str, shown: Disclosure) -> str:
     long = shown is Disclosure.EXCERPT and len(text) > _LONGEST
     return f"{text[:_LONGEST].rstrip()}…" if long else text
-
-
-def _released(verdict: Verdict) -> bool:
-    """Whether the verdict's draft was released."""
-    return verdict.action in (Action.SERVE, Action.CAVEAT)
-
-
-def _hidden(verdict: Verdict) -> Iterator[Claim]:
-    """The claims of all drafts that are not part of the released text."""
-    drafts = [verdict.draft, *(one.draft for one in verdict.attempts)]
-    claims = [claim for draft in drafts if draft for claim in draft.claims]
-    kept = verdict.draft.claims if verdict.draft and _released(verdict) else ()
-    texts = {wording.plain_claim(claim) for claim in kept}
-    return (claim for claim in claims if wording.plain_claim(claim) not in texts)
 
 
 def _without_prose(note: str) -> str:

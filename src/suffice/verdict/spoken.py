@@ -1,0 +1,41 @@
+"""A verdict as text for the reader of an answer. Withheld statements are never part of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from suffice.types import Action, Claim, Verdict
+from suffice.verdict import wording
+
+
+def spoken(verdict: Verdict) -> str:
+    """A verdict as text: an answer with its caveat, both sides of a conflict, or a refusal."""
+    if verdict.action is Action.SERVE:
+        return verdict.released
+    if verdict.action is Action.CAVEAT:
+        return f"{verdict.released}\n\n{verdict.reason}"
+    if verdict.action is Action.CONFLICT:
+        return f"{verdict.reason}\n\n{verdict.released}"
+    return wording.refusal(verdict)
+
+
+def releases_draft(verdict: Verdict) -> bool:
+    """Whether the verdict's draft was released."""
+    return verdict.action in (Action.SERVE, Action.CAVEAT)
+
+
+def without_withheld(verdict: Verdict) -> Verdict:
+    """Remove quotations of withheld claims from the reason and notes of a verdict."""
+    hidden = tuple(dict.fromkeys(_withheld(verdict)))
+    kept = tuple(note for note in verdict.notes if not wording.quotes(note, hidden))
+    return replace(verdict, reason=wording.unquoted(verdict.reason, hidden), notes=kept)
+
+
+def _withheld(verdict: Verdict) -> Iterator[Claim]:
+    """The claims of all drafts that are not part of the released text."""
+    drafts = [verdict.draft, *(one.draft for one in verdict.attempts)]
+    claims = [claim for draft in drafts if draft for claim in draft.claims]
+    kept = verdict.draft.claims if verdict.draft and releases_draft(verdict) else ()
+    texts = {wording.plain_claim(claim) for claim in kept}
+    return (claim for claim in claims if wording.plain_claim(claim) not in texts)
