@@ -67,7 +67,7 @@ def test_sign_in_and_ask_by_keyboard_alone(tab: Page, site: RunningGateway, peop
     tab.keyboard.press("Control+Enter")
     expect(tab.get_by_text("The answer is released")).to_be_visible()
     tab.wait_for_load_state()  # keys work when the scripts have run
-    tab.keyboard.press("n")
+    tab.keyboard.press("j")
     expect(tab.locator(".decides.lit")).to_contain_text("up to 3 days per week")
     tab_to(tab, "Sign out")
     tab.keyboard.press("Enter")
