@@ -145,6 +145,7 @@ def simulate(
     late = np.array(took[len(took) // 10 :])  # without the empty beginning
     p50, p95, p99 = np.percentile(late, [50, 95, 99])
     return {
+        "mean": round(float(late.mean()), 2),
         "p50": round(float(p50), 2),
         "p95": round(float(p95), 2),
         "p99": round(float(p99), 2),

@@ -102,9 +102,9 @@ def scale_cost() -> Iterator[str]:
     seconds = measured["cores"] / measured["per_s"]
     yield (
         f"One machine with {measured['cores']} cores checks {measured['per_s']} requests a second, "
-        f"so a request takes {seconds:.2f} seconds of one core. Assumed: {assumed['price']} dollars "
-        f"for a core hour, and machines that are {assumed['busy']:.0%} busy at the peak. One log "
-        f"chain takes {measured['chain_per_s']} records a second, of "
+        f"so a request takes {seconds:.2f} seconds of one core. Assumed: {assumed['price']} "
+        f"dollars for a core hour, and machines that are {assumed['busy']:.0%} busy at the "
+        f"peak. One log chain takes {measured['chain_per_s']} records a second, of "
         f"{measured['record_bytes'] / 1000:.1f} kB each."
     )
     yield ""
@@ -134,7 +134,8 @@ def scale_queue() -> Iterator[str]:
     yield ""
     yield (
         f"At a load of {over['load']:.0%}, the simulation refuses {over['refused']:.0%}; the "
-        f"gateway refused {over['refused_measured']:.0%} in the overload run of `results/gateway.json`."
+        f"gateway refused {over['refused_measured']:.0%} in the overload run of "
+        "`results/gateway.json`."
     )
 
 

@@ -196,8 +196,9 @@ def test_a_resumed_run_keeps_its_day(source: Path, tmp_path: Path) -> None:
     with pytest.raises(KeyboardInterrupt):
         work([source], tmp_path / "b.jsonl", chunk_rows=1, report=stop)
     work([source], tmp_path / "b.jsonl", day=later)
-    first, resumed = (tmp_path / name for name in ("a.jsonl", "b.jsonl"))
+    first, resumed, other = (tmp_path / f"{name}.jsonl" for name in ("a", "b", "later"))
     assert first.read_bytes() == resumed.read_bytes()
+    assert first.read_bytes() != other.read_bytes()  # the day matters for these rows
 
 
 def interrupted(source: Path, out: Path) -> None:

@@ -68,6 +68,13 @@ def test_an_error_in_a_worker_has_its_remedy(source: Path, tmp_path: Path) -> No
         work([source], tmp_path / "ray.jsonl", engine=OnRay(workers=1), report=remove)
 
 
+def test_an_address_where_nothing_listens(source: Path, tmp_path: Path) -> None:
+    if ray.is_initialized():
+        ray.shutdown()
+    with pytest.raises(SufficeError, match="Cannot connect to Ray at 127"):
+        work([source], tmp_path / "ray.jsonl", engine=OnRay("127.0.0.1:1"))
+
+
 def test_a_killed_driver_resumes(source: Path, tmp_path: Path, expected: bytes) -> None:
     out = tmp_path / "ray.jsonl"
     command: list[Any] = [sys.executable, "-m", "tests.scale.ray_worker", source, out]

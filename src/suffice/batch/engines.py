@@ -3,6 +3,7 @@ do not depend on the engine."""
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
@@ -10,6 +11,8 @@ from suffice.batch.rows import Chunk
 from suffice.batch.sources import Source
 from suffice.batch.task import Processor, Task, Told
 from suffice.errors import ExtraMissing, SufficeError
+
+_REACH_SECONDS = 10.0
 
 
 class Engine(Protocol):
@@ -45,10 +48,11 @@ class OnRay:
         ray = _ray()
         if not ray.is_initialized():
             try:
+                _reach(self._address)
                 ray.init(address=self._address, log_to_driver=False, include_dashboard=False)
-            except (ConnectionError, ValueError, RuntimeError) as problem:
+            except (OSError, ValueError, RuntimeError) as problem:
                 raise SufficeError(
-                    f"Cannot connect to Ray at {self._address or 'this machine'}: {problem}",
+                    f"Cannot connect to Ray at {self._address or 'this machine'}: {problem}.",
                     remedy="Pass --address auto on a machine of the cluster, or ray://HOST:10001.",
                 ) from problem
         ray.data.DataContext.get_current().enable_progress_bars = False
@@ -80,6 +84,13 @@ class _Actor:
     def __call__(self, row: dict[str, Any]) -> dict[str, Any]:
         chunk = Chunk(*(int(value) for value in row["chunk"]))
         return {"number": chunk.number, "part": self._processor.part(chunk)}
+
+
+def _reach(address: str | None) -> None:
+    """Fail at once if nothing listens at the address: Ray itself tries for many minutes."""
+    host, _, port = (address or "").removeprefix("ray://").rpartition(":")
+    if host and port.isdigit():
+        socket.create_connection((host, int(port)), _REACH_SECONDS).close()
 
 
 def _packed(chunk: Chunk) -> list[int]:
