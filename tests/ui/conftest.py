@@ -1,4 +1,4 @@
-"""A gateway with its site over the handbook, and one real browser for all tests."""
+"""A gateway with its site over the handbook, and a real browser."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class People:
         return f"ada-{role}"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def site_library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
     """The handbook in a store of its own: the site writes records."""
     where = tmp_path_factory.mktemp("site") / "handbook.db"
@@ -51,7 +51,7 @@ def site_library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Library]:
     opened.store.close()
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def people(site_library: Library) -> People:
     database = site_library.store.database
     accounts, principals = Accounts(database), Principals(database)
@@ -63,7 +63,7 @@ def people(site_library: Library) -> People:
     return People(keys)
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def site(site_library: Library) -> Iterator[RunningGateway]:
     """A gateway that requires keys."""
     route = RouteSettings(upstream="extractive")
@@ -72,7 +72,7 @@ def site(site_library: Library) -> Iterator[RunningGateway]:
         yield served
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def open_site(site_library: Library) -> Iterator[RunningGateway]:
     """A gateway that requires no keys: the person is `local`."""
     route = RouteSettings(upstream="extractive")
@@ -81,8 +81,10 @@ def open_site(site_library: Library) -> Iterator[RunningGateway]:
         yield served
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    """Not for the whole session: while it is open, no other test of the process can call
+    `asyncio.run`."""
     found = shutil.which("chromium") or shutil.which("chromium-browser")
     if found is None:
         pytest.skip("needs Chromium: apt-get install chromium")
