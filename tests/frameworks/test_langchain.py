@@ -12,7 +12,7 @@ pytest.importorskip("langchain_core")
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.documents import Document
 from langchain_core.language_models import FakeListChatModel
-from langchain_core.messages import AIMessage
+from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 from langchain_core.output_parsers import StrOutputParser
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.retrievers import BaseRetriever
@@ -85,6 +85,29 @@ def test_messages_and_dicts() -> None:
     assert made["context"] == DOCUMENTS
     (last,) = SufficeGuard(rag(WRONG)).stream({"question": QUESTION})
     assert blocked(last["answer"])
+
+
+def test_the_messages_of_an_agent() -> None:
+    said = [HumanMessage(QUESTION), ToolMessage(TEXTS[0], tool_call_id="1"), AIMessage(WRONG)]
+    agent = RunnableLambda(lambda given: {"messages": said})
+
+    def found(input: Any, output: Any) -> list[str]:
+        return [one.content for one in output["messages"] if one.type == "tool"]
+
+    made = SufficeGuard(agent, evidence=found).invoke({"messages": said[:1]})
+    assert blocked(made["messages"][-1].content)
+    assert made["messages"][:-1] == said[:-1]
+
+    def updates(given: Any) -> Any:
+        yield {"search": TEXTS}
+        yield {"agent": said}
+
+    class Graph(RunnableLambda):
+        def stream(self, input: Any, config: Any = None, **kwargs: Any) -> Any:
+            yield from updates(input)
+
+    with pytest.raises(EvidenceError, match="invoke"):
+        list(SufficeGuard(Graph(updates), evidence=found).stream({}))
 
 
 def test_raising() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import secrets
 import socket
 import subprocess
 import sys
@@ -19,6 +20,7 @@ pytest.importorskip("litellm")
 
 import httpx2
 import litellm
+from litellm.exceptions import GuardrailRaisedException
 
 from suffice.errors import AnswerWithheld, EvidenceError
 from suffice.integrations.litellm import SufficeGuardrail, guard
@@ -26,6 +28,8 @@ from suffice.testing import ScriptedUpstream, calls, says
 from tests.frameworks.leave import QUESTION, RIGHT, TEXTS, WRONG, blocked, example
 from tests.waiting import until
 
+KEY = f"sk-{secrets.token_hex(32)}"
+"""Of the proxy that the tests start; it refuses to run without one."""
 MESSAGES = [{"role": "user", "content": QUESTION}]
 
 
@@ -82,16 +86,19 @@ def test_raising_and_tool_calls() -> None:
         assert made.choices[0].message.tool_calls
 
 
-def test_the_guardrail_in_acompletion() -> None:
-    """The SDK runs a guardrail that the call names."""
-    litellm.callbacks = [SufficeGuardrail(guardrail_name="suffice", event_hook="post_call")]
+@pytest.mark.parametrize("on_block", ["replace", "raise"])
+def test_the_guardrail_in_acompletion(on_block: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The SDK runs a guardrail that the call names, but not for streams."""
+    own = SufficeGuardrail(on_block, guardrail_name="suffice", event_hook="post_call")
+    monkeypatch.setattr(litellm, "callbacks", [own])
     named = {"guardrails": ["suffice"], "metadata": {"suffice_evidence": TEXTS}}
-    try:
-        with ScriptedUpstream([says(WRONG)]) as upstream:
-            made = asyncio.run(litellm.acompletion(**asked(upstream, **named)))
-    finally:
-        litellm.callbacks = []
-    assert blocked(made.choices[0].message.content)
+    with ScriptedUpstream([says(WRONG)]) as upstream:
+        call = litellm.acompletion(**asked(upstream, **named))
+        if on_block == "raise":
+            with pytest.raises(GuardrailRaisedException, match="documents"):
+                asyncio.run(call)
+        else:
+            assert blocked(asyncio.run(call).choices[0].message.content)
 
 
 CONFIG = """
@@ -104,19 +111,12 @@ guardrails:
       guardrail: suffice.integrations.litellm.SufficeGuardrail
       mode: post_call
       default_on: true
-  - guardrail_name: strict
-    litellm_params:
-      guardrail: suffice.integrations.litellm.SufficeGuardrail
-      mode: post_call
-      default_on: false
-      on_block: raise
 """
 
 
 def reply(request: Any) -> Any:
-    """The upstream is right about Berlin only."""
-    right = "Berlin" in request["messages"][-1]["content"]
-    return says("The office in Berlin closes at six." if right else WRONG)
+    """The upstream is right only if it is asked for weeks."""
+    return says(RIGHT if "weeks" in request["messages"][-1]["content"] else WRONG)
 
 
 @pytest.fixture(scope="module")
@@ -135,6 +135,7 @@ def proxy(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
                 cwd=folder,
                 stdout=log,
                 stderr=log,
+                env={**os.environ, "LITELLM_MASTER_KEY": KEY},
             )
         try:
             until(lambda: _alive(url, running, folder / "log"), 300)
@@ -155,7 +156,8 @@ def _alive(url: str, running: subprocess.Popen[bytes], log: Path) -> bool:
 def ask(url: str, question: str = QUESTION, **more: Any) -> httpx2.Response:
     messages = [{"role": "user", "content": question}]
     body = {"model": "any", "messages": messages, "metadata": {"suffice_evidence": TEXTS}, **more}
-    return httpx2.post(f"{url}/v1/chat/completions", json=body, timeout=120)
+    headers = {"Authorization": f"Bearer {KEY}"}
+    return httpx2.post(f"{url}/v1/chat/completions", json=body, headers=headers, timeout=120)
 
 
 def streamed(answer: httpx2.Response) -> str:
@@ -175,17 +177,14 @@ def test_the_proxy_blocks_a_hallucination(proxy: str) -> None:
 
 
 def test_the_proxy_passes_a_grounded_answer(proxy: str) -> None:
-    right = "The office in Berlin closes at six."
-    question = "When does the office in Berlin close?"
-    assert ask(proxy, question).json()["choices"][0]["message"]["content"] == right
-    assert streamed(ask(proxy, question, stream=True)) == right
+    question = "How many weeks does parental leave last?"
+    assert ask(proxy, question).json()["choices"][0]["message"]["content"] == RIGHT
+    assert streamed(ask(proxy, question, stream=True)) == RIGHT
 
 
 def test_the_proxy_rejects_what_it_cannot_check(proxy: str) -> None:
-    refused = ask(proxy, guardrails=["strict"])
-    assert refused.status_code >= 400 or blocked(refused.json()["choices"][0]["message"]["content"])
     bare = ask(proxy, metadata={})
-    assert bare.status_code >= 400
+    assert bare.status_code == 400
     assert "suffice_evidence" in bare.text
     assert "52 weeks" not in ask(proxy, metadata={}, stream=True).text
 

@@ -57,7 +57,7 @@ def test_sign_in_and_ask_by_keyboard_alone(tab: Page, site: RunningGateway, peop
     tab_to(tab, "Password")
     tab.keyboard.type(PASSWORD)
     tab.keyboard.press("Enter")
-    tab.wait_for_url("**/ui/try")
+    tab.wait_for_url("**/ui/try")  # waits until it is loaded
     tab.keyboard.press("?")
     expect(tab.get_by_role("dialog")).to_be_visible()
     tab.keyboard.press("Escape")
@@ -66,7 +66,8 @@ def test_sign_in_and_ask_by_keyboard_alone(tab: Page, site: RunningGateway, peop
     tab.keyboard.type(QUESTION)
     tab.keyboard.press("Control+Enter")
     expect(tab.get_by_text("The answer is released")).to_be_visible()
-    tab.keyboard.press("n")
+    tab.wait_for_load_state()  # keys work when the scripts have run
+    tab.keyboard.press("j")
     expect(tab.locator(".decides.lit")).to_contain_text("up to 3 days per week")
     tab_to(tab, "Sign out")
     tab.keyboard.press("Enter")

@@ -81,7 +81,8 @@ class CheckedStream:
         self.close()
 
     def close(self) -> None:
-        self._stream.close()
+        if hasattr(self._stream, "close"):  # streams of LiteLLM have none
+            self._stream.close()
 
 
 class AsyncCheckedStream:
@@ -111,7 +112,8 @@ class AsyncCheckedStream:
         await self.close()
 
     async def close(self) -> None:
-        await self._stream.close()
+        if hasattr(self._stream, "close"):
+            await self._stream.close()
 
 
 def not_guarded(name: str) -> str:

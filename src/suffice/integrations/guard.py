@@ -64,7 +64,7 @@ class Guard:
         on_verdict: Callable[[Verdict], object] | None = None,
         checker: Checker | None = None,
     ) -> None:
-        self.on_block = _one_of(on_block, "on_block", ("replace", "raise"))
+        self.on_block = one_of(on_block, "on_block", ("replace", "raise"))
         self._settings, self._uncited, self._on_verdict = settings, uncited, on_verdict
         self._given = checker
 
@@ -98,7 +98,7 @@ class EvidenceGate:
         self, gate: Gate | None = None, *, on_insufficient: OnInsufficient = "empty"
     ) -> None:
         self._given = gate
-        self.on_insufficient = _one_of(on_insufficient, "on_insufficient", ("empty", "raise"))
+        self.on_insufficient = one_of(on_insufficient, "on_insufficient", ("empty", "raise"))
 
     @cached_property
     def gate(self) -> Gate:
@@ -144,7 +144,8 @@ def _question(asked: str) -> str | None:
     return asked if asked.strip() and len(asked) <= LONGEST_QUESTION else None
 
 
-def _one_of(value: T, name: str, allowed: tuple[T, ...]) -> T:
+def one_of(value: T, name: str, allowed: tuple[T, ...]) -> T:
+    """The value of an option. Raises `SettingsError` if it is not one of those allowed."""
     if value not in allowed:
         names = " or ".join(f"'{one}'" for one in allowed)
         raise SettingsError(f"{name} is '{value}'.", remedy=f"Use {names}.")

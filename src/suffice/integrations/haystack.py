@@ -143,7 +143,7 @@ class SufficeChatGenerator:
         generation_kwargs: dict[str, Any] | None = None,
     ) -> dict[str, Any]:
         made = self.generator.run(messages=messages, generation_kwargs=generation_kwargs)
-        return self._checker.run(made["replies"], documents, query, streaming_callback)
+        return dict(self._checker.run(made["replies"], documents, query, streaming_callback))
 
     @component.output_types(replies=list[ChatMessage], verdicts=list[dict[str, Any]])
     async def run_async(
@@ -155,7 +155,8 @@ class SufficeChatGenerator:
         generation_kwargs: dict[str, Any] | None = None,
     ) -> dict[str, Any]:
         made = await self._generated(messages, generation_kwargs)
-        return await self._checker.run_async(made["replies"], documents, query, streaming_callback)
+        checked = self._checker.run_async(made["replies"], documents, query, streaming_callback)
+        return dict(await checked)
 
     async def _generated(self, messages: Any, generation_kwargs: Any) -> dict[str, Any]:
         options = {"messages": messages, "generation_kwargs": generation_kwargs}

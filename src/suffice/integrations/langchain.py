@@ -14,7 +14,7 @@ from __future__ import annotations
 import operator
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from functools import reduce
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 from suffice.errors import EvidenceError, ExtraMissing
@@ -25,6 +25,7 @@ from suffice.integrations.guard import (
     Guard,
     OnBlock,
     OnInsufficient,
+    one_of,
     passage_of,
 )
 from suffice.settings import Settings
@@ -145,7 +146,7 @@ class SufficeGuard(Runnable[Any, Any]):
         """The chunks if the answer in them may leave as it is, otherwise one output instead."""
         if not chunks:
             return chunks
-        output = reduce(operator.add, chunks)
+        output = _joined(chunks)
         answer = text_of(output, self._answer)
         if not answer:  # a tool call
             return chunks
@@ -184,16 +185,19 @@ class SufficeCallback(BaseCallbackHandler):
         self,
         *,
         answer: str = "answer",
-        on_block: str = "raise",
+        on_block: Literal["raise", "record"] = "raise",
         settings: Settings | None = None,
         uncited: bool = True,
     ) -> None:
         self.verdicts: list[Verdict] = []
         """The verdicts of all runs, oldest first."""
         self._answer = answer
-        kind: OnBlock = "replace" if on_block == "record" else on_block  # type: ignore[assignment]
+        raises = one_of(on_block, "on_block", ("raise", "record")) == "raise"
         self._guard = Guard(
-            settings, uncited=uncited, on_block=kind, on_verdict=self.verdicts.append
+            settings,
+            uncited=uncited,
+            on_block="raise" if raises else "replace",
+            on_verdict=self.verdicts.append,
         )
         self._roots: dict[UUID, UUID] = {}
         self._asked: dict[UUID, str] = {}
@@ -247,6 +251,8 @@ def text_of(output: Any, key: str) -> str:
         return "".join(texts)
     if isinstance(output, Mapping) and key in output:
         return text_of(output[key], key)
+    if isinstance(output, Mapping) and output.get("messages"):  # an agent or a graph
+        return text_of(output["messages"][-1], key)
     raise EvidenceError(
         f"The output of the chain has no answer: it is a {type(output).__name__}.",
         remedy=f"Return a text, a message, or a dict with '{key}' (set answer= for another key).",
@@ -281,7 +287,20 @@ def _replaced(output: Any, found: Checked, key: str) -> Any:
         told = {"suffice": found.summary}
         changes = {"content": found.text, "additional_kwargs": {}, "response_metadata": told}
         return output.model_copy(update=changes)
-    return {**output, key: _replaced(output[key], found, key)}
+    if key in output:
+        return {**output, key: _replaced(output[key], found, key)}
+    *before, last = output["messages"]
+    return {**output, "messages": [*before, _replaced(last, found, key)]}
+
+
+def _joined(chunks: list[Any]) -> Any:
+    try:
+        return reduce(operator.add, chunks)
+    except TypeError as problem:  # the updates of a graph
+        raise EvidenceError(
+            "The chunks of the chain cannot be joined to an answer.",
+            remedy="Use invoke or ainvoke, or guard the part of the graph that writes the answer.",
+        ) from problem
 
 
 def _unstreamed(config: RunnableConfig) -> RunnableConfig:
