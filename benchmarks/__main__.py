@@ -10,6 +10,7 @@ from benchmarks.commands.indexing import indexing
 from benchmarks.commands.literals import literals
 from benchmarks.commands.record import record
 from benchmarks.commands.redteam import redteam
+from benchmarks.commands.scale import scale
 from benchmarks.commands.site import site
 from benchmarks.commands.soak import soak
 from benchmarks.commands.speed import speed
@@ -21,7 +22,18 @@ def benchmarks() -> None:
     """Measure speed, load, the literals check and calibration. `suffice bench` measures quality."""
 
 
-for command in (calibration, gateway, indexing, literals, record, redteam, site, soak, speed):
+for command in (
+    calibration,
+    gateway,
+    indexing,
+    literals,
+    record,
+    redteam,
+    scale,
+    site,
+    soak,
+    speed,
+):
     benchmarks.add_command(command)
 
 

@@ -67,6 +67,8 @@ def pages() -> dict[str, str]:
         "redteam": ("how-to/red-team.md", "\n".join(redteam())),
         "calibration": ("how-to/guarantee.md", "\n".join(calibration())),
         "rules": ("quality.md", "\n".join(rules())),
+        "scale cost": ("how-to/scale.md", "\n".join(scale_cost())),
+        "scale queue": ("how-to/scale.md", "\n".join(scale_queue())),
     }
     found: dict[str, str] = {}
     for part, (name, text) in parts.items():
@@ -91,6 +93,50 @@ def calibration() -> Iterator[str]:
         for name, own in case["methods"].items():
             method = f"{name} ({found['mapie']})" if name.startswith("MAPIE") else name
             yield _line(asked, method, str(own["runs"]), *(f"{own[one]:.1%}" for one in rates))
+
+
+def scale_cost() -> Iterator[str]:
+    """Core hours of a million answers, and the machines for two rates."""
+    found = _result("scale")
+    measured, assumed = found["measured"], found["assumed"]
+    seconds = measured["cores"] / measured["per_s"]
+    yield (
+        f"One machine with {measured['cores']} cores checks {measured['per_s']} requests a second, "
+        f"so a request takes {seconds:.2f} seconds of one core. Assumed: {assumed['price']} "
+        f"dollars for a core hour, and machines that are {assumed['busy']:.0%} busy at the "
+        f"peak. One log chain takes {measured['chain_per_s']} records a second, of "
+        f"{measured['record_bytes'] / 1000:.1f} kB each."
+    )
+    yield ""
+    yield from _head("a million answers", "core hours", "dollars")
+    for tier, cost in found["million"].items():
+        yield _line(f"{tier} tier", f"{cost['core_hours']:,}", f"{cost['dollars']:.2f}")
+    yield ""
+    names = ("cores", "machines of 16 cores", "load of one log chain", "log chains", "log a day")
+    yield from _head("requests a second", *names)
+    for row in found["rates"]:
+        yield _line(
+            f"{row['rate']:,}", f"{row['cores']:,}", f"{row['machines']:,}",
+            f"{row['chain_load']:.0%}", str(row["chains"]), f"{row['log_gb_a_day']:,} GB",
+        )  # fmt: skip
+
+
+def scale_queue() -> Iterator[str]:
+    """Response times of the simulated queue."""
+    found = _result("scale")
+    machines = [name for name in found["queue"][0] if name != "load"]
+    labels = [f"{name} machine{'s' if name != '1' else ''}: p50, p95" for name in machines]
+    yield from _head("load", *labels, "refused by one machine")
+    for row in found["queue"]:
+        times = [f"{row[name]['p50']:.1f}, {row[name]['p95']:.1f}" for name in machines]
+        yield _line(f"{row['load']:.0%}", *times, f"{row['1']['refused']:.1%}")
+    over = found["overload"]
+    yield ""
+    yield (
+        f"At a load of {over['load']:.0%}, the simulation refuses {over['refused']:.0%}; the "
+        f"gateway refused {over['refused_measured']:.0%} in the overload run of "
+        "`results/gateway.json`."
+    )
 
 
 def _result(name: str) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 - python runs; the blocks of a page share their names, from top to bottom;
 - sh: `suffice` commands run in one folder; `curl` reaches a running gateway. Commands that serve
-  or need a PostgreSQL server are only parsed, and `pip install` must name extras that exist.
+  or need a server or a cluster are only parsed, and `pip install` must name extras that exist.
   A `curl` to `$URL` names a path of the API;
 - yaml is read as a settings file, and json is parsed;
 - text is output or a diagram, and is not tested.
@@ -37,6 +37,8 @@ ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BLOCK = re.compile(r"^( *)```(\w*)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 SERVERS = {"serve", "mcp", "demo"}
+ELSEWHERE = ("postgresql:", "s3:", "ray")
+"""Commands with these words need a server or a cluster."""
 ANSWER = "You may work remotely up to 3 days per week. [1]"
 EVIDENCE = ["Employees may work remotely up to 3 days per week."]
 CASE = {"question": "When is pay day?", "answerable": True, "answers_all": [["25th"]]}
@@ -69,6 +71,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "examples").symlink_to(ROOT / "examples")
     (folder / "answer.txt").write_text(ANSWER, encoding="utf-8")
     (folder / "evidence.json").write_text(json.dumps(EVIDENCE), encoding="utf-8")
+    row = {"id": 1, "question": "How often?", "evidence": EVIDENCE, "answer": ANSWER}
+    (folder / "rows.jsonl").write_text(json.dumps(row) + "\n", encoding="utf-8")
     (folder / "cases").mkdir()
     (folder / "cases" / "docs").mkdir()
     (folder / "cases" / "docs" / "pay.md").write_text("# Pay\n\nPay day is the 25th.\n")
@@ -147,7 +151,7 @@ def test_commands_run(
 
 
 def _suffice(words: list[str], folder: Path, _: str) -> None:
-    if words[0] in SERVERS or any("postgresql:" in word for word in words):
+    if words[0] in SERVERS or any(elsewhere in word for word in words for elsewhere in ELSEWHERE):
         _parse(words)
         return
     if words[:2] == ["accounts", "add"]:  # asks for a password

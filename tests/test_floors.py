@@ -28,6 +28,7 @@ FLOORS: tuple[tuple[str, ...], ...] = (
     ("pipeline",),
     ("answers", "corpus", "serialize"),
     ("compat",),
+    ("batch",),
     ("eval", "testing"),
     ("learn",),
     ("server", "integrations"),

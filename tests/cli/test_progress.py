@@ -16,7 +16,19 @@ def test_long_work_is_told_now_and_then_and_short_work_not_at_all() -> None:
         now[0] = float(second)
         tell("passages", 1000 * second, 24_000)
     assert EVERY == 10
-    assert written.getvalue() == "passages: 10,000 of 24,000\npassages: 20,000 of 24,000\n"
+    assert written.getvalue() == (
+        "passages: 10,000 of 24,000, 1,000/s, 0:00:14 left\n"
+        "passages: 20,000 of 24,000, 1,000/s, 0:00:04 left\n"
+    )
+
+
+def test_what_an_earlier_run_did_does_not_count_for_the_rate() -> None:
+    now, written = [0.0], StringIO()
+    tell = Lines(Console(file=written), clock=lambda: now[0])
+    tell("rows", 900, 1000)
+    now[0] = 20.0
+    tell("rows", 910, 1000)
+    assert written.getvalue() == "rows: 910 of 1,000, 0.5/s, 0:03:00 left\n"
 
 
 def test_quiet_or_not_off_a_terminal_lines_are_told() -> None:

@@ -1,26 +1,37 @@
-"""One contract for both indexes; the exact in-memory index is the reference."""
+"""One contract for all indexes; the exact in-memory index is the reference.
+
+The index on a server runs on the client's local mode, or on the server `SUFFICE_QDRANT_URL`."""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
 from datetime import date
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
 from suffice.errors import ModelMismatch, StoreFull, StoreMissing
-from suffice.evidence import generations
+from suffice.evidence import generations, qdrant_server
 from suffice.evidence.edge import EdgeIndex
 from suffice.evidence.generations import publish
 from suffice.evidence.index import Filter, Index
 from suffice.evidence.ingest import Ingest
-from suffice.evidence.memory import MemoryIndex
+from suffice.evidence.search import open_index
 from suffice.evidence.store import Store
-from suffice.settings import Settings
+from suffice.settings import QdrantSettings, Settings
 from suffice.types import Kind, Passage
 from tests.fakes import HashEmbedder
 
 TODAY = date(2026, 11, 15)
 EMBEDDER = HashEmbedder()
+QDRANT = QdrantSettings(
+    url=os.environ.get("SUFFICE_QDRANT_URL", ":memory:"), prefix=f"suffice-test-{os.getpid()}-"
+)
+SETTINGS = {"edge": Settings(), "memory": Settings(index_engine="memory")}
+if find_spec("qdrant_client"):
+    SETTINGS["qdrant"] = Settings(index_engine="qdrant", qdrant=QDRANT)
 QUESTIONS = [
     "how many weeks of parental leave",
     "receipts above which amount on business trips",
@@ -33,10 +44,26 @@ QUESTIONS = [
 
 def filled(path: Path, folder: Path) -> Store:
     store = Store.open(path, create=True)
-    run = Ingest(store, EMBEDDER, Settings(), "default", TODAY, False, lambda *_: None)
-    run.folder(folder)
-    run.finish()
+    for settings in SETTINGS.values():
+        run = Ingest(store, EMBEDDER, settings, "default", TODAY, False, lambda *_: None)
+        run.folder(folder)
+        run.finish()
     return store
+
+
+def opened(engine: str, store: Store) -> Index:
+    return open_index(store, SETTINGS[engine], EMBEDDER.id)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _clean() -> Iterator[None]:
+    """A server that is used by others keeps no collection of these tests."""
+    yield
+    if "qdrant" in SETTINGS:
+        client = qdrant_server._client(QDRANT.url, os.environ.get(QDRANT.key_env, ""), 30.0)
+        for one in client.get_collections().collections:
+            if one.name.startswith(QDRANT.prefix):
+                client.delete_collection(one.name)
 
 
 @pytest.fixture(scope="module")
@@ -44,10 +71,14 @@ def store(tmp_path_factory: pytest.TempPathFactory, handbook: Path) -> Store:
     return filled(tmp_path_factory.mktemp("index") / "s.db", handbook)
 
 
-@pytest.fixture(params=["edge", "memory"])
-def index(request: pytest.FixtureRequest, store: Store) -> Index:
-    make = EdgeIndex if request.param == "edge" else MemoryIndex
-    return make(store, EMBEDDER.id)
+@pytest.fixture(params=list(SETTINGS))
+def engine(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def index(engine: str, store: Store) -> Index:
+    return opened(engine, store)
 
 
 def found(index: Index, store: Store, allowed: Filter, question: str = "leave") -> set[str]:
@@ -150,11 +181,14 @@ def test_every_hit_has_both_scores(index: Index) -> None:
         Filter(TODAY, past=True),
     ],
 )
-def test_both_indexes_agree(store: Store, question: str, allowed: Filter) -> None:
+@pytest.mark.parametrize("engine", [name for name in SETTINGS if name != "memory"])
+def test_every_index_agrees_with_the_exact_one(
+    store: Store, engine: str, question: str, allowed: Filter
+) -> None:
     vector = EMBEDDER.embed([question])[0]
     one, other = (
-        {hit.number: hit for hit in make(store, EMBEDDER.id).search(vector, question, allowed, 8)}
-        for make in (EdgeIndex, MemoryIndex)
+        {hit.number: hit for hit in opened(name, store).search(vector, question, allowed, 8)}
+        for name in (engine, "memory")
     )
     shared = one.keys() & other.keys()
     # Equal scores at the cut may be ordered either way; the rest must be the same.
@@ -164,7 +198,7 @@ def test_both_indexes_agree(store: Store, question: str, allowed: Filter) -> Non
         assert one[number].keywords == pytest.approx(other[number].keywords, abs=1e-3)
 
 
-def test_what_a_caller_may_not_see_changes_nothing(tmp_path: Path, index: Index) -> None:
+def test_what_a_caller_may_not_see_changes_nothing(tmp_path: Path, engine: str) -> None:
     docs = tmp_path / "docs"
     docs.mkdir()
     (docs / "open.md").write_text("Bonus rules are public.\n")
@@ -173,35 +207,35 @@ def test_what_a_caller_may_not_see_changes_nothing(tmp_path: Path, index: Index)
     after = filled(tmp_path / "b.db", docs)
     vector = EMBEDDER.embed(["bonus"])[0]
     alone, beside = (
-        type(index)(store, EMBEDDER.id).search(vector, "bonus", Filter(TODAY), 5)  # type: ignore[call-arg]
-        for store in (before, after)
+        opened(engine, store).search(vector, "bonus", Filter(TODAY), 5) for store in (before, after)
     )
     for one, other in zip(alone, beside, strict=True):
         assert one.similarity == pytest.approx(other.similarity)
         assert one.keywords == pytest.approx(other.keywords)
 
 
-def test_a_new_generation_is_seen_by_an_open_reader(tmp_path: Path, index: Index) -> None:
+def test_changes_are_seen_by_an_open_reader(tmp_path: Path, engine: str) -> None:
     docs = tmp_path / "docs"
     docs.mkdir()
     (docs / "a.md").write_text("Alpha is one.\n")
     store = filled(tmp_path / "s.db", docs)
-    reader = type(index)(store, EMBEDDER.id)  # type: ignore[call-arg]
+    reader = opened(engine, store)
     assert found(reader, store, Filter(TODAY), "alpha") == {"a.md"}
     (docs / "b.md").write_text("Alpha and beta.\n")
     filled(tmp_path / "s.db", docs)
     assert found(reader, store, Filter(TODAY), "alpha") == {"a.md", "b.md"}
 
 
-def test_an_index_of_another_embedder_is_refused(store: Store) -> None:
+def test_an_index_of_another_embedder_is_refused(store: Store, engine: str) -> None:
     with pytest.raises(ModelMismatch, match="suffice index --rebuild"):
-        EdgeIndex(store, "another-1")
+        open_index(store, SETTINGS[engine], "another-1")
 
 
-def test_an_index_that_is_not_built_yet(tmp_path: Path) -> None:
+@pytest.mark.parametrize("engine", [name for name in SETTINGS if name != "memory"])
+def test_an_index_that_is_not_built_yet(tmp_path: Path, engine: str) -> None:
     empty = Store.open(tmp_path / "s.db", create=True)
     with pytest.raises(StoreMissing, match="not been built"):
-        EdgeIndex(empty, EMBEDDER.id)
+        opened(engine, empty)
 
 
 def test_rebuilding_gives_the_same_hits(tmp_path: Path, handbook: Path) -> None:

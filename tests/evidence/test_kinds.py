@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -241,11 +242,11 @@ def test_a_declared_kind_wins(store: Store, embedder: Embedder, docs: Path) -> N
 
 @pytest.mark.parametrize("engine", ["edge", "memory"])
 def test_search_by_the_kind_that_was_told(
-    store: Store, embedder: Embedder, docs: Path, engine: str
+    store: Store, embedder: Embedder, docs: Path, engine: Literal["edge", "memory"]
 ) -> None:
     add(store, embedder, docs)
     allowed = Filter(date(2026, 11, 15), kinds=frozenset({Kind.PROCEDURE}))
-    index = open_index(store, engine, embedder.id)
+    index = open_index(store, Settings(index_engine=engine), embedder.id)
     found = Search(store, index, embedder, SearchSettings(), allowed)("coffee machine")
     assert [passage.heading[-1] for passage in found.passages] == ["Descaling"]
 
@@ -262,7 +263,7 @@ def test_other_prototypes_tell_kinds_anew_and_embed_nothing(
     assert store.last_change() == changes  # nothing to tell
     assert add(store, embedder, docs, PrototypeSettings(procedure=(OWN,))) == 0
     assert list(kinds(store, embedder).values()) == [Kind.PROCEDURE]
-    index = open_index(store, "edge", embedder.id)
+    index = open_index(store, Settings(), embedder.id)
     allowed = Filter(date(2026, 11, 15), kinds=frozenset({Kind.PROCEDURE}))
     assert len(index.search(None, "torque", allowed, 5)) == 1
 

@@ -11,12 +11,15 @@ import pytest
 from sqlalchemy import inspect, select, text
 
 from suffice.access.visibility import Reader
+from suffice.errors import StoreBusy
+from suffice.learn.monitor.indexing import Indexing
 from suffice.learn.monitor.metrics import Metric
 from suffice.learn.monitor.series import Series, Span, series
 from suffice.learn.monitor.tallies import decision_index, quantile, seconds_of, step_of
 from suffice.log.tables import DECISIONS, INDEX_TABLES, TALLIES, USES
+from suffice.record import index
 from suffice.record.decision import Filing
-from suffice.record.index import DAY, HOUR, DecisionIndex
+from suffice.record.index import DAY, HOUR, HOURS_KEPT, DecisionIndex
 from suffice.record.log import Log
 from suffice.record.trace import Trace
 from suffice.review import decisions
@@ -28,6 +31,7 @@ from suffice.settings import RecordSettings
 from suffice.sql.database import Database
 from suffice.types import Action, Citation, Evidence, Passage, Retrieved, Verdict
 from tests.learn.monitor.stream import START, MovingClock, answer, refusal
+from tests.waiting import until
 
 STAFF, NOBODY = Reader(frozenset({"staff"})), Reader()
 PAY = Passage("pay@1#0-9", "Pay is 900.", "pay.md", "1", "Pay", access=frozenset({"staff"}))
@@ -59,9 +63,9 @@ def about(
 
 
 def indexed(log: Log) -> DecisionIndex:
-    index = decision_index(log.database, 0.3)
-    index.catch_up()
-    return index
+    made = decision_index(log.database, 0.3)
+    made.catch_up()
+    return made
 
 
 def listed(page: Page) -> list[str]:
@@ -120,6 +124,39 @@ def test_hours_add_up_to_the_day(log: Log, clock: MovingClock) -> None:
     assert course(log).buckets[0].count == 3
 
 
+def test_hours_are_kept_for_some_days_only(log: Log, clock: MovingClock) -> None:
+    log.write(answer())
+    clock.later(days=HOURS_KEPT + 1)
+    log.write(answer())
+    indexed(log)
+    with log.database.reading() as connection:
+        kept = connection.execute(select(TALLIES.c.width, TALLIES.c.bucket).distinct()).all()
+    assert [len([one for one in kept if one.width == width]) for width in (HOUR, DAY)] == [1, 2]
+
+
+def test_pages_do_not_wait_for_a_long_backlog(log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(index, "_PORTION", 10)
+    for n in range(35):
+        log.write(answer(f"Question {n}?"))
+    indexing = Indexing(decision_index(log.database, 0.3), pause=0.0)
+    indexing.refresh()
+    until(lambda: indexing.index.behind() == 0)
+    assert course(log).whole.count == 35
+
+
+def test_a_store_that_cannot_be_written_does_not_stop_a_page(
+    log: Log, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log.write(answer())
+    indexing = Indexing(decision_index(log.database, 0.3))
+
+    def busy(self: DecisionIndex) -> bool:
+        raise StoreBusy("locked")
+
+    monkeypatch.setattr(DecisionIndex, "update", busy)
+    assert indexing.refresh() == log.head().sequence
+
+
 def test_each_record_is_counted_once_whoever_updates(log: Log) -> None:
     for n in range(30):
         log.write(answer(f"Question {n}?"))
@@ -142,7 +179,7 @@ def test_an_index_built_again_is_the_same(log: Log, clock: MovingClock) -> None:
     log.write(about(PAY))
     clock.later(days=1)
     log.write(about(DOORS, cites=False))
-    index = indexed(log)
+    made = indexed(log)
 
     def content() -> list[list[tuple[object, ...]]]:
         with log.database.reading() as connection:
@@ -150,7 +187,7 @@ def test_an_index_built_again_is_the_same(log: Log, clock: MovingClock) -> None:
         return [sorted(map(tuple, found)) for found in rows]
 
     before = content()
-    index.rebuild()
+    made.rebuild()
     assert content() == before
 
 
@@ -278,7 +315,7 @@ def test_what_is_erased_leaves_the_index_too(log: Log) -> None:
 
 def test_an_erasure_during_an_update_wins(log: Log, monkeypatch: pytest.MonkeyPatch) -> None:
     log.write(about(DOORS, "When open?"), filing=Filing("ann"))
-    index = decision_index(log.database, 0.3)
+    made = decision_index(log.database, 0.3)
     read = DecisionIndex._read
 
     def erased_meanwhile(self: DecisionIndex, *args: object) -> object:
@@ -288,23 +325,22 @@ def test_an_erasure_during_an_update_wins(log: Log, monkeypatch: pytest.MonkeyPa
         return found
 
     monkeypatch.setattr(DecisionIndex, "_read", erased_meanwhile)
-    index.catch_up()
+    made.catch_up()
     assert listed(Decisions(log).page(Wanted())) == [""]
 
 
 @pytest.mark.parametrize(
-    "wanted",
+    ("wanted", "index"),
     [
-        Wanted(),
-        Wanted(action="REVIEW"),
-        Wanted(caller="app"),
-        Wanted(since="2026-01-05", until="2026-01-06"),
-        Wanted(document="doors.md"),
+        (Wanted(), "INTEGER PRIMARY KEY"),
+        (Wanted(action="REVIEW"), "INDEX decisions_action"),
+        (Wanted(caller="app"), "INDEX decisions_caller"),
+        (Wanted(since="2026-01-05", until="2026-01-06"), "INTEGER PRIMARY KEY"),
+        (Wanted(document="doors.md"), "INTEGER PRIMARY KEY"),
     ],
-    ids=lambda one: next((name for name in ("action", "caller", "since", "document")
-                          if getattr(one, name)), "all"),
-)  # fmt: skip
-def test_the_first_page_is_read_from_an_index(log: Log, wanted: Wanted) -> None:
+    ids=["all", "verdict", "caller", "time", "document"],
+)
+def test_the_first_page_is_read_from_an_index(log: Log, wanted: Wanted, index: str) -> None:
     if log.database.dialect != "sqlite":
         pytest.skip("the plan of PostgreSQL depends on the number of rows")
     log.write(about(DOORS, "When open?"), filing=Filing("app"))
@@ -317,7 +353,7 @@ def test_the_first_page_is_read_from_an_index(log: Log, wanted: Wanted) -> None:
         sql = str(ordered.compile(connection.engine, compile_kwargs={"literal_binds": True}))
         plan = [row[-1] for row in connection.execute(text(f"EXPLAIN QUERY PLAN {sql}"))]
     assert not [step for step in plan if step == "SCAN decisions" or "TEMP B-TREE" in step], plan
-    assert [step for step in plan if step.startswith("SEARCH decisions USING")], plan
+    assert [step for step in plan if step.startswith(f"SEARCH decisions USING {index}")], plan
 
 
 def test_durations_fall_into_classes() -> None:

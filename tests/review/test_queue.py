@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -145,6 +147,22 @@ def test_a_long_log_is_read_in_portions(review: Review, monkeypatch: pytest.Monk
     assert ids(review) == kept[1:]
     review.log.write(some.SERVED)
     assert ids(review) == kept[1:]
+
+
+def test_looking_from_many_threads_never_loses_a_decision(
+    review: Review, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("suffice.review.queue._PORTION", 3)  # many steps that can meet
+    kept = [review.log.write(some.HELD) for _ in range(8)]
+    with ThreadPoolExecutor(4) as threads:
+        looks: list[Future[Any]] = [threads.submit(review.counts) for _ in range(8)]
+        for id in kept[::2]:
+            looks.append(threads.submit(review.decide, id, Act.CONFIRM, reason="x", by="Ada"))
+            looks.append(threads.submit(review.counts))
+        for look in looks:
+            look.result()
+    assert ids(review) == kept[1::2]
+    assert review.counts().states == {"open": 4, "decided": 4}
 
 
 @pytest.mark.parametrize("order", Order)

@@ -91,7 +91,7 @@ def test_faults_are_not_repeated_and_the_cache_is_bounded(
     key = Principals(library.store.database).create("ada").secret
     now = [0.0]
     with running(library, cached(upstream, entries=1, seconds=60)) as gateway:
-        gateway.inner.cache = VerdictCache(library.store, lambda: now[0])
+        gateway.inner.cache = VerdictCache(library, lambda: now[0])
         plays(upstream, Scripted(status=400, body=b"{}"), says(SERVED))
         with pytest.raises(Exception, match="400"):
             ask(gateway, key)

@@ -93,6 +93,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         "viewer": principals.create("viewer", ["viewer"]).secret,
         "reviewer": principals.create("reviewer", ["reviewer"]).secret,
         "staff": principals.create("staff", ["reviewer", "caller"], labels=["staff"]).secret,
+        "admin": principals.create("admin", ["admin"], labels=["staff"]).secret,
         "web": principals.create("web", ["caller"]).secret,
         "other": principals.create("other", ["viewer"], collections=["elsewhere"]).secret,
     }
@@ -273,6 +274,12 @@ def test_documents_tell_what_is_cited_and_what_changed(served: Served) -> None:
     with served.as_("viewer") as client:
         missing = client.get("/ui/documents/none.md")
     assert (missing.status_code, "There is no document" in missing.text) == (404, True)
+
+
+def test_admins_see_who_may_read_a_document(served: Served) -> None:
+    path = "/ui/documents/wages.md"
+    assert '<dd class="note">admin, staff</dd>' in served.text("admin", path)
+    assert "people with one of these labels" in served.text("staff", path)
 
 
 def test_gaps_are_listed_and_asked_again(served: Served) -> None:

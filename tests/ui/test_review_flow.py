@@ -8,7 +8,7 @@ from typing import Any
 
 import httpx2
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from suffice.evidence.library import Library
 from suffice.review.review import Review
@@ -29,6 +29,12 @@ def careful(site_library: Library) -> Iterator[RunningGateway]:
         to_a_person = VerdictSettings(routes=("else -> REVIEW",), rescue=False)
         with running(site_library, replace(settings, verdict=to_a_person)) as served:
             yield served
+
+
+def arrived(tab: Page, place: Locator) -> None:
+    """Wait until a page is there and its keys work."""
+    expect(place).to_be_visible()
+    tab.wait_for_load_state("load")
 
 
 def test_a_held_answer_is_released_by_keyboard_and_the_caller_gets_it(
@@ -52,11 +58,11 @@ def test_a_held_answer_is_released_by_keyboard_and_the_caller_gets_it(
     keys.press("Tab")
     keys.type(PASSWORD)
     keys.press("Enter")
-    expect(tab.get_by_role("heading", name="Queue")).to_be_visible()
+    arrived(tab, tab.get_by_role("heading", name="Queue"))
     keys.press("j")
     expect(tab.locator(".case-question").first).to_be_focused()
     keys.press("Enter")
-    expect(tab.locator("h1")).to_contain_text(QUESTION)
+    arrived(tab, tab.locator("h1").filter(has_text=QUESTION))
     record = tab.url.rpartition("/")[2]
     assert record == reply["record"]
 
@@ -75,7 +81,7 @@ def test_a_held_answer_is_released_by_keyboard_and_the_caller_gets_it(
     keys.type("The policy says 3.")
     keys.press("Tab")
     keys.press("Enter")
-    expect(tab.get_by_role("status")).to_contain_text("Claim 1: corrected.")
+    arrived(tab, tab.get_by_role("status").filter(has_text="Claim 1: corrected."))
     expect(tab.get_by_label("Answer to release")).to_have_value(
         "You may work remotely up to 3 days per week. [1]"
     )
@@ -100,19 +106,19 @@ def test_a_reason_is_asked_for_and_enter_then_sends_the_choice(
     tab.get_by_label("Name", exact=True).fill(people.name("reviewer"))
     tab.get_by_label("Password").fill(PASSWORD)
     tab.keyboard.press("Enter")
-    expect(tab.locator("#decide")).to_be_visible()
+    arrived(tab, tab.locator("#decide"))
     tab.keyboard.press("w")
     expect(tab.get_by_label("Reason")).to_be_focused()
     tab.keyboard.type("w is only a letter here")
     tab.keyboard.press("Enter")
-    expect(tab.locator("#decided")).to_contain_text("Confirmed by ada-reviewer: w is only")
+    arrived(tab, tab.locator("#decided").filter(has_text="Confirmed by ada-reviewer: w is only"))
     tab.keyboard.press("n")
     tab.wait_for_url(lambda url: first not in url)
     tab.goto(f"{careful.url}/ui/queue/{second}")
     tab.locator("[data-claims] [data-claim='2']").click()
     expect(tab.locator(".decides.lit")).to_have_text("Managers approve the days.")
     tab.keyboard.press("o")
-    expect(tab.get_by_role("status")).to_contain_text("Claim 2: finding overruled.")
+    arrived(tab, tab.get_by_role("status").filter(has_text="Claim 2: finding overruled."))
     expect(tab.locator("#claim-1")).to_have_class("chosen")  # the next that nobody judged
     tab.keyboard.press("a")
     expect(tab.get_by_role("status")).to_contain_text("Claim 1: finding accepted.")

@@ -45,6 +45,7 @@ def test_a_form_needs_the_token_of_its_own_session(
     with signed_in(site, people.name("viewer")) as other:
         foreign = other.token("/ui/try")
     fields = {"name": "forged", "role": "admin"}
+    tokens: tuple[dict[str, str], ...]
     tokens = ({}, {"csrf": ""}, {"csrf": "0" * 64}, {"csrf": "ü"}, {"csrf": foreign})
     for token in tokens:
         assert admin.post("/ui/people/keys", data={**fields, **token}).status_code == 403

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import threading
+from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
@@ -26,6 +29,7 @@ from suffice.settings import (
 from tests.server.gateway import RunningGateway, running
 from tests.ui.conftest import People
 from tests.ui.visitors import PASSWORD, Visitor, signed_in
+from tests.waiting import PATIENCE, until
 
 PAGE = "/ui/try"
 SECRET = "one-secret-of-the-proxy-and-the-gateway"
@@ -123,6 +127,40 @@ def test_after_many_failures_even_the_right_password_waits(
         assert int(locked.headers["retry-after"]) >= 1
         attempts.succeeded(f"account {name}", "address 127.0.0.1")
         assert visitor.sign_in(name=name, password="a wrong password").status_code == 401
+
+
+def test_many_attempts_at_once_do_not_escape_the_lock_out(
+    site: RunningGateway, site_library: Library, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two passwords are checked at once; the others wait for their turn and find the account
+    locked."""
+    database = site_library.store.database
+    Accounts(database).add("ada-rushed", PASSWORD)
+    for _ in range(4):
+        Attempts(database).failed("account ada-rushed")
+    under_way, counted, go = Counter[str](), threading.Lock(), threading.Event()
+
+    def slow(accounts: Accounts, name: str, password: str) -> None:
+        with counted:
+            under_way["now"] += 1
+            under_way["most"] = max(under_way["now"], under_way["most"])
+        go.wait(PATIENCE)
+        with counted:
+            under_way["now"] -= 1
+
+    def attempt(n: int) -> int:
+        with Visitor(site) as visitor:
+            return visitor.sign_in(name="ada-rushed", password=f"wrong password {n}").status_code
+
+    monkeypatch.setattr(Accounts, "check", slow)
+    with ThreadPoolExecutor(12) as pool:
+        replies = [pool.submit(attempt, n) for n in range(12)]
+        until(lambda: under_way["now"] == 2)
+        go.set()
+        told = {reply.result() for reply in replies}
+    Attempts(database).succeeded("account ada-rushed", "address 127.0.0.1")
+    assert under_way["most"] == 2
+    assert told == {401, 429}
 
 
 def test_the_local_user_of_an_open_gateway_needs_no_sign_in(open_site: RunningGateway) -> None:

@@ -265,7 +265,7 @@ def checked_roles(roles: Iterable[str]) -> frozenset[Role]:
 
 
 def existing(connection: Connection, team: str) -> None:
-    """Raise if the team does not exist: a mistyped name would have no budget."""
+    """Raise if the team does not exist. A key with a mistyped team would have no limits."""
     found = is_storable(team) and connection.execute(select(TEAMS).where(TEAMS.c.name == team))
     if not found or found.first() is None:
         raise PrincipalError(

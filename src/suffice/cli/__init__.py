@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import NoReturn
 
 import click
+from click.shell_completion import CompletionItem
 
 from suffice import __version__
 from suffice.errors import SufficeError
@@ -21,6 +22,7 @@ _COMMANDS = {
     "accounts": ("suffice.cli.accounts", "Add, list and disable accounts of the review site."),
     "ask": ("suffice.cli.ask", "Answer a question from documents with citations, or refuse."),
     "audit": ("suffice.cli.audit", "Verify, inspect, replay and erase recorded decisions."),
+    "batch": ("suffice.cli.batch", "Check or gate many rows, also on a Ray cluster."),
     "bench": ("suffice.cli.bench", "Measure retrieval, verifiers, gates and checks on your data."),
     "calibrate": (
         "suffice.cli.calibrate",
@@ -52,6 +54,7 @@ _COMMANDS = {
         "suffice.cli.serve",
         "Run the OpenAI-compatible gateway, which checks every answer of an LLM.",
     ),
+    "show": ("suffice.cli.show_record", "Show a recorded decision, also as Markdown for a ticket."),
     "teams": ("suffice.cli.teams", "Set, list and remove teams of keys that share a budget."),
     "usage": (
         "suffice.cli.usage",
@@ -72,6 +75,16 @@ class _Lazy(click.Group):
             return None
         command: click.Command = getattr(import_module(_COMMANDS[name][0]), name)
         return command
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """The names of commands and options, without importing any command."""
+        if incomplete.startswith("-"):
+            return super().shell_complete(ctx, incomplete)
+        return [
+            CompletionItem(name, help=text)
+            for name, (_, text) in sorted(_COMMANDS.items())
+            if name.startswith(incomplete)
+        ]
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

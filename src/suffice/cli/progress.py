@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from datetime import timedelta
 from time import monotonic
 
 from rich.console import Console
@@ -31,7 +32,7 @@ class _Rate(TextColumn):
         super().__init__("")
 
     def render(self, task: Task) -> Text:
-        return Text(f"{task.speed:,.0f}/s" if task.speed else "", style="dim")
+        return Text(f"{_rate(task.speed)}/s" if task.speed else "", style="dim")
 
 
 @dataclass
@@ -41,15 +42,27 @@ class Lines:
     console: Console
     clock: Callable[[], float] = monotonic
     printed: float = field(init=False)
+    begun: dict[str, tuple[float, int]] = field(default_factory=dict)
+    """For each task, when it was first reported and how much was done then."""
 
     def __post_init__(self) -> None:
         self.printed = self.clock()
 
     def __call__(self, what: str, done: int, total: int) -> None:
         now = self.clock()
+        since, before = self.begun.setdefault(what, (now, done))
         if now - self.printed >= EVERY:
             self.printed = now
-            self.console.print(f"{what}: {done:,} of {total:,}", highlight=False, soft_wrap=True)
+            line = f"{what}: {done:,} of {total:,}"
+            if done > before and now > since:
+                speed = (done - before) / (now - since)
+                left = timedelta(seconds=round((total - done) / speed))
+                line = f"{line}, {_rate(speed)}/s, {left} left"
+            self.console.print(line, highlight=False, soft_wrap=True)
+
+
+def _rate(speed: float) -> str:
+    return f"{speed:,.0f}" if speed >= 10 else f"{speed:.1f}"
 
 
 @contextmanager
@@ -76,7 +89,8 @@ def bars(*, quiet: bool) -> Iterator[Report]:
 
         def report(what: str, done: int, total: int) -> None:
             if what not in tasks:
-                tasks[what] = progress.add_task(what, total=total)
+                # What an earlier run did counts as done, but not for the rate.
+                tasks[what] = progress.add_task(what, total=total, completed=done)
             progress.update(tasks[what], completed=done, total=total)
 
         yield report

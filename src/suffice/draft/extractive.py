@@ -71,7 +71,7 @@ class Extractive:
         return self.choose(self.reread(question, ranked[:best]), ranked[best:])
 
     def rank(self, evidence: Evidence, question: str = "") -> list[Ranked]:
-        """All usable statements, best first, without passages that try to instruct the model."""
+        """All usable statements, best first. Passages that try to instruct the model have none."""
         question = question or evidence.wanted
         found = _changed(list(statements_for_drafter(evidence)))
         if not found:

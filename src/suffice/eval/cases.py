@@ -64,7 +64,7 @@ class Question:
     """A sentence that would answer it, if the documents do not."""
 
     def share(self, answer: str) -> float:
-        """The share of groups with a text that occurs in the answer."""
+        """The share of groups of which at least one text occurs in the answer."""
         text = folded(answer)
         held = [any(folded(one) in text for one in group) for group in self.answers]
         return sum(held) / len(held) if held else 0.0

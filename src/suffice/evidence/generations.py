@@ -18,12 +18,11 @@ import re
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from datetime import date
 from pathlib import Path
 from typing import Any
 
 from suffice.errors import StoreBusy, StoreDamaged, StoreFull, SufficeError
-from suffice.evidence.index import PUBLIC
+from suffice.evidence.index import DAY_FIELDS, KEYWORD_FIELDS, filtered_fields
 from suffice.evidence.keywords import bm25
 from suffice.evidence.rows import StoredPassage
 from suffice.evidence.split import embedded_text
@@ -121,10 +120,10 @@ def _build(
     else:
         shard_folder.mkdir(parents=True)
         shard = q.EdgeShard.create(str(shard_folder), _config(dimension))
-        for name in ("collection", "access", "kind"):
+        for name in KEYWORD_FIELDS:
             operation = q.UpdateOperation.create_field_index(name, q.PayloadSchemaType.Keyword)
             shard.update(operation)
-        for name in ("from", "until"):
+        for name in DAY_FIELDS:
             operation = q.UpdateOperation.create_field_index(name, q.PayloadSchemaType.Integer)
             shard.update(operation)
     done = 0
@@ -191,13 +190,7 @@ def _point(stored: StoredPassage) -> Any:
             "dense": stored.vector.tolist(),
             "words": bm25().embed_document(embedded_text(passage)),
         },
-        {
-            "collection": passage.collection,
-            "kind": passage.kind.value,
-            "access": sorted(passage.access) or [PUBLIC],
-            "from": (passage.since or date.min).toordinal(),
-            "until": (passage.until or date.max).toordinal(),
-        },
+        filtered_fields(passage),
     )
 
 

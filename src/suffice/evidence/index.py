@@ -13,6 +13,8 @@ from suffice.types import Kind, Passage
 
 PUBLIC = "*"
 """The access label of documents that declare none."""
+KEYWORD_FIELDS = ("collection", "access", "kind")
+DAY_FIELDS = ("from", "until")
 
 
 def today() -> date:
@@ -79,6 +81,17 @@ class Filter:
             then = replace(now, as_of=when.start, through=last)
             return (then, every) if when.firm else (then, now, every)
         return now, every
+
+
+def filtered_fields(passage: Passage) -> dict[str, str | int | list[str]]:
+    """The fields of a passage that an index stores, so that it can apply a `Filter`."""
+    return {
+        "collection": passage.collection,
+        "kind": passage.kind.value,
+        "access": sorted(passage.access) or [PUBLIC],
+        "from": (passage.since or date.min).toordinal(),
+        "until": (passage.until or date.max).toordinal(),
+    }
 
 
 @dataclass(frozen=True, slots=True)

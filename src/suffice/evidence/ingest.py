@@ -17,6 +17,7 @@ import numpy as np
 from suffice.errors import ModelMismatch, SourceMissing, Unreadable
 from suffice.evidence.generations import index_model, publish
 from suffice.evidence.kinds import Classifier, classifier_fingerprint
+from suffice.evidence.qdrant_upload import upload, uploaded_model
 from suffice.evidence.read import SUFFIXES
 from suffice.evidence.rows import Known, NewVersion
 from suffice.evidence.sources import Cutting, Failure, File, Listing, files, read_version
@@ -108,20 +109,29 @@ class Ingest:
         """Embed passages without a vector and publish the index. Return the number embedded."""
         embedded = self._embed()
         self._classify()
-        if self.settings.index_engine == "edge":
-            total = self.store.count_changes(0)
-            publish(
-                self.store,
-                self.embedder.id,
-                self.embedder.dimension,
-                rebuild=rebuild,
-                progress=lambda done: self.progress("index", done, total),
-            )
+        self._publish(rebuild)
         return embedded
+
+    def _publish(self, rebuild: bool) -> None:
+        total = self.store.count_changes(0)
+
+        def progress(done: int) -> None:
+            self.progress("index", done, total)
+
+        model, size = self.embedder.id, self.embedder.dimension
+        if self.settings.index_engine == "edge":
+            publish(self.store, model, size, rebuild=rebuild, progress=progress)
+        elif self.settings.index_engine == "qdrant":
+            upload(
+                self.store, model, size, self.settings.qdrant, rebuild=rebuild, progress=progress
+            )
 
     def check_model(self) -> None:
         """Raise an error if the index was built with another embedder."""
-        made_with = index_model(self.store)
+        if self.settings.index_engine == "qdrant":
+            made_with = uploaded_model(self.store, self.embedder.id, self.settings.qdrant)
+        else:
+            made_with = index_model(self.store)
         if made_with not in ("", self.embedder.id):
             raise ModelMismatch(
                 f"The index was built with {made_with}; the embedder is {self.embedder.id}.",

@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from suffice.evidence.generations import catch_up
+from suffice.evidence.generations import catch_up, current
 from suffice.evidence.index import Filter, today
 from suffice.evidence.ingest import Ingest, Progress, Report
+from suffice.evidence.qdrant_server import Server
 from suffice.evidence.read import FrontMatter
 from suffice.evidence.search import Search, open_index
 from suffice.evidence.sources import read_input, read_text, read_upload
@@ -131,8 +132,15 @@ class Library:
         if self.settings.index_engine == "edge" and self.store.database.path is None:
             model = self.embedder
             catch_up(self.store, model.id, model.dimension, self.settings.store_wait_seconds)
-        index = open_index(self.store, self.settings.index_engine, self.embedder.id)
+        index = open_index(self.store, self.settings, self.embedder.id)
         return Search(self.store, index, self.embedder, settings, allowed, own=own)
+
+    def index_version(self) -> str:
+        """Changes whenever the search index does. The index may lag behind the store."""
+        if self.settings.index_engine == "qdrant":
+            server = Server.of(self.store, self.settings.qdrant)
+            return str(server.state(server.name(self.embedder.id, self.store.epoch)))
+        return current(self.store.index)
 
     def _run(self, collection: str, strict: bool, progress: Progress) -> Ingest:
         return Ingest(

@@ -13,10 +13,11 @@ from suffice.evidence.edge import EdgeIndex
 from suffice.evidence.index import Filter, Hit, Index
 from suffice.evidence.inputs import Given, retrieved
 from suffice.evidence.memory import MemoryIndex
+from suffice.evidence.qdrant import QdrantIndex
 from suffice.evidence.rows import Vectors
 from suffice.evidence.store import Store
 from suffice.models.embedder import Embedder
-from suffice.settings import CollectionSettings, SearchSettings
+from suffice.settings import CollectionSettings, SearchSettings, Settings
 from suffice.text.times import TimeAsked, When
 from suffice.types import Evidence, Retrieved
 
@@ -159,10 +160,12 @@ class Search:
         return tuple(items[:most])
 
 
-def open_index(store: Store, engine: str, model: str) -> Index:
+def open_index(store: Store, settings: Settings, model: str) -> Index:
     """Open the configured index. Raise an error if it was built with another embedder."""
-    if engine == "edge":
+    if settings.index_engine == "edge":
         return EdgeIndex(store, model)
+    if settings.index_engine == "qdrant":
+        return QdrantIndex(store, model, settings.qdrant)
     if store.last_vector() and not store.has_vectors(model):
         raise ModelMismatch(
             f"The vectors in {store.where} were not created with {model}.",

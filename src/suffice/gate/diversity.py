@@ -9,7 +9,8 @@ from suffice.types import Evidence, Kind, Retrieved
 
 
 def diverse(evidence: Evidence, settings: DiversitySettings | None = None) -> str | None:
-    """Why the evidence lacks a fact; `None` if it has one or does not need one."""
+    """The reason why an answer may not rest on the evidence: no passage is of a kind that the
+    settings require. `None` if one is, or if the settings require none."""
     settings = settings or DiversitySettings()
     if not settings.require_fact or any(_grounds(item, settings) for item in evidence):
         return None

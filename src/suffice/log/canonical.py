@@ -55,7 +55,7 @@ def _other(value: object) -> object:
 
 
 def _finite(value: object) -> object:
-    """The value with non-finite floats replaced by texts."""
+    """The value with non-finite floats replaced by strings."""
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
     if isinstance(value, Mapping):

@@ -115,7 +115,7 @@ class Masks:
         return _hidden(text, sorted(found)) if found else text
 
     def tree(self, value: Any, counts: Counter[str]) -> Any:
-        """A JSON tree with every text masked except identifiers."""
+        """A JSON tree with every string masked except identifiers."""
         if not self.own:
             text = "\n".join(_texts(value))  # fast path: most trees contain nothing to mask
             if "@" not in text and not _RUN.search(text):

@@ -98,8 +98,8 @@ def _there(connection: Connection, ids: Collection[str]) -> set[str]:
 
 
 def _moment(head: Head, now: datetime) -> tuple[str, str]:
-    """The time of the next records, and the clock reading if it is behind the log's time by more
-    than the tolerance. The time of the log never decreases."""
+    """The timestamp of the next records, which never goes back, and the clock reading if the clock
+    is behind the log by more than the tolerance."""
     time = timestamp(now)
     if time >= head.time:
         return time, ""

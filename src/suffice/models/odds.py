@@ -21,5 +21,5 @@ def chance_of(odds: float) -> float:
 
 
 def mean_odds(chances: Sequence[float]) -> float:
-    """The mean of several scores of the same statement, computed in log-odds."""
+    """The mean of several scores for the same statement, computed in log-odds."""
     return chance_of(sum(map(log_odds, chances)) / len(chances))

@@ -89,7 +89,8 @@ class Thresholds:
 
 
 class Verifier(Protocol):
-    """Answers both questions. The scores of a pair do not depend on other pairs."""
+    """Judges whether passages answer a question, and whether they support a claim. Each pair is
+    scored independently of the others."""
 
     @property
     def id(self) -> str: ...

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from datetime import date, timedelta
 from typing import Any
 
 from sqlalchemy import Connection, Table, case, delete, select, update
@@ -156,6 +157,7 @@ def _write(connection: Connection, found: Portion) -> None:
     _sources(connection, found.digests)
     for width, length in ((HOUR, 13), (DAY, 10)):
         _tallies(connection, found, width, length)
+    _prune(connection, max((hour for hour, _, _ in found.tallies), default=""))
     connection.execute(update(DECISION_INDEX).values(sequence=found.end))
 
 
@@ -203,6 +205,15 @@ def _tallies(connection: Connection, found: Portion, width: int, length: int) ->
         for (bucket, scope, name), (n, total) in sums.items()
     ]
     _add(connection, TALLIES, rows, ("count", "total"))
+
+
+def _prune(connection: Connection, newest: str) -> None:
+    """Delete the tallies by hour that no page shows any more; those by day are kept."""
+    if newest:
+        first = date.fromisoformat(newest[:10]) - timedelta(days=HOURS_KEPT)
+        table = TALLIES.c
+        old = delete(TALLIES).where(table.width == HOUR, table.bucket < first.isoformat())
+        connection.execute(old)
 
 
 def _insert(connection: Connection, table: Table, rows: Sequence[dict[str, Any]]) -> None:

@@ -150,9 +150,18 @@ class Documents:
         chosen = None if self.reader.knows_all else sorted(self.reader.collections)
         since, until = day - timedelta(days=PAST), day + timedelta(days=CALENDAR)
         found = self._readable(self.store.expiring(chosen, since, until))
-        return [
-            one for one in found if one.status(day) in ("current", "not yet effective", "expired")
-        ]
+        return [one for one in found if self._due(one, day)]
+
+    def _due(self, version: VersionInfo, day: date) -> bool:
+        """Whether somebody has to renew it: it is not replaced, and if it has expired, no version
+        of the document is in force."""
+        status = version.status(day)
+        if status != "expired":
+            return status in ("current", "not yet effective")
+        if version.expires is not None and version.force_until <= version.expires:
+            return False  # replaced before it expired
+        every = self.store.history(version.collection, version.document)
+        return not any(one.status(day) == "current" for one in every)
 
     def _readable(self, versions: Sequence[VersionInfo]) -> list[VersionInfo]:
         return [one for one in versions if self.reader.may_read(one)]

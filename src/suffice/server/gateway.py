@@ -51,6 +51,7 @@ _NOT_BY_RELOAD = (
     "store",
     "index",
     "index_engine",
+    "qdrant",
     "store_wait_seconds",
     "embedder",
     "verifier",
@@ -85,7 +86,7 @@ class Gateway:
         self.limits = RateLimiter(Usage(library.store.database))
         self.document_jobs = DocumentJobs()
         self.ledger = Ledger(library.store.database)
-        self.cache = VerdictCache(library.store)
+        self.cache = VerdictCache(library)
         self.watches: list[StatsListener] = []
         self.log = None if settings.record.enabled == "never" else self._log(settings)
         similar = settings.search.min_dense_similarity

@@ -1,4 +1,4 @@
-"""The OpenAPI document: the endpoints. The schemas are in openapi_schemas.py."""
+"""The endpoints of the OpenAPI document. Its schemas are in openapi_schemas.py."""
 
 from __future__ import annotations
 

@@ -29,6 +29,7 @@ from suffice.settings.evidence import (
     FilterSettings,
     PassageSettings,
     PrototypeSettings,
+    QdrantSettings,
     ReadSettings,
     SearchSettings,
 )
@@ -100,6 +101,7 @@ __all__ = [
     "MonitorSettings",
     "PassageSettings",
     "PrototypeSettings",
+    "QdrantSettings",
     "Range",
     "ReadSettings",
     "RecordSettings",
@@ -137,11 +139,12 @@ class Settings(Checked):
         "Folder of the search index. Empty: next to the SQLite store, or in the cache folder "
         "for PostgreSQL.",
     )
-    index_engine: Literal["edge", "memory"] = setting(
+    index_engine: Literal["edge", "memory", "qdrant"] = setting(
         "edge",
         "Index engine. `edge`: in-process Qdrant, on disk. `memory`: exact search in memory, "
-        "for small collections.",
+        "for small collections. `qdrant`: a Qdrant server, shared by all machines.",
     )
+    qdrant: QdrantSettings = field(default_factory=QdrantSettings)
     store_wait_seconds: Annotated[float, Range(0, 86400)] = setting(
         60.0, "Seconds to wait for another process that writes to the store."
     )

@@ -79,6 +79,33 @@ class SearchSettings(Checked):
 
 
 @dataclass(frozen=True, slots=True)
+class QdrantSettings(Checked):
+    """The Qdrant server that holds the search index, with `index_engine: qdrant`."""
+
+    url: str = setting(
+        "http://localhost:6333",
+        "URL of the server, version 1.19 or newer. `:memory:`: an index in this process only, for "
+        "tests.",
+    )
+    key_env: str = setting(
+        "QDRANT_API_KEY", "Environment variable that holds the API key of the server."
+    )
+    prefix: str = setting("suffice-", "Beginning of the names of the collections on the server.")
+    timeout: Annotated[float, Range(1, 3600)] = setting(30.0, "Seconds to wait for the server.")
+    parallel: Annotated[int, Range(1, 64)] = setting(
+        4, "Number of requests that write to the index at the same time."
+    )
+    shards: Annotated[int, Range(0, 1000)] = setting(
+        0,
+        "Number of shards of a new collection. 0: the server decides. With several shards, BM25 "
+        "counts words by shard, so scores differ slightly from those of one machine.",
+    )
+    replicas: Annotated[int, Range(1, 32)] = setting(
+        1, "Number of copies of each shard of a new collection."
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class FilterSettings(Checked):
     """Which sentences are left out of the text that a drafter reads: those below both thresholds
     that share no name or number with a kept sentence."""

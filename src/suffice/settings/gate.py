@@ -165,7 +165,7 @@ class CheckpointSettings(Checked):
 
 @dataclass(frozen=True, slots=True)
 class RerankedSettings(Checked):
-    """The verifier judges each passage separately."""
+    """Settings of the policy in which the verifier judges each passage separately."""
 
     min_relevance: Share = setting(
         0.60,

@@ -181,8 +181,8 @@ class RouteSettings(Checked):
     )
     streaming: Literal["buffer", "signal"] = setting(
         "buffer",
-        "How streams are sent. `buffer`: after the verdict. `signal`: as they are written, "
-        "before they are checked, with retractions.",
+        "How streamed answers are sent. `buffer`: after the verdict. `signal`: as they arrive, "
+        "before they are checked; text that fails is retracted.",
     )
     ask_for_citations: bool = setting(
         True,

@@ -136,7 +136,7 @@ def _dates(question: str, today: date) -> list[When]:
 
 
 def _date(question: str, literal: Literal, today: date) -> When | None:
-    """The period that a date refers to, or `None` if it does not select documents by date."""
+    """The period that a date refers to; `None` if the question does not select documents by it."""
     day = literal.day
     if day is None or day.year is None or not 1 <= day.year < date.max.year:
         return None

@@ -104,3 +104,20 @@ def test_a_long_context_holds_its_source_in_the_middle() -> None:
     source = next(one for one in material().passages if one.document == case.document)
     assert 30_000 <= len(long.text) < 35_000
     assert 0.3 < long.text.index(source.text) / len(long.text) < 0.7
+
+
+@pytest.mark.parametrize(
+    ("subject", "combined"),
+    [("The travel desk", True), ("The next step", False), ("Use of this desk", False)],
+)
+def test_a_subject_that_points_to_its_text_is_combined_with_nothing(
+    subject: str, combined: bool
+) -> None:
+    texts = {
+        "one": f"{subject} is open to all members of the regional sales branch.",
+        "two": "The dental plan is paid with the salary of every permanent employee.",
+    }
+    made = Material(tuple(passage(name, text) for name, text in texts.items()))
+    (attack,) = chosen(("synthesis",))
+    drafts = [case.hostile.draft for case in attack.cases(made)]
+    assert bool(drafts) is combined

@@ -55,6 +55,7 @@ def test_a_negation_adds_one_word_and_hedged_statements_have_none() -> None:
     assert edit
     assert edit.text == said.replace("must", "must not")
     assert edits.negated(fact("The time of the review may vary with the season.")) is None
+    assert edits.negated(fact("No salary data is sent to the office of the branch.")) is None
 
 
 def test_a_condition_is_cut_at_either_end_of_the_statement() -> None:

@@ -30,8 +30,8 @@ def expected_errors(table: Table) -> Numbers:
 def strength(
     table: Table, grid: Grid, alpha: float, rows: int, false_withhold: float | None = None
 ) -> Numbers:
-    """The number of standard errors by which the error rate of each pair is expected to stay below
-    its limit in a test on `rows` rows. With a limit on false withholding, the smaller margin."""
+    """How many standard errors below its limit each threshold pair's error rate is expected to be,
+    in a test on `rows` rows. If false withholding is also limited, the smaller margin."""
     served, wrong = table.served(grid), expected_errors(table)
     found = _margin(table, served, wrong, alpha, rows)
     if false_withhold is None:

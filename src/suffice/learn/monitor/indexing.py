@@ -7,7 +7,7 @@ import logging
 import threading
 import time
 
-from suffice.errors import SufficeError
+from suffice.errors import StoreError
 from suffice.record.index import DecisionIndex
 
 _LOG = logging.getLogger("suffice.monitor")
@@ -28,13 +28,15 @@ class Indexing:
 
     def refresh(self) -> int:
         """Read some new records, unless another thread does. Return how many are left; these are
-        read in the background."""
+        read in the background. If the store cannot be written, the page shows what is indexed."""
         if self._lock.acquire(blocking=False):
             try:
                 if time.monotonic() - self._last >= self._pause:
+                    self._last = time.monotonic()
                     if self.index.update():
                         self._start()
-                    self._last = time.monotonic()
+            except StoreError as problem:
+                _LOG.warning("Index of decisions: %s", problem)
             finally:
                 self._lock.release()
         return self.index.behind()
@@ -55,5 +57,5 @@ class Indexing:
     def _run(self) -> None:
         try:
             self.catch_up()
-        except SufficeError as problem:  # the next page tries again
+        except StoreError as problem:  # the next page tries again
             _LOG.warning("Index of decisions: %s", problem)

@@ -53,6 +53,9 @@ _HEDGED = frozenset("may might could".split())
 """Hedges: "may" and "may not" do not contradict each other."""
 _MAIN_VERBS = frozenset("have has had do does did".split())
 """Not always auxiliaries: adding "not" does not negate "They have two weeks"."""
+_NEGATIVE = re.compile(
+    r"(?:no|none|nobody|nothing|neither|nor|never|not|few|hardly|rarely|seldom)\b", re.IGNORECASE
+)
 _ADVERB = re.compile(r" (?:\w+ly|only|also|always|still|just|both|either)\b")
 _SERIES = re.compile(r"\b(?:and|or)\b[^,]*,(?!\d)")
 """A list that may go on from the words before it: "B, or C applies, the rule …"."""
@@ -118,6 +121,8 @@ def negated(fact: Fact) -> Edit | None:
     head = fact.auxiliary
     if fact.verb is None or not head or head in _HEDGED | _MAIN_VERBS:
         return None
+    if _NEGATIVE.match(fact.subject):
+        return None  # "No data is not sent" is no denial of "No data is sent"
     start, end = fact.verb, fact.verb + len(head)
     if _ADVERB.match(fact.text, end):
         return None  # "should not only define" keeps half of "should only define"

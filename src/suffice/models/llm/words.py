@@ -37,7 +37,7 @@ class Enough:
 
 @dataclass(frozen=True, slots=True)
 class NoWord:
-    """Why there is no valid judgement."""
+    """The reason why a reply holds no valid judgement."""
 
     why: str
 

@@ -163,7 +163,7 @@ class Endpoint:
 
     @contextmanager
     def failures(self) -> Iterator[None]:
-        """Convert exceptions of the HTTP client to `CallFailed`."""
+        """Convert HTTP client exceptions to `CallFailed`."""
         try:
             yield
         except CallFailed:

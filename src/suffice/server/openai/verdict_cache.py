@@ -18,10 +18,9 @@ from typing import Any
 from sqlalchemy import func, select
 
 from suffice.access.keys import Principal
-from suffice.evidence.generations import current
 from suffice.evidence.index import today
+from suffice.evidence.library import Library
 from suffice.evidence.search import KEYWORDS_ONLY
-from suffice.evidence.store import Store
 from suffice.log.canonical import canonical
 from suffice.log.tables import RECORDS
 from suffice.record.codec import plain
@@ -52,8 +51,8 @@ class _Kept:
 class VerdictCache:
     """A thread-safe cache. `find` reads the store, so do not call it on the event loop."""
 
-    def __init__(self, store: Store, clock: Callable[[], float] = time.monotonic) -> None:
-        self._store = store
+    def __init__(self, library: Library, clock: Callable[[], float] = time.monotonic) -> None:
+        self._library = library
         self._clock = clock
         self._kept: OrderedDict[str, _Kept] = OrderedDict()
         self._lock = threading.Lock()
@@ -100,12 +99,12 @@ class VerdictCache:
 
     def _documents(self) -> list[object]:
         """The version of the evidence: that of the store and, as it may lag, that of the index."""
-        store = self._store
+        store = self._library.store
         decided = select(func.max(RECORDS.c.sequence)).where(RECORDS.c.kind.in_(_PERSONS))
         with store.database.reading() as connection:
             judged = connection.execute(decided).scalar()
         versions = (store.id, store.epoch, store.last_change(), store.last_vector())
-        return [*versions, current(store.index), judged or 0]
+        return [*versions, self._library.index_version(), judged or 0]
 
 
 def _normalised(asked: ChatRequest) -> dict[str, Any]:

@@ -3,16 +3,15 @@ reviewer can decide."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from starlette.responses import Response
 from starlette.routing import Route
 
 from suffice.access.keys import Role
 from suffice.errors import ReviewError, ReviewTaken, StoreError
-from suffice.record.decision import decision_of
 from suffice.review.actions import Action as ReviewAction
 from suffice.review.actions import (
     Assign,
@@ -24,60 +23,11 @@ from suffice.review.actions import (
     Priority,
     Remark,
 )
-from suffice.review.case import Act, Case
-from suffice.review.judged import Judged, Marked, edited
-from suffice.review.queue import Order, Wanted
-from suffice.review.review import Review
-from suffice.server.openai.disclosure import Disclosure
+from suffice.review.case import Act
+from suffice.server.ui.case_view import case_view
 from suffice.server.ui.open_gate import open_gate
 from suffice.server.ui.page import Form, PageContext, PageError, page
-from suffice.server.ui.queue import PATH, age, reasons, review_of
-from suffice.server.ui.verdict_view import VerdictView, view_of
-from suffice.types import Action, Verdict
-
-_NEXT = Wanted(order=Order.PRIORITY)
-
-
-@dataclass(frozen=True, slots=True)
-class CaseView:
-    """Everything that the page shows of a case. `draft` is the decision as it was recorded, `out`
-    whether an answer is released now, `answer` the text that a release would give."""
-
-    case: Case
-    draft: VerdictView
-    out: bool
-    answer: str
-    reason: str
-    age: str
-    why: tuple[str, ...]
-    next: str
-    marks: Mapping[str, Marked]
-
-    @property
-    def judgements(self) -> Mapping[int, Judged]:
-        return self.case.judgements
-
-    @property
-    def drafted(self) -> str:
-        """The text as it was drafted or released."""
-        verdict = self.draft.verdict
-        return verdict.released or (verdict.draft.text if verdict.draft else "")
-
-    @property
-    def changed(self) -> bool:
-        """Whether a release would give other words than before."""
-        now = self.case.verdict
-        return self.answer != (now.released if now and self.out else self.drafted)
-
-    @property
-    def shut(self) -> bool:
-        """Whether the gate was closed, so that nothing was drafted."""
-        return not self.draft.verdict.gate.open and not self.drafted
-
-    @property
-    def answers(self) -> bool:
-        """Whether the case has a verdict, not a gate decision alone."""
-        return self.case.verdict is not None
+from suffice.server.ui.queue import PATH, review_of
 
 
 async def show(context: PageContext) -> Response:
@@ -134,7 +84,7 @@ async def _page(
 ) -> Response:
     name = context.request.path_params["record"]
     with _missing_is_not_found():
-        view = await context.run(_view, context, review_of(context), name)
+        view = await context.run(case_view, review_of(context), name, context.person.reader)
     if form is not None and form.get("do") == "decide":  # keep what the person wrote
         answer = form.get("answer", view.answer)
         view = replace(view, reason=form.get("reason", ""), answer=answer)
@@ -147,56 +97,6 @@ async def _page(
     )
 
 
-def _view(context: PageContext, review: Review, name: str) -> CaseView:
-    reader = context.person.reader
-    case = review.case(name, reader)
-    if case.seen is None or case.seen.hidden:
-        raise StoreError(case.lacking or "Hidden.")
-    recorded = decision_of(case.entry)
-    verdict = recorded.verdict or Verdict(
-        recorded.evidence.question,
-        Action.REVIEW,
-        " ".join(recorded.gate.reasons),
-        recorded.gate,
-        recorded.evidence,
-    )
-    now = case.verdict
-    out = now is not None and now.served
-    return CaseView(
-        case,
-        view_of(verdict, Disclosure.ALL),
-        out,
-        _answer(verdict, now, case),
-        _summary(case),
-        age(case.queued_at or case.entry.time),
-        reasons(case),
-        review.next(case.entry.id, _NEXT, reader),
-        {one.passage: one for one in case.marks if one.mark is not Mark.NONE},
-    )
-
-
-def _answer(verdict: Verdict, now: Verdict | None, case: Case) -> str:
-    """The text that a release would give: what is released after a decision, the draft with the
-    reviewer's corrections, or the text as it is."""
-    if case.decided and now is not None and now.released:
-        return now.released
-    if verdict.draft is None:
-        return verdict.released
-    corrected = edited(verdict.draft, case.judgements)
-    return verdict.released or corrected if corrected == verdict.draft.text else corrected
-
-
-def _summary(case: Case) -> str:
-    """A reason to begin with: what the reviewer said about the claims."""
-    words = {"accept": "accepted", "overrule": "overruled", "correct": "corrected"}
-    by: dict[str, list[str]] = {}
-    for n, one in sorted(case.judgements.items()):
-        by.setdefault(words[one.judgement.value], []).append(str(n))
-    return "; ".join(
-        f"claim {', '.join(numbers)} {word}" for word, numbers in by.items()
-    ).capitalize()
-
-
 Done = tuple[str, str]
 """The place on the page to go to, and what to say there."""
 
@@ -205,7 +105,7 @@ def _decide(context: PageContext, name: str, form: Form) -> Done:
     """`release` and `withhold` are what a reviewer wants; which decision that is depends on the
     state of the case."""
     review, choice = review_of(context), form.get("choice", "")
-    view = _view(context, review, name)
+    view = case_view(review, name, context.person.reader)
     text = form.get("answer", "").replace("\r\n", "\n").strip()
     released = view.case.verdict.released if view.case.verdict else ""
     if choice == "release":
@@ -237,7 +137,7 @@ def _decide(context: PageContext, name: str, form: Form) -> Done:
 
 async def _open(context: PageContext, name: str, form: Form) -> Done:
     review = review_of(context)
-    view = await context.run(_view, context, review, name)
+    view = await context.run(case_view, review, name, context.person.reader)
     await open_gate(context, review, view.case, form.get("reason", ""), _seen(form))
     return "#decided", "The gate is opened: an answer was written and checked."
 

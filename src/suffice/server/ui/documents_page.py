@@ -12,6 +12,8 @@ from urllib.parse import quote, urlencode
 from starlette.responses import Response
 from starlette.routing import Route
 
+from suffice.access.keys import Principals, Role
+from suffice.access.visibility import Reader
 from suffice.errors import DocumentMissing
 from suffice.evidence.index import today
 from suffice.evidence.rows import VersionInfo
@@ -104,12 +106,12 @@ async def document_page(context: PageContext) -> Response:
     hunks = await context.run(documents.difference, found, old, new) if old and new else None
     lines, cut = _cut(hunks or ())
     day = today()
+    current = (one for one in found.versions if one.status(day) == "current")
+    shown = next(current, found.versions[0])
     return context.render(
         "document.html",
         found=found,
-        shown=next(
-            (one for one in found.versions if one.status(day) == "current"), found.versions[0]
-        ),
+        shown=shown,
         day=day,
         old=old,
         new=new,
@@ -121,6 +123,7 @@ async def document_page(context: PageContext) -> Response:
         link=link_of,
         used=f"/ui/log?{urlencode({'document': found.document})}",
         marks=await context.run(_marks, context, collection, name),
+        readers=await context.run(_readers, context, shown),
     )
 
 
@@ -131,6 +134,15 @@ def _marks(context: PageContext, collection: str, document: str) -> list[Marked]
         return []
     reader = context.person.reader
     return Review(log).marked_passages(reader, collection=collection, document=document)
+
+
+def _readers(context: PageContext, version: VersionInfo) -> list[str]:
+    """The names of the keys and accounts that may read a labelled version, for admins."""
+    if not version.access or not context.person.has(Role.ADMIN):
+        return []
+    keys = Principals(context.gateway.library.store.database).all()
+    people = [*keys, *context.site.accounts.all()]
+    return sorted({one.name for one in people if Reader.of(one).may_read(version)})
 
 
 def link_of(version: VersionInfo) -> str:

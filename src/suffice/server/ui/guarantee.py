@@ -172,7 +172,7 @@ def _events(log: Log, everything: bool) -> list[Event]:
                 entry.time,
                 _NAMES.get(about, about.capitalize()),
                 str(fields.get("what", "")),
-                str(fields.get("text", "")),
+                str(fields.get("text", "")).removeprefix(f"{about}: "),
             )
         )
     return events

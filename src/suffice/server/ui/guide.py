@@ -59,7 +59,7 @@ STEPS = (
     ),
     GuideStep(
         "Decide as a reviewer",
-        "Withheld answers wait in the queue. Accept, overrule or correct one.",
+        "Doubtful answers wait in the queue. Accept, overrule or correct one.",
         "/ui/queue",
     ),
     GuideStep(

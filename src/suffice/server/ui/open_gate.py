@@ -25,8 +25,8 @@ async def open_gate(
         label for one in entry.fields().get("passages", ()) for label in one.get("access", ())
     )
     pipeline = replace(route.base, checks=route.checks(labels, marks=True))
-    recorder = route.recorder
-    assert recorder is not None  # there is a log, so every route has one
+    assert route.recorder is not None  # there is a log, so every route has one
+    filing = route.recorder.by(entry.caller, entry.tag).filing
 
     def write(decision: Decision, note: str) -> tuple[Verdict, Trace]:
         return pipeline.override(GateResult(decision.evidence, decision.gate), decision.trace, note)
@@ -37,7 +37,7 @@ async def open_gate(
             write,
             reason=reason,
             by=person.name,
-            filing=recorder.by(entry.caller, entry.tag).filing,
+            filing=filing,
             reader=person.reader,
             seen=seen,
         )[1]

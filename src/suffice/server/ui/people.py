@@ -69,7 +69,7 @@ async def add_account(context: PageContext) -> Response:
         )
 
     try:
-        async with context.site.hashing:
+        async with context.site.checking_passwords():
             made = await context.run(add)
     except PrincipalError as problem:
         return await _page(context, problem=problem, typed=form, where="account")
@@ -103,7 +103,7 @@ async def change_password(context: PageContext) -> Response:
         context.site.accounts.set_password(name, form.get("new", ""), context.person.name)
 
     try:
-        async with context.site.hashing:
+        async with context.site.checking_passwords():
             await context.run(change)
     except PrincipalError as problem:
         return context.render("password.html", 400, problem=problem, own=True)

@@ -63,16 +63,18 @@ async def sign_in(request: Request, site: Site, visit: Visit) -> Response:
     subjects = {f"address {address}": settings.sign_in_attempts * _ADDRESS_FACTOR}
     if not typed.is_key:
         subjects[f"account {typed.name}"] = settings.sign_in_attempts
-    if wait := await site.run(lambda: site.attempts.wait(subjects)):
-        raise _later(wait)
-    principal = await _checked(site, typed)
-    if principal is None or not principal.has(Role.VIEWER):
-        why = "no role" if principal else "wrong"
-        await site.run(lambda: _refused(site, typed, address, why, tuple(subjects)))
-        problem = _NO_ROLE if principal else (_WRONG_KEY if typed.is_key else _WRONG)
-        return rendered(
-            site, visit, "sign_in.html", 401, next=target, name=typed.name, problem=problem
-        )
+    # Few at once, and counted before the next: many at once must not escape the lock-out.
+    async with site.checking_passwords():
+        if wait := await site.run(lambda: site.attempts.wait(subjects)):
+            raise _later(wait)
+        principal = await asyncio.to_thread(_checked, site, typed)
+        if principal is None or not principal.has(Role.VIEWER):
+            why = "no role" if principal else "wrong"
+            await site.run(lambda: _refused(site, typed, address, why, tuple(subjects)))
+            problem = _NO_ROLE if principal else (_WRONG_KEY if typed.is_key else _WRONG)
+            return rendered(
+                site, visit, "sign_in.html", 401, next=target, name=typed.name, problem=problem
+            )
     return await _started(site, visit, principal, typed, address, target)
 
 
@@ -87,6 +89,8 @@ async def _started(
     def start() -> str:
         if not typed.is_key:
             site.attempts.succeeded(f"account {typed.name}")
+        if before := security.cookie(visit.request, security.SESSION):
+            site.sessions.end(before, principal.name, address)
         return site.sessions.start(principal, typed.way, address)
 
     token = await site.run(start)
@@ -101,15 +105,14 @@ def _typed(form: Form) -> Credentials:
     return Credentials("", key.strip()) if key.strip() else Credentials(name.strip(), password)
 
 
-async def _checked(site: Site, typed: Credentials) -> Principal | None:
-    if typed.is_key:
-        if not typed.secret.startswith(KEY_PREFIX) or not typed.secret.isascii():
-            return None
-        principals = site.gateway.authenticator.principals
-        found = await site.run(lambda: principals.lookup(typed.secret))
-        return found if found and not principals.expired(found) else None
-    async with site.hashing:
-        return await asyncio.to_thread(site.accounts.check, typed.name, typed.secret)
+def _checked(site: Site, typed: Credentials) -> Principal | None:
+    if not typed.is_key:
+        return site.accounts.check(typed.name, typed.secret)
+    if not typed.secret.startswith(KEY_PREFIX) or not typed.secret.isascii():
+        return None
+    principals = site.gateway.authenticator.principals
+    found = principals.lookup(typed.secret)
+    return found if found and not principals.expired(found) else None
 
 
 def _refused(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
@@ -24,6 +25,7 @@ T = TypeVar("T")
 _THREADS = 4
 """Threads for page queries: only a few, so that the site does not slow down the gateway."""
 _WAITING = 64
+_PASSWORDS = 2
 
 
 class Overloaded(Exception):
@@ -49,8 +51,8 @@ class Site:
         self.templates = _environment(self.static)
         self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="suffice-site")
         self._waiting = 0
-        self.hashing = asyncio.Semaphore(2)
-        """Limits concurrent password checks, which are slow and use much memory by design."""
+        self._passwords = asyncio.Semaphore(_PASSWORDS)
+        self._password_checks = 0
 
     @property
     def sessions(self) -> Sessions:
@@ -67,6 +69,19 @@ class Site:
     @property
     def attempts(self) -> Attempts:
         return Attempts(self.gateway.library.store.database)
+
+    @asynccontextmanager
+    async def checking_passwords(self) -> AsyncIterator[None]:
+        """A password check takes much memory and time on purpose: few at once, and not many may
+        wait."""
+        if self._password_checks >= _WAITING:
+            raise Overloaded
+        self._password_checks += 1
+        try:
+            async with self._passwords:
+                yield
+        finally:
+            self._password_checks -= 1
 
     async def run(self, call: Callable[[], T]) -> T:
         """Run blocking work in a thread of the site."""

@@ -79,7 +79,7 @@ def plain(value: Decimal) -> Decimal:
 
 
 def words_value(written: str) -> tuple[Decimal, int] | None:
-    """The value of the longest number in words at the start of `written`, and its end."""
+    """The value of the longest spelled-out number at the start of `written`, and where it ends."""
     total = current = 0
     end = 0
     seen = False

@@ -59,7 +59,7 @@ class Comparator(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """`value = (amount + shift) * factor`, in `canonical`."""
+    """A unit of measurement: `(amount + shift) * factor` is the value in the `canonical` unit."""
 
     kind: LiteralKind
     canonical: str

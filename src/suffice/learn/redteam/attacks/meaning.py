@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -17,6 +18,11 @@ _LEAST_WORDS = 4
 """The minimum number of content words that make a predicate specific."""
 _LEAST_NEW = 2
 """The minimum number of new content words that make a condition different."""
+_POINTS = re.compile(
+    r"\b(?:this|that|these|those|such|same|here|another|other|next|previous|following|above|below)\b",
+    re.IGNORECASE,
+)
+"""A subject that points to the text around it names nothing elsewhere: "The next step is …"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +128,7 @@ def _foreign(fact: Fact, one: Condition, other: Fact, two: Condition) -> bool:
 
 def _combines(fact: Fact) -> bool:
     """Whether subject and predicate of a fact both say something specific."""
-    spoken = fact.subject.lower() in PRONOUNS or fact.framed
+    spoken = fact.subject.lower() in PRONOUNS or fact.framed or _POINTS.search(fact.subject)
     return (
         bool(fact.auxiliary)
         and not spoken

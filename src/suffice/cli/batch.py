@@ -1,0 +1,189 @@
+"""`suffice batch`: check or gate many rows, in one process or on a Ray cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, replace
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from suffice.batch.engines import Engine, OneProcess, OnRay
+from suffice.batch.run import ROWS_A_CHUNK, Summary, run_batch
+from suffice.batch.task import Task
+from suffice.cli import as_json as to_json
+from suffice.cli.progress import bars
+from suffice.cli.store_options import CONFIG, JSON, QUIET
+from suffice.errors import SettingsError
+from suffice.evidence.index import today
+from suffice.gate.policies.policy import known_policy
+from suffice.settings import Settings, read_settings
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """The options that `check` and `gate` share."""
+
+    inputs: tuple[str, ...]
+    output: str
+    engine: Engine
+    chunk: int
+    work: Path | None
+    restart: bool
+    settings: Settings
+    as_json: bool
+    quiet: bool
+
+    def run(self, task: Task) -> int:
+        with bars(quiet=self.quiet or self.as_json) as report:
+            summary = run_batch(
+                task,
+                self.inputs,
+                self.output,
+                engine=self.engine,
+                chunk_rows=self.chunk,
+                work=self.work,
+                restart=self.restart,
+                report=report,
+            )
+        if self.as_json:
+            to_json.show(asdict(summary))
+        else:
+            _show(summary)
+        return 2 if summary.bad else 0
+
+
+def batched(command: Callable[..., int]) -> Callable[..., int]:
+    """Add the shared arguments to a command and pass them to it as a `Job`."""
+
+    @wraps(command)
+    def called(
+        inputs: tuple[str, ...],
+        output: str,
+        engine: str,
+        address: str | None,
+        workers: int | None,
+        chunk: int,
+        work: Path | None,
+        restart: bool,
+        config: str | None,
+        as_json: bool,
+        quiet: bool,
+        **own: Any,
+    ) -> int:
+        chosen = _engine(engine, address, workers)
+        settings = read_settings(config)
+        job = Job(inputs, output, chosen, chunk, work, restart, settings, as_json, quiet)
+        return command(job, **own)
+
+    decorators = [
+        click.argument("inputs", nargs=-1, required=True, metavar="INPUT..."),
+        click.argument("output"),
+        click.option(
+            "--engine",
+            type=click.Choice(["process", "ray"]),
+            default="process",
+            show_default=True,
+            help="Run in this process, or on a Ray cluster.",
+        ),
+        click.option("--address", help="Address of the Ray cluster (default: start a local one)."),
+        click.option(
+            "--workers", type=click.IntRange(1), help="Ray workers (default: one per CPU)."
+        ),
+        click.option(
+            "--chunk",
+            type=click.IntRange(1, 100_000),
+            default=ROWS_A_CHUNK,
+            show_default=True,
+            help="Rows that are saved together. A killed run repeats at most one chunk per worker.",
+        ),
+        click.option(
+            "--work",
+            type=click.Path(path_type=Path, file_okay=False),
+            help="Folder for unfinished work (default: OUTPUT.work).",
+        ),
+        click.option("--restart", is_flag=True, help="Discard earlier work and an earlier output."),
+        CONFIG,
+        JSON,
+        QUIET,
+    ]
+    wrapped: Callable[..., int] = called
+    for decorate in reversed(decorators):
+        wrapped = decorate(wrapped)
+    return wrapped
+
+
+@click.group()
+def batch() -> None:
+    """Check or gate many rows from JSON lines or Parquet files.
+
+    A row has "question", "evidence" (a list of texts or objects), "answer" and optionally "id".
+    INPUT is a file, a folder, a glob or a URL such as s3://bucket/rows/*.parquet. OUTPUT is one
+    file: JSON lines (.jsonl, .jsonl.gz) or .parquet, in the order of the input. Rows that cannot be
+    used go to OUTPUT.bad.jsonl with the reason.
+
+    A run that was killed continues where it stopped: run the same command again.
+    """
+
+
+@batch.command("check")
+@click.option(
+    "--uncited", is_flag=True, help="The answers have no citations: check against all evidence."
+)
+@click.option(
+    "--tier",
+    type=click.Choice(["fast", "strong", "llm"]),
+    help="Verifier: fast, strong, or llm for your own LLM (default: from the settings).",
+)
+@batched
+def check(job: Job, uncited: bool, tier: str | None) -> int:
+    """Check the answer of every row against its evidence.
+
+    Exit code 0: all rows are in the output. 2: some rows could not be used. 1: error.
+    """
+    return job.run(Task("check", today(), job.settings, tier or "", uncited))
+
+
+@batch.command("gate")
+@click.option(
+    "--policy", help="Gate policy: tiers, coverage, bound, checkpoint, reranked or learned."
+)
+@batched
+def gate(job: Job, policy: str | None) -> int:
+    """Check whether the evidence of every row suffices to answer its question.
+
+    Exit code 0: all rows are in the output. 2: some rows could not be used. 1: error.
+    """
+    settings = job.settings
+    if policy:
+        settings = replace(settings, gate=replace(settings.gate, policy=known_policy(policy)))
+    return job.run(Task("gate", today(), settings))
+
+
+def _engine(name: str, address: str | None, workers: int | None) -> Engine:
+    if name == "ray":
+        return OnRay(address, workers)
+    if address or workers:
+        raise SettingsError(
+            "--address and --workers apply to Ray only.", remedy="Add --engine ray."
+        )
+    return OneProcess()
+
+
+def _show(summary: Summary) -> None:
+    console = Console()
+    table = Table(box=None, show_header=False, pad_edge=False)
+    for name, rows in summary.counts.items():
+        table.add_row(name, f"{rows:,}")
+    if summary.bad:
+        table.add_row(Text("not usable", style="red"), f"{summary.bad:,}")
+    console.print(table)
+    resumed = f" ({summary.resumed:,} from an earlier run)" if summary.resumed else ""
+    console.print(f"{summary.rows:,} rows{resumed} → {summary.output}", soft_wrap=True)
+    if summary.bad_rows:
+        console.print(f"Rows not used, with reasons: {summary.bad_rows}", soft_wrap=True)
