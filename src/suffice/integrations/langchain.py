@@ -11,34 +11,38 @@ and raises.
 
 from __future__ import annotations
 
-import operator
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
-from functools import reduce
 from typing import Any, Literal
 from uuid import UUID
 
 from suffice.errors import EvidenceError, ExtraMissing
 from suffice.evidence.inputs import Given
 from suffice.integrations.guard import (
-    Checked,
     EvidenceGate,
     Guard,
     OnBlock,
     OnInsufficient,
     one_of,
-    passage_of,
 )
 from suffice.settings import Settings
 from suffice.types import Verdict
 
 try:
-    from langchain_core.callbacks import BaseCallbackHandler, BaseCallbackManager
+    from langchain_core.callbacks import BaseCallbackHandler
     from langchain_core.documents import Document
-    from langchain_core.messages import BaseMessage
     from langchain_core.retrievers import BaseRetriever
     from langchain_core.runnables import Runnable, RunnableConfig, run_in_executor
-    from langchain_core.tracers._streaming import _StreamingCallbackHandler
     from pydantic import PrivateAttr
+
+    from suffice.integrations.langchain_values import (
+        joined,
+        passage,
+        passages_of,
+        question_in,
+        replaced,
+        text_of,
+        unstreamed,
+    )
 except ImportError as problem:
     raise ExtraMissing("The LangChain integration", "langchain") from problem
 
@@ -71,7 +75,7 @@ class SufficeRetriever(BaseRetriever):
         return kept
 
     def _select(self, query: str, found: list[Document]) -> list[Document]:
-        return self._gate.select(query, found, _passage)[0]
+        return self._gate.select(query, found, passage)[0]
 
 
 class SufficeGuard(Runnable[Any, Any]):
@@ -120,25 +124,25 @@ class SufficeGuard(Runnable[Any, Any]):
             yield chunk
 
     def _invoke(self, input: Any, config: RunnableConfig, **kwargs: Any) -> Any:
-        output = self._chain.invoke(input, _unstreamed(config), **kwargs)
+        output = self._chain.invoke(input, unstreamed(config), **kwargs)
         return self._released(input, [output])[-1]
 
     async def _ainvoke(self, input: Any, config: RunnableConfig, **kwargs: Any) -> Any:
-        output = await self._chain.ainvoke(input, _unstreamed(config), **kwargs)
+        output = await self._chain.ainvoke(input, unstreamed(config), **kwargs)
         return (await self._areleased(input, [output]))[-1]
 
     def _stream(
         self, inputs: Iterator[Any], config: RunnableConfig, **kwargs: Any
     ) -> Iterator[Any]:
         for input in inputs:
-            chunks = list(self._chain.stream(input, _unstreamed(config), **kwargs))
+            chunks = list(self._chain.stream(input, unstreamed(config), **kwargs))
             yield from self._released(input, chunks)
 
     async def _astream(
         self, inputs: AsyncIterator[Any], config: RunnableConfig, **kwargs: Any
     ) -> AsyncIterator[Any]:
         async for input in inputs:
-            stream = self._chain.astream(input, _unstreamed(config), **kwargs)
+            stream = self._chain.astream(input, unstreamed(config), **kwargs)
             for chunk in await self._areleased(input, [chunk async for chunk in stream]):
                 yield chunk
 
@@ -146,12 +150,12 @@ class SufficeGuard(Runnable[Any, Any]):
         """The chunks if the answer in them may leave as it is, otherwise one output instead."""
         if not chunks:
             return chunks
-        output = _joined(chunks)
+        output = joined(chunks)
         answer = text_of(output, self._answer)
         if not answer:  # a tool call
             return chunks
         found = self._guard.check(answer, self._passages(input, output), self._question(input))
-        return [_replaced(output, found, self._answer)] if found.changed else chunks
+        return [replaced(output, found, self._answer)] if found.changed else chunks
 
     async def _areleased(self, input: Any, chunks: list[Any]) -> list[Any]:
         released: list[Any] = await run_in_executor(None, self._released, input, chunks)
@@ -169,7 +173,7 @@ class SufficeGuard(Runnable[Any, Any]):
         )
 
     def _question(self, input: Any) -> str:
-        return _asked(input, self._questions)
+        return question_in(input, self._questions)
 
 
 class SufficeCallback(BaseCallbackHandler):
@@ -215,7 +219,7 @@ class SufficeCallback(BaseCallbackHandler):
         root = self._roots.get(parent_run_id, parent_run_id) if parent_run_id else run_id
         self._roots[run_id] = root
         if root == run_id:
-            self._asked[root], self._found[root] = _asked(inputs, _QUESTIONS), []
+            self._asked[root], self._found[root] = question_in(inputs, _QUESTIONS), []
 
     def on_retriever_end(
         self, documents: Any, *, run_id: UUID, parent_run_id: UUID | None = None, **kwargs: Any
@@ -238,82 +242,3 @@ class SufficeCallback(BaseCallbackHandler):
         self._roots.pop(run_id, None)
         self._asked.pop(run_id, None)
         self._found.pop(run_id, None)
-
-
-def text_of(output: Any, key: str) -> str:
-    """The answer in the output of a chain; empty if it has none, for example a tool call."""
-    if isinstance(output, str):
-        return output
-    if isinstance(output, BaseMessage):
-        content = output.content
-        parts = [content] if isinstance(content, str) else content
-        texts = (part if isinstance(part, str) else part.get("text") or "" for part in parts)
-        return "".join(texts)
-    if isinstance(output, Mapping) and key in output:
-        return text_of(output[key], key)
-    if isinstance(output, Mapping) and output.get("messages"):  # an agent or a graph
-        return text_of(output["messages"][-1], key)
-    raise EvidenceError(
-        f"The output of the chain has no answer: it is a {type(output).__name__}.",
-        remedy=f"Return a text, a message, or a dict with '{key}' (set answer= for another key).",
-    )
-
-
-def passages_of(documents: Any) -> list[Given]:
-    """Documents of LangChain, or passages as `suffice.check` takes them."""
-    single = isinstance(documents, str | Mapping | Document)
-    return [
-        _passage(one) if isinstance(one, Document) else one
-        for one in ([documents] if single else documents)
-    ]
-
-
-def _passage(document: Document) -> dict[str, Any]:
-    return passage_of(document.page_content, document.metadata)
-
-
-def _asked(input: Any, keys: Iterable[str]) -> str:
-    if isinstance(input, Mapping):
-        input = next((input[key] for key in keys if key in input), "")
-    return input if isinstance(input, str) else ""
-
-
-def _replaced(output: Any, found: Checked, key: str) -> Any:
-    """The output with the released text in place of the answer."""
-    if isinstance(output, str):
-        return found.text
-    if isinstance(output, BaseMessage):
-        # Log probabilities and reasoning in the other fields repeat the withheld text.
-        told = {"suffice": found.summary}
-        changes = {"content": found.text, "additional_kwargs": {}, "response_metadata": told}
-        return output.model_copy(update=changes)
-    if key in output:
-        return {**output, key: _replaced(output[key], found, key)}
-    *before, last = output["messages"]
-    return {**output, "messages": [*before, _replaced(last, found, key)]}
-
-
-def _joined(chunks: list[Any]) -> Any:
-    try:
-        return reduce(operator.add, chunks)
-    except TypeError as problem:  # the updates of a graph
-        raise EvidenceError(
-            "The chunks of the chain cannot be joined to an answer.",
-            remedy="Use invoke or ainvoke, or guard the part of the graph that writes the answer.",
-        ) from problem
-
-
-def _unstreamed(config: RunnableConfig) -> RunnableConfig:
-    """The configuration without handlers that forward tokens, which nobody has checked yet."""
-    callbacks = config.get("callbacks")
-    if isinstance(callbacks, BaseCallbackManager):
-        callbacks = callbacks.copy()
-        callbacks.handlers = _kept(callbacks.handlers)
-        callbacks.inheritable_handlers = _kept(callbacks.inheritable_handlers)
-    elif callbacks:
-        callbacks = _kept(callbacks)
-    return {**config, "callbacks": callbacks}
-
-
-def _kept(handlers: Iterable[Any]) -> list[Any]:
-    return [one for one in handlers if not isinstance(one, _StreamingCallbackHandler)]
