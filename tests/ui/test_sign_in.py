@@ -173,6 +173,28 @@ def test_the_local_user_of_an_open_gateway_needs_no_sign_in(open_site: RunningGa
         assert visitor.get(PAGE).status_code == 303
 
 
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"sec-fetch-site": "cross-site"},
+        {"sec-fetch-site": "same-site"},
+        {"origin": "https://chat.example"},
+    ],
+)
+def test_a_request_of_another_site_is_not_the_local_user(
+    open_site: RunningGateway, headers: dict[str, str]
+) -> None:
+    with Visitor(open_site, **headers) as visitor:
+        for path in (PAGE, "/ui/log", "/ui/queue"):
+            assert visitor.get(path).status_code == 303, path
+            assert visitor.post(path).status_code in (401, 405), path
+        page = visitor.get(f"/ui/sign-in?next={PAGE}").text
+        assert f'<a href="{PAGE}">continue as local</a>' in page
+    for own in ({"sec-fetch-site": "same-origin"}, {"sec-fetch-site": "none"}):
+        with Visitor(open_site, **own) as visitor:
+            assert visitor.get(PAGE).status_code == 200
+
+
 def test_somebody_may_sign_in_on_an_open_gateway(open_site: RunningGateway, people: People) -> None:
     with signed_in(open_site, people.name("viewer")) as visitor:
         assert people.name("viewer") in visitor.get(PAGE).text

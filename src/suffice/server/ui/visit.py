@@ -111,11 +111,17 @@ async def _signed_in(visit: Visit, token: str, site: Site) -> Visit | None:
     return replace(visit.of(principal), secret=token, session=token)
 
 
+def accepts_local(request: Request, site: Site) -> bool:
+    """Whether the local user needs no sign-in here."""
+    return site.gateway.authenticator.open and not is_proxied(request.headers)
+
+
 async def _local(visit: Visit, site: Site) -> Visit:
     """The local user, if the API accepts callers without a key. Requests through a proxy are never
-    local, even if the proxy authenticates them."""
+    local, even if the proxy authenticates them, and neither are those of other sites: they need no
+    cookie to come from the browser of the local user."""
     authenticator, headers = site.gateway.authenticator, visit.request.headers
-    if not authenticator.open or is_proxied(headers):
+    if not accepts_local(visit.request, site) or security.from_elsewhere(visit.request):
         return visit
     try:
         caller = await identified(authenticator, headers)
