@@ -21,7 +21,7 @@ def guided(site_library: Library) -> Iterator[RunningGateway]:
     server = replace(
         ServerSettings(),
         routes={"default": RouteSettings(upstream="extractive")},
-        site=SiteSettings(guide=True),
+        site=SiteSettings(guide=True, local_role="admin"),
         cors=CorsSettings((OTHER,)),
     )
     with running(site_library, Settings(server=server)) as served:
