@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from suffice.log.record import Record
 from suffice.record.log import Log
 from suffice.server.ui.page import PageContext, PageError
+
+EXPORT = "export"
+"""The kind of records about exports."""
 
 
 def log_of(context: PageContext) -> Log:
@@ -21,6 +25,12 @@ def log_of(context: PageContext) -> Log:
 async def refreshed(context: PageContext) -> int:
     """Bring the index of decisions up to date; return how many records are still unread."""
     return await context.run(context.gateway.indexing.refresh)
+
+
+async def record_export(context: PageContext, what: str, **details: object) -> None:
+    """Record who takes which data away. The data may be sent only afterwards."""
+    record = Record(EXPORT, {"what": what, **details}, caller=context.person.name)
+    await context.run(log_of(context).append, record)
 
 
 def sees_all(context: PageContext) -> bool:
