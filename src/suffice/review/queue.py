@@ -30,7 +30,7 @@ from sqlalchemy import (
 from suffice.access.keys import ALL
 from suffice.access.visibility import Reader
 from suffice.log.erasures import KIND as ERASURE
-from suffice.log.payload import values
+from suffice.log.payload import UNREADABLE, values
 from suffice.log.tables import RECORDS
 from suffice.record.about import QUEUE, all_about, subject_of
 from suffice.record.sampling import Why
@@ -279,8 +279,11 @@ def _saves(connection: Connection) -> Any:
 def _access(connection: Connection, id: str) -> str:
     """The collections and labels of all passages of a decision; empty if they are not stored."""
     payload = connection.scalar(_PAYLOAD, {"of": id})
-    found: Any = values(payload or "", ("passages",)).get("passages")
-    if found is None:
+    try:
+        found: Any = values(payload or "", ("passages",)).get("passages")
+        if found is None:
+            return ""
+        needed = {(one.get("collection", "default"), tuple(one.get("access", ()))) for one in found}
+        return json.dumps(sorted(needed))
+    except UNREADABLE:  # a damaged record must not stop the queue
         return ""
-    needed = {(one.get("collection", "default"), tuple(one.get("access", ()))) for one in found}
-    return json.dumps(sorted(needed))

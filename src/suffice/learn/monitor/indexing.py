@@ -28,15 +28,15 @@ class Indexing:
 
     def refresh(self) -> int:
         """Read some new records, unless another thread does. Return how many are left; these are
-        read in the background. If the store cannot be written, the page shows what is indexed."""
+        read in the background. If that fails, the page shows what is indexed."""
         if self._lock.acquire(blocking=False):
             try:
                 if time.monotonic() - self._last >= self._pause:
                     self._last = time.monotonic()
                     if self.index.update():
                         self._start()
-            except StoreError as problem:
-                _LOG.warning("Index of decisions: %s", problem)
+            except Exception as problem:  # the page must not fail with it
+                _report(problem)
             finally:
                 self._lock.release()
         return self.index.behind()
@@ -57,5 +57,12 @@ class Indexing:
     def _run(self) -> None:
         try:
             self.catch_up()
-        except StoreError as problem:  # the next page tries again
-            _LOG.warning("Index of decisions: %s", problem)
+        except Exception as problem:  # the next page tries again
+            _report(problem)
+
+
+def _report(problem: Exception) -> None:
+    if isinstance(problem, StoreError):
+        _LOG.warning("Index of decisions: %s", problem)
+    else:
+        _LOG.error("Index of decisions: unexpected error.", exc_info=problem)
