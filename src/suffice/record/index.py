@@ -32,7 +32,7 @@ from suffice.log.tables import (
 )
 from suffice.record.about import subject_of
 from suffice.record.decision import GATE, VERDICT
-from suffice.record.digest import UNKNOWN, Digest, digest
+from suffice.record.digest import UNKNOWN, Digest, digest, scope_id
 from suffice.sql.database import Database
 from suffice.sql.storable import replace_unstorable
 from suffice.sql.upsert import upsert
@@ -165,14 +165,20 @@ def _erased(connection: Connection, begin: int, end: int) -> frozenset[tuple[int
 
 
 def _write(connection: Connection, found: Portion) -> None:
-    scopes = {one.scope_id: one.scope for one in found.digests}
-    _insert(connection, SCOPES, [{"id": id, "body": body} for id, body in scopes.items()])
+    add_scopes(connection, {one.scope for one in found.digests})
     _insert(connection, DECISIONS, [_row(one) for one in found.digests])
     _sources(connection, found.digests)
     for width, length in ((HOUR, 13), (DAY, 10)):
         _tallies(connection, found, width, length)
     _prune(connection, max((hour for hour, _, _ in found.tallies), default=""))
     connection.execute(update(DECISION_INDEX).values(sequence=found.end))
+
+
+def add_scopes(connection: Connection, scopes: Iterable[str]) -> None:
+    """Store scopes that are not stored yet, always in the same order, so that two transactions
+    cannot wait for each other."""
+    by_id = sorted((scope_id(one), one) for one in scopes)
+    _insert(connection, SCOPES, [{"id": id, "body": body} for id, body in by_id])
 
 
 def _row(one: Digest) -> dict[str, Any]:
