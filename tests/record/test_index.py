@@ -144,6 +144,19 @@ def test_pages_do_not_wait_for_a_long_backlog(log: Log, monkeypatch: pytest.Monk
     assert course(log).whole.count == 35
 
 
+def test_an_export_waits_for_the_index_for_a_limited_time(
+    log: Log, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(index, "_PORTION", 10)
+    for n in range(35):
+        log.write(answer(f"Question {n}?"))
+    indexing = Indexing(decision_index(log.database, 0.3))
+    monkeypatch.setattr(Indexing, "_start", lambda self: None)
+    assert indexing.catch_up_within(0.0) == 25
+    assert indexing.catch_up_within(60.0) == 0
+    assert indexing.index.behind() == 0
+
+
 def test_a_store_that_cannot_be_written_does_not_stop_a_page(
     log: Log, monkeypatch: pytest.MonkeyPatch
 ) -> None:

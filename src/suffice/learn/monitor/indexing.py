@@ -41,6 +41,20 @@ class Indexing:
                 self._lock.release()
         return self.index.behind()
 
+    def catch_up_within(self, seconds: float) -> int:
+        """Read all records there are now, for some seconds at most. Return how many are left; 0
+        means that none was left when this ended, even if others have been written since."""
+        end = time.monotonic() + seconds
+        try:
+            while self.index.update():
+                if time.monotonic() >= end:
+                    self._start()
+                    return self.index.behind()
+        except Exception as problem:  # the caller says that something is missing
+            _report(problem)
+            return max(self.index.behind(), 1)
+        return 0
+
     def catch_up(self) -> None:
         """Read all records that have not been read yet."""
         while not self._closed.is_set() and self.index.update():
