@@ -18,6 +18,8 @@ from suffice.evidence.library import Library
 from suffice.learn.golden.run import Comparison, Outcome, Run
 from suffice.learn.runs import of_golden
 from suffice.log.entry import Choice
+from suffice.log.record import Record
+from suffice.record.index import DecisionIndex
 from suffice.settings import RouteSettings, ServerSettings, Settings
 from tests.conftest import HANDBOOK
 from tests.server.gateway import OFF_TOPIC, QUESTION, RunningGateway, running
@@ -261,6 +263,34 @@ def test_an_export_is_a_line_for_each_decision(served: Served) -> None:
     assert log is not None
     made = log.page(Choice(kind="export", caller="staff"))[0]
     assert made.fields()["filters"] == {"action": "SERVE"}
+
+
+def test_pages_and_exports_say_that_the_index_is_behind(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notice = "still being indexed"
+    paths = ("/ui/log", "/ui/documents", "/ui/documents/remote-work.md")
+    log = served.gateway.inner.log
+    assert log is not None
+    for path in paths:
+        assert notice not in served.text("viewer", path), path
+
+    def stuck(self: DecisionIndex) -> bool:
+        raise RuntimeError("a bug")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(DecisionIndex, "update", stuck)
+        log.append(Record("note", {}))
+        exports = len(log.page(Choice(kind="export")))
+        for path in paths:
+            assert notice in served.text("viewer", path), path
+        with served.as_("viewer") as client:
+            found = client.get("/ui/log/export")
+        assert (found.status_code, found.headers["retry-after"]) == (503, "10")
+        assert notice in found.text
+        assert len(log.page(Choice(kind="export"))) == exports
+    with served.as_("viewer") as client:
+        assert client.get("/ui/log/export").status_code == 200
 
 
 def test_documents_tell_what_is_cited_and_what_changed(served: Served) -> None:

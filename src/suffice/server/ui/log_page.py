@@ -20,7 +20,7 @@ from suffice.record.verification import last_verification, record_verification
 from suffice.review.decisions import Decisions, Page, Wanted
 from suffice.server.ui.exported import exported
 from suffice.server.ui.page import PageContext, page
-from suffice.server.ui.records import limits_of, log_of, refreshed
+from suffice.server.ui.records import completed, limits_of, log_of, refreshed
 from suffice.types import Action
 
 EXPORT = "export"
@@ -79,7 +79,7 @@ async def export(context: PageContext) -> Response:
     """The selected decisions as JSON lines, oldest first, as far as the person may read them."""
     log = log_of(context)
     given = _given(context)
-    await refreshed(context)
+    await completed(context)
     filters = {name: value for name, value in given.items() if value}
     record = Record(EXPORT, {"what": "log", "filters": filters}, caller=context.person.name)
     await context.run(log.append, record)

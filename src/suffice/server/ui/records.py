@@ -5,6 +5,9 @@ from __future__ import annotations
 from suffice.record.log import Log
 from suffice.server.ui.page import PageContext, PageError
 
+_SECONDS = 5.0
+"""How long a download waits for the index."""
+
 
 def log_of(context: PageContext) -> Log:
     """The log of the gateway; raise if it keeps none."""
@@ -21,6 +24,20 @@ def log_of(context: PageContext) -> Log:
 async def refreshed(context: PageContext) -> int:
     """Bring the index of decisions up to date; return how many records are still unread."""
     return await context.run(context.gateway.indexing.refresh)
+
+
+async def completed(context: PageContext) -> None:
+    """Bring the index of decisions up to date for a download, which must be complete; raise if that
+    takes too long."""
+    left = await context.run(context.gateway.indexing.catch_up_within, _SECONDS)
+    if left:
+        raise PageError(
+            503,
+            "Still indexing",
+            f"{left:,} records are still being indexed, so the download would be incomplete.",
+            "Try again in a moment. If the number does not fall, the gateway's log says why.",
+            {"Retry-After": "10"},
+        )
 
 
 def sees_all(context: PageContext) -> bool:
