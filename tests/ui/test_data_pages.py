@@ -18,9 +18,12 @@ from suffice.evidence.library import Library
 from suffice.learn.golden.run import Comparison, Outcome, Run
 from suffice.learn.runs import of_golden
 from suffice.log.entry import Choice
+from suffice.log.record import Record
+from suffice.record.index import DecisionIndex
 from suffice.settings import RouteSettings, ServerSettings, Settings
 from tests.conftest import HANDBOOK
 from tests.server.gateway import OFF_TOPIC, QUESTION, RunningGateway, running
+from tests.waiting import until
 
 WAGES = """---
 title: Wages of the board
@@ -273,6 +276,34 @@ def test_an_export_is_a_line_for_each_decision(served: Served) -> None:
         assert client.get(f"{EXPORT}?action=SERVE").status_code == 404
         assert client.post(EXPORT, data={"csrf": ""}).status_code == 403
     assert log.head().sequence == before
+
+
+def test_pages_and_exports_say_that_the_index_is_behind(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notice = "still being indexed"
+    paths = ("/ui/log", "/ui/documents", "/ui/documents/remote-work.md")
+    log = served.gateway.inner.log
+    assert log is not None
+    # Pages bring the index up to date once a second: what was written just now may be missing.
+    until(lambda: notice not in served.text("viewer", "/ui/log"))
+    for path in paths:
+        assert notice not in served.text("viewer", path), path
+
+    def stuck(self: DecisionIndex) -> bool:
+        raise RuntimeError("a bug")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(DecisionIndex, "update", stuck)
+        log.append(Record("note", {}))
+        exports = len(log.page(Choice(kind="export")))
+        for path in paths:
+            assert notice in served.text("viewer", path), path
+        found = served.post("viewer", EXPORT, "/ui/log")
+        assert (found.status_code, found.headers["retry-after"]) == (503, "10")
+        assert notice in found.text
+        assert len(log.page(Choice(kind="export"))) == exports
+    assert served.post("viewer", EXPORT, "/ui/log").status_code == 200
 
 
 def test_documents_tell_what_is_cited_and_what_changed(served: Served) -> None:

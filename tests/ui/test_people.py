@@ -7,6 +7,7 @@ import re
 import pytest
 
 from suffice.access.accounts import Accounts
+from suffice.access.attempts import Attempt, Attempts
 from suffice.access.keys import Principals
 from suffice.evidence.library import Library
 from suffice.record.log import Log
@@ -128,6 +129,30 @@ def test_a_new_password_signs_out_everywhere(site: RunningGateway, site_library:
         assert mary.get("/ui/try").status_code == 303
         assert elsewhere.get("/ui/try").status_code == 303
         assert mary.sign_in(name="mary", password="another long password").status_code == 303
+
+
+def test_the_current_password_cannot_be_guessed_in_a_session(
+    site: RunningGateway, site_library: Library
+) -> None:
+    database = site_library.store.database
+    Accounts(database).add("mabel", PASSWORD)
+    attempts, here = Attempts(database), Attempt("127.0.0.1", "mabel")
+    new = {"new": "another long password", "again": "another long password"}
+    with signed_in(site, "mabel") as mabel:
+        wrong = mabel.submit("/ui/password", "/ui/password", old="not it", **new)
+        assert wrong.status_code == 400
+        for _ in range(14):  # with the one above, a wait of minutes
+            attempts.failed(here)
+        locked = mabel.submit("/ui/password", "/ui/password", old=PASSWORD, **new)
+        assert locked.status_code == 429
+        assert int(locked.headers["retry-after"]) > 30
+        Accounts(database).set_password("mabel", new["new"])  # by an administrator
+        assert mabel.sign_in(name="mabel", password=new["new"]).status_code == 303
+        for _ in range(4):
+            attempts.failed(here)
+        mabel.submit("/ui/password", "/ui/password", old="not it", **new)
+        assert attempts.wait(here) > 0  # it was the fifth
+        attempts.succeeded(here)
 
 
 def test_the_settings_page_shows_no_secret(admin: Visitor) -> None:

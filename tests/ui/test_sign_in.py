@@ -10,10 +10,10 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import delete, select
 
 from suffice.access.accounts import Accounts
-from suffice.access.attempts import Attempts
+from suffice.access.attempts import Attempt, Attempts
 from suffice.access.keys import Principals
 from suffice.access.signed_headers import signed_headers
 from suffice.evidence.library import Library
@@ -115,19 +115,55 @@ def test_after_many_failures_even_the_right_password_waits(
     database = site_library.store.database
     if name == "ada-locked":
         Accounts(database).add(name, PASSWORD)
-    attempts = Attempts(database)
+    attempts, here = Attempts(database), Attempt("127.0.0.1", name)
     with Visitor(site) as visitor:
         assert visitor.sign_in(name=name, password="a wrong password").status_code == 401
         with database.reading() as connection:
             counted = connection.scalars(select(SIGN_IN_FAILURES.c.subject)).all()
-        assert {f"account {name}", "address 127.0.0.1"} <= set(counted)
+        assert set(here.longest()) <= set(counted)
+        assert name not in str(counted)
         for _ in range(15):  # a wait of minutes, however slow this machine is
-            attempts.failed(f"account {name}")
+            attempts.failed(here)
         locked = visitor.sign_in(name=name, password=PASSWORD)
         assert locked.status_code == 429
         assert int(locked.headers["retry-after"]) >= 1
-        attempts.succeeded(f"account {name}", "address 127.0.0.1")
+        attempts.succeeded(here)
         assert visitor.sign_in(name=name, password="a wrong password").status_code == 401
+    attempts.succeeded(here)
+
+
+def test_a_sign_in_forgets_the_failures_before_it(
+    site: RunningGateway, site_library: Library
+) -> None:
+    database = site_library.store.database
+    Accounts(database).add("ada-clumsy", PASSWORD)
+    here = Attempt("127.0.0.1", "ada-clumsy")
+
+    def counted() -> dict[str, int]:
+        table = SIGN_IN_FAILURES.c
+        chosen = select(table.subject, table.failures).where(table.subject.in_(here.longest()))
+        with database.reading() as connection:
+            return {row.subject: row.failures for row in connection.execute(chosen)}
+
+    before = counted()
+    with Visitor(site) as visitor:
+        for _ in range(3):
+            assert visitor.sign_in(name="ada-clumsy", password="a wrong one").status_code == 401
+        assert len(counted()) == 3
+        assert visitor.sign_in(name="ada-clumsy", password=PASSWORD).status_code == 303
+    assert counted() == before
+
+
+def test_a_very_long_name_is_refused_and_counted(
+    site: RunningGateway, site_library: Library
+) -> None:
+    long = "".join(chr(0x4E00 + n * 7 % 20_000) for n in range(1_900))
+    with Visitor(site) as visitor:
+        assert visitor.sign_in(name=long, password=PASSWORD).status_code == 401
+    with site_library.store.database.writing() as connection:
+        address = SIGN_IN_FAILURES.c.subject == "address 127.0.0.1"
+        assert connection.scalar(select(SIGN_IN_FAILURES.c.failures).where(address))
+        connection.execute(delete(SIGN_IN_FAILURES))
 
 
 def test_many_attempts_at_once_do_not_escape_the_lock_out(
@@ -137,8 +173,9 @@ def test_many_attempts_at_once_do_not_escape_the_lock_out(
     locked."""
     database = site_library.store.database
     Accounts(database).add("ada-rushed", PASSWORD)
+    here = Attempt("127.0.0.1", "ada-rushed")
     for _ in range(4):
-        Attempts(database).failed("account ada-rushed")
+        Attempts(database).failed(here)
     under_way, counted, go = Counter[str](), threading.Lock(), threading.Event()
 
     def slow(accounts: Accounts, name: str, password: str) -> None:
@@ -159,7 +196,7 @@ def test_many_attempts_at_once_do_not_escape_the_lock_out(
         until(lambda: under_way["now"] == 2)
         go.set()
         told = {reply.result() for reply in replies}
-    Attempts(database).succeeded("account ada-rushed", "address 127.0.0.1")
+    Attempts(database).succeeded(here)
     assert under_way["most"] == 2
     assert told == {401, 429}
 

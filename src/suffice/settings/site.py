@@ -22,8 +22,10 @@ class SiteSettings(Checked):
     )
     sign_in_attempts: Annotated[int, Range(1, 100)] = setting(
         5,
-        "Failed attempts per account before further attempts must wait, twice as long each "
-        "time. An address may fail four times as often.",
+        "Failed attempts for an account from one address before further attempts must wait, twice "
+        "as long each time, up to 15 minutes. If an account fails as often from all addresses "
+        "together, the wait is at most 30 seconds, so that nobody can lock a person out. An "
+        "address may fail four times as often; an IPv6 address counts as its /64 network.",
     )
     behind_proxy: bool = setting(
         False,

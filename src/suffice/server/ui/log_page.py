@@ -19,7 +19,7 @@ from suffice.record.verification import last_verification, record_verification
 from suffice.review.decisions import Decisions, Page, Wanted
 from suffice.server.ui.exported import exported
 from suffice.server.ui.page import PageContext, page
-from suffice.server.ui.records import limits_of, log_of, record_export, refreshed
+from suffice.server.ui.records import completed, limits_of, log_of, record_export, refreshed
 from suffice.types import Action
 
 ACTIONS = (*(action.value for action in Action), ONLY_GATE)
@@ -76,7 +76,7 @@ async def export(context: PageContext) -> Response:
     """The selected decisions as JSON lines, oldest first, as far as the person may read them."""
     log = log_of(context)
     given = _given(await context.form())
-    await refreshed(context)
+    await completed(context)
     filters = {name: value for name, value in given.items() if value}
     await record_export(context, "log", filters=filters)
     lines = _lines(context, log, wanted_of(given))

@@ -9,11 +9,13 @@ from typing import Any
 from starlette.responses import Response
 from starlette.routing import Route
 
+from suffice.access.attempts import Attempt
 from suffice.access.keys import ALL, Principal, Principals, Role
 from suffice.errors import PrincipalError
 from suffice.log.moment import now, timestamp
+from suffice.server.ui import security
 from suffice.server.ui.page import Form, PageContext, page
-from suffice.server.ui.page_error import PageError
+from suffice.server.ui.page_error import PageError, too_many_attempts
 
 PATH, ACCOUNT_PATH = "/ui/people", "/ui/password"
 SITE_ROLES = (Role.VIEWER, Role.REVIEWER, Role.ADMIN)
@@ -98,8 +100,15 @@ async def change_password(context: PageContext) -> Response:
     if not await _has_account(context):
         raise PageError(400, "No account", "You did not sign in with an account.")
 
+    settings = context.gateway.state.settings.server.site
+    attempt = Attempt(security.address_of(context.request, settings.behind_proxy), name)
+
     def change() -> None:
+        # Counted as at sign-in: a stolen session must not allow guessing.
+        if wait := context.site.attempts.wait(attempt):
+            raise too_many_attempts(wait)
         if context.site.accounts.check(name, form.get("old", "")) is None:
+            context.site.attempts.failed(attempt)
             raise PrincipalError("The current password is wrong.", remedy="Type it again.")
         if form.get("new", "") != form.get("again", ""):
             raise PrincipalError("The two new passwords differ.", remedy="Type them again.")

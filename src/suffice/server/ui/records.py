@@ -8,6 +8,8 @@ from suffice.server.ui.page import PageContext, PageError
 
 EXPORT = "export"
 """The kind of records about exports."""
+_SECONDS = 5.0
+"""How long a download waits for the index."""
 
 
 def log_of(context: PageContext) -> Log:
@@ -31,6 +33,20 @@ async def record_export(context: PageContext, what: str, **details: object) -> N
     """Record who takes which data away. The data may be sent only afterwards."""
     record = Record(EXPORT, {"what": what, **details}, caller=context.person.name)
     await context.run(log_of(context).append, record)
+
+
+async def completed(context: PageContext) -> None:
+    """Bring the index of decisions up to date for a download, which must be complete; raise if that
+    takes too long."""
+    left = await context.run(context.gateway.indexing.catch_up_within, _SECONDS)
+    if left:
+        raise PageError(
+            503,
+            "Still indexing",
+            f"{left:,} records are still being indexed, so the download would be incomplete.",
+            "Try again in a moment. If the number does not fall, the gateway's log says why.",
+            {"Retry-After": "10"},
+        )
 
 
 def sees_all(context: PageContext) -> bool:
