@@ -126,7 +126,7 @@ async def labels(context: PageContext) -> Response:
         rows = review.labels(reader=reader)
         return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows).encode()
 
-    body = await context.run(written)
+    body = await context.run_long(written)
     headers = {"Content-Disposition": 'attachment; filename="labels.jsonl"'}
     return Response(body, 200, headers, "application/jsonl; charset=utf-8")
 
