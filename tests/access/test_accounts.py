@@ -1,4 +1,4 @@
-"""Accounts, sessions and failed attempts, in both databases."""
+"""Accounts and sessions, in both databases."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import pytest
 from sqlalchemy import select
 
 from suffice.access.accounts import Accounts
-from suffice.access.attempts import Attempts
 from suffice.access.keys import Principals, Role
 from suffice.access.sessions import Sessions
 from suffice.errors import PrincipalError
@@ -148,24 +147,3 @@ def test_a_key_that_expires_ends_its_sessions(database: Database) -> None:
     assert Sessions(database, clock=clock).find(token)
     clock.wait(minutes=2)
     assert Sessions(database, clock=clock).find(token) is None
-
-
-def test_each_further_failure_waits_twice_as_long(database: Database) -> None:
-    seconds = [0.0]
-    attempts = Attempts(database, lambda: seconds[0])
-    waits = []
-    for _ in range(6):
-        waits.append(attempts.wait({"ada": 3, "address": 100}))
-        attempts.failed("ada", "address")
-    assert waits == [0, 0, 0, 2, 4, 8]
-    for _ in range(20):
-        attempts.failed("ada")
-    assert attempts.wait({"ada": 3}) == 900
-    assert attempts.wait({"eve": 3}) == 0
-    seconds[0] = 800
-    assert attempts.wait({"ada": 3}) == 100
-    attempts.succeeded("ada")
-    assert attempts.wait({"ada": 3}) == 0
-    seconds[0] += 3_601
-    attempts.failed("eve")
-    assert attempts.wait({"address": 0}) == 0

@@ -110,7 +110,8 @@ def route(script: Script) -> Route:
     parts = Parts(cast(Any, None), embedder, cast(Any, None))
     known: Any = {(frozenset[str](), marks): (Verbatim(), Words()) for marks in (True, False)}
     upstream: Any = script
-    return Route("r", RouteSettings(evidence="request"), OWN, parts, base, upstream, None, known)
+    settings = RouteSettings(evidence="request")
+    return Route("r", settings, OWN, parts, base, upstream, None, _checks=known)
 
 
 def request(n: int, structured: bool) -> ChatRequest:

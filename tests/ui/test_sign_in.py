@@ -7,12 +7,13 @@ from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from typing import Any
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import delete, select
 
 from suffice.access.accounts import Accounts
-from suffice.access.attempts import Attempts
+from suffice.access.attempts import Attempt, Attempts
 from suffice.access.keys import Principals
 from suffice.access.signed_headers import signed_headers
 from suffice.evidence.library import Library
@@ -114,19 +115,55 @@ def test_after_many_failures_even_the_right_password_waits(
     database = site_library.store.database
     if name == "ada-locked":
         Accounts(database).add(name, PASSWORD)
-    attempts = Attempts(database)
+    attempts, here = Attempts(database), Attempt("127.0.0.1", name)
     with Visitor(site) as visitor:
         assert visitor.sign_in(name=name, password="a wrong password").status_code == 401
         with database.reading() as connection:
             counted = connection.scalars(select(SIGN_IN_FAILURES.c.subject)).all()
-        assert {f"account {name}", "address 127.0.0.1"} <= set(counted)
+        assert set(here.longest()) <= set(counted)
+        assert name not in str(counted)
         for _ in range(15):  # a wait of minutes, however slow this machine is
-            attempts.failed(f"account {name}")
+            attempts.failed(here)
         locked = visitor.sign_in(name=name, password=PASSWORD)
         assert locked.status_code == 429
         assert int(locked.headers["retry-after"]) >= 1
-        attempts.succeeded(f"account {name}", "address 127.0.0.1")
+        attempts.succeeded(here)
         assert visitor.sign_in(name=name, password="a wrong password").status_code == 401
+    attempts.succeeded(here)
+
+
+def test_a_sign_in_forgets_the_failures_before_it(
+    site: RunningGateway, site_library: Library
+) -> None:
+    database = site_library.store.database
+    Accounts(database).add("ada-clumsy", PASSWORD)
+    here = Attempt("127.0.0.1", "ada-clumsy")
+
+    def counted() -> dict[str, int]:
+        table = SIGN_IN_FAILURES.c
+        chosen = select(table.subject, table.failures).where(table.subject.in_(here.longest()))
+        with database.reading() as connection:
+            return {row.subject: row.failures for row in connection.execute(chosen)}
+
+    before = counted()
+    with Visitor(site) as visitor:
+        for _ in range(3):
+            assert visitor.sign_in(name="ada-clumsy", password="a wrong one").status_code == 401
+        assert len(counted()) == 3
+        assert visitor.sign_in(name="ada-clumsy", password=PASSWORD).status_code == 303
+    assert counted() == before
+
+
+def test_a_very_long_name_is_refused_and_counted(
+    site: RunningGateway, site_library: Library
+) -> None:
+    long = "".join(chr(0x4E00 + n * 7 % 20_000) for n in range(1_900))
+    with Visitor(site) as visitor:
+        assert visitor.sign_in(name=long, password=PASSWORD).status_code == 401
+    with site_library.store.database.writing() as connection:
+        address = SIGN_IN_FAILURES.c.subject == "address 127.0.0.1"
+        assert connection.scalar(select(SIGN_IN_FAILURES.c.failures).where(address))
+        connection.execute(delete(SIGN_IN_FAILURES))
 
 
 def test_many_attempts_at_once_do_not_escape_the_lock_out(
@@ -136,8 +173,9 @@ def test_many_attempts_at_once_do_not_escape_the_lock_out(
     locked."""
     database = site_library.store.database
     Accounts(database).add("ada-rushed", PASSWORD)
+    here = Attempt("127.0.0.1", "ada-rushed")
     for _ in range(4):
-        Attempts(database).failed("account ada-rushed")
+        Attempts(database).failed(here)
     under_way, counted, go = Counter[str](), threading.Lock(), threading.Event()
 
     def slow(accounts: Accounts, name: str, password: str) -> None:
@@ -158,7 +196,7 @@ def test_many_attempts_at_once_do_not_escape_the_lock_out(
         until(lambda: under_way["now"] == 2)
         go.set()
         told = {reply.result() for reply in replies}
-    Attempts(database).succeeded("account ada-rushed", "address 127.0.0.1")
+    Attempts(database).succeeded(here)
     assert under_way["most"] == 2
     assert told == {401, 429}
 
@@ -166,11 +204,70 @@ def test_many_attempts_at_once_do_not_escape_the_lock_out(
 def test_the_local_user_of_an_open_gateway_needs_no_sign_in(open_site: RunningGateway) -> None:
     with Visitor(open_site) as visitor:
         assert "local" in visitor.get(PAGE).text
-        assert visitor.get("/ui/people").status_code == 200
     with Visitor(open_site, host="evil.example") as visitor:
         assert visitor.get(PAGE).status_code == 403
     with Visitor(open_site, **{"x-forwarded-for": "203.0.113.9"}) as visitor:
         assert visitor.get(PAGE).status_code == 303
+
+
+ADMIN_PAGES = ("/ui/people", "/ui/settings")
+
+
+def test_the_local_user_is_a_reviewer_and_no_admin(site_library: Library, people: People) -> None:
+    with running(site_library, Settings()) as gateway:
+        with Visitor(gateway) as visitor:
+            for path in ("/ui/log", "/ui/queue"):
+                assert visitor.get(path).status_code == 200, path
+            for path in ADMIN_PAGES:
+                refused = visitor.get(path)
+                assert refused.status_code == 403, path
+                assert "suffice accounts add NAME --role admin" in refused.text
+                assert f'<a href="{path}"' not in refused.text  # nor in the navigation
+            fields = {"name": "lasting", "role": "admin", "password": PASSWORD}
+            for path in ("keys", "accounts"):
+                made = visitor.submit("/ui/try", f"/ui/people/{path}", **fields)
+                assert made.status_code == 403, path
+        with signed_in(gateway, people.name("admin")) as admin:
+            shown = admin.get("/ui/people")
+            assert shown.status_code == 200
+            assert "lasting" not in shown.text
+
+
+@pytest.mark.parametrize(("role", "queue", "people"), [("viewer", 403, 403), ("admin", 200, 200)])
+def test_the_settings_may_give_the_local_user_another_role(
+    site_library: Library, role: Any, queue: int, people: int
+) -> None:
+    server = replace(ServerSettings(), site=SiteSettings(local_role=role))
+    with (
+        running(site_library, Settings(server=server)) as gateway,
+        Visitor(gateway) as visitor,
+    ):
+        assert visitor.get("/ui/log").status_code == 200
+        assert visitor.get("/ui/queue").status_code == queue
+        for path in ADMIN_PAGES:
+            assert visitor.get(path).status_code == people
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        {"sec-fetch-site": "cross-site"},
+        {"sec-fetch-site": "same-site"},
+        {"origin": "https://chat.example"},
+    ],
+)
+def test_a_request_of_another_site_is_not_the_local_user(
+    open_site: RunningGateway, headers: dict[str, str]
+) -> None:
+    with Visitor(open_site, **headers) as visitor:
+        for path in (PAGE, "/ui/log", "/ui/queue"):
+            assert visitor.get(path).status_code == 303, path
+            assert visitor.post(path).status_code in (401, 405), path
+        page = visitor.get(f"/ui/sign-in?next={PAGE}").text
+        assert f'<a href="{PAGE}">continue as local</a>' in page
+    for own in ({"sec-fetch-site": "same-origin"}, {"sec-fetch-site": "none"}):
+        with Visitor(open_site, **own) as visitor:
+            assert visitor.get(PAGE).status_code == 200
 
 
 def test_somebody_may_sign_in_on_an_open_gateway(open_site: RunningGateway, people: People) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, select, update
 
+from suffice.access.attempts import forget
 from suffice.access.keys import (
     ACCOUNT,
     ALL,
@@ -24,7 +25,7 @@ from suffice.access.keys import (
     principal_of,
 )
 from suffice.access.recorded_changes import RecordedChanges
-from suffice.access.rights import checked_name, checked_set
+from suffice.access.rights import LONGEST_NAME, checked_name, checked_set
 from suffice.access.sessions import end_sessions
 from suffice.errors import ExtraMissing, PrincipalError
 from suffice.log.moment import timestamp
@@ -58,6 +59,8 @@ class Accounts(RecordedChanges):
         labels: Iterable[str] = (),
         collections: Iterable[str] = (ALL,),
         by: str = "",
+        *,
+        routes: Iterable[str] = (ALL,),
     ) -> Principal:
         """Create an account. Names of active keys and accounts are unique."""
         made = Principal(
@@ -66,6 +69,7 @@ class Accounts(RecordedChanges):
             checked_roles(roles),
             checked_set("label", labels),
             checked_set("collection", collections),
+            checked_set("route", routes),
             created=timestamp(self._clock()),
         )
         hash = _HASHER.hash(checked_password(password, name))
@@ -94,7 +98,7 @@ class Accounts(RecordedChanges):
         return self._row(name) is not None
 
     def set_password(self, name: str, password: str, by: str = "") -> Principal:
-        """Set a new password and end the account's sessions."""
+        """Set a new password, end the account's sessions and forget its failed attempts."""
         hash = _HASHER.hash(checked_password(password, name))
         return self._changed(name, {"hash": hash}, "password", by)
 
@@ -112,7 +116,7 @@ class Accounts(RecordedChanges):
             return [principal_of(row, {}) for row in rows]
 
     def _row(self, name: str) -> Row[Any] | None:
-        if not is_storable(name):
+        if len(name) > LONGEST_NAME or not is_storable(name):
             return None
         active = select(PRINCIPALS).where(_ACCOUNTS, PRINCIPALS.c.revoked.is_(None))
         with self._database.reading() as connection:
@@ -131,6 +135,7 @@ class Accounts(RecordedChanges):
             )
             connection.execute(chosen.values(values))
             end_sessions(connection, row.id)
+            forget(connection, name)
             account = principal_of(row, {})
             self._record(connection, act, account, by)
         return account

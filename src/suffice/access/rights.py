@@ -27,7 +27,8 @@ ANYONE_NAME = "anyone"
 """The caller name of requests without a key; it cannot be given to a principal."""
 LOCAL_NAME = "local"
 """The user name on the site of a gateway that requires no keys; no principal can have it."""
-_NAME = re.compile(r"\S(?:.{0,98}\S)?\Z")
+LONGEST_NAME = 100
+_NAME = re.compile(rf"\S(?:.{{0,{LONGEST_NAME - 2}}}\S)?\Z")
 
 
 def checked_name(name: str, what: str = "key") -> str:
@@ -37,8 +38,8 @@ def checked_name(name: str, what: str = "key") -> str:
         return name
     raise PrincipalError(
         f"{name!r} is not a valid name for a {what}.",
-        remedy=f"Use 1 to 100 printable characters. The name must not start with '-', be "
-        f"'{ANYONE_NAME}' or '{LOCAL_NAME}', or look like a key id.",
+        remedy=f"Use 1 to {LONGEST_NAME} printable characters. The name must not start with '-', "
+        f"be '{ANYONE_NAME}' or '{LOCAL_NAME}', or look like a key id.",
     )
 
 

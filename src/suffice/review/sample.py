@@ -81,11 +81,21 @@ def _acts(connection: Connection) -> dict[str, list[str]]:
 
 
 def judgement(acts: Sequence[str]) -> bool | None:
-    """Whether a served answer was right, according to the last judgement; `None` if unjudged."""
-    right = {Act.WITHDRAW.value: False, Act.CONFIRM.value: True, Act.RELEASE.value: True}
-    right[Act.CORRECT.value] = False  # it had to be corrected
-    found = [right[act] for act in acts if act in right]
-    return found[-1] if found else None
+    """Whether a served answer was right as it was served; `None` if unjudged. The last decision
+    that judges it counts. A confirmation agrees with the decision before it: of a withdrawn or
+    corrected answer, it says that it was wrong."""
+    told = [_RIGHT[act] for act in acts if act in _RIGHT]
+    if told:
+        return told[-1]
+    return True if Act.CONFIRM.value in acts else None
+
+
+_RIGHT: dict[str, bool] = {
+    Act.RELEASE.value: True,  # after a withdrawal: the answer as it was served is released again
+    Act.WITHDRAW.value: False,
+    Act.CORRECT.value: False,
+}
+"""What a decision says about the served answer, whatever was decided before."""
 
 
 def _served(connection: Connection, choice: Choice) -> Iterator[tuple[str, float, bool]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import Annotated, Literal
 
 from suffice.settings.checked import Checked
 from suffice.settings.limits import Range, setting
@@ -22,14 +22,22 @@ class SiteSettings(Checked):
     )
     sign_in_attempts: Annotated[int, Range(1, 100)] = setting(
         5,
-        "Failed attempts per account before further attempts must wait, twice as long each "
-        "time. An address may fail four times as often.",
+        "Failed attempts for an account from one address before further attempts must wait, twice "
+        "as long each time, up to 15 minutes. If an account fails as often from all addresses "
+        "together, the wait is at most 30 seconds, so that nobody can lock a person out. An "
+        "address may fail four times as often; an IPv6 address counts as its /64 network.",
     )
     behind_proxy: bool = setting(
         False,
         "Trust `X-Forwarded-For` and `X-Forwarded-Proto` for a person's address and whether the "
         "connection is encrypted. Set it only behind a reverse proxy that sets these headers, "
         "because anybody could send them.",
+    )
+    local_role: Literal["viewer", "reviewer", "admin"] = setting(
+        "reviewer",
+        "The role of people who have not signed in, on a gateway that requires no keys. With "
+        "`admin`, everybody who reaches the gateway from this machine can create keys, also "
+        "through a proxy that adds no forwarded headers.",
     )
     guide: bool = setting(
         False, "Show the guided tour of `suffice demo`. The command sets it.", read_only=True

@@ -126,6 +126,7 @@ async def document_page(context: PageContext) -> Response:
         used=f"/ui/log?{urlencode({'document': found.document})}",
         marks=await context.run(_marks, context, collection, name),
         readers=await context.run(_readers, context, shown),
+        reviewer=context.person.has(Role.REVIEWER),  # comments may quote withheld drafts
     )
 
 

@@ -22,3 +22,15 @@ class PageError(Exception):
         self.message = message
         self.remedy = remedy
         self.headers = dict(headers or {})
+
+
+def too_many_attempts(seconds: float) -> PageError:
+    """The error for an attempt after too many failures."""
+    shown = max(int(seconds + 0.999), 1)
+    return PageError(
+        429,
+        "Too many attempts",
+        "There were too many failed attempts to sign in or to change the password.",
+        f"Try again in {shown} s.",
+        {"Retry-After": str(shown)},
+    )

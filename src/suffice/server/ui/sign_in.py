@@ -9,17 +9,17 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
+from suffice.access.attempts import Attempt
 from suffice.access.identity import KEY_PREFIX
 from suffice.access.keys import ACCOUNT, KIND, Principal, Role
 from suffice.server.ui import security
 from suffice.server.ui.page import SIGN_IN, Form, checked_form, entry, rendered
-from suffice.server.ui.page_error import PageError
+from suffice.server.ui.page_error import too_many_attempts
 from suffice.server.ui.site import Site
-from suffice.server.ui.visit import Visit, visit_of
+from suffice.server.ui.visit import Visit, accepts_local, visit_of
 
 _WRONG = "The name or the password is wrong."
 _WRONG_KEY = "This key is unknown, was revoked or has expired."
-_ADDRESS_FACTOR = 4
 _LONGEST = 2_000
 _LONGEST_FORM = 65_536
 """Bytes of a form that somebody who is not signed in may send."""
@@ -51,7 +51,9 @@ async def form_page(request: Request, site: Site, visit: Visit) -> Response:
         and "switch" not in request.query_params
     ):
         return RedirectResponse(target, 303)
-    return rendered(site, visit, "sign_in.html", next=target, name="", problem="")
+    # Whoever followed a link of another site may go on by a link of this one.
+    local = accepts_local(request, site) and security.from_elsewhere(request)
+    return rendered(site, visit, "sign_in.html", next=target, name="", problem="", local=local)
 
 
 async def sign_in(request: Request, site: Site, visit: Visit) -> Response:
@@ -60,22 +62,19 @@ async def sign_in(request: Request, site: Site, visit: Visit) -> Response:
     typed = _typed(form)
     settings = site.gateway.state.settings.server.site
     address = security.address_of(request, settings.behind_proxy)
-    subjects = {f"address {address}": settings.sign_in_attempts * _ADDRESS_FACTOR}
-    if not typed.is_key:
-        subjects[f"account {typed.name}"] = settings.sign_in_attempts
+    attempt = Attempt(address, typed.name)
     # Few at once, and counted before the next: many at once must not escape the lock-out.
     async with site.checking_passwords():
-        if wait := await site.run(lambda: site.attempts.wait(subjects)):
-            raise _later(wait)
+        if wait := await site.run(lambda: site.attempts.wait(attempt)):
+            raise too_many_attempts(wait)
         principal = await asyncio.to_thread(_checked, site, typed)
         if principal is None or not principal.has(Role.VIEWER):
             why = "no role" if principal else "wrong"
-            await site.run(lambda: _refused(site, typed, address, why, tuple(subjects)))
+            await site.run(lambda: _refused(site, typed, attempt, why))
             problem = _NO_ROLE if principal else (_WRONG_KEY if typed.is_key else _WRONG)
-            return rendered(
-                site, visit, "sign_in.html", 401, next=target, name=typed.name, problem=problem
-            )
-    return await _started(site, visit, principal, typed, address, target)
+            shown = {"next": target, "name": typed.name, "problem": problem, "local": False}
+            return rendered(site, visit, "sign_in.html", 401, **shown)
+    return await _started(site, visit, principal, typed, attempt, target)
 
 
 _NO_ROLE = (
@@ -84,11 +83,17 @@ _NO_ROLE = (
 
 
 async def _started(
-    site: Site, visit: Visit, principal: Principal, typed: Credentials, address: str, target: str
+    site: Site,
+    visit: Visit,
+    principal: Principal,
+    typed: Credentials,
+    attempt: Attempt,
+    target: str,
 ) -> Response:
+    address = attempt.address
+
     def start() -> str:
-        if not typed.is_key:
-            site.attempts.succeeded(f"account {typed.name}")
+        site.attempts.succeeded(attempt)
         if before := security.cookie(visit.request, security.SESSION):
             site.sessions.end(before, principal.name, address)
         return site.sessions.start(principal, typed.way, address)
@@ -115,23 +120,10 @@ def _checked(site: Site, typed: Credentials) -> Principal | None:
     return found if found and not principals.expired(found) else None
 
 
-def _refused(
-    site: Site, typed: Credentials, address: str, why: str, subjects: tuple[str, ...]
-) -> None:
-    site.attempts.failed(*subjects)
+def _refused(site: Site, typed: Credentials, attempt: Attempt, why: str) -> None:
+    site.attempts.failed(attempt)
     known = typed.name if not typed.is_key and site.accounts.exists(typed.name) else ""
-    site.sessions.refused(known, typed.way, address, why)
-
-
-def _later(seconds: float) -> PageError:
-    shown = max(int(seconds + 0.999), 1)
-    return PageError(
-        429,
-        "Too many attempts",
-        "There were too many failed sign-in attempts.",
-        f"Try again in {shown} s.",
-        {"Retry-After": str(shown)},
-    )
+    site.sessions.refused(known, typed.way, attempt.address, why)
 
 
 async def sign_out(request: Request, site: Site, visit: Visit) -> Response:

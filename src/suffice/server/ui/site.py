@@ -78,7 +78,8 @@ class Site:
 
     @property
     def attempts(self) -> Attempts:
-        return Attempts(self.gateway.library.store.database)
+        allowed = self.gateway.state.settings.server.site.sign_in_attempts
+        return Attempts(self.gateway.library.store.database, allowed)
 
     @asynccontextmanager
     async def checking_passwords(self) -> AsyncIterator[None]:
