@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import httpx2
 import pytest
@@ -16,14 +19,19 @@ from suffice.access.keys import Principals
 from suffice.evidence.index import today
 from suffice.evidence.library import Library
 from suffice.learn.golden.run import Comparison, Outcome, Run
+from suffice.learn.monitor.gaps import Answered, Topic
 from suffice.learn.runs import of_golden
+from suffice.log.breaks import Verified
 from suffice.log.entry import Choice
 from suffice.log.record import Record
 from suffice.record.index import DecisionIndex
+from suffice.record.log import Log
+from suffice.server.ui import gaps_page
+from suffice.server.ui.page import PageContext
 from suffice.settings import RouteSettings, ServerSettings, Settings
 from tests.conftest import HANDBOOK
 from tests.server.gateway import OFF_TOPIC, QUESTION, RunningGateway, running
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
 
 WAGES = """---
 title: Wages of the board
@@ -74,6 +82,13 @@ class Served:
             assert found.status_code == 200, found.text
             return found.text
 
+    def ask(self, name: str, question: str) -> str:
+        """Ask a question; return the id of the record."""
+        body = {"model": "any", "messages": [{"role": "user", "content": question}]}
+        headers = {"Authorization": f"Bearer {self.keys[name]}"}
+        found = self.gateway.post("/chat/completions", body, headers=headers).json()
+        return str(found["suffice"]["record"])
+
     def post(self, name: str, path: str, page: str, **fields: str) -> httpx2.Response:
         with self.as_(name) as client:
             token = re.search(r'name="csrf" value="([0-9a-f]{64})"', client.get(page).text)
@@ -109,12 +124,7 @@ def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 
 def _asked(gateway: RunningGateway, keys: dict[str, str]) -> Served:
-    def asked(key: str, question: str) -> str:
-        body = {"model": "any", "messages": [{"role": "user", "content": question}]}
-        headers = {"Authorization": f"Bearer {keys[key]}"}
-        found = gateway.post("/chat/completions", body, headers=headers).json()
-        return str(found["suffice"]["record"])
-
+    asked = Served(gateway, keys, "", "", "").ask
     asked("web", QUESTION)
     secret = asked("staff", SECRET_QUESTION)
     evidence = [{"text": "You may work remotely 3 days per week."}]
@@ -285,8 +295,7 @@ def test_pages_and_exports_say_that_the_index_is_behind(
     paths = ("/ui/log", "/ui/documents", "/ui/documents/remote-work.md")
     log = served.gateway.inner.log
     assert log is not None
-    # Pages bring the index up to date once a second: what was written just now may be missing.
-    until(lambda: notice not in served.text("viewer", "/ui/log"))
+    served.gateway.inner.indexing.catch_up()
     for path in paths:
         assert notice not in served.text("viewer", path), path
 
@@ -330,10 +339,91 @@ def test_gaps_are_listed_and_asked_again(served: Served) -> None:
     log = served.gateway.inner.log
     assert log is not None
     before = log.head().sequence
-    done = served.post("viewer", "/ui/health/gaps", "/ui/health/gaps")
+    done = served.post("reviewer", "/ui/health/gaps", "/ui/health/gaps")
     assert "the documents now answer 0 of them" in done.text
     assert OFF_TOPIC in done.text
     assert log.head().sequence == before
+
+
+def test_a_check_of_gaps_is_for_reviewers_admitted_and_alone(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = "/ui/health/gaps"
+    assert "Check which are still open" not in served.text("viewer", path)
+    with served.as_("viewer") as client:
+        assert client.post(path).status_code == 403
+    asking, started, go_on = gaps_page._asking, threading.Event(), threading.Event()
+
+    def slow(context: PageContext) -> Answered:
+        started.set()
+        assert go_on.wait(PATIENCE)
+        return asking(context)
+
+    monkeypatch.setattr(gaps_page, "_asking", slow)
+    work = served.gateway.inner.work
+    until(lambda: work.under_way == 0)
+    with ThreadPoolExecutor(1) as threads:
+        first = threads.submit(served.post, "reviewer", path, path)
+        try:
+            assert started.wait(PATIENCE)
+            assert work.under_way == 1
+            second = served.post("staff", path, path)
+            assert (second.status_code, second.headers["retry-after"]) == (503, "10")
+        finally:
+            go_on.set()
+        assert first.result().status_code == 200
+    assert served.post("staff", path, path).status_code == 200
+
+
+def test_topics_are_grouped_once_for_each_reader(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, grouped = "/ui/health/gaps", 0
+    backlog = gaps_page.backlog
+
+    def counted(*args: Any) -> list[Topic]:
+        nonlocal grouped
+        grouped += 1
+        return backlog(*args)
+
+    monkeypatch.setattr(gaps_page, "backlog", counted)
+    monkeypatch.setattr(gaps_page, "now", lambda: datetime.now(UTC).replace(minute=0))
+    served.ask("web", "Who won the chess title in 1972?")
+    log = served.gateway.inner.log
+    assert log is not None
+    for name, times in (("viewer", 1), ("reviewer", 1), ("staff", 2), ("other", 3)):
+        served.text(name, path)
+        log.append(Record("note", {}))  # does not change the gaps
+        served.text(name, path)
+        assert grouped == times, name
+    assert "chess title" in served.text("viewer", path)
+    served.ask("web", "Which horse won the derby in 1988?")
+    assert "derby" in served.text("viewer", path)
+    assert grouped == 4
+
+
+def test_one_job_reads_the_whole_log_at_a_time(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    verify, started, go_on = Log.verify, threading.Event(), threading.Event()
+
+    def slow(self: Log) -> Verified:
+        started.set()
+        assert go_on.wait(PATIENCE)
+        return verify(self)
+
+    monkeypatch.setattr(Log, "verify", slow)
+    with ThreadPoolExecutor(1) as threads:
+        first = threads.submit(served.post, "reviewer", "/ui/log/verify", "/ui/log")
+        try:
+            assert started.wait(PATIENCE)
+            second = served.post("staff", "/ui/log/verify", "/ui/log")
+            assert (second.status_code, second.headers["retry-after"]) == (503, "10")
+            served.text("viewer", "/ui/log")
+        finally:
+            go_on.set()
+        assert "no faults" in first.result().text
+    assert "no faults" in served.post("staff", "/ui/log/verify", "/ui/log").text
 
 
 def test_test_runs_are_shown(served: Served) -> None:

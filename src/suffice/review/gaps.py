@@ -10,6 +10,7 @@ from sqlalchemy import Connection, not_, select
 from suffice.access.visibility import Reader, Version, known, readable
 from suffice.errors import StoreError
 from suffice.log.entry import Choice, Entry, entry_of, find
+from suffice.log.erasures import KIND as ERASURE
 from suffice.log.tables import RECORDS
 from suffice.record.about import has_record_about, subject_in, subject_of
 from suffice.record.codec import value_of
@@ -36,6 +37,18 @@ class Gap:
     nearest: tuple[Source, ...]
     records: tuple[str, ...]
     times: tuple[str, ...] = ()
+
+
+def last_change(connection: Connection) -> int:
+    """The number of the last record that may change the gaps; 0 if there is none."""
+    number = RECORDS.c.sequence
+    newest = (
+        connection.scalar(
+            select(number).where(RECORDS.c.kind == kind).order_by(number.desc()).limit(1)
+        )
+        for kind in (GAP, *DECIDED, ERASURE)
+    )
+    return max((one for one in newest if one is not None), default=0)
 
 
 def gaps(

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import timedelta
 
 from starlette.responses import Response
 from starlette.routing import Route
 
-from suffice.errors import StoreMissing
+from suffice.access.keys import Role
+from suffice.errors import StoreMissing, SufficeError
 from suffice.evidence.index import Filter
 from suffice.learn.monitor.gaps import Answered, Topic, backlog
 from suffice.log.entry import Choice
@@ -18,7 +21,10 @@ from suffice.pipeline import Pipeline
 from suffice.record.log import Log
 from suffice.review import gaps
 from suffice.review.documents import Documents
-from suffice.server.ui.page import PageContext, page
+from suffice.server.errors import ApiError
+from suffice.server.request import admit
+from suffice.server.telemetry.stats import NOW, RequestStats
+from suffice.server.ui.page import PageContext, PageError, as_page_error, page
 from suffice.server.ui.records import limits_of, log_of
 from suffice.types import Level, Source
 from suffice.verdict.decide import nearest
@@ -39,15 +45,56 @@ class Checked:
 
 
 async def gaps_page(context: PageContext) -> Response:
-    topics = await context.run(_topics, context, _open)
+    log = log_of(context)
+
+    def last() -> int:
+        with log.database.reading() as connection:
+            return gaps.last_change(connection)
+
+    position = await context.run(last), timestamp(now())[:13]
+
+    async def compute() -> list[Topic]:
+        return await context.run(_topics, context, _open)
+
+    topics = await context.site.topics.get(position, context.person.reader, compute)
     return _rendered(context, topics)
 
 
 async def check(context: PageContext) -> Response:
-    """Ask the gate again, without a record, and leave out what the documents answer by now."""
+    """Ask the gate again, without a record, and leave out what the documents answer by now. It is
+    admitted within the limits of an API call, and one check runs at a time."""
+    gateway, stats = context.gateway, RequestStats("/ui/health/gaps", time.perf_counter())
+    NOW.set(stats)
+    with ExitStack() as stack:
+        stack.callback(gateway.tell, stats)
+        try:
+            await admit(context.request, gateway, context.person.principal, stack, stats)
+            return await _checked(context)
+        except (PageError, ApiError, SufficeError) as problem:
+            shown = as_page_error(problem, stats.path)
+            stats.status = shown.status
+            raise shown from None
+
+
+async def _checked(context: PageContext) -> Response:
     seen: dict[str, bool] = {}
 
     def work() -> list[Topic]:
+        # Held by the thread itself: it may go on after the page has stopped waiting.
+        if not context.site.checking_gaps.acquire(blocking=False):
+            raise PageError(
+                503,
+                "Busy",
+                "Another check of the gaps is running.",
+                "Try again when it has ended.",
+                {"Retry-After": "10"},
+            )
+        try:
+            return asked_again()
+        finally:
+            context.site.checking_gaps.release()
+
+    def asked_again() -> list[Topic]:
         ask = _asking(context)
 
         def answered(question: str) -> tuple[bool, tuple[Source, ...]]:
@@ -74,6 +121,7 @@ def _rendered(
         days=_DAYS,
         checked=checked,
         most=_ASKED,
+        may_check=context.person.has(Role.REVIEWER),
         collections=limits_of(context),
     )
 
@@ -119,5 +167,5 @@ def _asking(context: PageContext) -> Answered:
 
 ROUTES = [
     Route("/health/gaps", page(gaps_page)),
-    Route("/health/gaps", page(check), methods=["POST"]),
+    Route("/health/gaps", page(check, Role.REVIEWER), methods=["POST"]),
 ]

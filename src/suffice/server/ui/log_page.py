@@ -65,7 +65,7 @@ async def verify(context: PageContext) -> Response:
         record_verification(log, found, context.person.name)
         return found
 
-    found = await context.run(work)
+    found = await context.run_long(work)
     told = "no faults" if found.whole else f"{found.count:,} faults"
     return context.redirect(
         "/ui/log", f"Verified {found.records:,} records in {found.seconds:.1f} s: {told}."

@@ -26,7 +26,7 @@ from suffice.server.ui import security
 from suffice.server.ui.forms import read_form
 from suffice.server.ui.guide import guide_of
 from suffice.server.ui.page_error import PageError
-from suffice.server.ui.site import Overloaded, Site
+from suffice.server.ui.site import LongJobRunning, Overloaded, Site
 from suffice.server.ui.visit import Person, Visit, visit_of
 
 T = TypeVar("T")
@@ -59,6 +59,10 @@ class PageContext:
     async def run(self, call: Callable[..., T], *args: Any, **kwargs: Any) -> T:
         """Run blocking work (SQL, files) in a thread of the site."""
         return await self.site.run(lambda: call(*args, **kwargs))
+
+    async def run_long(self, call: Callable[[], T]) -> T:
+        """Run work that reads the whole log; only one such job runs at a time."""
+        return await self.site.run_long(call)
 
     def render(self, template: str, /, status: int = 200, **values: Any) -> Response:
         """Render a template, with person, csrf, nav, path, theme and notice as additional
@@ -237,6 +241,14 @@ def as_page_error(problem: Exception, path: str) -> PageError:
         return PageError(problem.status, title, problem.message, headers=problem.headers)
     if isinstance(problem, Overloaded):
         return PageError(503, "Busy", "Too many pages are being loaded.", "Try again shortly.")
+    if isinstance(problem, LongJobRunning):
+        return PageError(
+            503,
+            "Busy",
+            "Another job is reading the whole log, such as a verification.",
+            "Try again when it has ended.",
+            {"Retry-After": "10"},
+        )
     if isinstance(problem, SufficeError):
         log.info("%s: %s", path, description_of(problem, with_text=False))
         fault = fault_of(problem)

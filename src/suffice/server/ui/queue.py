@@ -127,7 +127,7 @@ async def labels(context: PageContext) -> Response:
         rows = review.labels(reader=reader)
         return "".join(f"{json.dumps(row, ensure_ascii=False)}\n" for row in rows).encode()
 
-    body = await context.run(written)
+    body = await context.run_long(written)
     await record_export(context, "labels", rows=body.count(b"\n"))
     headers = {"Content-Disposition": 'attachment; filename="labels.jsonl"'}
     return Response(body, 200, headers, "application/jsonl; charset=utf-8")

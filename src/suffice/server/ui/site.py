@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import threading
 from collections.abc import AsyncIterator, Callable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import asynccontextmanager
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
@@ -20,6 +21,7 @@ from suffice.access.sessions import Sessions
 from suffice.server.gateway import Gateway
 from suffice.server.ui import filters
 from suffice.server.ui.static import StaticFiles
+from suffice.server.ui.topic_cache import TopicCache
 
 T = TypeVar("T")
 _THREADS = 4
@@ -30,6 +32,10 @@ _PASSWORDS = 2
 
 class Overloaded(Exception):
     """Too many pages are waiting for a thread."""
+
+
+class LongJobRunning(Exception):
+    """Another long job is running."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +57,10 @@ class Site:
         self.templates = _environment(self.static)
         self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="suffice-site")
         self._waiting = 0
+        self._long_pool = ThreadPoolExecutor(1, thread_name_prefix="suffice-site-long")
+        self._long_job: Future[object] | None = None
+        self.topics = TopicCache()
+        self.checking_gaps = threading.Lock()
         self._passwords = asyncio.Semaphore(_PASSWORDS)
         self._password_checks = 0
 
@@ -88,16 +98,31 @@ class Site:
         """Run blocking work in a thread of the site."""
         if self._waiting >= _WAITING:
             raise Overloaded
+        made = self._pool.submit(contextvars.copy_context().run, call)
         self._waiting += 1
-        context = contextvars.copy_context()
-        try:
-            loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(self._pool, partial(context.run, call))
-        finally:
-            self._waiting -= 1
+        # Count the work until its thread is done, even if the page stops waiting.
+        made.add_done_callback(partial(self._done, asyncio.get_running_loop()))
+        return await asyncio.wrap_future(made)
+
+    def _done(self, loop: asyncio.AbstractEventLoop, made: object) -> None:
+        with suppress(RuntimeError):  # the event loop is already closed
+            loop.call_soon_threadsafe(self._one_less)
+
+    def _one_less(self) -> None:
+        self._waiting -= 1
+
+    async def run_long(self, call: Callable[[], T]) -> T:
+        """Run work that reads the whole log in a thread of its own, one job at a time. It goes on
+        if the page stops waiting. Raise `LongJobRunning` if another job has not ended."""
+        if self._long_job is not None and not self._long_job.done():
+            raise LongJobRunning
+        made = self._long_pool.submit(contextvars.copy_context().run, call)
+        self._long_job = made
+        return await asyncio.shield(asyncio.wrap_future(made))
 
     def close(self) -> None:
-        self._pool.shutdown(wait=False, cancel_futures=True)
+        for pool in (self._pool, self._long_pool):
+            pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _environment(static: StaticFiles) -> Environment:
