@@ -19,7 +19,7 @@ from suffice.access.keys import Principals
 from suffice.evidence.index import today
 from suffice.evidence.library import Library
 from suffice.learn.golden.run import Comparison, Outcome, Run
-from suffice.learn.monitor.gaps import Answered, Topic
+from suffice.learn.monitor.gaps import Answered, Topic, backlog
 from suffice.learn.runs import of_golden
 from suffice.log.breaks import Verified
 from suffice.log.entry import Choice
@@ -379,7 +379,6 @@ def test_topics_are_grouped_once_for_each_reader(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path, grouped = "/ui/health/gaps", 0
-    backlog = gaps_page.backlog
 
     def counted(*args: Any) -> list[Topic]:
         nonlocal grouped

@@ -10,7 +10,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -58,7 +58,7 @@ class Site:
         self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="suffice-site")
         self._waiting = 0
         self._long_pool = ThreadPoolExecutor(1, thread_name_prefix="suffice-site-long")
-        self._long_job: Future[object] | None = None
+        self._long_job: Future[Any] | None = None
         self.topics = TopicCache()
         self.checking_gaps = threading.Lock()
         self._passwords = asyncio.Semaphore(_PASSWORDS)
